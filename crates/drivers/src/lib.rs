@@ -1,0 +1,1 @@
+//! Storage engines behind the key space contract, one folder each.

@@ -1,0 +1,3 @@
+//! The `espalier` command.
+
+fn main() {}

@@ -1,0 +1,200 @@
+//! A set of changes that happens as a whole or not at all.
+
+use crate::{BATCH_BYTES_MAX, Error, ErrorKind, KEY_BYTES_MAX, KeyRange, Result, VALUE_BYTES_MAX};
+
+/// What must hold for a batch to be applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Precondition {
+    /// The key that is tested.
+    pub key: Vec<u8>,
+    /// The value that it must hold; `None` means that it must be absent.
+    pub value: Option<Vec<u8>>,
+}
+
+/// One change, owned. See [`OperationRef`] for the meaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// The key holds the value afterwards.
+    Put {
+        /// The key.
+        key: Vec<u8>,
+        /// The value it holds afterwards.
+        value: Vec<u8>,
+    },
+    /// The key is absent afterwards.
+    Delete {
+        /// The key.
+        key: Vec<u8>,
+    },
+    /// Every key of the range is absent afterwards.
+    DeleteRange(KeyRange),
+    /// A counter: see [`OperationRef::Add`].
+    Add {
+        /// The key.
+        key: Vec<u8>,
+        /// What is added.
+        delta: i64,
+    },
+}
+
+/// One change, borrowed. Operations of a batch apply in order: a later one sees an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationRef<'a> {
+    /// The key holds the value afterwards.
+    Put(&'a [u8], &'a [u8]),
+    /// The key is absent afterwards; nothing happens where it is absent before.
+    Delete(&'a [u8]),
+    /// Every key of the range is absent afterwards.
+    DeleteRange(&'a KeyRange),
+    /// The key holds the sum afterwards. A counter is 8 bytes, `i64` little endian; an absent key
+    /// counts as 0. A sum beyond `i64`, or a value of another length, refuses the whole batch
+    /// with [`ErrorKind::Overflow`].
+    Add(&'a [u8], i64),
+}
+
+/// Preconditions and operations, applied all or nothing by [`crate::Driver::commit`].
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    preconditions: Vec<Precondition>,
+    operations: Vec<Operation>,
+    bytes: usize,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Requires that `key` holds `value`, or is absent for `None`, when the batch is applied.
+    pub fn require(&mut self, key: impl Into<Vec<u8>>, value: Option<Vec<u8>>) {
+        self.preconditions.push(Precondition {
+            key: key.into(),
+            value,
+        });
+    }
+
+    /// Sets `key` to `value`.
+    pub fn put(&mut self, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
+        self.push(Operation::Put {
+            key: key.into(),
+            value: value.into(),
+        });
+    }
+
+    /// Removes `key`.
+    pub fn delete(&mut self, key: impl Into<Vec<u8>>) {
+        self.push(Operation::Delete { key: key.into() });
+    }
+
+    /// Removes every key of `range`.
+    pub fn delete_range(&mut self, range: KeyRange) {
+        self.push(Operation::DeleteRange(range));
+    }
+
+    /// Adds `delta` to the counter at `key`.
+    pub fn add(&mut self, key: impl Into<Vec<u8>>, delta: i64) {
+        self.push(Operation::Add {
+            key: key.into(),
+            delta,
+        });
+    }
+
+    /// Appends one operation.
+    pub fn push(&mut self, operation: Operation) {
+        self.bytes += operation.as_ref().bytes();
+        self.operations.push(operation);
+    }
+
+    /// The preconditions, in the order they were required.
+    pub fn preconditions(&self) -> &[Precondition] {
+        &self.preconditions
+    }
+
+    /// The operations, in order.
+    pub fn operations(&self) -> impl ExactSizeIterator<Item = OperationRef<'_>> {
+        self.operations.iter().map(Operation::as_ref)
+    }
+
+    /// Bytes of keys and values in the operations.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether there is nothing to apply and nothing to test.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty() && self.preconditions.is_empty()
+    }
+
+    /// Checks every key and value against the named limits. Every driver calls this first.
+    pub fn check_limits(&self) -> Result<()> {
+        if self.bytes > BATCH_BYTES_MAX {
+            return Err(Error::new(
+                ErrorKind::BatchTooLarge,
+                format!(
+                    "a batch of {} bytes is over the limit of {BATCH_BYTES_MAX}",
+                    self.bytes
+                ),
+            ));
+        }
+        self.preconditions
+            .iter()
+            .try_for_each(|condition| check_key(&condition.key))?;
+        self.operations().try_for_each(OperationRef::check_limits)
+    }
+}
+
+impl Operation {
+    /// The same operation, borrowed.
+    pub fn as_ref(&self) -> OperationRef<'_> {
+        match self {
+            Self::Put { key, value } => OperationRef::Put(key, value),
+            Self::Delete { key } => OperationRef::Delete(key),
+            Self::DeleteRange(range) => OperationRef::DeleteRange(range),
+            Self::Add { key, delta } => OperationRef::Add(key, *delta),
+        }
+    }
+}
+
+impl OperationRef<'_> {
+    /// Bytes of key and value.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Put(key, value) => key.len() + value.len(),
+            Self::Delete(key) => key.len(),
+            Self::DeleteRange(range) => range.start.len() + range.end.as_ref().map_or(0, Vec::len),
+            Self::Add(key, _) => key.len() + size_of::<i64>(),
+        }
+    }
+
+    /// Checks the key and the value against the named limits.
+    pub fn check_limits(self) -> Result<()> {
+        match self {
+            Self::Put(key, value) => check_key(key).and_then(|()| check_value(key, value)),
+            Self::Delete(key) | Self::Add(key, _) => check_key(key),
+            Self::DeleteRange(_) => Ok(()),
+        }
+    }
+}
+
+fn check_key(key: &[u8]) -> Result<()> {
+    if key.is_empty() || key.len() > KEY_BYTES_MAX {
+        let message = format!(
+            "a key has {} bytes; it may have 1 to {KEY_BYTES_MAX}",
+            key.len()
+        );
+        return Err(Error::new(ErrorKind::KeyTooLong, message).with_key(&key[..key.len().min(64)]));
+    }
+    Ok(())
+}
+
+fn check_value(key: &[u8], value: &[u8]) -> Result<()> {
+    if value.len() > VALUE_BYTES_MAX {
+        let message = format!(
+            "a value has {} bytes; the limit is {VALUE_BYTES_MAX}",
+            value.len()
+        );
+        return Err(Error::new(ErrorKind::ValueTooLong, message).with_key(key));
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! The contract between the store and an engine.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use crate::{Batch, Capability, KeyRange, Precondition, Result};
+
+/// The number of a commit in one key space: every commit's is larger than those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(pub u64);
+
+/// The order of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the smallest key to the largest.
+    Forward,
+    /// From the largest key to the smallest.
+    Backward,
+}
+
+/// An engine that keeps an ordered key space. Shared between threads; every call may come at any
+/// time. Calls block (the edges of Espalier are asynchronous, the core is not).
+pub trait Driver: Send + Sync + 'static {
+    /// The name users choose the driver by, as in the URL: `memory`, `embedded`, ...
+    fn name(&self) -> &'static str;
+
+    /// What this driver has beyond the contract. Constant for a driver value.
+    fn capability(&self) -> Capability;
+
+    /// A consistent view of the newest committed state, unaffected by later commits. Taken for
+    /// every request, so it must cost microseconds at most, and never wait for a writer.
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>>;
+
+    /// Applies the batch if all its preconditions hold, else applies nothing and returns
+    /// [`crate::ErrorKind::Conflict`] with the key of the first that does not. On return the
+    /// change is visible to every later snapshot and as durable as the driver was asked to be.
+    /// Calls [`Batch::check_limits`] before anything else. Concurrent commits may share a flush.
+    fn commit(&self, batch: Batch) -> Result<Version>;
+
+    /// Like [`Self::commit`], for changes that should not be held in memory: calls `fill` once
+    /// (never again, not even on retry) with a [`Writer`], and applies what it wrote all or
+    /// nothing. When `fill` returns an error, nothing is applied and the error is returned.
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version>;
+
+    /// Every commit after `after` that touches `range`, in order, whoever made it. A commit that
+    /// the driver cannot tell any more shows as [`WatchEvent::Gap`].
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>>;
+
+    /// How much is stored. May take time linear in the number of keys.
+    fn usage(&self) -> Result<Usage>;
+
+    /// Examines the engine's own structures; one finding for each fault. Linear in the data.
+    fn check(&self) -> Result<Vec<Finding>>;
+
+    /// Makes everything committed so far durable, also where commits are relaxed.
+    fn flush(&self) -> Result<()>;
+}
+
+/// What [`Driver::write`] calls to have the changes told.
+pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Writer) -> Result<()>;
+
+/// A consistent read view. Dropping it releases what it holds back.
+pub trait Snapshot: Send {
+    /// The version of the last commit that is visible.
+    fn version(&self) -> Version;
+
+    /// The value of `key`. Borrowed from the engine where the engine can.
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>>;
+
+    /// The keys of `range` in the given order. Costs one descent, then constant time a key.
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>>;
+}
+
+/// A position in a scan. What it lends is valid until the next call.
+pub trait Cursor {
+    /// The next key and value, or `None` past the end (and ever after).
+    #[allow(clippy::type_complexity)]
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
+
+    /// Moves to the first key at or after `key` (at or before, going backward) within the range of
+    /// the scan, so that the next call to [`Self::next`] returns it. One descent.
+    fn seek(&mut self, key: &[u8]) -> Result<()>;
+}
+
+/// Whether a key was there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existed {
+    /// The key was absent; it now holds the value.
+    No,
+    /// The key was there, and was left as it was.
+    Yes,
+}
+
+/// Where [`Driver::write`] takes its operations; they apply in order. Checks each operation
+/// against the named limits.
+pub trait Writer {
+    /// Sets `key` to `value`.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Sets `key` to `value` if it is absent, also from earlier in the same write.
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed>;
+
+    /// The value of `key` as this write would leave it now.
+    fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>>;
+
+    /// Removes `key`.
+    fn delete(&mut self, key: &[u8]) -> Result<()>;
+
+    /// Removes every key of `range`.
+    fn delete_range(&mut self, range: &KeyRange) -> Result<()>;
+
+    /// Adds `delta` to the counter at `key`.
+    fn add(&mut self, key: &[u8], delta: i64) -> Result<()>;
+}
+
+/// One changed key (or range), as a [`Watch`] tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The key holds the value (for an `add`, the sum).
+    Put {
+        /// The key.
+        key: Vec<u8>,
+        /// What it holds.
+        value: Vec<u8>,
+    },
+    /// The key is absent.
+    Delete {
+        /// The key.
+        key: Vec<u8>,
+    },
+    /// Every key of the range is absent.
+    DeleteRange(KeyRange),
+}
+
+/// What a [`Watch`] tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WatchEvent {
+    /// One commit: its changes under the watched range, in the order they were applied.
+    Commit {
+        /// The commit's version.
+        version: Version,
+        /// Its changes, never empty.
+        changes: Vec<Change>,
+    },
+    /// Commits up to `version` may have touched the range, and cannot be told one by one (too
+    /// long ago, too large to keep, or made by another process on an engine that does not tell).
+    /// Read the range again from a snapshot of at least this version.
+    Gap {
+        /// The last version of the gap.
+        version: Version,
+    },
+}
+
+/// A stream of changes. Bounded: a watcher that is too slow gets a [`WatchEvent::Gap`].
+pub trait Watch: Send {
+    /// The next event, waiting at most `timeout`; `None` when there was none in that time.
+    fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>>;
+}
+
+/// How much an engine holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Keys stored.
+    pub keys: u64,
+    /// Bytes on disk (or in memory), overhead included where the engine tells.
+    pub bytes: u64,
+}
+
+/// A fault that [`Driver::check`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Where: a key, a page, a file.
+    pub place: String,
+    /// What is wrong, in a sentence.
+    pub problem: String,
+}

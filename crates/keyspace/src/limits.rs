@@ -1,0 +1,12 @@
+//! The named limits of the key space. Every driver supports at least these.
+
+/// Bytes in one key. What does not fit is refused with [`crate::ErrorKind::KeyTooLong`]; the
+/// store keeps its keys below by hashing long components (see [`crate::tuple`]).
+pub const KEY_BYTES_MAX: usize = 1024;
+
+/// Bytes in one value: 4 MiB.
+pub const VALUE_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes of keys and values in one [`crate::Batch`]: 1 GiB. Larger changes go through
+/// [`crate::Driver::write`], which does not hold them in memory.
+pub const BATCH_BYTES_MAX: usize = 1 << 30;

@@ -1,0 +1,85 @@
+//! Ranges of keys.
+
+/// The keys `start <= key < end`; no `end` means to the end of the key space.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyRange {
+    /// The first key of the range.
+    pub start: Vec<u8>,
+    /// The first key after the range.
+    pub end: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// The keys from `start` to before `end`.
+    pub fn new(start: impl Into<Vec<u8>>, end: impl Into<Vec<u8>>) -> Self {
+        Self {
+            start: start.into(),
+            end: Some(end.into()),
+        }
+    }
+
+    /// Every key.
+    pub fn all() -> Self {
+        Self {
+            start: Vec::new(),
+            end: None,
+        }
+    }
+
+    /// `prefix` itself and every key that begins with it.
+    pub fn prefix(prefix: &[u8]) -> Self {
+        Self {
+            start: prefix.to_vec(),
+            end: after_prefix(prefix),
+        }
+    }
+
+    /// Every key that begins with `prefix` and is longer.
+    pub fn below(prefix: &[u8]) -> Self {
+        let mut start = prefix.to_vec();
+        start.push(0);
+        Self {
+            start,
+            end: after_prefix(prefix),
+        }
+    }
+
+    /// Whether `key` lies in the range.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        key >= self.start.as_slice() && self.is_before_end(key)
+    }
+
+    /// Whether `key` lies before the end of the range.
+    pub fn is_before_end(&self, key: &[u8]) -> bool {
+        self.end.as_deref().is_none_or(|end| key < end)
+    }
+
+    /// Whether no key can lie in the range.
+    pub fn is_empty(&self) -> bool {
+        self.end
+            .as_deref()
+            .is_some_and(|end| end <= self.start.as_slice())
+    }
+}
+
+/// The first key after all keys that begin with `prefix`; none where `prefix` is all `0xff`.
+fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_range_holds_the_prefix_and_what_is_longer() {
+        let range = KeyRange::prefix(b"a\xff");
+        assert!(range.contains(b"a\xff") && range.contains(b"a\xff\xff\xff"));
+        assert!(!range.contains(b"b") && !range.contains(b"a\xfe"));
+        assert_eq!(KeyRange::prefix(b"\xff\xff").end, None);
+        assert!(!KeyRange::below(b"a").contains(b"a") && KeyRange::below(b"a").contains(b"a\0"));
+    }
+}

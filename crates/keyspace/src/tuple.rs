@@ -1,0 +1,173 @@
+//! Order-preserving encoding of typed values into key bytes.
+//!
+//! Encoded elements sort as the values do and are self-delimiting: no element is a prefix of
+//! another, so a key that begins with the encoding of a tuple belongs to that tuple's subtree.
+//! The model is FoundationDB's tuple layer; what differs is that a long string is shortened with
+//! a hash, because engines limit the length of keys.
+//!
+//! | element | bytes |
+//! |---|---|
+//! | integer | `0x14 + n` and `n` bytes big endian for positives (`0x14` alone is 0); `0x14 - n` and the complement for negatives |
+//! | string, bytes | `0x02`, the bytes with `00` as `00 ff` and `01` as `01 ff`, then `00` |
+//! | long string | `0x02`, its first [`LONG_PREFIX_BYTES`] bytes escaped, then `01 01` and 16 bytes of BLAKE3 |
+//! | false, true, empty | `0x26`, `0x27`, `0x28` |
+//!
+//! Strings longer than [`STRING_BYTES_MAX`] sort exactly up to their first [`LONG_PREFIX_BYTES`]
+//! bytes and by hash beyond; whoever needs the value keeps it in the value of the key.
+
+use crate::{Error, ErrorKind, Result};
+
+/// Strings up to this many bytes stand in a key in full.
+pub const STRING_BYTES_MAX: usize = 96;
+
+/// Bytes of a longer string that stand in the key before its hash.
+pub const LONG_PREFIX_BYTES: usize = 32;
+
+const HASH_BYTES: usize = 16;
+const STRING: u8 = 0x02;
+const ZERO: u8 = 0x14;
+const FALSE: u8 = 0x26;
+const TRUE: u8 = 0x27;
+const EMPTY: u8 = 0x28;
+const END: u8 = 0x00;
+const HASHED: u8 = 0x01;
+const LITERAL: u8 = 0xff;
+
+/// One decoded element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// An integer between `i64::MIN` and `u64::MAX`.
+    Integer(i128),
+    /// A string or bytes, in full.
+    Bytes(Vec<u8>),
+    /// The first [`LONG_PREFIX_BYTES`] bytes of a long string, and the hash of the whole.
+    Hashed([u8; LONG_PREFIX_BYTES], [u8; HASH_BYTES]),
+    /// A truth value.
+    Boolean(bool),
+    /// The value of type `empty`.
+    Empty,
+}
+
+/// Appends a signed integer.
+pub fn put_signed(key: &mut Vec<u8>, value: i64) {
+    if value >= 0 {
+        return put_unsigned(key, value.unsigned_abs());
+    }
+    let magnitude = value.unsigned_abs();
+    let bytes = significant_bytes(magnitude);
+    key.push(ZERO - bytes as u8);
+    key.extend_from_slice(&(!magnitude).to_be_bytes()[8 - bytes..]);
+}
+
+/// Appends an unsigned integer.
+pub fn put_unsigned(key: &mut Vec<u8>, value: u64) {
+    let bytes = significant_bytes(value);
+    key.push(ZERO + bytes as u8);
+    key.extend_from_slice(&value.to_be_bytes()[8 - bytes..]);
+}
+
+/// Appends a truth value.
+pub fn put_boolean(key: &mut Vec<u8>, value: bool) {
+    key.push(if value { TRUE } else { FALSE });
+}
+
+/// Appends the value of type `empty`.
+pub fn put_empty(key: &mut Vec<u8>) {
+    key.push(EMPTY);
+}
+
+/// Appends a string or bytes; shortened with a hash when longer than [`STRING_BYTES_MAX`].
+pub fn put_bytes(key: &mut Vec<u8>, value: &[u8]) {
+    key.push(STRING);
+    if value.len() <= STRING_BYTES_MAX {
+        put_escaped(key, value);
+        key.push(END);
+    } else {
+        put_escaped(key, &value[..LONG_PREFIX_BYTES]);
+        key.extend_from_slice(&[HASHED, HASHED]);
+        key.extend_from_slice(&blake3::hash(value).as_bytes()[..HASH_BYTES]);
+    }
+}
+
+/// Whether [`put_bytes`] shortens a value of this many bytes.
+pub fn is_shortened(bytes: usize) -> bool {
+    bytes > STRING_BYTES_MAX
+}
+
+/// Takes one element off the front of `bytes`.
+pub fn take(bytes: &mut &[u8]) -> Result<Element> {
+    let (&tag, rest) = bytes.split_first().ok_or_else(truncated)?;
+    *bytes = rest;
+    match tag {
+        STRING => take_bytes(bytes),
+        FALSE => Ok(Element::Boolean(false)),
+        TRUE => Ok(Element::Boolean(true)),
+        EMPTY => Ok(Element::Empty),
+        tag if tag.abs_diff(ZERO) <= 8 => take_integer(tag, bytes).map(Element::Integer),
+        _ => Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("a key has the unknown tag {tag:#04x}"),
+        )),
+    }
+}
+
+fn significant_bytes(value: u64) -> usize {
+    8 - value.leading_zeros() as usize / 8
+}
+
+fn put_escaped(key: &mut Vec<u8>, mut value: &[u8]) {
+    while let Some(at) = memchr::memchr2(END, HASHED, value) {
+        key.extend_from_slice(&value[..=at]);
+        key.push(LITERAL);
+        value = &value[at + 1..];
+    }
+    key.extend_from_slice(value);
+}
+
+fn take_integer(tag: u8, bytes: &mut &[u8]) -> Result<i128> {
+    let length = usize::from(tag.abs_diff(ZERO));
+    let digits = bytes.split_off(..length).ok_or_else(truncated)?;
+    let mut padded = [if tag < ZERO { 0xff } else { 0 }; 8];
+    padded[8 - length..].copy_from_slice(digits);
+    let value = u64::from_be_bytes(padded);
+    Ok(if tag < ZERO {
+        -i128::from(!value)
+    } else {
+        i128::from(value)
+    })
+}
+
+fn take_bytes(bytes: &mut &[u8]) -> Result<Element> {
+    let mut value = Vec::new();
+    loop {
+        let at = memchr::memchr2(END, HASHED, bytes).ok_or_else(truncated)?;
+        value.extend_from_slice(&bytes[..at]);
+        let (marker, next) = (bytes[at], bytes.get(at + 1).copied());
+        *bytes = &bytes[at + 1..];
+        match (marker, next) {
+            (_, Some(LITERAL)) => {
+                value.push(marker);
+                *bytes = &bytes[1..];
+            }
+            (END, _) => return Ok(Element::Bytes(value)),
+            (_, Some(HASHED)) => {
+                *bytes = &bytes[1..];
+                return take_hash(&value, bytes);
+            }
+            _ => return Err(truncated()),
+        }
+    }
+}
+
+fn take_hash(prefix: &[u8], bytes: &mut &[u8]) -> Result<Element> {
+    let prefix = prefix.try_into().map_err(|_| truncated())?;
+    let hash = bytes.split_off(..HASH_BYTES).ok_or_else(truncated)?;
+    Ok(Element::Hashed(
+        prefix,
+        hash.try_into().map_err(|_| truncated())?,
+    ))
+}
+
+fn truncated() -> Error {
+    Error::new(ErrorKind::Corrupt, "a key ends within an element")
+}

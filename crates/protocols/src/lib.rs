@@ -1,0 +1,1 @@
+//! Front ends: bytes on a socket to store requests and back.

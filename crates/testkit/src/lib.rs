@@ -1,0 +1,1 @@
+//! What correct means, executable: conformance suite, reference model, faults, oracles. For tests only.

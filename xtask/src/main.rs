@@ -1,0 +1,2 @@
+//! `cargo xtask tidy`.
+fn main() {}
