@@ -1,1 +1,27 @@
-//! What a YANG model means: schema, types, data trees, edits, XPath, JSON and XML. Pure: no I/O, no clock.
+//! What a YANG model means, and what data under it means. Pure: no I/O of its own, no clock.
+//!
+//! - [`schema`]: models compiled once (by libyang) into an immutable [`Schema`] value of our own.
+//! - [`value`]: the values of leaves, in canonical form.
+//! - [`path`]: naming data nodes: instance identifiers, RESTCONF-style paths.
+//! - [`data`]: data trees: the event stream ([`data::Sink`]), JSON and XML in and out, trees in
+//!   memory and edits.
+//! - [`xpath`]: XPath expressions, parsed.
+//! - [`error`]: errors as RFC 7950 and RFC 6241 shape them, all at once.
+//!
+//! The key decision: one event stream joins everything. Parsers, printers, trees in memory and the
+//! store all speak [`data::Sink`], so a document of any size passes through in bounded memory, and
+//! a new format is one file. A tree type that everybody shares was refused: it would make every
+//! large document a large allocation.
+
+pub mod data;
+pub mod error;
+pub mod path;
+pub mod schema;
+pub mod value;
+pub mod xpath;
+
+pub use data::{Mark, Sink};
+pub use error::{DataError, ErrorTag, ErrorType, Errors};
+pub use path::{InstancePath, Keys, Step};
+pub use schema::{ModuleId, NodeId, NodeKind, Schema};
+pub use value::Value;

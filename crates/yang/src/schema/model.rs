@@ -1,0 +1,168 @@
+//! The schema as a whole: modules, nodes, identities.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::schema::{Node, NodeId};
+
+/// A module of one [`Schema`] value; an index into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModuleId(pub u16);
+
+/// An identity of one [`Schema`] value; an index into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdentityId(pub u32);
+
+/// A YANG module.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its namespace.
+    pub namespace: Box<str>,
+    /// Its prefix.
+    pub prefix: Box<str>,
+    /// Its latest revision.
+    pub revision: Option<Box<str>>,
+    /// Whether its nodes are implemented (false: imported for its definitions only).
+    pub is_implemented: bool,
+    /// Submodules: name and revision.
+    pub submodules: Vec<(Box<str>, Option<Box<str>>)>,
+    /// The names of the enabled features.
+    pub features: Vec<Box<str>>,
+    /// Names of the modules that deviate this one.
+    pub deviated_by: Vec<Box<str>>,
+}
+
+/// An identity and what is derived from it.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The module it is defined in.
+    pub module: ModuleId,
+    /// Its name.
+    pub name: Box<str>,
+    /// Every identity derived from it, directly or not, without itself; sorted.
+    pub derived: Vec<IdentityId>,
+}
+
+/// Children of one node by name: mostly one of a name, more where modules augment the same name.
+type Names = FxHashMap<Box<str>, SmallVec<[NodeId; 1]>>;
+
+/// A compiled set of modules. Immutable; shared by reference or `Arc`.
+#[derive(Debug, Default)]
+pub struct Schema {
+    pub(crate) modules: Vec<Module>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) identities: Vec<Identity>,
+    pub(crate) choices: Vec<Box<str>>,
+    pub(crate) roots: Vec<NodeId>,
+    pub(crate) operations: Vec<NodeId>,
+    pub(crate) notifications: Vec<NodeId>,
+    pub(crate) module_names: FxHashMap<Box<str>, ModuleId>,
+    pub(crate) module_namespaces: FxHashMap<Box<str>, ModuleId>,
+    pub(crate) identity_names: FxHashMap<(ModuleId, Box<str>), IdentityId>,
+    pub(crate) top_names: Names,
+    pub(crate) child_names: Vec<Names>,
+}
+
+impl Schema {
+    /// The node of an id of this schema.
+    ///
+    /// # Panics
+    /// With an id of another schema.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// Every node, in pre-order.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = &Node> {
+        self.nodes.iter()
+    }
+
+    /// The top-level data nodes.
+    pub fn roots(&self) -> &[NodeId] {
+        &self.roots
+    }
+
+    /// The RPCs.
+    pub fn operations(&self) -> &[NodeId] {
+        &self.operations
+    }
+
+    /// The top-level notifications.
+    pub fn notifications(&self) -> &[NodeId] {
+        &self.notifications
+    }
+
+    /// The modules.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// The module of an id of this schema.
+    pub fn module(&self, id: ModuleId) -> &Module {
+        &self.modules[usize::from(id.0)]
+    }
+
+    /// The implemented module of a name.
+    pub fn module_by_name(&self, name: &str) -> Option<ModuleId> {
+        self.module_names.get(name).copied()
+    }
+
+    /// The implemented module of a namespace.
+    pub fn module_by_namespace(&self, namespace: &str) -> Option<ModuleId> {
+        self.module_namespaces.get(namespace).copied()
+    }
+
+    /// The identity of an id of this schema.
+    pub fn identity(&self, id: IdentityId) -> &Identity {
+        &self.identities[id.0 as usize]
+    }
+
+    /// The identity of a module and name.
+    pub fn identity_by_name(&self, module: ModuleId, name: &str) -> Option<IdentityId> {
+        self.identity_names.get(&(module, name.into())).copied()
+    }
+
+    /// The names of the choices, by the index that [`crate::schema::CaseChoice`] has.
+    pub fn choices(&self) -> &[Box<str>] {
+        &self.choices
+    }
+
+    /// The child of `parent` (a top-level data node, RPC or notification for `None`) with this
+    /// name in the namespace of `module`.
+    pub fn child(&self, parent: Option<NodeId>, module: ModuleId, name: &str) -> Option<NodeId> {
+        self.named(parent, name)
+            .find(|&id| self.node(id).module == module)
+    }
+
+    /// The children of `parent` with this name, in whatever namespace.
+    pub fn named<'a>(
+        &'a self,
+        parent: Option<NodeId>,
+        name: &str,
+    ) -> impl Iterator<Item = NodeId> + 'a {
+        let names = parent.map_or(&self.top_names, |id| &self.child_names[id.0 as usize]);
+        names.get(name).into_iter().flatten().copied()
+    }
+
+    /// The name as RFC 7951 §4 writes it below `parent`: with the module's name where the
+    /// namespace differs from the parent's.
+    pub fn qualified_name(&self, id: NodeId) -> String {
+        let node = self.node(id);
+        match node.parent {
+            Some(parent) if self.node(parent).module == node.module => node.name.to_string(),
+            _ => format!("{}:{}", self.module(node.module).name, node.name),
+        }
+    }
+
+    /// The schema path, as in `/ietf-interfaces:interfaces/interface/name`.
+    pub fn path(&self, id: NodeId) -> String {
+        let above = self
+            .node(id)
+            .parent
+            .map(|parent| self.path(parent))
+            .unwrap_or_default();
+        format!("{above}/{}", self.qualified_name(id))
+    }
+}

@@ -1,0 +1,122 @@
+//! Types of leaves (RFC 7950 §4.2.4, §9), as compiled: typedefs resolved, restrictions collected.
+
+use crate::schema::{IdentityId, NodeId};
+
+/// A type with its restrictions. Values are made with [`Type::parse`].
+#[derive(Clone, Debug)]
+pub struct Type {
+    /// The built-in type and its restrictions.
+    pub kind: TypeKind,
+    /// The name in the model, `module:typedef` where a typedef is used, the built-in name else.
+    pub name: Box<str>,
+}
+
+/// A closed interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// The least value.
+    pub min: i128,
+    /// The greatest value.
+    pub max: i128,
+}
+
+/// A `range` or `length`: ascending intervals, and what the model says on violation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Intervals {
+    /// The intervals; empty means unrestricted.
+    pub parts: Vec<Interval>,
+    /// `error-message`.
+    pub error_message: Option<Box<str>>,
+    /// `error-app-tag`.
+    pub error_app_tag: Option<Box<str>>,
+}
+
+/// A `pattern` (RFC 7950 §9.4.5).
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// The XSD expression as the model has it.
+    pub source: Box<str>,
+    /// The same, anchored, on a linear-time engine.
+    pub regex: regex::Regex,
+    /// `modifier invert-match`.
+    pub is_inverted: bool,
+    /// `error-message`.
+    pub error_message: Option<Box<str>>,
+    /// `error-app-tag`.
+    pub error_app_tag: Option<Box<str>>,
+}
+
+/// An enum of an enumeration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnumItem {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its value.
+    pub value: i32,
+}
+
+/// A bit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bit {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its position.
+    pub position: u32,
+}
+
+/// The eight integer types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum IntegerWidth {
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Uint8,
+    Uint16,
+    Uint32,
+    Uint64,
+}
+
+/// The built-in types (RFC 7950 §4.2.4) and their restrictions.
+#[derive(Clone, Debug)]
+pub enum TypeKind {
+    /// `binary`, with the length in bytes.
+    Binary(Intervals),
+    /// `bits`, by position.
+    Bits(Vec<Bit>),
+    /// `boolean`.
+    Boolean,
+    /// `decimal64`: fraction digits, and the range scaled by them.
+    Decimal64(u8, Intervals),
+    /// `empty`.
+    Empty,
+    /// `enumeration`.
+    Enumeration(Vec<EnumItem>),
+    /// `identityref`: a value is derived from every base.
+    IdentityRef(Vec<IdentityId>),
+    /// `instance-identifier`.
+    InstanceIdentifier {
+        /// `require-instance`.
+        require_instance: bool,
+    },
+    /// The integers.
+    Integer(IntegerWidth, Intervals),
+    /// `leafref`: a value is of the target's type.
+    LeafRef {
+        /// The path, parsed.
+        path: crate::xpath::Expression,
+        /// The path as the model has it.
+        text: Box<str>,
+        /// The leaf or leaf-list that it points to.
+        target: Option<NodeId>,
+        /// The target's type, leafrefs resolved.
+        target_type: Box<Type>,
+        /// `require-instance`.
+        require_instance: bool,
+    },
+    /// `string`, with the length in characters.
+    String(Intervals, Vec<Pattern>),
+    /// `union`, members in order.
+    Union(Vec<Type>),
+}
