@@ -1,2 +1,47 @@
-//! `cargo xtask tidy`.
-fn main() {}
+//! `cargo xtask tidy`: the architecture and the style, checked.
+
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask tidy\n\n  \
+    tidy   checks crate edges, file and function length, banned calls and the layout of modules";
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some("tidy") => run_tidy(),
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run_tidy() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the workspace");
+    let report = match tidy::check(root) {
+        Ok(report) => report,
+        Err(error) => {
+            eprintln!("tidy: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    for problem in &report.problems {
+        println!("{problem}");
+    }
+    println!(
+        "tidy: {} files, {} functions (median {} lines), {} problems",
+        report.files,
+        report.function_lines.len(),
+        report.median_function_lines(),
+        report.problems.len()
+    );
+    if report.problems.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

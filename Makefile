@@ -1,0 +1,37 @@
+# Everything a clone needs: `make run` to try Espalier, `make test` to check it.
+# A fresh Debian 12 with Rust is enough; `make setup` installs what else is missing.
+
+CARGO ?= cargo
+APT_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test check fmt bench clean
+
+help: ## Show this list.
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## Install the system packages that are missing (Debian; does nothing where all are there).
+	@./scripts/setup $(APT_PACKAGES)
+
+build: setup ## Build the release binary, target/release/espalier.
+	$(CARGO) build --release --locked -p espalier
+
+run: build ## Make an example network, load it, serve it and print three commands to try.
+	@./scripts/run-example
+
+test: setup ## Run every test.
+	$(CARGO) test --workspace --locked
+
+check: setup ## Formatting, clippy and tidy.
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) xtask tidy
+
+fmt: ## Format the code.
+	$(CARGO) fmt --all
+
+bench: build ## Measure the embedded engine from 1,000 to 1,000,000 entries.
+	target/release/espalier bench scale
+
+clean: ## Remove what was built, the example's data too.
+	$(CARGO) clean

@@ -1,0 +1,96 @@
+//! Where things stand: `lib.rs` and `mod.rs` are tables of contents, file names say what is in
+//! them, sibling folders have the same insides.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use syn::spanned::Spanned;
+
+use super::report::Report;
+use super::source::Source;
+
+/// Names that say nothing.
+const EMPTY_NAMES: &[&str] = &[
+    "util", "utils", "common", "helper", "helpers", "manager", "misc",
+];
+
+/// Folders whose sub-folders all have the same files.
+const SIBLINGS: &[&str] = &["crates/drivers/src"];
+
+/// Checks one file.
+pub fn check_file(source: &Source, report: &mut Report) {
+    check_name(source, report);
+    if ["lib.rs", "mod.rs"].contains(&source.file_name()) && !source.is_test() {
+        check_contents(source, report);
+    }
+}
+
+fn check_name(source: &Source, report: &mut Report) {
+    let parts = source.path.iter().filter_map(|part| part.to_str());
+    for part in parts {
+        if EMPTY_NAMES.contains(&part.trim_end_matches(".rs")) {
+            let message = format!("{part:?} says nothing: name the file after what it does");
+            report.add(&source.path, 1, message);
+        }
+    }
+}
+
+/// Docs, `mod` and `use`, nothing else.
+fn check_contents(source: &Source, report: &mut Report) {
+    let has_docs = source
+        .syntax
+        .attrs
+        .iter()
+        .any(|attribute| attribute.path().is_ident("doc"));
+    if !has_docs {
+        report.add(&source.path, 1, "no module docs: say what is here and why");
+    }
+    for item in &source.syntax.items {
+        let belongs = match item {
+            syn::Item::Mod(item) => item.content.is_none(),
+            syn::Item::Use(item) => !matches!(item.vis, syn::Visibility::Inherited),
+            _ => false,
+        };
+        if !belongs {
+            let message = "lib.rs and mod.rs hold docs, mod and pub use only: move this to a file";
+            report.add(&source.path, item.span().start().line, message);
+        }
+    }
+}
+
+/// Compares the folders of each of [`SIBLINGS`].
+pub fn check_sibling_folders(root: &Path, report: &mut Report) -> io::Result<()> {
+    for place in SIBLINGS {
+        let folder = root.join(place);
+        if folder.is_dir() {
+            compare(Path::new(place), &file_names(&folder)?, report);
+        }
+    }
+    Ok(())
+}
+
+fn compare(place: &Path, folders: &BTreeMap<PathBuf, BTreeSet<String>>, report: &mut Report) {
+    let all: BTreeSet<_> = folders.values().flatten().collect();
+    for (folder, names) in folders {
+        for missing in all.iter().filter(|name| !names.contains(**name)) {
+            let message = format!("{missing} is missing: sibling folders have the same files");
+            report.add(place.join(folder), 1, message);
+        }
+    }
+}
+
+fn file_names(folder: &Path) -> io::Result<BTreeMap<PathBuf, BTreeSet<String>>> {
+    let mut folders = BTreeMap::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.path().is_dir() {
+            let names: io::Result<BTreeSet<_>> = fs::read_dir(entry.path())?
+                .map(|file| Ok(file?.file_name().to_string_lossy().into_owned()))
+                .collect();
+            folders.insert(entry.file_name().into(), names?);
+        }
+    }
+    Ok(folders)
+}
