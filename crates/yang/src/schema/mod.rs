@@ -6,6 +6,7 @@
 
 mod model;
 mod node;
+pub mod pattern;
 mod source;
 mod types;
 

@@ -1,0 +1,21 @@
+//! What is wrong with a pattern.
+
+/// A pattern that is not an XSD regular expression, or is past a limit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("pattern, column {column}: {reason}")]
+pub struct PatternError {
+    /// Where, in characters from 1.
+    pub column: usize,
+    /// What cannot be translated.
+    pub reason: Box<str>,
+}
+
+impl PatternError {
+    /// An error at the character of this index.
+    pub(super) fn at(index: usize, reason: impl Into<Box<str>>) -> Self {
+        Self {
+            column: index + 1,
+            reason: reason.into(),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Patterns, XPath and paths against reference implementations, on random input.
+
+mod models;
+mod pattern;
+mod seed;
