@@ -1,1 +1,20 @@
-//! Storage engines behind the key space contract, one folder each.
+//! Storage engines behind the key space contract, one folder each, the same files in each.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `config.rs` | the options, and how they stand in a URL |
+//! | `driver.rs` | the [`Driver`](espalier_keyspace::Driver) itself |
+//! | `engine.rs` | the engine: how it is opened, what is kept beside the data |
+//! | `snapshot.rs` | snapshots and cursors |
+//! | `commit.rs` | how batches and writes are applied |
+//! | `watch.rs` | how changes are told |
+//!
+//! Every driver is a Cargo feature of its name. Which engine to use is a URL, see [`open`].
+
+#[cfg(feature = "memory")]
+pub mod memory;
+mod recent;
+mod registry;
+mod url;
+
+pub use registry::{Scheme, open, schemes};

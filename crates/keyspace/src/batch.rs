@@ -116,6 +116,11 @@ impl Batch {
         self.operations.iter().map(Operation::as_ref)
     }
 
+    /// The operations, owned, in order.
+    pub fn into_operations(self) -> Vec<Operation> {
+        self.operations
+    }
+
     /// Bytes of keys and values in the operations.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -139,8 +144,16 @@ impl Batch {
         }
         self.preconditions
             .iter()
-            .try_for_each(|condition| check_key(&condition.key))?;
+            .try_for_each(Precondition::check_limits)?;
         self.operations().try_for_each(OperationRef::check_limits)
+    }
+}
+
+impl Precondition {
+    /// Checks the key against the named limits. A value beyond its limit can never be held, so it
+    /// only breaks the precondition.
+    pub fn check_limits(&self) -> Result<()> {
+        check_key(&self.key)
     }
 }
 

@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use crate::{Batch, Capability, KeyRange, Precondition, Result};
 
-/// The number of a commit in one key space: every commit's is larger than those before it.
+/// The number of a committed state of one key space: a later state has a larger one.
+///
+/// Commits that become visible in one step (a group that shares a flush) share their version, so
+/// that no version names a state that nobody could ever see. A commit that changes nothing (a
+/// delete of what is absent, an empty batch) returns the newest version and makes no new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u64);
 
@@ -40,6 +44,8 @@ pub trait Driver: Send + Sync + 'static {
     /// Like [`Self::commit`], for changes that should not be held in memory: calls `fill` once
     /// (never again, not even on retry) with a [`Writer`], and applies what it wrote all or
     /// nothing. When `fill` returns an error, nothing is applied and the error is returned.
+    /// Preconditions are tested before `fill` is called. `fill` may take snapshots (they do not
+    /// show the write); it must not call [`Self::commit`] or `write`, which wait for each other.
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version>;
 
     /// Every commit after `after` that touches `range`, in order, whoever made it. A commit that
@@ -135,7 +141,8 @@ pub enum Change {
 /// What a [`Watch`] tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchEvent {
-    /// One commit: its changes under the watched range, in the order they were applied.
+    /// One version: its changes under the watched range, in the order they were applied. What
+    /// had no effect is left out, and a deleted range is told as far as it is watched.
     Commit {
         /// The commit's version.
         version: Version,

@@ -12,10 +12,13 @@
 
 mod batch;
 mod capability;
+pub mod counter;
 mod driver;
 mod error;
 mod limits;
+pub mod metered;
 mod range;
+mod read_only;
 pub mod tuple;
 
 pub use batch::{Batch, Operation, OperationRef, Precondition};
@@ -27,3 +30,4 @@ pub use driver::{
 pub use error::{Error, ErrorKind, Result};
 pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use range::KeyRange;
+pub use read_only::ReadOnly;

@@ -54,6 +54,19 @@ impl KeyRange {
         self.end.as_deref().is_none_or(|end| key < end)
     }
 
+    /// The keys that lie in both ranges.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let end = match (&self.end, &other.end) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.as_ref().or(two.as_ref()),
+        };
+        Self {
+            start: self.start.as_slice().max(&other.start).to_vec(),
+            end: end.cloned(),
+        }
+    }
+
     /// Whether no key can lie in the range.
     pub fn is_empty(&self) -> bool {
         self.end
@@ -81,5 +94,17 @@ mod tests {
         assert!(!range.contains(b"b") && !range.contains(b"a\xfe"));
         assert_eq!(KeyRange::prefix(b"\xff\xff").end, None);
         assert!(!KeyRange::below(b"a").contains(b"a") && KeyRange::below(b"a").contains(b"a\0"));
+    }
+
+    #[test]
+    fn an_intersection_holds_what_both_hold() {
+        let range = KeyRange::new("b", "d");
+        assert_eq!(range.intersection(&KeyRange::all()), range);
+        assert_eq!(KeyRange::all().intersection(&range), range);
+        assert_eq!(
+            range.intersection(&KeyRange::new("a", "c")),
+            KeyRange::new("b", "c")
+        );
+        assert!(range.intersection(&KeyRange::new("d", "e")).is_empty());
     }
 }

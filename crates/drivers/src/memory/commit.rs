@@ -1,0 +1,160 @@
+//! How batches and writes are applied in memory: to a clone of the tree, which replaces the
+//! committed one at the end.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use espalier_keyspace::{
+    Batch, Error, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Version, Writer,
+    counter,
+};
+
+use super::engine::{Engine, State, Tree, bounds};
+use crate::recent::{Effect, Recorder};
+
+/// Applies a batch.
+pub(super) fn commit(engine: &Engine, batch: &Batch) -> Result<Version> {
+    batch.check_limits()?;
+    change(engine, batch.preconditions(), |writer| {
+        batch
+            .operations()
+            .try_for_each(|operation| writer.apply(operation))
+    })
+}
+
+/// Applies what `fill` writes.
+pub(super) fn write(
+    engine: &Engine,
+    preconditions: &[Precondition],
+    fill: Fill<'_>,
+) -> Result<Version> {
+    preconditions
+        .iter()
+        .try_for_each(Precondition::check_limits)?;
+    change(engine, preconditions, |writer| fill(writer))
+}
+
+fn change(
+    engine: &Engine,
+    preconditions: &[Precondition],
+    fill: impl FnOnce(&mut MemoryWriter) -> Result<()>,
+) -> Result<Version> {
+    let _writer = engine.writer.lock();
+    let state = engine.state.load_full();
+    test(&state.tree, preconditions)?;
+    let mut writer = MemoryWriter {
+        tree: state.tree.clone(),
+        recorder: Recorder::new(),
+    };
+    fill(&mut writer)?;
+    if writer.recorder.effect() == Effect::Nothing {
+        return Ok(state.version);
+    }
+    let version = Version(state.version.0 + 1);
+    engine.state.store(Arc::new(State {
+        version,
+        tree: writer.tree,
+    }));
+    engine.recent.push(version, writer.recorder);
+    Ok(version)
+}
+
+fn test(tree: &Tree, preconditions: &[Precondition]) -> Result<()> {
+    let broken = preconditions.iter().find(|condition| {
+        tree.get(condition.key.as_slice()).map(AsRef::as_ref) != condition.value.as_deref()
+    });
+    broken.map_or(Ok(()), |condition| Err(Error::conflict(&condition.key)))
+}
+
+struct MemoryWriter {
+    tree: Tree,
+    recorder: Recorder,
+}
+
+impl MemoryWriter {
+    fn apply(&mut self, operation: OperationRef<'_>) -> Result<()> {
+        match operation {
+            OperationRef::Put(key, value) => self.set(key, value),
+            OperationRef::Delete(key) => self.remove(key),
+            OperationRef::DeleteRange(range) => self.remove_range(range),
+            OperationRef::Add(key, delta) => return self.sum(key, delta),
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, key: &[u8], value: &[u8]) {
+        self.recorder.put(key, value);
+        match self.tree.get_mut(key) {
+            Some(held) => *held = value.into(),
+            None => drop(self.tree.insert(key.into(), value.into())),
+        }
+    }
+
+    fn remove(&mut self, key: &[u8]) {
+        if self.tree.remove(key).is_some() {
+            self.recorder.delete(key);
+        }
+    }
+
+    fn remove_range(&mut self, range: &KeyRange) {
+        if range.is_empty() {
+            return;
+        }
+        let keys = self
+            .tree
+            .range::<_, [u8]>(bounds(range))
+            .map(|(key, _)| key.clone());
+        let keys: Vec<_> = keys.collect();
+        if keys.is_empty() {
+            return;
+        }
+        self.recorder.delete_range(range);
+        for key in keys {
+            self.tree.remove(&key);
+        }
+    }
+
+    fn sum(&mut self, key: &[u8], delta: i64) -> Result<()> {
+        let sum = counter::add(key, self.tree.get(key).map(AsRef::as_ref), delta)?;
+        self.set(key, &sum);
+        Ok(())
+    }
+}
+
+impl Writer for MemoryWriter {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        OperationRef::Put(key, value).check_limits()?;
+        self.set(key, value);
+        Ok(())
+    }
+
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+        OperationRef::Put(key, value).check_limits()?;
+        if self.tree.contains_key(key) {
+            return Ok(Existed::Yes);
+        }
+        self.set(key, value);
+        Ok(Existed::No)
+    }
+
+    fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        let value = self.tree.get(key);
+        Ok(value.map(|value| Cow::Borrowed(value.as_ref())))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        OperationRef::Delete(key).check_limits()?;
+        self.remove(key);
+        Ok(())
+    }
+
+    fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
+        self.remove_range(range);
+        Ok(())
+    }
+
+    fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
+        OperationRef::Add(key, delta).check_limits()?;
+        self.sum(key, delta)
+    }
+}

@@ -1,0 +1,27 @@
+//! The options of the memory driver.
+
+use espalier_keyspace::Result;
+
+use crate::url::{Url, refusal, unknown_option};
+
+/// The options of the memory driver: none so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {}
+
+impl Config {
+    /// The options that a URL such as `memory:` holds.
+    pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
+        if !url.place.is_empty() {
+            let message = format!(
+                "{0}: keeps nothing at a place; write {0}: without {1:?}",
+                url.scheme, url.place
+            );
+            return Err(refusal(message));
+        }
+        match url.options().next() {
+            Some((option, _)) => unknown_option(url.scheme, option, "none"),
+            None => Ok(Self {}),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! A key space in the memory of this process.
+//!
+//! The keys stand in an immutable B+ tree (`imbl`): a snapshot is a clone of its root, a commit
+//! changes a clone and swaps the roots. So snapshots are O(1), readers never wait, and a failed
+//! commit is undone by dropping its clone. The alternative, a mutable map behind a lock, reads
+//! faster and cannot give a snapshot.
+
+mod commit;
+mod config;
+mod driver;
+mod engine;
+mod snapshot;
+mod watch;
+
+pub use config::Config;
+pub(crate) use driver::open_url;
+pub use driver::{Memory, NAME};

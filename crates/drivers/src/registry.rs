@@ -1,0 +1,77 @@
+//! Which engines there are, and opening one by its URL.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Driver, Result};
+
+use crate::url::{Url, refusal};
+
+/// A kind of engine that [`open`] knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheme {
+    /// What stands before the colon.
+    pub name: &'static str,
+    /// How its URLs look.
+    pub form: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    open: fn(&Url<'_>) -> Result<Arc<dyn Driver>>,
+}
+
+const SCHEMES: &[Scheme] = &[
+    #[cfg(feature = "memory")]
+    Scheme {
+        name: crate::memory::NAME,
+        form: "memory:",
+        about: "in the memory of this process, gone at its end",
+        open: crate::memory::open_url,
+    },
+];
+
+/// The kinds of engine that this build has.
+pub fn schemes() -> &'static [Scheme] {
+    SCHEMES
+}
+
+/// Opens the engine that a URL names, such as `memory:` or `embedded:/var/lib/espalier`. What the
+/// URL names is created where it does not exist.
+pub fn open(url: &str) -> Result<Arc<dyn Driver>> {
+    let parsed = Url::parse(url).ok_or_else(|| unknown(url))?;
+    let scheme = SCHEMES
+        .iter()
+        .find(|scheme| scheme.name == parsed.scheme)
+        .ok_or_else(|| unknown(url))?;
+    (scheme.open)(&parsed)
+}
+
+fn unknown(url: &str) -> espalier_keyspace::Error {
+    let forms: Vec<_> = SCHEMES.iter().map(|scheme| scheme.form).collect();
+    refusal(format!(
+        "{url:?} names no engine; write {}",
+        forms.join(" or ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_scheme_lists_the_known_ones() {
+        for url in ["mongo:x", "no scheme at all", ""] {
+            let error = open(url).err().expect("an unknown scheme").to_string();
+            for scheme in schemes() {
+                assert!(error.contains(scheme.form), "{error}");
+            }
+        }
+    }
+
+    #[cfg(feature = "memory")]
+    #[test]
+    fn an_unknown_option_is_refused() {
+        let error = open("memory:?size=3").err().expect("no such option");
+        assert!(error.to_string().contains("size"), "{error}");
+        assert!(open("memory:somewhere").is_err());
+        assert_eq!(open("memory:").expect("memory").name(), "memory");
+    }
+}

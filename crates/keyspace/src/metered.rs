@@ -1,0 +1,251 @@
+//! A driver that counts and times the calls to another one.
+//!
+//! The numbers are plain atomics, read whenever somebody asks, so that this crate needs no metrics
+//! library. Reads of a key and steps of a scan are counted on the snapshot and added when it (or
+//! its cursor) is dropped: a clock reading for each would cost as much as the read.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::{
+    Batch, Capability, Cursor, Direction, Driver, Fill, Finding, KeyRange, Precondition, Result,
+    Snapshot, Usage, Version, Watch,
+};
+
+/// A kind of call that is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Call {
+    /// [`Driver::snapshot`]; its time is that of taking it.
+    Snapshot,
+    /// [`Snapshot::get`]; counted, not timed.
+    Get,
+    /// [`Snapshot::scan`]; its time is that of opening it.
+    Scan,
+    /// A key that a scan told; counted, not timed.
+    Step,
+    /// [`Driver::commit`].
+    Commit,
+    /// [`Driver::write`], the fill included.
+    Write,
+    /// [`Driver::flush`].
+    Flush,
+}
+
+impl Call {
+    /// Every kind, in the order of the readings.
+    pub const ALL: [Self; 7] = [
+        Self::Snapshot,
+        Self::Get,
+        Self::Scan,
+        Self::Step,
+        Self::Commit,
+        Self::Write,
+        Self::Flush,
+    ];
+
+    /// The name for people and for metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Snapshot => "snapshot",
+            Self::Get => "get",
+            Self::Scan => "scan",
+            Self::Step => "step",
+            Self::Commit => "commit",
+            Self::Write => "write",
+            Self::Flush => "flush",
+        }
+    }
+}
+
+/// What was counted for one kind of call since the driver was wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The kind of call.
+    pub call: Call,
+    /// How many calls there were.
+    pub count: u64,
+    /// How many of them returned an error.
+    pub errors: u64,
+    /// The time of all of them together.
+    pub total: Duration,
+    /// The time of the slowest.
+    pub slowest: Duration,
+}
+
+/// The counts, shared between a [`Metered`] driver and whoever reads them.
+#[derive(Debug, Default)]
+pub struct Meter {
+    tallies: [Tally; Call::ALL.len()],
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    count: AtomicU64,
+    errors: AtomicU64,
+    total_ns: AtomicU64,
+    slowest_ns: AtomicU64,
+}
+
+impl Meter {
+    /// The numbers now, one reading for each kind of call.
+    pub fn readings(&self) -> [Reading; Call::ALL.len()] {
+        Call::ALL.map(|call| {
+            let tally = self.tally(call);
+            Reading {
+                call,
+                count: tally.count.load(Ordering::Relaxed),
+                errors: tally.errors.load(Ordering::Relaxed),
+                total: Duration::from_nanos(tally.total_ns.load(Ordering::Relaxed)),
+                slowest: Duration::from_nanos(tally.slowest_ns.load(Ordering::Relaxed)),
+            }
+        })
+    }
+
+    fn tally(&self, call: Call) -> &Tally {
+        &self.tallies[call as usize]
+    }
+
+    fn count(&self, call: Call, count: u64) {
+        self.tally(call).count.fetch_add(count, Ordering::Relaxed);
+    }
+
+    fn time<T>(&self, call: Call, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        let start = Instant::now();
+        let result = run();
+        let elapsed_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let tally = self.tally(call);
+        tally.count.fetch_add(1, Ordering::Relaxed);
+        tally.total_ns.fetch_add(elapsed_ns, Ordering::Relaxed);
+        tally.slowest_ns.fetch_max(elapsed_ns, Ordering::Relaxed);
+        tally
+            .errors
+            .fetch_add(u64::from(result.is_err()), Ordering::Relaxed);
+        result
+    }
+}
+
+/// A driver over another one that counts and times its calls in a [`Meter`].
+pub struct Metered {
+    inner: Arc<dyn Driver>,
+    meter: Arc<Meter>,
+}
+
+impl Metered {
+    /// Counts the calls to `inner`.
+    pub fn new(inner: Arc<dyn Driver>) -> Self {
+        Self {
+            inner,
+            meter: Arc::default(),
+        }
+    }
+
+    /// Where the counts are.
+    pub fn meter(&self) -> Arc<Meter> {
+        Arc::clone(&self.meter)
+    }
+}
+
+impl Driver for Metered {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn capability(&self) -> Capability {
+        self.inner.capability()
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        let inner = self.meter.time(Call::Snapshot, || self.inner.snapshot())?;
+        Ok(Box::new(MeteredSnapshot {
+            inner,
+            meter: Arc::clone(&self.meter),
+            gets: Cell::new(0),
+        }))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.meter.time(Call::Commit, || self.inner.commit(batch))
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        self.meter
+            .time(Call::Write, || self.inner.write(preconditions, fill))
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        self.inner.watch(range, after)
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        self.inner.usage()
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        self.inner.check()
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.meter.time(Call::Flush, || self.inner.flush())
+    }
+}
+
+struct MeteredSnapshot {
+    inner: Box<dyn Snapshot>,
+    meter: Arc<Meter>,
+    gets: Cell<u64>,
+}
+
+impl Snapshot for MeteredSnapshot {
+    fn version(&self) -> Version {
+        self.inner.version()
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        self.gets.set(self.gets.get() + 1);
+        self.inner.get(key)
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        let inner = self
+            .meter
+            .time(Call::Scan, || self.inner.scan(range, direction))?;
+        Ok(Box::new(MeteredCursor {
+            inner,
+            meter: &self.meter,
+            steps: 0,
+        }))
+    }
+}
+
+impl Drop for MeteredSnapshot {
+    fn drop(&mut self) {
+        self.meter.count(Call::Get, self.gets.get());
+    }
+}
+
+struct MeteredCursor<'a> {
+    inner: Box<dyn Cursor + 'a>,
+    meter: &'a Meter,
+    steps: u64,
+}
+
+impl Cursor for MeteredCursor<'_> {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let next = self.inner.next()?;
+        self.steps += u64::from(next.is_some());
+        Ok(next)
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.inner.seek(key)
+    }
+}
+
+impl Drop for MeteredCursor<'_> {
+    fn drop(&mut self) {
+        self.meter.count(Call::Step, self.steps);
+    }
+}

@@ -1,0 +1,62 @@
+//! A driver that lets nothing be changed.
+
+use std::sync::Arc;
+
+use crate::{
+    Batch, Capability, Driver, Error, ErrorKind, Fill, Finding, KeyRange, Precondition, Result,
+    Snapshot, Usage, Version, Watch,
+};
+
+/// A driver over another one that refuses every change with [`ErrorKind::ReadOnly`].
+pub struct ReadOnly {
+    inner: Arc<dyn Driver>,
+}
+
+impl ReadOnly {
+    /// Reads from `inner`, and never changes it.
+    pub fn new(inner: Arc<dyn Driver>) -> Self {
+        Self { inner }
+    }
+}
+
+impl Driver for ReadOnly {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn capability(&self) -> Capability {
+        self.inner.capability()
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        self.inner.snapshot()
+    }
+
+    fn commit(&self, _batch: Batch) -> Result<Version> {
+        Err(refusal())
+    }
+
+    fn write(&self, _preconditions: &[Precondition], _fill: Fill<'_>) -> Result<Version> {
+        Err(refusal())
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        self.inner.watch(range, after)
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        self.inner.usage()
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        self.inner.check()
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+}
+
+fn refusal() -> Error {
+    Error::new(ErrorKind::ReadOnly, "the key space was opened read-only")
+}

@@ -1,0 +1,116 @@
+//! The named limits of the key space.
+
+use espalier_keyspace::{
+    Batch, Driver, Error, ErrorKind, KEY_BYTES_MAX, KeyRange, VALUE_BYTES_MAX, Writer,
+};
+
+use super::Open;
+use super::acts::{all, delete, get, put, refusal};
+
+/// A key of the greatest length works everywhere that a short one does.
+pub fn the_longest_key_works(open: Open<'_>) {
+    let driver = open();
+    let keys: Vec<Vec<u8>> = (0..50u8)
+        .map(|last| {
+            let mut key = vec![b'k'; KEY_BYTES_MAX];
+            key[KEY_BYTES_MAX - 1] = last;
+            key
+        })
+        .collect();
+    for key in &keys {
+        put(&*driver, key, b"value");
+    }
+    let found: Vec<_> = all(&*driver).into_iter().map(|(key, _)| key).collect();
+    assert_eq!(found, keys);
+    delete(&*driver, &keys[7]);
+    assert_eq!(get(&*driver, &keys[7]), None);
+    assert!(get(&*driver, &keys[8]).is_some());
+}
+
+/// A longer key, and the empty one, is refused wherever it stands in a batch.
+pub fn a_longer_key_is_refused(open: Open<'_>) {
+    let driver = open();
+    for key in [vec![b'k'; KEY_BYTES_MAX + 1], Vec::new()] {
+        let acts: [&dyn Fn(&mut Batch); 4] = [
+            &|batch| batch.put(key.clone(), "v"),
+            &|batch| batch.delete(key.clone()),
+            &|batch| batch.add(key.clone(), 1),
+            &|batch| batch.require(key.clone(), None),
+        ];
+        for act in acts {
+            let mut batch = Batch::new();
+            act(&mut batch);
+            assert_eq!(refusal(driver.commit(batch)), ErrorKind::KeyTooLong);
+        }
+    }
+    let long = vec![b'k'; KEY_BYTES_MAX + 1];
+    let snapshot = driver.snapshot().expect("a snapshot");
+    assert_eq!(snapshot.get(&long).expect("asking is allowed"), None);
+}
+
+/// A value of the greatest length works.
+pub fn the_longest_value_works(open: Open<'_>) {
+    let driver = open();
+    let value: Vec<u8> = (0..VALUE_BYTES_MAX).map(|at| at as u8).collect();
+    put(&*driver, b"key", &value);
+    assert!(get(&*driver, b"key") == Some(value), "the value changed");
+    put(&*driver, b"key", b"short");
+    assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"short"[..]));
+}
+
+/// A longer value is refused, and the error names its key.
+pub fn a_longer_value_is_refused(open: Open<'_>) {
+    let driver = open();
+    let mut batch = Batch::new();
+    batch.put("key", vec![0; VALUE_BYTES_MAX + 1]);
+    let error = driver.commit(batch).expect_err("a value too long");
+    assert_eq!(error.kind(), ErrorKind::ValueTooLong);
+    assert_eq!(error.key(), Some(&b"key"[..]));
+}
+
+/// One operation beyond a limit refuses the whole batch.
+pub fn a_refused_batch_changes_nothing(open: Open<'_>) {
+    let driver = open();
+    put(&*driver, b"old", b"value");
+    let before = all(&*driver);
+    let mut batch = Batch::new();
+    batch.put("new", "value");
+    batch.delete_range(KeyRange::all());
+    batch.put("long", vec![0; VALUE_BYTES_MAX + 1]);
+    assert_eq!(refusal(driver.commit(batch)), ErrorKind::ValueTooLong);
+    assert_eq!(all(&*driver), before);
+}
+
+/// A writer has the same limits.
+pub fn a_writer_refuses_the_same(open: Open<'_>) {
+    let driver = open();
+    let (long_key, long_value) = (vec![b'k'; KEY_BYTES_MAX + 1], vec![0; VALUE_BYTES_MAX + 1]);
+    let acts: [(ErrorKind, &dyn Fn(&mut dyn Writer) -> Result<(), Error>); 7] = [
+        (ErrorKind::KeyTooLong, &|writer| writer.put(&long_key, b"")),
+        (ErrorKind::KeyTooLong, &|writer| writer.put(b"", b"")),
+        (ErrorKind::KeyTooLong, &|writer| {
+            writer.put_new(&long_key, b"").map(drop)
+        }),
+        (ErrorKind::KeyTooLong, &|writer| writer.delete(&long_key)),
+        (ErrorKind::KeyTooLong, &|writer| writer.add(b"", 1)),
+        (ErrorKind::ValueTooLong, &|writer| {
+            writer.put(b"k", &long_value)
+        }),
+        (ErrorKind::ValueTooLong, &|writer| {
+            writer.put_new(b"k", &long_value).map(drop)
+        }),
+    ];
+    for (kind, act) in acts {
+        let written = driver.write(&[], &mut |writer| act(writer));
+        assert_eq!(refusal(written), kind);
+    }
+    assert_eq!(all(&*driver), []);
+    assert_eq!(
+        driver.snapshot().expect("a snapshot").version(),
+        open_version(&*driver)
+    );
+}
+
+fn open_version(driver: &dyn Driver) -> espalier_keyspace::Version {
+    driver.commit(Batch::new()).expect("a commit of nothing")
+}

@@ -1,0 +1,86 @@
+//! The suite that every driver passes, ignorant of any driver.
+//!
+//! Each case takes a function that opens the engine. The engine is empty at the first call; a
+//! later call, after the driver of the earlier one was dropped, opens the same engine again (for a
+//! driver that is not durable: an empty one). [`conformance!`](crate::conformance) makes a `#[test]` of each case:
+//!
+//! ```ignore
+//! mod memory {
+//!     espalier_testkit::conformance!(|| espalier_drivers::open("memory:").unwrap());
+//! }
+//! ```
+
+mod acts;
+pub mod commits;
+pub mod limits;
+pub mod points;
+pub mod scans;
+pub mod threads;
+pub mod upkeep;
+pub mod watches;
+pub mod writes;
+
+use std::sync::Arc;
+
+use espalier_keyspace::Driver;
+
+/// Opens the engine under test.
+pub type Open<'a> = &'a dyn Fn() -> Arc<dyn Driver>;
+
+/// Makes a `#[test]` of every case of the suite, and of the random model test. Takes an
+/// expression, evaluated once for each test, whose value opens the engine (see the
+/// [module](crate::conformance)).
+#[macro_export]
+macro_rules! conformance {
+    ($new:expr) => {
+        $crate::conformance_cases! { $new;
+            points: what_is_put_is_got, what_is_deleted_is_gone, an_empty_value_is_a_value,
+                any_bytes_are_a_key, the_empty_key_is_absent;
+            scans: keys_come_in_byte_order, every_kind_of_boundary, seek_moves_within_the_range,
+                an_exhausted_cursor_stays_so, large_values_in_a_scan;
+            limits: the_longest_key_works, a_longer_key_is_refused, the_longest_value_works,
+                a_longer_value_is_refused, a_refused_batch_changes_nothing,
+                a_writer_refuses_the_same;
+            commits: operations_apply_in_order, preconditions_that_hold, preconditions_that_do_not,
+                the_first_broken_precondition_is_named, preconditions_see_the_state_before,
+                counters_add_up, an_overflow_refuses_all, a_value_that_is_no_counter,
+                delete_range_boundaries, delete_range_and_put_in_one_batch,
+                versions_grow, a_commit_of_nothing, a_batch_of_one_hundred_thousand;
+            writes: what_is_written_is_there, an_error_of_the_fill_undoes_all,
+                a_writer_sees_its_own_writes, put_new_leaves_what_is_there,
+                preconditions_of_a_write, a_panic_in_the_fill_undoes_all,
+                an_overflow_in_a_write, many_keys_in_one_write, snapshots_during_a_write;
+            threads: a_snapshot_never_changes, scans_during_commits, conflicting_commits_count_exactly,
+                adds_count_exactly, a_failing_commit_fails_alone, snapshots_move_between_threads,
+                readers_see_whole_batches;
+            watches: commits_are_told_in_order, only_the_range_is_told, a_forgotten_past_is_a_gap,
+                a_large_commit_is_told_or_a_gap, a_watch_wakes_up, no_event_is_none,
+                a_watched_state_is_visible, a_watcher_misses_nothing;
+            upkeep: a_durable_engine_keeps_everything, usage_counts_keys, a_sound_engine_has_no_findings,
+                versions_grow_across_reopening, flush_succeeds;
+        }
+
+        #[test]
+        fn random_operations_match_the_model() {
+            let open = $new;
+            $crate::model::run(&open);
+        }
+    };
+}
+
+/// See [`conformance!`](crate::conformance).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_cases {
+    ($new:expr; $($group:ident: $($case:ident),+;)+) => {
+        $(mod $group {
+            #[allow(unused_imports)]
+            use super::*;
+            $(#[test]
+            fn $case() {
+                let open = $new;
+                $crate::conformance::$group::$case(&open);
+            })+
+        })+
+    };
+}

@@ -1,0 +1,190 @@
+//! Many threads on one driver.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, counter};
+
+use super::Open;
+use super::acts::{get, get_in, numbered, put, put_keys, refusal, scan};
+
+const THREADS: u64 = 8;
+const COMMITS: u64 = 100;
+
+/// A snapshot shows the same state for as long as it is held.
+pub fn a_snapshot_never_changes(open: Open<'_>) {
+    let driver = open();
+    put_keys(&*driver, &[b"a", b"b", b"c"]);
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let before = scan(&*snapshot, &KeyRange::all(), Direction::Forward);
+    let version = snapshot.version();
+    put(&*driver, b"b", b"changed");
+    put(&*driver, b"bb", b"new");
+    for _ in 0..50 {
+        let mut batch = Batch::new();
+        batch.delete_range(KeyRange::all());
+        (0..200).for_each(|number| batch.put(numbered(number), vec![7; 300]));
+        driver.commit(batch).expect("a commit");
+    }
+    assert_eq!(
+        scan(&*snapshot, &KeyRange::all(), Direction::Forward),
+        before
+    );
+    assert_eq!(get_in(&*snapshot, b"b").as_deref(), Some(&b"b"[..]));
+    assert_eq!(get_in(&*snapshot, b"bb"), None);
+    assert_eq!(snapshot.version(), version);
+}
+
+/// A scan that others commit into tells the state of its snapshot.
+pub fn scans_during_commits(open: Open<'_>) {
+    const KEYS: u64 = 500;
+    let driver = open();
+    let mut batch = Batch::new();
+    (0..KEYS).for_each(|number| batch.put(numbered(number * 2), "old"));
+    driver.commit(batch).expect("a batch");
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let mut cursor = snapshot
+        .scan(&KeyRange::all(), Direction::Forward)
+        .expect("a scan");
+    for number in 0..KEYS {
+        let (key, value) = cursor.next().expect("a step").expect("a key");
+        assert_eq!((key, value), (&numbered(number * 2)[..], &b"old"[..]));
+        if number % 10 == 0 {
+            put(&*driver, &numbered(number * 2 + 1), b"new");
+            put(&*driver, &numbered((KEYS - number) * 2), b"changed");
+        }
+    }
+    assert_eq!(cursor.next().expect("the end"), None);
+}
+
+fn in_threads(work: impl Fn(u64) + Sync) {
+    thread::scope(|scope| {
+        for number in 0..THREADS {
+            let work = &work;
+            scope.spawn(move || work(number));
+        }
+    });
+}
+
+/// Read, decide, commit under a precondition, retry on conflict: no update is lost.
+pub fn conflicting_commits_count_exactly(open: Open<'_>) {
+    let driver = open();
+    in_threads(|_| (0..COMMITS).for_each(|_| increment(&*driver)));
+    let count = counter::encode((THREADS * COMMITS) as i64).to_vec();
+    assert_eq!(get(&*driver, b"count"), Some(count));
+}
+
+fn increment(driver: &dyn Driver) {
+    loop {
+        let held = get(driver, b"count");
+        let count = counter::decode(b"count", held.as_deref()).expect("a counter");
+        let mut batch = Batch::new();
+        batch.require("count", held);
+        batch.put("count", counter::encode(count + 1));
+        match driver.commit(batch) {
+            Ok(_) => return,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict),
+        }
+    }
+}
+
+/// Adds need no precondition, and none is lost; commits and writes mix.
+pub fn adds_count_exactly(open: Open<'_>) {
+    let driver = open();
+    in_threads(|thread| {
+        for number in 0..COMMITS {
+            if (thread + number) % 10 == 0 {
+                driver
+                    .write(&[], &mut |writer| writer.add(b"count", 1))
+                    .expect("a write");
+            } else {
+                let mut batch = Batch::new();
+                batch.add("count", 1);
+                driver.commit(batch).expect("an add");
+            }
+        }
+    });
+    let count = counter::encode((THREADS * COMMITS) as i64).to_vec();
+    assert_eq!(get(&*driver, b"count"), Some(count));
+}
+
+/// Commits that are applied together are refused one by one.
+pub fn a_failing_commit_fails_alone(open: Open<'_>) {
+    let driver = open();
+    put(&*driver, b"high", &counter::encode(i64::MAX));
+    in_threads(|thread| {
+        for number in 0..COMMITS {
+            let key = numbered(thread * COMMITS + number);
+            let mut batch = Batch::new();
+            batch.put(key.clone(), "value");
+            match (thread + number) % 3 {
+                0 => batch.add("high", 1),
+                1 => batch.require("high", None),
+                _ => {
+                    driver.commit(batch).expect("nothing is wrong with it");
+                    assert!(get(&*driver, &key).is_some());
+                    continue;
+                }
+            }
+            let kind = refusal(driver.commit(batch));
+            assert!(matches!(kind, ErrorKind::Overflow | ErrorKind::Conflict));
+            assert_eq!(get(&*driver, &key), None);
+        }
+    });
+}
+
+/// A snapshot is taken on one thread and read on another.
+pub fn snapshots_move_between_threads(open: Open<'_>) {
+    let driver = open();
+    put(&*driver, b"key", b"value");
+    let snapshots: Vec<_> = (0..50)
+        .map(|_| driver.snapshot().expect("a snapshot"))
+        .collect();
+    put(&*driver, b"key", b"changed");
+    let readers: Vec<_> = snapshots
+        .into_iter()
+        .map(|snapshot| thread::spawn(move || get_in(&*snapshot, b"key")))
+        .collect();
+    for reader in readers {
+        let value = reader.join().expect("a reader");
+        assert_eq!(value.as_deref(), Some(&b"value"[..]));
+    }
+}
+
+/// Readers see all of a batch or nothing of it, and never go back in time.
+pub fn readers_see_whole_batches(open: Open<'_>) {
+    const KEYS: u64 = 20;
+    let driver = open();
+    let done = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = (0..4)
+        .map(|_| {
+            let (driver, done) = (Arc::clone(&driver), Arc::clone(&done));
+            thread::spawn(move || {
+                let mut last = (driver.snapshot().expect("a snapshot").version(), Vec::new());
+                while !done.load(Ordering::Acquire) {
+                    let snapshot = driver.snapshot().expect("a snapshot");
+                    let pairs = scan(&*snapshot, &KeyRange::all(), Direction::Forward);
+                    assert!(pairs.is_empty() || pairs.len() as u64 == KEYS);
+                    let values: Vec<_> = pairs.into_iter().map(|(_, value)| value).collect();
+                    assert!(
+                        values.windows(2).all(|pair| pair[0] == pair[1]),
+                        "a torn batch"
+                    );
+                    let seen = (snapshot.version(), values);
+                    assert!(seen >= last, "a reader went back in time");
+                    last = seen;
+                }
+            })
+        })
+        .collect();
+    for round in 0..COMMITS {
+        let mut batch = Batch::new();
+        (0..KEYS).for_each(|number| batch.put(numbered(number), round.to_be_bytes()));
+        driver.commit(batch).expect("a batch");
+    }
+    done.store(true, Ordering::Release);
+    for reader in readers {
+        reader.join().expect("a reader");
+    }
+}

@@ -1,0 +1,228 @@
+//! Streamed writes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use espalier_keyspace::{Error, ErrorKind, Existed, KeyRange, Precondition, counter};
+
+use super::Open;
+use super::acts::{all, get, get_in, numbered, put, put_keys, refusal};
+
+/// Every operation of a writer, in order.
+pub fn what_is_written_is_there(open: Open<'_>) {
+    let driver = open();
+    put_keys(&*driver, &[b"d1", b"d2", b"e"]);
+    let version = driver
+        .write(&[], &mut |writer| {
+            writer.put(b"a", b"one")?;
+            writer.put(b"a", b"two")?;
+            writer.put(b"b", b"gone")?;
+            writer.delete(b"b")?;
+            writer.delete(b"absent")?;
+            writer.add(b"c", 7)?;
+            writer.delete_range(&KeyRange::prefix(b"d"))?;
+            writer.put(b"d3", b"")
+        })
+        .expect("a write");
+    let snapshot = driver.snapshot().expect("a snapshot");
+    assert_eq!(snapshot.version(), version);
+    let expected = [
+        (b"a".to_vec(), b"two".to_vec()),
+        (b"c".to_vec(), counter::encode(7).to_vec()),
+        (b"d3".to_vec(), Vec::new()),
+        (b"e".to_vec(), b"e".to_vec()),
+    ];
+    assert_eq!(all(&*driver), expected);
+}
+
+/// The error of the fill comes back as it is, and nothing is applied.
+pub fn an_error_of_the_fill_undoes_all(open: Open<'_>) {
+    let driver = open();
+    put(&*driver, b"old", b"value");
+    let before = (
+        all(&*driver),
+        driver.snapshot().expect("a snapshot").version(),
+    );
+    let mut calls = 0;
+    let written = driver.write(&[], &mut |writer| {
+        calls += 1;
+        writer.put(b"new", b"value")?;
+        writer.delete_range(&KeyRange::all())?;
+        Err(Error::new(ErrorKind::Aborted, "enough").with_key(b"new"))
+    });
+    let error = written.expect_err("the fill gave up");
+    assert_eq!(
+        (error.kind(), error.key()),
+        (ErrorKind::Aborted, Some(&b"new"[..]))
+    );
+    assert_eq!(calls, 1);
+    let after = (
+        all(&*driver),
+        driver.snapshot().expect("a snapshot").version(),
+    );
+    assert_eq!(after, before);
+    put(&*driver, b"still", b"works");
+}
+
+/// A writer reads what it has written so far; others do not.
+pub fn a_writer_sees_its_own_writes(open: Open<'_>) {
+    let driver = open();
+    put(&*driver, b"old", b"value");
+    driver
+        .write(&[], &mut |writer| {
+            assert_eq!(writer.get(b"old")?.as_deref(), Some(&b"value"[..]));
+            assert_eq!(writer.get(b"new")?, None);
+            assert_eq!(writer.get(b"")?, None);
+            writer.put(b"new", b"value")?;
+            assert_eq!(writer.get(b"new")?.as_deref(), Some(&b"value"[..]));
+            writer.delete(b"old")?;
+            assert_eq!(writer.get(b"old")?, None);
+            writer.add(b"sum", 3)?;
+            assert_eq!(
+                writer.get(b"sum")?.as_deref(),
+                Some(&counter::encode(3)[..])
+            );
+            writer.delete_range(&KeyRange::prefix(b"n"))?;
+            assert_eq!(writer.get(b"new")?, None);
+            assert_eq!(get(&*driver, b"sum"), None);
+            Ok(())
+        })
+        .expect("a write");
+}
+
+/// `put_new` puts what is absent, and tells of what is there without touching it.
+pub fn put_new_leaves_what_is_there(open: Open<'_>) {
+    let driver = open();
+    put(&*driver, b"old", b"value");
+    put(&*driver, b"empty", b"");
+    driver
+        .write(&[], &mut |writer| {
+            assert_eq!(writer.put_new(b"old", b"other")?, Existed::Yes);
+            assert_eq!(writer.put_new(b"empty", b"other")?, Existed::Yes);
+            assert_eq!(writer.put_new(b"new", b"first")?, Existed::No);
+            assert_eq!(writer.put_new(b"new", b"second")?, Existed::Yes);
+            writer.delete(b"old")?;
+            assert_eq!(writer.put_new(b"old", b"again")?, Existed::No);
+            Ok(())
+        })
+        .expect("a write");
+    let expected = [
+        (b"empty".to_vec(), Vec::new()),
+        (b"new".to_vec(), b"first".to_vec()),
+        (b"old".to_vec(), b"again".to_vec()),
+    ];
+    assert_eq!(all(&*driver), expected);
+}
+
+/// A broken precondition refuses the write; the fill is not called for nothing.
+pub fn preconditions_of_a_write(open: Open<'_>) {
+    let driver = open();
+    put(&*driver, b"key", b"value");
+    let require = |value: Option<&[u8]>| {
+        [Precondition {
+            key: b"key".to_vec(),
+            value: value.map(<[u8]>::to_vec),
+        }]
+    };
+    let mut calls = 0;
+    let refused = driver.write(&require(None), &mut |writer| {
+        calls += 1;
+        writer.put(b"new", b"value")
+    });
+    let error = refused.expect_err("a conflict");
+    assert_eq!(
+        (error.kind(), error.key()),
+        (ErrorKind::Conflict, Some(&b"key"[..]))
+    );
+    assert_eq!(calls, 0);
+    assert_eq!(get(&*driver, b"new"), None);
+    driver
+        .write(&require(Some(b"value")), &mut |writer| {
+            writer.put(b"key", b"next")
+        })
+        .expect("the precondition holds");
+    assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"next"[..]));
+    let long = [Precondition {
+        key: Vec::new(),
+        value: None,
+    }];
+    let refused = driver.write(&long, &mut |_| Ok(()));
+    assert_eq!(refusal(refused), ErrorKind::KeyTooLong);
+}
+
+/// A panic in the fill undoes the write and leaves the driver working.
+pub fn a_panic_in_the_fill_undoes_all(open: Open<'_>) {
+    let driver = open();
+    put(&*driver, b"old", b"value");
+    let before = all(&*driver);
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let _ = driver.write(&[], &mut |writer| {
+            writer.put(b"new", b"value")?;
+            std::panic::resume_unwind(Box::new("the fill panics on purpose"));
+        });
+    }));
+    assert!(caught.is_err());
+    assert_eq!(all(&*driver), before);
+    put(&*driver, b"still", b"works");
+    assert!(get(&*driver, b"still").is_some());
+}
+
+/// An overflow within a write is an error of its operation; the writer may go on without it.
+pub fn an_overflow_in_a_write(open: Open<'_>) {
+    let driver = open();
+    put(&*driver, b"high", &counter::encode(i64::MAX));
+    let refused = driver.write(&[], &mut |writer| {
+        writer.put(b"new", b"value")?;
+        writer.add(b"high", 1)
+    });
+    assert_eq!(refusal(refused), ErrorKind::Overflow);
+    assert_eq!(get(&*driver, b"new"), None);
+    driver
+        .write(&[], &mut |writer| {
+            assert_eq!(refusal(writer.add(b"high", 1)), ErrorKind::Overflow);
+            writer.add(b"high", -1)
+        })
+        .expect("the rest of the write");
+    let high = counter::encode(i64::MAX - 1).to_vec();
+    assert_eq!(get(&*driver, b"high"), Some(high));
+}
+
+/// A write larger than anybody wants in a batch, in an order that is not the key order.
+pub fn many_keys_in_one_write(open: Open<'_>) {
+    const KEYS: u64 = 50_000;
+    const STEP: u64 = 7_919;
+    let driver = open();
+    driver
+        .write(&[], &mut |writer| {
+            (0..KEYS).try_for_each(|at| {
+                let number = at * STEP % KEYS;
+                writer.put(&numbered(number), &number.to_be_bytes())
+            })
+        })
+        .expect("a large write");
+    let pairs = all(&*driver);
+    assert_eq!(pairs.len() as u64, KEYS);
+    for (number, (key, value)) in (0u64..).zip(&pairs) {
+        assert_eq!(
+            (key, value.as_slice()),
+            (&numbered(number), &number.to_be_bytes()[..])
+        );
+    }
+}
+
+/// Snapshots can be taken while a write runs, and do not show it.
+pub fn snapshots_during_a_write(open: Open<'_>) {
+    let driver = open();
+    put(&*driver, b"key", b"before");
+    let earlier = driver.snapshot().expect("a snapshot");
+    driver
+        .write(&[], &mut |writer| {
+            writer.put(b"key", b"after")?;
+            let during = driver.snapshot()?;
+            assert_eq!(get_in(&*during, b"key").as_deref(), Some(&b"before"[..]));
+            assert_eq!(during.version(), earlier.version());
+            Ok(())
+        })
+        .expect("a write");
+    assert_eq!(get_in(&*earlier, b"key").as_deref(), Some(&b"before"[..]));
+    assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"after"[..]));
+}

@@ -1,0 +1,251 @@
+//! A driver that fails when told to, over any other.
+//!
+//! A [`Fault`] names kinds of calls, how many of them succeed first, and whether the failure then
+//! passes or stays. A fault is an error returned *before* the inner driver is called, except for
+//! [`Site::AfterCommit`], where the inner driver has done its work and the answer is lost: the
+//! case that a caller must not mistake for "nothing happened".
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use espalier_keyspace::{
+    Batch, Capability, Cursor, Direction, Driver, Error, ErrorKind, Existed, Fill, Finding,
+    KeyRange, Precondition, Result, Snapshot, Usage, Version, Watch, Writer,
+};
+use parking_lot::Mutex;
+
+/// A kind of call that can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Site {
+    /// [`Driver::snapshot`].
+    Snapshot,
+    /// [`Snapshot::get`].
+    Get,
+    /// [`Snapshot::scan`] and [`Cursor::seek`].
+    Scan,
+    /// [`Cursor::next`].
+    Step,
+    /// [`Driver::commit`] and [`Driver::write`], before anything is done.
+    Commit,
+    /// The same, after everything is done.
+    AfterCommit,
+    /// Any call to a [`Writer`].
+    Write,
+    /// [`Driver::watch`].
+    Watch,
+    /// [`Driver::flush`].
+    Flush,
+}
+
+/// How long a fault lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasting {
+    /// One call fails, the next succeeds.
+    Once,
+    /// Every call fails from then on.
+    ForEver,
+}
+
+/// When to fail, and how.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// The kinds of calls that count and fail.
+    pub sites: Vec<Site>,
+    /// How many of them succeed first.
+    pub after: u64,
+    /// Whether the failure passes.
+    pub lasting: Lasting,
+    /// The kind of the error.
+    pub kind: ErrorKind,
+}
+
+/// A driver that fails when told to.
+pub struct Faulty {
+    inner: Arc<dyn Driver>,
+    plan: Arc<Plan>,
+}
+
+#[derive(Default)]
+struct Plan {
+    armed: Mutex<Option<Armed>>,
+}
+
+struct Armed {
+    fault: Fault,
+    calls: u64,
+}
+
+impl Faulty {
+    /// A driver that does what `inner` does until it is [told](Self::arm) to fail.
+    pub fn new(inner: Arc<dyn Driver>) -> Self {
+        Self {
+            inner,
+            plan: Arc::default(),
+        }
+    }
+
+    /// Plans a fault, in place of the one planned before.
+    pub fn arm(&self, fault: Fault) {
+        *self.plan.armed.lock() = Some(Armed { fault, calls: 0 });
+    }
+
+    /// Forgets the planned fault; returns how many calls it has counted.
+    pub fn disarm(&self) -> u64 {
+        let armed = self.plan.armed.lock().take();
+        armed.map_or(0, |armed| armed.calls)
+    }
+}
+
+impl Plan {
+    /// Counts a call, and fails it where the plan says so.
+    fn pass(&self, site: Site) -> Result<()> {
+        let mut armed = self.armed.lock();
+        let Some(Armed { fault, calls }) = armed.as_mut() else {
+            return Ok(());
+        };
+        if !fault.sites.contains(&site) {
+            return Ok(());
+        }
+        *calls += 1;
+        let fails = match fault.lasting {
+            Lasting::Once => *calls == fault.after + 1,
+            Lasting::ForEver => *calls > fault.after,
+        };
+        if fails {
+            let message = format!("a planned fault at {site:?}, call {calls}");
+            return Err(Error::new(fault.kind, message));
+        }
+        Ok(())
+    }
+}
+
+impl Driver for Faulty {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn capability(&self) -> Capability {
+        self.inner.capability()
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        self.plan.pass(Site::Snapshot)?;
+        Ok(Box::new(FaultySnapshot {
+            inner: self.inner.snapshot()?,
+            plan: Arc::clone(&self.plan),
+        }))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.plan.pass(Site::Commit)?;
+        let version = self.inner.commit(batch)?;
+        self.plan.pass(Site::AfterCommit)?;
+        Ok(version)
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        self.plan.pass(Site::Commit)?;
+        let plan = &self.plan;
+        let version = self.inner.write(preconditions, &mut |inner| {
+            fill(&mut FaultyWriter { inner, plan })
+        })?;
+        self.plan.pass(Site::AfterCommit)?;
+        Ok(version)
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        self.plan.pass(Site::Watch)?;
+        self.inner.watch(range, after)
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        self.inner.usage()
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        self.inner.check()
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.plan.pass(Site::Flush)?;
+        self.inner.flush()
+    }
+}
+
+struct FaultySnapshot {
+    inner: Box<dyn Snapshot>,
+    plan: Arc<Plan>,
+}
+
+impl Snapshot for FaultySnapshot {
+    fn version(&self) -> Version {
+        self.inner.version()
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        self.plan.pass(Site::Get)?;
+        self.inner.get(key)
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        self.plan.pass(Site::Scan)?;
+        Ok(Box::new(FaultyCursor {
+            inner: self.inner.scan(range, direction)?,
+            plan: &self.plan,
+        }))
+    }
+}
+
+struct FaultyCursor<'a> {
+    inner: Box<dyn Cursor + 'a>,
+    plan: &'a Plan,
+}
+
+impl Cursor for FaultyCursor<'_> {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        self.plan.pass(Site::Step)?;
+        self.inner.next()
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.plan.pass(Site::Scan)?;
+        self.inner.seek(key)
+    }
+}
+
+struct FaultyWriter<'a> {
+    inner: &'a mut dyn Writer,
+    plan: &'a Plan,
+}
+
+impl Writer for FaultyWriter<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.plan.pass(Site::Write)?;
+        self.inner.put(key, value)
+    }
+
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+        self.plan.pass(Site::Write)?;
+        self.inner.put_new(key, value)
+    }
+
+    fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        self.plan.pass(Site::Write)?;
+        self.inner.get(key)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.plan.pass(Site::Write)?;
+        self.inner.delete(key)
+    }
+
+    fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
+        self.plan.pass(Site::Write)?;
+        self.inner.delete_range(range)
+    }
+
+    fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
+        self.plan.pass(Site::Write)?;
+        self.inner.add(key, delta)
+    }
+}

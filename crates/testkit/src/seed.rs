@@ -1,0 +1,26 @@
+//! Seeds of random tests: printed when a test fails, given back through the environment.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use rand::rngs::StdRng;
+use rand::{RngCore, SeedableRng};
+
+/// The variable that repeats a run: `ESPALIER_SEED=17 cargo test name_of_the_test`.
+pub const SEED_VARIABLE: &str = "ESPALIER_SEED";
+
+/// Runs a random test; when it panics, prints the seed that repeats it.
+pub fn run(name: &str, test: impl FnOnce(&mut StdRng)) {
+    let seed = number_from_environment(SEED_VARIABLE).unwrap_or_else(|| rand::rng().next_u64());
+    let mut random = StdRng::seed_from_u64(seed);
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(&mut random))) {
+        eprintln!("{name} failed; repeat it with {SEED_VARIABLE}={seed}");
+        resume_unwind(panic);
+    }
+}
+
+/// A number in a variable of the environment, where it is set.
+pub fn number_from_environment(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    let number = text.trim().parse();
+    Some(number.unwrap_or_else(|_| panic!("{variable} is {text:?}, which is no number")))
+}
