@@ -1,6 +1,7 @@
 //! What a YANG model means, and what data under it means. Pure: no I/O of its own, no clock.
 //!
 //! - [`schema`]: models compiled once (by libyang) into an immutable [`Schema`] value of our own.
+//! - [`standard`]: the IETF modules that are built in.
 //! - [`value`]: the values of leaves, in canonical form.
 //! - [`path`]: naming data nodes: instance identifiers, RESTCONF-style paths.
 //! - [`data`]: data trees: the event stream ([`data::Sink`]), JSON and XML in and out, trees in
@@ -17,6 +18,7 @@ pub mod data;
 pub mod error;
 pub mod path;
 pub mod schema;
+pub mod standard;
 pub mod value;
 pub mod xpath;
 

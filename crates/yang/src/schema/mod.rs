@@ -4,15 +4,21 @@
 //! Node ids index one array and are stable for a `Schema` value only; what is stored uses the
 //! store's node dictionary.
 
+mod compile;
 mod model;
+mod namespaces;
 mod node;
 pub mod pattern;
 mod source;
 mod types;
 
-pub use model::{Identity, IdentityId, Module, ModuleId, Schema};
+pub use compile::{SchemaError, SchemaErrors};
+pub use model::{Case, Choice, Identity, IdentityId, Module, ModuleId, Schema};
+pub use namespaces::{ModuleNames, NameForm, Namespaces, XmlPrefixes};
 pub use node::{
     CaseChoice, Constraint, ListNode, Node, NodeId, NodeKind, Ordering, Status, ValueNode,
 };
 pub use source::{Features, ModuleSource, SchemaSource};
-pub use types::{Bit, EnumItem, IntegerWidth, Interval, Intervals, Pattern, Type, TypeKind};
+pub use types::{
+    Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, Pattern, Type, TypeKind,
+};

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::schema::{Node, NodeId};
+use crate::schema::{CaseChoice, Constraint, Node, NodeId, Status};
 
 /// A module of one [`Schema`] value; an index into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,8 +45,45 @@ pub struct Identity {
     pub derived: Vec<IdentityId>,
 }
 
+/// A `choice` (RFC 7950 §7.9). It has no data of its own: nodes say in [`Node::cases`] that they
+/// belong to it.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Its name.
+    pub name: Box<str>,
+    /// The module whose namespace it is in.
+    pub module: ModuleId,
+    /// The data node that it is in; none at the top level.
+    pub parent: Option<NodeId>,
+    /// The choices that it is in itself, outermost first.
+    pub enclosing: Vec<CaseChoice>,
+    /// `mandatory true`.
+    pub is_mandatory: bool,
+    /// `config true`.
+    pub is_config: bool,
+    /// `default`: the index of the case.
+    pub default_case: Option<u32>,
+    /// The cases, in order.
+    pub cases: Vec<Case>,
+    /// Its `when` statements and those it inherits; levels count from `parent`.
+    pub whens: Vec<Constraint>,
+    /// `status`.
+    pub status: Status,
+    /// `description`.
+    pub description: Option<Box<str>>,
+}
+
+/// A `case` of a choice, perhaps one that the model leaves out (RFC 7950 §7.9.2).
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its name.
+    pub name: Box<str>,
+    /// The module whose namespace it is in.
+    pub module: ModuleId,
+}
+
 /// Children of one node by name: mostly one of a name, more where modules augment the same name.
-type Names = FxHashMap<Box<str>, SmallVec<[NodeId; 1]>>;
+pub(super) type Names = FxHashMap<Box<str>, SmallVec<[NodeId; 1]>>;
 
 /// A compiled set of modules. Immutable; shared by reference or `Arc`.
 #[derive(Debug, Default)]
@@ -54,7 +91,7 @@ pub struct Schema {
     pub(crate) modules: Vec<Module>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) identities: Vec<Identity>,
-    pub(crate) choices: Vec<Box<str>>,
+    pub(crate) choices: Vec<Choice>,
     pub(crate) roots: Vec<NodeId>,
     pub(crate) operations: Vec<NodeId>,
     pub(crate) notifications: Vec<NodeId>,
@@ -124,8 +161,8 @@ impl Schema {
         self.identity_names.get(&(module, name.into())).copied()
     }
 
-    /// The names of the choices, by the index that [`crate::schema::CaseChoice`] has.
-    pub fn choices(&self) -> &[Box<str>] {
+    /// The choices, by the index that [`crate::schema::CaseChoice`] has.
+    pub fn choices(&self) -> &[Choice] {
         &self.choices
     }
 

@@ -7,8 +7,48 @@ use crate::schema::{IdentityId, NodeId};
 pub struct Type {
     /// The built-in type and its restrictions.
     pub kind: TypeKind,
+    /// What further canonical form a well-known typedef asks for.
+    pub canonical: Canonical,
     /// The name in the model, `module:typedef` where a typedef is used, the built-in name else.
     pub name: Box<str>,
+}
+
+/// The canonical form of a type that derives from one of the typedefs of RFC 6991 and the like.
+/// They are written in the model as strings (once as a union), and their description says what is
+/// canonical.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Canonical {
+    /// That of the built-in type.
+    #[default]
+    BuiltIn,
+    /// `ietf-inet-types:ipv4-address` (with zone).
+    Ipv4Address,
+    /// `ietf-inet-types:ipv4-address-no-zone`.
+    Ipv4AddressNoZone,
+    /// `ietf-inet-types:ipv4-prefix`: host bits are zero.
+    Ipv4Prefix,
+    /// `ietf-inet-types:ipv4-address-and-prefix`: host bits are kept.
+    Ipv4AddressAndPrefix,
+    /// `ietf-inet-types:ipv6-address` (with zone): as RFC 5952 writes it.
+    Ipv6Address,
+    /// `ietf-inet-types:ipv6-address-no-zone`.
+    Ipv6AddressNoZone,
+    /// `ietf-inet-types:ipv6-prefix`: host bits are zero.
+    Ipv6Prefix,
+    /// `ietf-inet-types:ipv6-address-and-prefix`: host bits are kept.
+    Ipv6AddressAndPrefix,
+    /// `ietf-yang-types:hex-string`, `mac-address`, `phys-address`, `uuid`: lower case.
+    HexString,
+    /// `ietf-yang-types:date-and-time`.
+    DateAndTime,
+    /// `ietf-yang-types:date` and `date-no-zone`.
+    Date,
+    /// `ietf-yang-types:time` and `time-no-zone`.
+    Time,
+    /// `ietf-yang-types:xpath1.0`.
+    XPath,
+    /// `ietf-netconf-acm:node-instance-identifier`.
+    NodeInstanceIdentifier,
 }
 
 /// A closed interval.
@@ -119,4 +159,15 @@ pub enum TypeKind {
     String(Intervals, Vec<Pattern>),
     /// `union`, members in order.
     Union(Vec<Type>),
+}
+
+impl Type {
+    /// Whether it is a leafref, or a union with one.
+    pub fn has_leafref(&self) -> bool {
+        match &self.kind {
+            TypeKind::LeafRef { .. } => true,
+            TypeKind::Union(members) => members.iter().any(Self::has_leafref),
+            _ => false,
+        }
+    }
 }

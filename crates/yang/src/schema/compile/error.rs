@@ -1,0 +1,74 @@
+//! What is wrong with a model, and where.
+
+use std::fmt;
+
+/// One error in a set of modules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaError {
+    /// The file of the module or submodule: its name, with `@` and the revision if it has one.
+    /// Empty where the error belongs to no module.
+    pub module: String,
+    /// The line in it, from 1; 0 where it is not known.
+    pub line: u32,
+    /// The schema node concerned, as in `/module:container/leaf`; empty where there is none.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.module.is_empty() {
+            write!(f, "{}.yang:", self.module)?;
+            if self.line > 0 {
+                write!(f, "{}:", self.line)?;
+            }
+            f.write_str(" ")?;
+        }
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+/// Everything that is wrong with a set of modules; at least one error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaErrors {
+    errors: Vec<SchemaError>,
+}
+
+impl SchemaErrors {
+    pub(super) fn new(errors: Vec<SchemaError>) -> Self {
+        Self { errors }
+    }
+
+    /// The errors, in the order they were met.
+    pub fn iter(&self) -> std::slice::Iter<'_, SchemaError> {
+        self.errors.iter()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.errors.len()
+    }
+
+    /// Whether there are none (there always are).
+    pub fn is_empty(&self) -> bool {
+        self.errors.is_empty()
+    }
+}
+
+impl fmt::Display for SchemaErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.errors.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SchemaErrors {}

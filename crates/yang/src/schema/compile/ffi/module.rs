@@ -1,0 +1,221 @@
+//! Modules, identities and prefixes.
+
+use libyang5_sys as sys;
+
+use super::{Node, raw};
+
+/// A module.
+#[derive(Clone, Copy)]
+pub(in crate::schema::compile) struct Module<'c>(pub(super) &'c sys::lys_module);
+
+/// An identity.
+#[derive(Clone, Copy)]
+pub(in crate::schema::compile) struct Identity<'c>(pub(super) &'c sys::lysc_ident);
+
+/// A prefix of an expression or value, and the module that it stands for.
+#[derive(Clone, Copy)]
+pub(in crate::schema::compile) struct Prefix<'c> {
+    /// The prefix; `None` for names without.
+    pub(in crate::schema::compile) prefix: Option<&'c str>,
+    /// The module.
+    pub(in crate::schema::compile) module: Module<'c>,
+}
+
+// SAFETY, for every block below: the view borrows a compiled context, whose structures, strings,
+// lists and arrays stay as they are for `'c`.
+impl<'c> Module<'c> {
+    /// Tells modules of one context apart.
+    pub(in crate::schema::compile) fn address(self) -> usize {
+        std::ptr::from_ref(self.0) as usize
+    }
+
+    pub(in crate::schema::compile) fn name(self) -> &'c str {
+        unsafe { raw::text(self.0.name) }
+    }
+
+    pub(in crate::schema::compile) fn revision(self) -> Option<&'c str> {
+        unsafe { raw::optional_text(self.0.revision) }
+    }
+
+    pub(in crate::schema::compile) fn namespace(self) -> &'c str {
+        unsafe { raw::text(self.0.ns) }
+    }
+
+    pub(in crate::schema::compile) fn prefix(self) -> &'c str {
+        unsafe { raw::text(self.0.prefix) }
+    }
+
+    pub(in crate::schema::compile) fn is_implemented(self) -> bool {
+        self.0.implemented != 0
+    }
+
+    /// Name and revision.
+    pub(in crate::schema::compile) fn submodules(self) -> Vec<(&'c str, Option<&'c str>)> {
+        unsafe {
+            raw::sized_array(self.0.submodules)
+                .iter()
+                .map(|item| (raw::text(item.name), raw::optional_text(item.revision)))
+                .collect()
+        }
+    }
+
+    /// The enabled features.
+    pub(in crate::schema::compile) fn features(self) -> Vec<&'c str> {
+        unsafe {
+            let Some(compiled) = self.0.compiled.as_ref() else {
+                return Vec::new();
+            };
+            raw::sized_array(compiled.features)
+                .iter()
+                .filter_map(|&name| raw::optional_text(name))
+                .collect()
+        }
+    }
+
+    pub(in crate::schema::compile) fn deviated_by(self) -> Vec<&'c str> {
+        unsafe {
+            raw::sized_array(self.0.deviated_by)
+                .iter()
+                .filter_map(|module| module.as_ref())
+                .map(|module| raw::text(module.name))
+                .collect()
+        }
+    }
+
+    pub(in crate::schema::compile) fn identities(self) -> impl Iterator<Item = Identity<'c>> {
+        unsafe { raw::sized_array(self.0.identities).iter().map(Identity) }
+    }
+
+    /// What it imports, and with what prefix.
+    pub(in crate::schema::compile) fn imports(self) -> Vec<Prefix<'c>> {
+        unsafe {
+            self.0
+                .parsed
+                .as_ref()
+                .map_or_else(Vec::new, |parsed| imports(parsed))
+        }
+    }
+
+    /// Everything that it or one of its submodules imports.
+    pub(in crate::schema::compile) fn all_imports(self) -> Vec<Module<'c>> {
+        unsafe {
+            let Some(parsed) = self.0.parsed.as_ref() else {
+                return Vec::new();
+            };
+            let mut modules: Vec<_> = imports(parsed).iter().map(|item| item.module).collect();
+            for include in raw::sized_array(parsed.includes) {
+                // A `lysp_submodule` begins as a `lysp_module` does.
+                if let Some(submodule) = include.submodule.cast::<sys::lysp_module>().as_ref() {
+                    modules.extend(imports(submodule).iter().map(|item| item.module));
+                }
+            }
+            modules
+        }
+    }
+
+    /// Whether a typedef of this name stands at its top level.
+    pub(in crate::schema::compile) fn has_typedef(self, name: &str) -> bool {
+        unsafe {
+            self.0.parsed.as_ref().is_some_and(|parsed| {
+                raw::sized_array(parsed.typedefs)
+                    .iter()
+                    .any(|item| raw::text(item.name) == name)
+            })
+        }
+    }
+
+    /// The first of its top-level data nodes.
+    pub(in crate::schema::compile) fn data(self) -> Option<Node<'c>> {
+        unsafe { Node::from_raw(self.0.compiled.as_ref()?.data) }
+    }
+
+    /// The first of its RPCs.
+    pub(in crate::schema::compile) fn operations(self) -> Option<Node<'c>> {
+        unsafe { Node::from_raw(self.0.compiled.as_ref()?.rpcs.cast()) }
+    }
+
+    /// The first of its top-level notifications.
+    pub(in crate::schema::compile) fn notifications(self) -> Option<Node<'c>> {
+        unsafe { Node::from_raw(self.0.compiled.as_ref()?.notifs.cast()) }
+    }
+}
+
+impl<'c> Identity<'c> {
+    /// Tells identities of one context apart.
+    pub(in crate::schema::compile) fn address(self) -> usize {
+        std::ptr::from_ref(self.0) as usize
+    }
+
+    pub(in crate::schema::compile) fn name(self) -> &'c str {
+        unsafe { raw::text(self.0.name) }
+    }
+
+    /// The identities derived from it directly.
+    pub(in crate::schema::compile) fn derived(self) -> impl Iterator<Item = Identity<'c>> {
+        unsafe {
+            raw::sized_array(self.0.derived)
+                .iter()
+                .filter_map(|identity| identity.as_ref())
+                .map(Identity)
+        }
+    }
+
+    /// Whether its `if-feature` holds and its module is implemented, so that it may be a value.
+    pub(in crate::schema::compile) fn is_usable(self) -> bool {
+        unsafe {
+            self.0
+                .module
+                .as_ref()
+                .is_some_and(|module| module.implemented != 0)
+                && sys::lys_identity_iffeature_value(self.0) == sys::LY_ERR::LY_SUCCESS
+        }
+    }
+}
+
+/// # Safety
+/// The module lives, unchanged, for `'c`.
+unsafe fn imports<'c>(parsed: &'c sys::lysp_module) -> Vec<Prefix<'c>> {
+    unsafe {
+        raw::sized_array(parsed.imports)
+            .iter()
+            .filter_map(|import| {
+                Some(Prefix {
+                    prefix: raw::optional_text(import.prefix),
+                    module: Module(import.module.as_ref()?),
+                })
+            })
+            .collect()
+    }
+}
+
+/// # Safety
+/// `first` is a sized array of prefixes that lives, unchanged, for `'c`.
+pub(super) unsafe fn prefixes<'c>(first: *const sys::lysc_prefix) -> Vec<Prefix<'c>> {
+    unsafe {
+        raw::sized_array(first)
+            .iter()
+            .filter_map(|item| {
+                Some(Prefix {
+                    prefix: raw::optional_text(item.prefix),
+                    module: Module(item.mod_.as_ref()?),
+                })
+            })
+            .collect()
+    }
+}
+
+/// What each prefix means in a parsed module or submodule; no prefix means itself.
+///
+/// # Safety
+/// The module lives, unchanged, for `'c`.
+pub(super) unsafe fn known_prefixes<'c>(parsed: &'c sys::lysp_module) -> Vec<Prefix<'c>> {
+    unsafe {
+        let mut known = imports(parsed);
+        if let Some(own) = parsed.mod_.as_ref() {
+            let module = Module(own);
+            let own_prefix = Some(module.prefix());
+            known.extend([None, own_prefix].map(|prefix| Prefix { prefix, module }));
+        }
+        known
+    }
+}

@@ -1,0 +1,385 @@
+//! Compiled schema nodes and what hangs on them.
+
+use libyang5_sys as sys;
+
+use super::module::prefixes;
+use super::{Module, Prefix, Type, raw};
+
+/// What kind of node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub(in crate::schema::compile) enum NodeType {
+    Container,
+    Choice,
+    Leaf,
+    LeafList,
+    List,
+    AnyXml,
+    AnyData,
+    Case,
+    Rpc,
+    Action,
+    Notification,
+    Input,
+    Output,
+}
+
+/// A compiled schema node.
+#[derive(Clone, Copy)]
+pub(in crate::schema::compile) struct Node<'c>(&'c sys::lysc_node);
+
+/// A `must` or `when`.
+#[derive(Clone)]
+pub(in crate::schema::compile) struct Condition<'c> {
+    /// The expression.
+    pub(in crate::schema::compile) text: &'c str,
+    /// What its prefixes stand for.
+    pub(in crate::schema::compile) prefixes: Vec<Prefix<'c>>,
+    /// `error-message`.
+    pub(in crate::schema::compile) error_message: Option<&'c str>,
+    /// `error-app-tag`.
+    pub(in crate::schema::compile) error_app_tag: Option<&'c str>,
+    /// For a `when`: the context node, `None` for the root; may be a choice or case.
+    pub(in crate::schema::compile) context: Option<Node<'c>>,
+}
+
+/// A default value as the model has it.
+#[derive(Clone)]
+pub(in crate::schema::compile) struct Default<'c> {
+    /// The value.
+    pub(in crate::schema::compile) text: &'c str,
+    /// What its prefixes stand for.
+    pub(in crate::schema::compile) prefixes: Vec<Prefix<'c>>,
+}
+
+// SAFETY, for every block below: the view borrows a compiled context, whose structures, strings,
+// lists and arrays stay as they are for `'c`. A node is read as the structure of its node type,
+// which `nodetype` tells.
+impl<'c> Node<'c> {
+    /// # Safety
+    /// `raw` is null or a compiled node that lives, unchanged, for `'c`.
+    pub(super) unsafe fn from_raw(raw: *const sys::lysc_node) -> Option<Self> {
+        unsafe { raw.as_ref().map(Self) }
+    }
+
+    /// Tells nodes of one context apart.
+    pub(in crate::schema::compile) fn address(self) -> usize {
+        std::ptr::from_ref(self.0) as usize
+    }
+
+    /// The node as the structure of its node type.
+    ///
+    /// # Safety
+    /// `T` is the structure that libyang has for the node's type.
+    unsafe fn cast<T>(self) -> &'c T {
+        unsafe { &*std::ptr::from_ref(self.0).cast::<T>() }
+    }
+
+    /// `None` for a type that libyang does not have (today).
+    pub(in crate::schema::compile) fn node_type(self) -> Option<NodeType> {
+        Some(match u32::from(self.0.nodetype) {
+            sys::LYS_CONTAINER => NodeType::Container,
+            sys::LYS_CHOICE => NodeType::Choice,
+            sys::LYS_LEAF => NodeType::Leaf,
+            sys::LYS_LEAFLIST => NodeType::LeafList,
+            sys::LYS_LIST => NodeType::List,
+            sys::LYS_ANYXML => NodeType::AnyXml,
+            sys::LYS_ANYDATA => NodeType::AnyData,
+            sys::LYS_CASE => NodeType::Case,
+            sys::LYS_RPC => NodeType::Rpc,
+            sys::LYS_ACTION => NodeType::Action,
+            sys::LYS_NOTIF => NodeType::Notification,
+            sys::LYS_INPUT => NodeType::Input,
+            sys::LYS_OUTPUT => NodeType::Output,
+            _ => return None,
+        })
+    }
+
+    pub(in crate::schema::compile) fn name(self) -> &'c str {
+        unsafe { raw::text(self.0.name) }
+    }
+
+    pub(in crate::schema::compile) fn description(self) -> Option<&'c str> {
+        unsafe { raw::optional_text(self.0.dsc) }
+    }
+
+    pub(in crate::schema::compile) fn module(self) -> Option<Module<'c>> {
+        unsafe { self.0.module.as_ref().map(Module) }
+    }
+
+    pub(in crate::schema::compile) fn parent(self) -> Option<Self> {
+        unsafe { Self::from_raw(self.0.parent) }
+    }
+
+    fn next(self) -> Option<Self> {
+        unsafe { Self::from_raw(self.0.next) }
+    }
+
+    fn has_flag(self, flag: u32) -> bool {
+        u32::from(self.0.flags) & flag != 0
+    }
+
+    pub(in crate::schema::compile) fn is_config(self) -> bool {
+        self.has_flag(sys::LYS_CONFIG_W)
+    }
+
+    pub(in crate::schema::compile) fn is_mandatory(self) -> bool {
+        self.has_flag(sys::LYS_MAND_TRUE)
+    }
+
+    pub(in crate::schema::compile) fn is_deprecated(self) -> bool {
+        self.has_flag(sys::LYS_STATUS_DEPRC)
+    }
+
+    pub(in crate::schema::compile) fn is_obsolete(self) -> bool {
+        self.has_flag(sys::LYS_STATUS_OBSLT)
+    }
+
+    /// Of a container.
+    pub(in crate::schema::compile) fn has_presence(self) -> bool {
+        self.has_flag(sys::LYS_PRESENCE)
+    }
+
+    /// Of a leaf.
+    pub(in crate::schema::compile) fn is_key(self) -> bool {
+        self.has_flag(sys::LYS_KEY)
+    }
+
+    /// Of a list or leaf-list.
+    pub(in crate::schema::compile) fn is_ordered_by_user(self) -> bool {
+        self.has_flag(sys::LYS_ORDBY_USER)
+    }
+
+    /// This node and the siblings after it.
+    pub(in crate::schema::compile) fn and_siblings(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(self), |node| node.next())
+    }
+
+    /// The schema nodes directly below: the cases of a choice, input and output of an operation,
+    /// else data nodes and choices, then actions, then notifications.
+    pub(in crate::schema::compile) fn children(self) -> Vec<Self> {
+        let (first, actions, notifications) = unsafe {
+            if self.node_type() == Some(NodeType::Choice) {
+                let cases = self.cast::<sys::lysc_node_choice>().cases;
+                return siblings_within(self, Self::from_raw(cases.cast()));
+            }
+            if matches!(self.node_type(), Some(NodeType::Rpc | NodeType::Action)) {
+                let action = self.cast::<sys::lysc_node_action>();
+                let input = std::ptr::from_ref(&action.input).cast();
+                let output = std::ptr::from_ref(&action.output).cast();
+                return [Self::from_raw(input), Self::from_raw(output)]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+            }
+            (
+                Self::from_raw(sys::lysc_node_child(self.0)),
+                Self::from_raw(sys::lysc_node_actions(self.0).cast()),
+                Self::from_raw(sys::lysc_node_notifs(self.0).cast()),
+            )
+        };
+        [first, actions, notifications]
+            .into_iter()
+            .flat_map(|first| siblings_within(self, first))
+            .collect()
+    }
+
+    /// The default case of a choice.
+    pub(in crate::schema::compile) fn default_case(self) -> Option<Self> {
+        match self.node_type() {
+            Some(NodeType::Choice) => unsafe {
+                Self::from_raw(self.cast::<sys::lysc_node_choice>().dflt.cast())
+            },
+            _ => None,
+        }
+    }
+
+    pub(in crate::schema::compile) fn musts(self) -> Vec<Condition<'c>> {
+        unsafe {
+            raw::sized_array(sys::lysc_node_musts(self.0).cast_const())
+                .iter()
+                .map(|must| Condition {
+                    text: raw::text(sys::lyxp_get_expr(must.cond)),
+                    prefixes: prefixes(must.prefixes),
+                    error_message: raw::optional_text(must.emsg),
+                    error_app_tag: raw::optional_text(must.eapptag),
+                    context: None,
+                })
+                .collect()
+        }
+    }
+
+    /// Its own and those of the `augment` and `uses` that it comes from.
+    pub(in crate::schema::compile) fn whens(self) -> Vec<Condition<'c>> {
+        unsafe {
+            raw::sized_array(sys::lysc_node_when(self.0).cast_const())
+                .iter()
+                .filter_map(|when| when.as_ref())
+                .map(|when| Condition {
+                    text: raw::text(sys::lyxp_get_expr(when.cond)),
+                    prefixes: prefixes(when.prefixes),
+                    error_message: None,
+                    error_app_tag: None,
+                    context: Self::from_raw(when.context),
+                })
+                .collect()
+        }
+    }
+
+    /// Module and name of each extension that is used on the node, and the argument.
+    pub(in crate::schema::compile) fn extensions(self) -> Vec<(&'c str, &'c str, Option<&'c str>)> {
+        unsafe {
+            raw::sized_array(self.0.exts)
+                .iter()
+                .filter_map(|instance| {
+                    let definition = instance.def.as_ref()?;
+                    let module = definition.module.as_ref()?;
+                    let argument = raw::optional_text(instance.argument);
+                    Some((raw::text(module.name), raw::text(definition.name), argument))
+                })
+                .collect()
+        }
+    }
+
+    /// `min-elements` and `max-elements` of a list or leaf-list.
+    pub(in crate::schema::compile) fn element_limits(self) -> (u32, Option<u32>) {
+        let (min, max) = match self.node_type() {
+            Some(NodeType::List) => {
+                let list = unsafe { self.cast::<sys::lysc_node_list>() };
+                (list.min, list.max)
+            }
+            Some(NodeType::LeafList) => {
+                let list = unsafe { self.cast::<sys::lysc_node_leaflist>() };
+                (list.min, list.max)
+            }
+            _ => (0, 0),
+        };
+        // libyang keeps "unbounded" as the greatest number (and "none" as 0).
+        (min, Some(max).filter(|&max| max != 0 && max != u32::MAX))
+    }
+
+    /// The leaves of each `unique` of a list.
+    pub(in crate::schema::compile) fn uniques(self) -> Vec<Vec<Self>> {
+        if self.node_type() != Some(NodeType::List) {
+            return Vec::new();
+        }
+        unsafe {
+            raw::sized_array(self.cast::<sys::lysc_node_list>().uniques)
+                .iter()
+                .map(|&leaves| {
+                    raw::sized_array(leaves.cast_const())
+                        .iter()
+                        .filter_map(|leaf| Self::from_raw(leaf.cast()))
+                        .collect()
+                })
+                .collect()
+        }
+    }
+
+    /// The type of a leaf or leaf-list.
+    pub(in crate::schema::compile) fn value_type(self) -> Option<Type<'c>> {
+        unsafe {
+            match self.node_type()? {
+                NodeType::Leaf => Type::from_raw(self.cast::<sys::lysc_node_leaf>().type_),
+                NodeType::LeafList => Type::from_raw(self.cast::<sys::lysc_node_leaflist>().type_),
+                _ => None,
+            }
+        }
+    }
+
+    /// The name of the type as the model writes it, and the module where it is written; that of
+    /// the model without deviations and refinements.
+    pub(in crate::schema::compile) fn written_type(self) -> Option<(&'c str, Vec<Prefix<'c>>)> {
+        unsafe {
+            // LY_CTX_SET_PRIV_PARSED is on: `priv` is the parsed node, of the same node type.
+            let written = match self.node_type()? {
+                NodeType::Leaf => &self.0.priv_.cast::<sys::lysp_node_leaf>().as_ref()?.type_,
+                NodeType::LeafList => {
+                    &self
+                        .0
+                        .priv_
+                        .cast::<sys::lysp_node_leaflist>()
+                        .as_ref()?
+                        .type_
+                }
+                _ => return None,
+            };
+            let parsed = written.pmod.as_ref()?;
+            Some((
+                raw::text(written.name),
+                super::module::known_prefixes(parsed),
+            ))
+        }
+    }
+
+    /// `units` of a leaf or leaf-list.
+    pub(in crate::schema::compile) fn units(self) -> Option<&'c str> {
+        unsafe {
+            match self.node_type()? {
+                NodeType::Leaf => raw::optional_text(self.cast::<sys::lysc_node_leaf>().units),
+                NodeType::LeafList => {
+                    raw::optional_text(self.cast::<sys::lysc_node_leaflist>().units)
+                }
+                _ => None,
+            }
+        }
+    }
+
+    /// The defaults of a leaf or leaf-list, that of the type included.
+    pub(in crate::schema::compile) fn defaults(self) -> Vec<Default<'c>> {
+        unsafe {
+            let values = match self.node_type() {
+                Some(NodeType::Leaf) => {
+                    std::slice::from_ref(&self.cast::<sys::lysc_node_leaf>().dflt)
+                }
+                Some(NodeType::LeafList) => {
+                    raw::sized_array(self.cast::<sys::lysc_node_leaflist>().dflts)
+                }
+                _ => &[],
+            };
+            values
+                .iter()
+                .filter_map(|value| {
+                    Some(Default {
+                        text: raw::optional_text(value.str_)?,
+                        prefixes: prefixes(value.prefixes),
+                    })
+                })
+                .collect()
+        }
+    }
+
+    /// The targets of a leafref, or of the leafrefs of a union in their order.
+    pub(in crate::schema::compile) fn leafref_targets(self) -> Vec<Self> {
+        if !matches!(self.node_type(), Some(NodeType::Leaf | NodeType::LeafList)) {
+            return Vec::new();
+        }
+        unsafe {
+            let mut set = std::ptr::null_mut();
+            if sys::lysc_node_lref_targets(self.0, &mut set) != sys::LY_ERR::LY_SUCCESS {
+                return Vec::new();
+            }
+            let Some(targets) = set.as_ref() else {
+                return Vec::new();
+            };
+            let nodes = targets.__bindgen_anon_1.snodes;
+            let targets = (0..targets.count as usize)
+                .filter_map(|index| Self::from_raw(*nodes.add(index)))
+                .collect();
+            sys::ly_set_free(set, None);
+            targets
+        }
+    }
+}
+
+/// `first` and its siblings, as far as they are children of `parent`: libyang links the nodes of
+/// all cases of a choice into one list.
+fn siblings_within<'c>(parent: Node<'c>, first: Option<Node<'c>>) -> Vec<Node<'c>> {
+    let siblings = first.into_iter().flat_map(Node::and_siblings);
+    siblings
+        .take_while(|node| {
+            node.parent()
+                .is_none_or(|above| above.address() == parent.address())
+        })
+        .collect()
+}

@@ -1,0 +1,137 @@
+//! Copies modules and identities.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::error::{SchemaError, SchemaErrors};
+use super::ffi;
+use crate::schema::{Identity, IdentityId, Module, ModuleId, Schema};
+
+/// Where the modules and identities of libyang went, by address.
+#[derive(Default)]
+pub(super) struct Indexes {
+    pub(super) modules: FxHashMap<usize, ModuleId>,
+    pub(super) identities: FxHashMap<usize, IdentityId>,
+}
+
+/// Copies every module that the source has to do with, and its identities.
+pub(super) fn copy(
+    context: &ffi::Context<'_>,
+    schema: &mut Schema,
+) -> Result<Indexes, SchemaErrors> {
+    let mut indexes = Indexes::default();
+    let mut modules = wanted_modules(context);
+    modules.sort_by_key(|module| (module.name(), module.revision()));
+    for &module in &modules {
+        let id = ModuleId(u16::try_from(schema.modules.len()).map_err(|_| too_many_modules())?);
+        indexes.modules.insert(module.address(), id);
+        schema.modules.push(copy_module(module));
+        // The implemented one wins, then the latest.
+        if module.is_implemented() || implemented(schema, module.name()).is_none() {
+            schema.module_names.insert(module.name().into(), id);
+            schema
+                .module_namespaces
+                .insert(module.namespace().into(), id);
+        }
+    }
+    copy_identities(&modules, &mut indexes, schema);
+    Ok(indexes)
+}
+
+fn implemented<'s>(schema: &'s Schema, name: &str) -> Option<&'s Module> {
+    let module = schema.module(schema.module_by_name(name)?);
+    module.is_implemented.then_some(module)
+}
+
+/// libyang puts modules of its own into each context; those are taken only where others need them.
+const INTERNAL_MODULES: [&str; 7] = [
+    "default",
+    "ietf-inet-types",
+    "ietf-yang-metadata",
+    "ietf-yang-schema-mount",
+    "ietf-yang-structure-ext",
+    "ietf-yang-types",
+    "yang",
+];
+
+fn wanted_modules<'c>(context: &'c ffi::Context<'_>) -> Vec<ffi::Module<'c>> {
+    let modules = context.modules();
+    let mut wanted: Vec<ffi::Module<'c>> = modules
+        .into_iter()
+        .filter(|module| !INTERNAL_MODULES.contains(&module.name()))
+        .collect();
+    let mut seen: FxHashSet<usize> = wanted.iter().map(|module| module.address()).collect();
+    let mut next = 0;
+    while let Some(module) = wanted.get(next).copied() {
+        next += 1;
+        let imports = module.all_imports().into_iter();
+        wanted.extend(imports.filter(|import| seen.insert(import.address())));
+    }
+    wanted
+}
+
+fn copy_module(module: ffi::Module<'_>) -> Module {
+    let submodules = module.submodules().into_iter();
+    Module {
+        name: module.name().into(),
+        namespace: module.namespace().into(),
+        prefix: module.prefix().into(),
+        revision: module.revision().map(Into::into),
+        is_implemented: module.is_implemented(),
+        submodules: submodules
+            .map(|(name, revision)| (name.into(), revision.map(Into::into)))
+            .collect(),
+        features: boxed(module.features()),
+        deviated_by: boxed(module.deviated_by()),
+    }
+}
+
+fn boxed(names: Vec<&str>) -> Vec<Box<str>> {
+    names.into_iter().map(Into::into).collect()
+}
+
+fn copy_identities(modules: &[ffi::Module<'_>], indexes: &mut Indexes, schema: &mut Schema) {
+    let mut copied = Vec::new();
+    for &module in modules {
+        let module_id = indexes.modules[&module.address()];
+        for identity in module.identities() {
+            let id = IdentityId(u32::try_from(copied.len()).unwrap_or(u32::MAX));
+            indexes.identities.insert(identity.address(), id);
+            let name: Box<str> = identity.name().into();
+            schema.identity_names.insert((module_id, name.clone()), id);
+            schema.identities.push(Identity {
+                module: module_id,
+                name,
+                derived: Vec::new(),
+            });
+            copied.push(identity);
+        }
+    }
+    for (index, &identity) in copied.iter().enumerate() {
+        schema.identities[index].derived = derived(identity, indexes);
+    }
+}
+
+/// All that derives from an identity and may be a value.
+fn derived(identity: ffi::Identity<'_>, indexes: &Indexes) -> Vec<IdentityId> {
+    let mut seen = FxHashSet::default();
+    let mut ids = Vec::new();
+    let mut open: Vec<ffi::Identity<'_>> = identity.derived().collect();
+    while let Some(next) = open.pop() {
+        if seen.insert(next.address()) {
+            let id = indexes.identities.get(&next.address()).copied();
+            ids.extend(id.filter(|_| next.is_usable()));
+            open.extend(next.derived());
+        }
+    }
+    ids.sort_unstable();
+    ids
+}
+
+fn too_many_modules() -> SchemaErrors {
+    SchemaErrors::new(vec![SchemaError {
+        module: String::new(),
+        line: 0,
+        path: String::new(),
+        message: format!("There are more than {} modules.", u16::MAX),
+    }])
+}

@@ -1,0 +1,181 @@
+//! The steps of a compilation.
+
+use std::collections::BTreeSet;
+
+use super::error::{SchemaError, SchemaErrors};
+use super::ffi::{Context, Message};
+use super::texts::{SourceTexts, file_name, find, is_submodule};
+use super::{modules, tree};
+use crate::schema::{Features, Schema, SchemaSource};
+
+impl Schema {
+    /// Compiles modules. Every error that can be found is reported, not only the first.
+    ///
+    /// Obsolete nodes are left out, as libyang does and RFC 7950 §7.21.2 advises.
+    pub fn compile(source: &SchemaSource) -> Result<Self, SchemaErrors> {
+        let names = implemented_names(source);
+        let texts = SourceTexts::new(source);
+        let mut context = Context::new(&texts).ok_or_else(out_of_memory)?;
+        let mut errors = load_all(&mut context, &texts, source, &names);
+        if errors.is_empty() {
+            errors = compile_all(&mut context);
+        }
+        if !errors.is_empty() {
+            drop(context);
+            errors.extend(errors_of_each(source, &names));
+            return Err(SchemaErrors::new(distinct(errors)));
+        }
+        let mut schema = Self::default();
+        let indexes = modules::copy(&context, &mut schema)?;
+        tree::copy(&context, indexes, schema)
+    }
+}
+
+/// The modules to implement.
+fn implemented_names(source: &SchemaSource) -> Vec<&str> {
+    if !source.implement.is_empty() {
+        return source.implement.iter().map(String::as_str).collect();
+    }
+    let modules = source.modules.iter();
+    let names: BTreeSet<&str> = modules
+        .filter(|module| !is_submodule(&module.text))
+        .map(|module| module.name.as_str())
+        .collect();
+    names.into_iter().collect()
+}
+
+fn features<'s>(source: &'s SchemaSource, module: &str) -> Vec<&'s str> {
+    match source.features.get(module) {
+        Some(Features::Only(names)) => names.iter().map(String::as_str).collect(),
+        Some(Features::All) | None => vec!["*"],
+    }
+}
+
+fn load_all(
+    context: &mut Context<'_>,
+    texts: &SourceTexts<'_>,
+    source: &SchemaSource,
+    names: &[&str],
+) -> Vec<SchemaError> {
+    let mut errors = Vec::new();
+    for &name in names {
+        let revision = find(source, name, None).and_then(|module| module.revision.as_deref());
+        texts.take_asked();
+        if context
+            .load(name, revision, &features(source, name))
+            .is_err()
+        {
+            errors.extend(load_errors(context, texts, name, revision));
+        }
+    }
+    let drawn_in = source.features.keys().map(String::as_str);
+    for name in drawn_in.filter(|name| !names.contains(name)) {
+        if context.set_features(name, &features(source, name)).is_err() {
+            errors.extend(load_errors(context, texts, name, None));
+        }
+    }
+    errors
+}
+
+/// What went wrong while modules were read. libyang reads one text at a time, and stops at the
+/// first error: the error is in the text that was asked for last.
+fn load_errors(
+    context: &mut Context<'_>,
+    texts: &SourceTexts<'_>,
+    name: &str,
+    revision: Option<&str>,
+) -> Vec<SchemaError> {
+    let asked = texts.take_asked();
+    let module = asked.last().cloned();
+    let module = module.unwrap_or_else(|| file_name(name, revision));
+    let mut messages = context.take_messages();
+    // What follows an error with a line only says that the module above failed too.
+    if messages.iter().any(|message| message.line > 0) {
+        messages.retain(|message| message.line > 0);
+    }
+    if messages.is_empty() {
+        messages.push(Message {
+            text: format!("The module \"{name}\" cannot be loaded."),
+            path: None,
+            line: 0,
+        });
+    }
+    let messages = messages.into_iter();
+    messages
+        .map(|message| SchemaError {
+            module: module.clone(),
+            line: message.line,
+            path: message.path.unwrap_or_default(),
+            message: message.text,
+        })
+        .collect()
+}
+
+fn compile_all(context: &mut Context<'_>) -> Vec<SchemaError> {
+    if context.compile().is_ok() {
+        context.take_messages();
+        return Vec::new();
+    }
+    let mut messages = context.take_messages();
+    if messages.is_empty() {
+        messages.push(Message {
+            text: "The modules cannot be compiled.".to_owned(),
+            path: None,
+            line: 0,
+        });
+    }
+    let messages = messages.into_iter();
+    messages
+        .map(|message| {
+            let path = message.path.unwrap_or_default();
+            SchemaError {
+                module: module_of_path(&path).to_owned(),
+                line: message.line,
+                path,
+                message: message.text,
+            }
+        })
+        .collect()
+}
+
+/// The module of a schema path as in `/module:container/leaf`.
+fn module_of_path(path: &str) -> &str {
+    let first = path.trim_start_matches('/');
+    first.split_once(':').map_or("", |(module, _)| module)
+}
+
+/// libyang stops at the first error of a compilation; so each module is compiled alone, to find the
+/// errors of the others.
+fn errors_of_each(source: &SchemaSource, names: &[&str]) -> Vec<SchemaError> {
+    let mut errors = Vec::new();
+    for &name in names {
+        let texts = SourceTexts::new(source);
+        if let Some(mut context) = Context::new(&texts) {
+            let mut found = load_all(&mut context, &texts, source, &[name]);
+            if found.is_empty() {
+                found = compile_all(&mut context);
+            }
+            errors.append(&mut found);
+        }
+    }
+    errors
+}
+
+fn distinct(errors: Vec<SchemaError>) -> Vec<SchemaError> {
+    let mut kept: Vec<SchemaError> = Vec::new();
+    for error in errors {
+        if !kept.contains(&error) {
+            kept.push(error);
+        }
+    }
+    kept
+}
+
+fn out_of_memory() -> SchemaErrors {
+    SchemaErrors::new(vec![SchemaError {
+        module: String::new(),
+        line: 0,
+        path: String::new(),
+        message: "There is not enough memory to compile the modules.".to_owned(),
+    }])
+}

@@ -1,0 +1,431 @@
+//! Copies the schema tree: choices dissolved, everything else kept.
+
+use rustc_hash::FxHashMap;
+
+use super::error::{SchemaError, SchemaErrors};
+use super::ffi::{self, NodeType};
+use super::modules::Indexes;
+use super::types::{TypeCopier, expression};
+use crate::schema::model::Names;
+use crate::schema::{
+    Case, CaseChoice, Choice, Constraint, ListNode, ModuleId, Node, NodeId, NodeKind, Ordering,
+    Schema, Status, TypeKind, ValueNode,
+};
+
+/// How deep schema nodes may be nested.
+pub const SCHEMA_DEPTH_MAX: usize = 500;
+
+/// Copies all nodes into `schema`, which has the modules and identities already.
+pub(super) fn copy(
+    context: &ffi::Context<'_>,
+    indexes: Indexes,
+    schema: Schema,
+) -> Result<Schema, SchemaErrors> {
+    let mut walk = Walk {
+        schema,
+        types: TypeCopier::new(&indexes),
+        indexes: &indexes,
+        ids: FxHashMap::default(),
+        leafrefs: Vec::new(),
+        lists: Vec::new(),
+        errors: Vec::new(),
+    };
+    let mut modules = context.modules();
+    modules.sort_by_key(|module| (module.name(), module.revision()));
+    modules.retain(|module| indexes.modules.contains_key(&module.address()));
+    for &module in &modules {
+        let mut roots = Vec::new();
+        walk.siblings(module.data(), &Place::default(), &mut roots);
+        walk.schema.roots.append(&mut roots);
+    }
+    for &module in &modules {
+        let mut operations = Vec::new();
+        walk.siblings(module.operations(), &Place::default(), &mut operations);
+        walk.schema.operations.append(&mut operations);
+    }
+    for &module in &modules {
+        let mut notifications = Vec::new();
+        walk.siblings(
+            module.notifications(),
+            &Place::default(),
+            &mut notifications,
+        );
+        walk.schema.notifications.append(&mut notifications);
+    }
+    walk.finish()
+}
+
+/// What a node takes over from what is above it.
+#[derive(Clone, Default)]
+struct Place<'c> {
+    parent: Option<NodeId>,
+    /// The data nodes above, outermost first, to count levels.
+    above: Vec<usize>,
+    cases: Vec<CaseChoice>,
+    whens: Vec<ffi::Condition<'c>>,
+    is_in_input: bool,
+}
+
+struct Walk<'c, 'i> {
+    schema: Schema,
+    types: TypeCopier<'i>,
+    indexes: &'i Indexes,
+    ids: FxHashMap<usize, NodeId>,
+    /// Leaves whose type has leafrefs, for a second pass.
+    leafrefs: Vec<(NodeId, ffi::Node<'c>)>,
+    /// Lists that have `unique`, for a second pass.
+    lists: Vec<(NodeId, ffi::Node<'c>)>,
+    errors: Vec<SchemaError>,
+}
+
+impl<'c> Walk<'c, '_> {
+    fn siblings(
+        &mut self,
+        first: Option<ffi::Node<'c>>,
+        place: &Place<'c>,
+        children: &mut Vec<NodeId>,
+    ) {
+        for node in first.into_iter().flat_map(ffi::Node::and_siblings) {
+            self.node(node, place, children);
+        }
+    }
+
+    fn node(&mut self, node: ffi::Node<'c>, place: &Place<'c>, children: &mut Vec<NodeId>) {
+        match node.node_type() {
+            Some(NodeType::Choice) => self.choice(node, place, children),
+            Some(node_type) => children.extend(self.data_node(node, node_type, place)),
+            None => {}
+        }
+    }
+
+    fn choice(&mut self, node: ffi::Node<'c>, place: &Place<'c>, children: &mut Vec<NodeId>) {
+        let index = u32::try_from(self.schema.choices.len()).unwrap_or(u32::MAX);
+        let mut inner = place.clone();
+        inner.whens.extend(node.whens());
+        let cases = node.children();
+        let default_case = node.default_case().and_then(|default| {
+            cases
+                .iter()
+                .position(|case| case.address() == default.address())
+        });
+        let choice = Choice {
+            name: node.name().into(),
+            module: self.module(node),
+            parent: place.parent,
+            enclosing: place.cases.clone(),
+            is_mandatory: node.is_mandatory(),
+            is_config: node.is_config(),
+            default_case: default_case.and_then(|position| u32::try_from(position).ok()),
+            cases: cases
+                .iter()
+                .map(|&case| Case {
+                    name: case.name().into(),
+                    module: self.module(case),
+                })
+                .collect(),
+            whens: constraints(&inner.whens, &place.above),
+            status: status(node),
+            description: node.description().map(Into::into),
+        };
+        self.schema.choices.push(choice);
+        for (position, &case) in (0..).zip(&cases) {
+            let mut within = inner.clone();
+            within.whens.extend(case.whens());
+            within.cases.push(CaseChoice {
+                choice: index,
+                case: position,
+            });
+            for child in case.children() {
+                self.node(child, &within, children);
+            }
+        }
+    }
+
+    fn data_node(
+        &mut self,
+        node: ffi::Node<'c>,
+        node_type: NodeType,
+        place: &Place<'c>,
+    ) -> Option<NodeId> {
+        if place.above.len() >= SCHEMA_DEPTH_MAX {
+            self.fail(
+                node,
+                format!("Nodes are nested deeper than {SCHEMA_DEPTH_MAX}."),
+            );
+            return None;
+        }
+        let id = NodeId(u32::try_from(self.schema.nodes.len()).ok()?);
+        self.ids.insert(node.address(), id);
+        let mut above = place.above.clone();
+        above.push(node.address());
+        let mut whens = place.whens.clone();
+        whens.extend(node.whens());
+        let kind = self.kind(node, node_type, id)?;
+        self.schema.nodes.push(Node {
+            id,
+            kind,
+            name: node.name().into(),
+            module: self.module(node),
+            parent: place.parent,
+            children: Vec::new(),
+            cases: place.cases.clone(),
+            is_config: node.is_config(),
+            is_mandatory: is_mandatory(node, node_type),
+            status: status(node),
+            description: node.description().map(Into::into),
+            musts: constraints(&node.musts(), &above),
+            whens: constraints(&whens, &above),
+            extensions: node
+                .extensions()
+                .into_iter()
+                .map(|(module, name, argument)| {
+                    (format!("{module}:{name}").into(), argument.map(Into::into))
+                })
+                .collect(),
+        });
+        let inner = Place {
+            parent: Some(id),
+            above,
+            cases: Vec::new(),
+            whens: Vec::new(),
+            is_in_input: place.is_in_input || node_type == NodeType::Input,
+        };
+        let mut children = Vec::new();
+        for child in node.children() {
+            self.node(child, &inner, &mut children);
+        }
+        self.set_children(id, children, place);
+        Some(id)
+    }
+
+    /// The keys of a list are known only now, for they are among its children.
+    fn set_children(&mut self, id: NodeId, children: Vec<NodeId>, place: &Place<'c>) {
+        let is_key = |&child: &NodeId| {
+            let value = self.schema.node(child).as_value();
+            value.is_some_and(|value| value.is_key)
+        };
+        let keys: Vec<NodeId> = children.iter().copied().filter(is_key).collect();
+        let node = &mut self.schema.nodes[id.0 as usize];
+        node.children = children;
+        let is_output = !node.is_config && !place.is_in_input;
+        if let NodeKind::List(list) = &mut node.kind {
+            // RFC 7950 §7.7.7: `ordered-by` says nothing about state data and output.
+            if is_output && !keys.is_empty() {
+                list.ordering = Ordering::System;
+            }
+            list.keys = keys;
+        }
+    }
+
+    fn kind(&mut self, node: ffi::Node<'c>, node_type: NodeType, id: NodeId) -> Option<NodeKind> {
+        Some(match node_type {
+            NodeType::Container => NodeKind::Container {
+                presence: node.has_presence(),
+            },
+            NodeType::List => {
+                self.lists.push((id, node));
+                NodeKind::List(list_node(node))
+            }
+            NodeType::Leaf => NodeKind::Leaf(self.value_node(node, id)?),
+            NodeType::LeafList => NodeKind::LeafList(self.value_node(node, id)?),
+            NodeType::AnyData => NodeKind::AnyData,
+            NodeType::AnyXml => NodeKind::AnyXml,
+            NodeType::Rpc => NodeKind::Rpc,
+            NodeType::Action => NodeKind::Action,
+            NodeType::Input => NodeKind::Input,
+            NodeType::Output => NodeKind::Output,
+            NodeType::Notification => NodeKind::Notification,
+            NodeType::Choice | NodeType::Case => return None,
+        })
+    }
+
+    fn value_node(&mut self, node: ffi::Node<'c>, id: NodeId) -> Option<ValueNode> {
+        let compiled = node.value_type()?;
+        let value_type = match self.types.copy(node, compiled) {
+            Ok(copied) => copied,
+            Err(message) => {
+                self.fail(node, message);
+                return None;
+            }
+        };
+        if value_type.has_leafref() {
+            self.leafrefs.push((id, node));
+        }
+        let (min_elements, max_elements) = node.element_limits();
+        Some(ValueNode {
+            value_type,
+            defaults: Vec::new(),
+            units: node.units().map(Into::into),
+            is_key: node.is_key(),
+            ordering: ordering(node),
+            min_elements,
+            max_elements,
+        })
+    }
+
+    fn module(&self, node: ffi::Node<'c>) -> ModuleId {
+        let module = node.module();
+        let id = module.and_then(|module| self.indexes.modules.get(&module.address()));
+        id.copied().unwrap_or(ModuleId(0))
+    }
+
+    fn fail(&mut self, node: ffi::Node<'c>, message: String) {
+        let path = schema_path(node);
+        let module = node.module();
+        self.errors.push(SchemaError {
+            module: module.map_or_else(String::new, |module| {
+                super::texts::file_name(module.name(), module.revision())
+            }),
+            line: 0,
+            path,
+            message,
+        });
+    }
+
+    fn finish(mut self) -> Result<Schema, SchemaErrors> {
+        for (id, node) in std::mem::take(&mut self.lists) {
+            let uniques = node.uniques().into_iter();
+            let unique = uniques
+                .map(|leaves| leaves.iter().filter_map(|leaf| self.id(*leaf)).collect())
+                .collect();
+            if let NodeKind::List(list) = &mut self.schema.nodes[id.0 as usize].kind {
+                list.unique = unique;
+            }
+        }
+        for (id, node) in std::mem::take(&mut self.leafrefs) {
+            let targets = node.leafref_targets().into_iter();
+            let targets: Vec<Option<NodeId>> = targets.map(|target| self.id(target)).collect();
+            let node = &mut self.schema.nodes[id.0 as usize];
+            if let NodeKind::Leaf(value) | NodeKind::LeafList(value) = &mut node.kind {
+                set_targets(&mut value.value_type.kind, &targets);
+            }
+        }
+        if !self.errors.is_empty() {
+            return Err(SchemaErrors::new(self.errors));
+        }
+        index_names(&mut self.schema);
+        Ok(self.schema)
+    }
+
+    fn id(&self, node: ffi::Node<'c>) -> Option<NodeId> {
+        self.ids.get(&node.address()).copied()
+    }
+}
+
+/// `targets` are those of the leafrefs in order; all of them, or it is not known which is whose.
+fn set_targets(kind: &mut TypeKind, targets: &[Option<NodeId>]) {
+    match kind {
+        TypeKind::LeafRef { target, .. } => *target = targets.first().copied().flatten(),
+        TypeKind::Union(members) => {
+            let leafrefs = members
+                .iter_mut()
+                .filter(|member| matches!(member.kind, TypeKind::LeafRef { .. }));
+            let leafrefs: Vec<_> = leafrefs.collect();
+            if leafrefs.len() == targets.len() {
+                for (member, target) in leafrefs.into_iter().zip(targets) {
+                    set_targets(&mut member.kind, &[*target]);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn index_names(schema: &mut Schema) {
+    let top = [&schema.roots, &schema.operations, &schema.notifications];
+    schema.top_names = names_of(&schema.nodes, top.into_iter().flatten());
+    let nodes = &schema.nodes;
+    let child_names = nodes
+        .iter()
+        .map(|node| names_of(nodes, node.children.iter()));
+    schema.child_names = child_names.collect();
+}
+
+fn names_of<'n>(nodes: &[Node], ids: impl Iterator<Item = &'n NodeId>) -> Names {
+    let mut names = Names::default();
+    for &id in ids {
+        let name = nodes[id.0 as usize].name.clone();
+        names.entry(name).or_default().push(id);
+    }
+    names
+}
+
+fn list_node(node: ffi::Node<'_>) -> ListNode {
+    let (min_elements, max_elements) = node.element_limits();
+    ListNode {
+        keys: Vec::new(),
+        ordering: ordering(node),
+        min_elements,
+        max_elements,
+        unique: Vec::new(),
+    }
+}
+
+fn ordering(node: ffi::Node<'_>) -> Ordering {
+    if node.is_ordered_by_user() {
+        Ordering::User
+    } else {
+        Ordering::System
+    }
+}
+
+fn status(node: ffi::Node<'_>) -> Status {
+    if node.is_obsolete() {
+        Status::Obsolete
+    } else if node.is_deprecated() {
+        Status::Deprecated
+    } else {
+        Status::Current
+    }
+}
+
+/// libyang also marks containers and lists with something mandatory in them; RFC 7950 §7.6.5 has
+/// `mandatory` for leaves and `anydata` alone (and choices).
+fn is_mandatory(node: ffi::Node<'_>, node_type: NodeType) -> bool {
+    let may_be = matches!(
+        node_type,
+        NodeType::Leaf | NodeType::AnyData | NodeType::AnyXml
+    );
+    may_be && node.is_mandatory()
+}
+
+/// `above` are the data nodes from the root down to the one that the conditions belong to.
+fn constraints(conditions: &[ffi::Condition<'_>], above: &[usize]) -> Vec<Constraint> {
+    let conditions = conditions.iter();
+    conditions
+        .map(|condition| Constraint {
+            text: condition.text.into(),
+            expression: expression(condition.text, &condition.prefixes),
+            error_message: condition.error_message.map(Into::into),
+            error_app_tag: condition.error_app_tag.map(Into::into),
+            context_levels_up: levels_up(condition.context, above),
+        })
+        .collect()
+}
+
+/// How far above the last of `above` the context node is; choices and cases do not count. A
+/// condition without a context node has the last one itself: it is a `must`.
+fn levels_up(context: Option<ffi::Node<'_>>, above: &[usize]) -> u8 {
+    let mut node = context;
+    while let Some(candidate) = node {
+        let address = candidate.address();
+        if let Some(position) = above.iter().rposition(|&other| other == address) {
+            return u8::try_from(above.len() - 1 - position).unwrap_or(u8::MAX);
+        }
+        node = candidate.parent();
+    }
+    0
+}
+
+/// As in `/module:container/leaf`, for messages.
+fn schema_path(node: ffi::Node<'_>) -> String {
+    let parent = node.parent();
+    let module_of = |node: ffi::Node<'_>| node.module().map_or(0, ffi::Module::address);
+    let above = parent.map(schema_path).unwrap_or_default();
+    match node.module() {
+        Some(module) if parent.map(module_of) != Some(module.address()) => {
+            format!("{above}/{}:{}", module.name(), node.name())
+        }
+        _ => format!("{above}/{}", node.name()),
+    }
+}

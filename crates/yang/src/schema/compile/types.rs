@@ -1,0 +1,249 @@
+//! Copies types: restrictions, canonical forms, names.
+
+use rustc_hash::FxHashMap;
+
+use super::ffi::{self, BaseType};
+use super::modules::Indexes;
+use crate::schema::{
+    Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, Pattern, Type, TypeKind,
+};
+use crate::xpath::Expression;
+
+/// An expression with its prefixes turned into module names.
+pub(super) fn expression(text: &str, prefixes: &[ffi::Prefix<'_>]) -> Expression {
+    let _ = prefixes;
+    Expression { text: text.into() }
+}
+
+/// Copies types. Types are shared by many leaves, and patterns by many types: each is translated
+/// once.
+pub(super) struct TypeCopier<'i> {
+    indexes: &'i Indexes,
+    regexes: FxHashMap<Box<str>, regex::Regex>,
+    /// By the address of the compiled type: types that several leaves share.
+    copied: FxHashMap<(usize, Box<str>), Type>,
+}
+
+impl<'i> TypeCopier<'i> {
+    pub(super) fn new(indexes: &'i Indexes) -> Self {
+        Self {
+            indexes,
+            regexes: FxHashMap::default(),
+            copied: FxHashMap::default(),
+        }
+    }
+
+    /// The type of a leaf; an error says which pattern cannot be translated.
+    pub(super) fn copy(
+        &mut self,
+        node: ffi::Node<'_>,
+        compiled: ffi::Type<'_>,
+    ) -> Result<Type, String> {
+        let name = leaf_type_name(node, compiled);
+        let key = (compiled.address(), name);
+        if let Some(copied) = self.copied.get(&key) {
+            return Ok(copied.clone());
+        }
+        let copied = self.copy_type(compiled, key.1.clone())?;
+        self.copied.insert(key, copied.clone());
+        Ok(copied)
+    }
+
+    fn copy_type(&mut self, compiled: ffi::Type<'_>, name: Box<str>) -> Result<Type, String> {
+        Ok(Type {
+            kind: self.kind(compiled)?,
+            canonical: canonical(compiled.plugin()),
+            name,
+        })
+    }
+
+    fn member(&mut self, compiled: ffi::Type<'_>) -> Result<Type, String> {
+        let name = compiled
+            .typedef()
+            .or(built_in_name(compiled))
+            .unwrap_or_default();
+        self.copy_type(compiled, name.into())
+    }
+
+    fn kind(&mut self, compiled: ffi::Type<'_>) -> Result<TypeKind, String> {
+        let base = compiled.base().ok_or("The type is not one of RFC 7950.")?;
+        Ok(match base {
+            BaseType::Binary => TypeKind::Binary(intervals(compiled)),
+            BaseType::String => TypeKind::String(intervals(compiled), self.patterns(compiled)?),
+            BaseType::Bits => TypeKind::Bits(bits(compiled)),
+            BaseType::Boolean => TypeKind::Boolean,
+            BaseType::Decimal64 => {
+                TypeKind::Decimal64(compiled.fraction_digits(), intervals(compiled))
+            }
+            BaseType::Empty => TypeKind::Empty,
+            BaseType::Enumeration => TypeKind::Enumeration(enums(compiled)),
+            BaseType::IdentityRef => {
+                let bases = compiled.identity_bases().into_iter();
+                let ids = bases.filter_map(|base| self.indexes.identities.get(&base.address()));
+                TypeKind::IdentityRef(ids.copied().collect())
+            }
+            BaseType::InstanceIdentifier => TypeKind::InstanceIdentifier {
+                require_instance: compiled.requires_instance(),
+            },
+            BaseType::LeafRef => self.leafref(compiled)?,
+            BaseType::Union => {
+                let members = compiled.members().into_iter();
+                let members = members.map(|member| self.member(member));
+                TypeKind::Union(members.collect::<Result<_, _>>()?)
+            }
+            BaseType::Int8 => TypeKind::Integer(IntegerWidth::Int8, intervals(compiled)),
+            BaseType::Int16 => TypeKind::Integer(IntegerWidth::Int16, intervals(compiled)),
+            BaseType::Int32 => TypeKind::Integer(IntegerWidth::Int32, intervals(compiled)),
+            BaseType::Int64 => TypeKind::Integer(IntegerWidth::Int64, intervals(compiled)),
+            BaseType::Uint8 => TypeKind::Integer(IntegerWidth::Uint8, intervals(compiled)),
+            BaseType::Uint16 => TypeKind::Integer(IntegerWidth::Uint16, intervals(compiled)),
+            BaseType::Uint32 => TypeKind::Integer(IntegerWidth::Uint32, intervals(compiled)),
+            BaseType::Uint64 => TypeKind::Integer(IntegerWidth::Uint64, intervals(compiled)),
+        })
+    }
+
+    fn leafref(&mut self, compiled: ffi::Type<'_>) -> Result<TypeKind, String> {
+        let (text, prefixes, target) = compiled.leafref().ok_or("The leafref has no path.")?;
+        let target = target.ok_or("The leafref has no target.")?;
+        Ok(TypeKind::LeafRef {
+            path: expression(text, &prefixes),
+            text: text.into(),
+            target: None,
+            target_type: Box::new(self.member(target)?),
+            require_instance: compiled.requires_instance(),
+        })
+    }
+
+    fn patterns(&mut self, compiled: ffi::Type<'_>) -> Result<Vec<Pattern>, String> {
+        let patterns = compiled.patterns().into_iter();
+        patterns
+            .map(|pattern| {
+                Ok(Pattern {
+                    source: pattern.pattern.into(),
+                    regex: self.regex(pattern.pattern)?,
+                    is_inverted: pattern.is_inverted,
+                    error_message: pattern.error_message.map(Into::into),
+                    error_app_tag: pattern.error_app_tag.map(Into::into),
+                })
+            })
+            .collect()
+    }
+
+    fn regex(&mut self, source: &str) -> Result<regex::Regex, String> {
+        if let Some(regex) = self.regexes.get(source) {
+            return Ok(regex.clone());
+        }
+        let regex = translate(source)
+            .map_err(|error| format!("The pattern \"{source}\" cannot be translated: {error}"))?;
+        self.regexes.insert(source.into(), regex.clone());
+        Ok(regex)
+    }
+}
+
+fn translate(source: &str) -> Result<regex::Regex, regex::Error> {
+    regex::Regex::new(&format!("^(?:{source})$"))
+}
+
+fn intervals(compiled: ffi::Type<'_>) -> Intervals {
+    let Some(restriction) = compiled.intervals() else {
+        return Intervals::default();
+    };
+    let parts = restriction.parts.into_iter();
+    Intervals {
+        parts: parts.map(|(min, max)| Interval { min, max }).collect(),
+        error_message: restriction.error_message.map(Into::into),
+        error_app_tag: restriction.error_app_tag.map(Into::into),
+    }
+}
+
+fn bits(compiled: ffi::Type<'_>) -> Vec<Bit> {
+    let bits = compiled.bits().into_iter();
+    bits.map(|(name, position)| Bit {
+        name: name.into(),
+        position,
+    })
+    .collect()
+}
+
+fn enums(compiled: ffi::Type<'_>) -> Vec<EnumItem> {
+    let enums = compiled.enums().into_iter();
+    enums
+        .map(|(name, value)| EnumItem {
+            name: name.into(),
+            value,
+        })
+        .collect()
+}
+
+/// The form that libyang's plugin of the type gives.
+fn canonical(plugin: &str) -> Canonical {
+    match plugin.strip_prefix("ly2 ").unwrap_or(plugin) {
+        "ipv4-address" => Canonical::Ipv4Address,
+        "ipv4-address-no-zone" => Canonical::Ipv4AddressNoZone,
+        "ipv4-address-prefix" => Canonical::Ipv4Prefix,
+        "ipv6-address" => Canonical::Ipv6Address,
+        "ipv6-address-no-zone" => Canonical::Ipv6AddressNoZone,
+        "ipv6-address-prefix" => Canonical::Ipv6Prefix,
+        "hex-string" => Canonical::HexString,
+        "date-and-time" => Canonical::DateAndTime,
+        "date" => Canonical::Date,
+        "time" => Canonical::Time,
+        "xpath1.0" => Canonical::XPath,
+        "node-instance-identifier" => Canonical::NodeInstanceIdentifier,
+        _ => Canonical::BuiltIn,
+    }
+}
+
+/// `module:typedef`, or the name of the built-in type.
+fn leaf_type_name(node: ffi::Node<'_>, compiled: ffi::Type<'_>) -> Box<str> {
+    let Some(typedef) = compiled.typedef() else {
+        return built_in_name(compiled).unwrap_or_default().into();
+    };
+    let written = node.written_type().and_then(|(name, prefixes)| {
+        let (prefix, local) = match name.split_once(':') {
+            Some((prefix, local)) => (Some(prefix), local),
+            None => (None, name),
+        };
+        // A deviation may have replaced the type.
+        let module = prefixes.iter().find(|known| known.prefix == prefix)?.module;
+        (local == typedef).then_some(module)
+    });
+    let module = written.or_else(|| typedef_module(node, typedef));
+    match module {
+        Some(module) => format!("{}:{typedef}", module.name()).into(),
+        None => typedef.into(),
+    }
+}
+
+/// The module that a typedef is most likely from: that of the node, or one that it imports.
+fn typedef_module<'c>(node: ffi::Node<'c>, typedef: &str) -> Option<ffi::Module<'c>> {
+    let own = node.module()?;
+    let imports = own.imports().into_iter().map(|import| import.module);
+    std::iter::once(own)
+        .chain(imports)
+        .find(|module| module.has_typedef(typedef))
+}
+
+fn built_in_name(compiled: ffi::Type<'_>) -> Option<&'static str> {
+    Some(match compiled.base()? {
+        BaseType::Binary => "binary",
+        BaseType::Uint8 => "uint8",
+        BaseType::Uint16 => "uint16",
+        BaseType::Uint32 => "uint32",
+        BaseType::Uint64 => "uint64",
+        BaseType::String => "string",
+        BaseType::Bits => "bits",
+        BaseType::Boolean => "boolean",
+        BaseType::Decimal64 => "decimal64",
+        BaseType::Empty => "empty",
+        BaseType::Enumeration => "enumeration",
+        BaseType::IdentityRef => "identityref",
+        BaseType::InstanceIdentifier => "instance-identifier",
+        BaseType::LeafRef => "leafref",
+        BaseType::Union => "union",
+        BaseType::Int8 => "int8",
+        BaseType::Int16 => "int16",
+        BaseType::Int32 => "int32",
+        BaseType::Int64 => "int64",
+    })
+}
