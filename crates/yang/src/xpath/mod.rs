@@ -1,5 +1,24 @@
-//! XPath expressions (RFC 7950 §6.4), parsed with their prefixes resolved to module names.
+//! XPath 1.0 expressions (RFC 7950 §6.4), parsed with their prefixes resolved to module names.
+//!
+//! The whole grammar of XPath 1.0 with the functions of YANG 1.1 (RFC 7950 §10) becomes one
+//! immutable tree, [`Expr`]: what abbreviations stand for is written out (`//` is a step, `..` is
+//! a step), so evaluation and the search for what an expression reads have one form to know.
+//! Evaluation lives elsewhere; here nothing knows a schema or data.
+//!
+//! A `path` of a leafref (RFC 7950 §9.9.2) is the same grammar, restricted: see
+//! [`Expression::parse_leafref_path`].
 
+mod error;
 mod expression;
+mod function;
+mod leafref;
+mod lexer;
+mod parser;
+mod print;
 
-pub use expression::Expression;
+pub use error::XPathError;
+pub use expression::{
+    Axis, BinaryOperator, Expr, Expression, LocationPath, NodeTest, PathStep, Resolve,
+};
+pub use function::Function;
+pub use parser::{XPATH_CHARS_MAX, XPATH_DEPTH_MAX};

@@ -3,3 +3,4 @@
 mod models;
 mod pattern;
 mod seed;
+mod xpath;

@@ -1,8 +1,7 @@
-//! The arguments of statements in published models: those in the sources of `libyang5-sys`, and
-//! those under `ESPALIER_MODELS`, where that is set.
+//! The arguments of statements in published models: the standard modules that are built in, and
+//! those under the folder `ESPALIER_MODELS`, where that is set.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 /// A statement's argument and the file that it is in.
 pub struct Argument {
@@ -15,37 +14,35 @@ pub struct Argument {
 /// The argument of every statement with this keyword.
 pub fn arguments(keyword: &str) -> Vec<Argument> {
     let mut found = Vec::new();
-    for path in models() {
-        let file = path.file_name().unwrap_or_default();
-        let file = file.to_string_lossy().into_owned();
-        let Ok(text) = std::fs::read_to_string(&path) else {
-            continue;
-        };
+    for (file, text) in models() {
         let tokens = tokens(&text);
         for (index, token) in tokens.iter().enumerate() {
-            if *token == Token::Bare(keyword.to_owned()) && starts_statement(&tokens, index) {
-                if let Some(text) = argument(&tokens[index + 1..]) {
-                    let file = file.clone();
-                    found.push(Argument { file, text });
-                }
+            let is_keyword = *token == Token::Bare(keyword.to_owned());
+            if is_keyword
+                && starts_statement(&tokens, index)
+                && let Some(text) = argument(&tokens[index + 1..])
+            {
+                let file = file.clone();
+                found.push(Argument { file, text });
             }
         }
     }
     found
 }
 
-fn models() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for directory in ["modules", "examples", "tests/modules/yang"] {
-        collect(&libyang_sources().join(directory), &mut files);
-    }
+/// Names and texts.
+fn models() -> Vec<(String, String)> {
+    let standard = espalier_yang::standard::modules().iter();
+    let mut files: Vec<_> = standard
+        .map(|module| (module.name.to_owned(), module.text.to_owned()))
+        .collect();
     if let Ok(more) = std::env::var("ESPALIER_MODELS") {
         collect(Path::new(&more), &mut files);
     }
     files
 }
 
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
+fn collect(directory: &Path, files: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
@@ -54,36 +51,10 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
             .extension()
             .is_some_and(|extension| extension == "yang")
         {
-            files.push(path);
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            files.push((path.display().to_string(), text));
         }
     }
-}
-
-/// Where cargo keeps the sources of libyang.
-fn libyang_sources() -> PathBuf {
-    // Only this platform's dependencies are sure to be on this machine.
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--offline"])
-        .args(["--filter-platform", &host()])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo runs");
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
-    let package = packages.iter().find(|p| p["name"] == "libyang5-sys");
-    let manifest = package.expect("libyang5-sys")["manifest_path"].as_str();
-    let root = Path::new(manifest.expect("a path")).parent();
-    root.expect("a directory").join("libyang")
-}
-
-fn host() -> String {
-    let output = Command::new("rustc")
-        .arg("-vV")
-        .output()
-        .expect("rustc runs");
-    let text = String::from_utf8_lossy(&output.stdout);
-    let line = text.lines().find_map(|line| line.strip_prefix("host: "));
-    line.expect("a host").to_owned()
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -547,8 +547,11 @@ fn patterns_of_published_models_match_what_libyang_matches() {
     assert!(matched > 100);
 }
 
+/// What matches and what does not; or the column and a part of the reason.
+type Expected<'a> = Result<(&'a [&'a str], &'a [&'a str]), (usize, &'a str)>;
+
 #[track_caller]
-fn check(xsd: &str, expected: Result<(&[&str], &[&str]), (usize, &str)>) {
+fn check(xsd: &str, expected: Expected<'_>) {
     match (translate(xsd), expected) {
         (Ok(regex), Ok((matching, other))) => {
             for text in matching {

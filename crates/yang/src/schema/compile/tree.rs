@@ -123,7 +123,7 @@ impl<'c> Walk<'c, '_> {
                     module: self.module(case),
                 })
                 .collect(),
-            whens: constraints(&inner.whens, &place.above),
+            whens: self.constraints(node, &inner.whens, &place.above),
             status: status(node),
             description: node.description().map(Into::into),
         };
@@ -161,7 +161,7 @@ impl<'c> Walk<'c, '_> {
         let mut whens = place.whens.clone();
         whens.extend(node.whens());
         let kind = self.kind(node, node_type, id)?;
-        self.schema.nodes.push(Node {
+        let copied = Node {
             id,
             kind,
             name: node.name().into(),
@@ -173,8 +173,8 @@ impl<'c> Walk<'c, '_> {
             is_mandatory: is_mandatory(node, node_type),
             status: status(node),
             description: node.description().map(Into::into),
-            musts: constraints(&node.musts(), &above),
-            whens: constraints(&whens, &above),
+            musts: self.constraints(node, &node.musts(), &above),
+            whens: self.constraints(node, &whens, &above),
             extensions: node
                 .extensions()
                 .into_iter()
@@ -182,7 +182,8 @@ impl<'c> Walk<'c, '_> {
                     (format!("{module}:{name}").into(), argument.map(Into::into))
                 })
                 .collect(),
-        });
+        };
+        self.schema.nodes.push(copied);
         let inner = Place {
             parent: Some(id),
             above,
@@ -196,6 +197,32 @@ impl<'c> Walk<'c, '_> {
         }
         self.set_children(id, children, place);
         Some(id)
+    }
+
+    /// `above` are the data nodes from the root down to the one that the conditions belong to.
+    fn constraints(
+        &mut self,
+        node: ffi::Node<'c>,
+        conditions: &[ffi::Condition<'_>],
+        above: &[usize],
+    ) -> Vec<Constraint> {
+        let mut constraints = Vec::with_capacity(conditions.len());
+        for condition in conditions {
+            let text = condition.text;
+            match expression(text, &condition.prefixes) {
+                Ok(expression) => constraints.push(Constraint {
+                    text: text.into(),
+                    expression,
+                    error_message: condition.error_message.map(Into::into),
+                    error_app_tag: condition.error_app_tag.map(Into::into),
+                    context_levels_up: levels_up(condition.context, above),
+                }),
+                Err(error) => {
+                    self.fail(node, format!("\"{text}\" cannot be parsed: {error}"));
+                }
+            }
+        }
+        constraints
     }
 
     /// The keys of a list are known only now, for they are among its children.
@@ -387,20 +414,6 @@ fn is_mandatory(node: ffi::Node<'_>, node_type: NodeType) -> bool {
         NodeType::Leaf | NodeType::AnyData | NodeType::AnyXml
     );
     may_be && node.is_mandatory()
-}
-
-/// `above` are the data nodes from the root down to the one that the conditions belong to.
-fn constraints(conditions: &[ffi::Condition<'_>], above: &[usize]) -> Vec<Constraint> {
-    let conditions = conditions.iter();
-    conditions
-        .map(|condition| Constraint {
-            text: condition.text.into(),
-            expression: expression(condition.text, &condition.prefixes),
-            error_message: condition.error_message.map(Into::into),
-            error_app_tag: condition.error_app_tag.map(Into::into),
-            context_levels_up: levels_up(condition.context, above),
-        })
-        .collect()
 }
 
 /// How far above the last of `above` the context node is; choices and cases do not count. A

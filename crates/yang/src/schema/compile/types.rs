@@ -4,15 +4,21 @@ use rustc_hash::FxHashMap;
 
 use super::ffi::{self, BaseType};
 use super::modules::Indexes;
+use crate::schema::pattern::translate;
 use crate::schema::{
     Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, Pattern, Type, TypeKind,
 };
-use crate::xpath::Expression;
+use crate::xpath::{Expression, XPathError};
 
 /// An expression with its prefixes turned into module names.
-pub(super) fn expression(text: &str, prefixes: &[ffi::Prefix<'_>]) -> Expression {
-    let _ = prefixes;
-    Expression { text: text.into() }
+pub(super) fn expression(
+    text: &str,
+    prefixes: &[ffi::Prefix<'_>],
+) -> Result<Expression, XPathError> {
+    Expression::parse(text, &|prefix| {
+        let found = prefixes.iter().find(|known| known.prefix == prefix)?;
+        Some(found.module.name().into())
+    })
 }
 
 /// Copies types. Types are shared by many leaves, and patterns by many types: each is translated
@@ -106,7 +112,8 @@ impl<'i> TypeCopier<'i> {
         let (text, prefixes, target) = compiled.leafref().ok_or("The leafref has no path.")?;
         let target = target.ok_or("The leafref has no target.")?;
         Ok(TypeKind::LeafRef {
-            path: expression(text, &prefixes),
+            path: expression(text, &prefixes)
+                .map_err(|error| format!("The path \"{text}\" cannot be parsed: {error}"))?,
             text: text.into(),
             target: None,
             target_type: Box::new(self.member(target)?),
@@ -138,10 +145,6 @@ impl<'i> TypeCopier<'i> {
         self.regexes.insert(source.into(), regex.clone());
         Ok(regex)
     }
-}
-
-fn translate(source: &str) -> Result<regex::Regex, regex::Error> {
-    regex::Regex::new(&format!("^(?:{source})$"))
 }
 
 fn intervals(compiled: ffi::Type<'_>) -> Intervals {
