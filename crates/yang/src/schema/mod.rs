@@ -5,6 +5,7 @@
 //! store's node dictionary.
 
 mod compile;
+mod lexical;
 mod model;
 mod namespaces;
 mod node;
@@ -13,6 +14,7 @@ mod source;
 mod types;
 
 pub use compile::{SchemaError, SchemaErrors};
+pub use lexical::{JsonScalar, ValueError};
 pub use model::{Case, Choice, Identity, IdentityId, Module, ModuleId, Schema};
 pub use namespaces::{ModuleNames, NameForm, Namespaces, XmlPrefixes};
 pub use node::{

@@ -97,7 +97,7 @@ pub struct Schema {
     pub(crate) notifications: Vec<NodeId>,
     pub(crate) module_names: FxHashMap<Box<str>, ModuleId>,
     pub(crate) module_namespaces: FxHashMap<Box<str>, ModuleId>,
-    pub(crate) identity_names: FxHashMap<(ModuleId, Box<str>), IdentityId>,
+    pub(crate) identity_names: FxHashMap<Box<str>, SmallVec<[IdentityId; 1]>>,
     pub(crate) top_names: Names,
     pub(crate) child_names: Vec<Names>,
 }
@@ -158,7 +158,10 @@ impl Schema {
 
     /// The identity of a module and name.
     pub fn identity_by_name(&self, module: ModuleId, name: &str) -> Option<IdentityId> {
-        self.identity_names.get(&(module, name.into())).copied()
+        let named = self.identity_names.get(name)?.iter().copied();
+        named
+            .into_iter()
+            .find(|&id| self.identity(id).module == module)
     }
 
     /// The choices, by the index that [`crate::schema::CaseChoice`] has.

@@ -39,8 +39,10 @@ pub enum Canonical {
     Ipv6AddressAndPrefix,
     /// `ietf-yang-types:hex-string`, `mac-address`, `phys-address`, `uuid`: lower case.
     HexString,
-    /// `ietf-yang-types:date-and-time`.
+    /// `ietf-yang-types:date-and-time`: in UTC, `Z` where the local zone is not known.
     DateAndTime,
+    /// The same in revision 2013-07-15, where `-00:00` says so.
+    DateAndTime2013,
     /// `ietf-yang-types:date` and `date-no-zone`.
     Date,
     /// `ietf-yang-types:time` and `time-no-zone`.

@@ -97,7 +97,11 @@ fn copy_identities(modules: &[ffi::Module<'_>], indexes: &mut Indexes, schema: &
             let id = IdentityId(u32::try_from(copied.len()).unwrap_or(u32::MAX));
             indexes.identities.insert(identity.address(), id);
             let name: Box<str> = identity.name().into();
-            schema.identity_names.insert((module_id, name.clone()), id);
+            schema
+                .identity_names
+                .entry(name.clone())
+                .or_default()
+                .push(id);
             schema.identities.push(Identity {
                 module: module_id,
                 name,

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::error::{SchemaError, SchemaErrors};
 use super::ffi::{self, NodeType};
 use super::modules::Indexes;
-use super::types::{TypeCopier, expression};
+use super::types::{ModelPrefixes, TypeCopier, expression};
 use crate::schema::model::Names;
 use crate::schema::{
     Case, CaseChoice, Choice, Constraint, ListNode, ModuleId, Node, NodeId, NodeKind, Ordering,
@@ -27,6 +27,7 @@ pub(super) fn copy(
         indexes: &indexes,
         ids: FxHashMap::default(),
         leafrefs: Vec::new(),
+        defaults: Vec::new(),
         lists: Vec::new(),
         errors: Vec::new(),
     };
@@ -73,6 +74,8 @@ struct Walk<'c, 'i> {
     ids: FxHashMap<usize, NodeId>,
     /// Leaves whose type has leafrefs, for a second pass.
     leafrefs: Vec<(NodeId, ffi::Node<'c>)>,
+    /// Leaves and leaf-lists that have defaults, for a second pass.
+    defaults: Vec<(NodeId, ffi::Node<'c>)>,
     /// Lists that have `unique`, for a second pass.
     lists: Vec<(NodeId, ffi::Node<'c>)>,
     errors: Vec<SchemaError>,
@@ -278,6 +281,9 @@ impl<'c> Walk<'c, '_> {
         if value_type.has_leafref() {
             self.leafrefs.push((id, node));
         }
+        if !node.defaults().is_empty() {
+            self.defaults.push((id, node));
+        }
         let (min_elements, max_elements) = node.element_limits();
         Some(ValueNode {
             value_type,
@@ -327,11 +333,38 @@ impl<'c> Walk<'c, '_> {
                 set_targets(&mut value.value_type.kind, &targets);
             }
         }
-        if !self.errors.is_empty() {
-            return Err(SchemaErrors::new(self.errors));
-        }
         index_names(&mut self.schema);
-        Ok(self.schema)
+        for (id, node) in std::mem::take(&mut self.defaults) {
+            self.set_defaults(id, node);
+        }
+        if self.errors.is_empty() {
+            Ok(self.schema)
+        } else {
+            Err(SchemaErrors::new(self.errors))
+        }
+    }
+
+    fn set_defaults(&mut self, id: NodeId, node: ffi::Node<'c>) {
+        let mut values = Vec::new();
+        for default in node.defaults() {
+            let names = ModelPrefixes::new(&default.prefixes, self.indexes);
+            let value_type = self
+                .schema
+                .node(id)
+                .as_value()
+                .map(|value| &value.value_type);
+            let parsed = value_type
+                .map(|value_type| value_type.parse_default(&self.schema, default.text, &names));
+            match parsed {
+                Some(Ok(value)) => values.push(value),
+                Some(Err(error)) => self.fail(node, format!("The default is wrong: {error}.")),
+                None => {}
+            }
+        }
+        let node = &mut self.schema.nodes[id.0 as usize];
+        if let NodeKind::Leaf(value) | NodeKind::LeafList(value) = &mut node.kind {
+            value.defaults = values;
+        }
     }
 
     fn id(&self, node: ffi::Node<'c>) -> Option<NodeId> {

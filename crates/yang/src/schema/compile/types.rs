@@ -6,7 +6,8 @@ use super::ffi::{self, BaseType};
 use super::modules::Indexes;
 use crate::schema::pattern::translate;
 use crate::schema::{
-    Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, Pattern, Type, TypeKind,
+    Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, ModuleId, NameForm, Namespaces,
+    Pattern, Schema, Type, TypeKind,
 };
 use crate::xpath::{Expression, XPathError};
 
@@ -19,6 +20,34 @@ pub(super) fn expression(
         let found = prefixes.iter().find(|known| known.prefix == prefix)?;
         Some(found.module.name().into())
     })
+}
+
+/// The prefixes of a value in a model.
+pub(super) struct ModelPrefixes<'c> {
+    modules: Vec<(Option<&'c str>, ModuleId)>,
+}
+
+impl<'c> ModelPrefixes<'c> {
+    pub(super) fn new(prefixes: &[ffi::Prefix<'c>], indexes: &Indexes) -> Self {
+        let modules = prefixes.iter().filter_map(|known| {
+            let id = indexes.modules.get(&known.module.address())?;
+            Some((known.prefix, *id))
+        });
+        Self {
+            modules: modules.collect(),
+        }
+    }
+}
+
+impl Namespaces for ModelPrefixes<'_> {
+    fn module(&self, _schema: &Schema, prefix: Option<&str>) -> Option<ModuleId> {
+        let mut known = self.modules.iter();
+        known.find(|(known, _)| *known == prefix).map(|&(_, id)| id)
+    }
+
+    fn form(&self) -> NameForm {
+        NameForm::Xml
+    }
 }
 
 /// Copies types. Types are shared by many leaves, and patterns by many types: each is translated
@@ -58,7 +87,7 @@ impl<'i> TypeCopier<'i> {
     fn copy_type(&mut self, compiled: ffi::Type<'_>, name: Box<str>) -> Result<Type, String> {
         Ok(Type {
             kind: self.kind(compiled)?,
-            canonical: canonical(compiled.plugin()),
+            canonical: canonical(compiled),
             name,
         })
     }
@@ -178,16 +207,20 @@ fn enums(compiled: ffi::Type<'_>) -> Vec<EnumItem> {
         .collect()
 }
 
-/// The form that libyang's plugin of the type gives.
-fn canonical(plugin: &str) -> Canonical {
+/// The form that libyang's plugin of the type gives. Some plugins serve two typedefs.
+fn canonical(compiled: ffi::Type<'_>) -> Canonical {
+    let plugin = compiled.plugin();
     match plugin.strip_prefix("ly2 ").unwrap_or(plugin) {
         "ipv4-address" => Canonical::Ipv4Address,
         "ipv4-address-no-zone" => Canonical::Ipv4AddressNoZone,
-        "ipv4-address-prefix" => Canonical::Ipv4Prefix,
+        "ipv4-address-prefix" if compiled.typedef() == Some("ipv4-prefix") => Canonical::Ipv4Prefix,
+        "ipv4-address-prefix" => Canonical::Ipv4AddressAndPrefix,
         "ipv6-address" => Canonical::Ipv6Address,
         "ipv6-address-no-zone" => Canonical::Ipv6AddressNoZone,
-        "ipv6-address-prefix" => Canonical::Ipv6Prefix,
+        "ipv6-address-prefix" if compiled.typedef() == Some("ipv6-prefix") => Canonical::Ipv6Prefix,
+        "ipv6-address-prefix" => Canonical::Ipv6AddressAndPrefix,
         "hex-string" => Canonical::HexString,
+        "date-and-time" if is_date_and_time_of_2013(compiled) => Canonical::DateAndTime2013,
         "date-and-time" => Canonical::DateAndTime,
         "date" => Canonical::Date,
         "time" => Canonical::Time,
@@ -195,6 +228,13 @@ fn canonical(plugin: &str) -> Canonical {
         "node-instance-identifier" => Canonical::NodeInstanceIdentifier,
         _ => Canonical::BuiltIn,
     }
+}
+
+/// The old pattern leaves the range of months to the description.
+fn is_date_and_time_of_2013(compiled: ffi::Type<'_>) -> bool {
+    let patterns = compiled.patterns();
+    let first = patterns.first();
+    first.is_some_and(|pattern| pattern.pattern.starts_with(r"\d{4}-\d{2}-\d{2}T"))
 }
 
 /// `module:typedef`, or the name of the built-in type.

@@ -1,0 +1,181 @@
+//! Why a text is no value of a type.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::encoding::Encoding;
+use crate::error::{DataError, ErrorTag};
+use crate::schema::{Intervals, Pattern, Type, TypeKind};
+
+/// A text that is no value of a type. The `error-tag` is always `invalid-value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueError {
+    /// What is wrong, and what would be right: the model's `error-message` where it has one.
+    pub message: String,
+    /// The model's `error-app-tag`.
+    pub app_tag: Option<Box<str>>,
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ValueError {}
+
+impl From<ValueError> for DataError {
+    fn from(error: ValueError) -> Self {
+        Self {
+            app_tag: error.app_tag.map(|tag| Cow::Owned(tag.into())),
+            ..Self::new(ErrorTag::InvalidValue, error.message)
+        }
+    }
+}
+
+/// The same, before anybody asked for words.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mismatch<'t> {
+    /// It is not written as JSON writes this type.
+    Encoding,
+    /// It is not how values of this type are written.
+    Malformed,
+    /// It has more fraction digits than the type.
+    FractionDigits(u8),
+    /// It is outside the built-in type's own range.
+    TooLarge,
+    /// It is outside the `range`.
+    Range(&'t Intervals),
+    /// It is outside the `length`.
+    Length(&'t Intervals),
+    /// It does not match the `pattern`, or matches an inverted one.
+    Pattern(&'t Pattern),
+    /// A control character is in it.
+    Character(char),
+    /// A bit is named twice.
+    TwiceTheSame,
+    /// There is no such identity.
+    NoIdentity,
+    /// The identity is not derived from the base.
+    NotDerived,
+    /// No member of the union accepts it.
+    NoMember,
+}
+
+/// How much of a value messages repeat, in characters.
+const TEXT_IN_MESSAGE_MAX: usize = 100;
+
+impl Mismatch<'_> {
+    pub(super) fn into_error(self, of: &Type, text: &str, encoding: Encoding) -> ValueError {
+        let (message, app_tag) = match self {
+            Self::Range(intervals) | Self::Length(intervals) => {
+                (&intervals.error_message, &intervals.error_app_tag)
+            }
+            Self::Pattern(pattern) => (&pattern.error_message, &pattern.error_app_tag),
+            _ => (&None, &None),
+        };
+        ValueError {
+            message: match message {
+                Some(message) => message.to_string(),
+                None => self.describe(of, text, encoding),
+            },
+            app_tag: app_tag.clone(),
+        }
+    }
+
+    fn describe(self, of: &Type, text: &str, encoding: Encoding) -> String {
+        let name = &of.name;
+        let text = shortened(text);
+        match self {
+            Self::Encoding => {
+                let found = encoding.article_and_name();
+                let wanted = Encoding::wanted(resolved(&of.kind));
+                format!("{found} stands where the type {name} wants {wanted}")
+            }
+            Self::Malformed => match choices(&of.kind) {
+                Some(choices) => format!("{text} is not a value of {name}: {choices}"),
+                None => format!("{text} is not a value of {name}"),
+            },
+            Self::FractionDigits(digits) => {
+                format!("{text} has more than the {digits} fraction digits of {name}")
+            }
+            Self::TooLarge => format!("{text} is out of the range of {name}"),
+            Self::Range(range) => {
+                let digits = match resolved(&of.kind) {
+                    TypeKind::Decimal64(digits, _) => *digits,
+                    _ => 0,
+                };
+                format!("{text} is not in the range {}", written(range, digits))
+            }
+            Self::Length(length) => {
+                format!("the length of {text} is not in {}", written(length, 0))
+            }
+            Self::Pattern(pattern) if pattern.is_inverted => {
+                format!(
+                    "{text} matches the pattern {}, and must not",
+                    pattern.source
+                )
+            }
+            Self::Pattern(pattern) => {
+                format!("{text} does not match the pattern {}", pattern.source)
+            }
+            Self::Character(character) => {
+                let code = u32::from(character);
+                format!("the character U+{code:04X} is not allowed in YANG strings")
+            }
+            Self::TwiceTheSame => format!("a bit is named twice in {text}"),
+            Self::NoIdentity => format!("there is no identity {text}"),
+            Self::NotDerived => {
+                format!("the identity {text} is not derived from the base of {name}")
+            }
+            Self::NoMember => format!("{text} is not a value of any member of the union {name}"),
+        }
+    }
+}
+
+fn resolved(kind: &TypeKind) -> &TypeKind {
+    match kind {
+        TypeKind::LeafRef { target_type, .. } => resolved(&target_type.kind),
+        _ => kind,
+    }
+}
+
+/// How many names are listed at most.
+const CHOICES_MAX: usize = 20;
+
+fn choices(kind: &TypeKind) -> Option<String> {
+    let names: Vec<&str> = match resolved(kind) {
+        TypeKind::Enumeration(items) => items.iter().map(|item| &*item.name).collect(),
+        TypeKind::Bits(bits) => bits.iter().map(|bit| &*bit.name).collect(),
+        TypeKind::Boolean => vec!["true", "false"],
+        _ => return None,
+    };
+    let shown = names.len().min(CHOICES_MAX);
+    let more = if names.len() > shown { ", ..." } else { "" };
+    Some(format!("{}{more}", names[..shown].join(", ")))
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(TEXT_IN_MESSAGE_MAX) {
+        Some((end, _)) => format!("\"{}...\"", &text[..end]),
+        None => format!("\"{text}\""),
+    }
+}
+
+/// As a `range` statement has it.
+fn written(intervals: &Intervals, fraction_digits: u8) -> String {
+    let number = |value: i128| match i64::try_from(value) {
+        Ok(scaled) if fraction_digits > 0 => {
+            crate::value::Value::Decimal64(scaled, fraction_digits).to_string()
+        }
+        _ => value.to_string(),
+    };
+    let parts = intervals.parts.iter().map(|part| {
+        if part.min == part.max {
+            number(part.min)
+        } else {
+            format!("{}..{}", number(part.min), number(part.max))
+        }
+    });
+    parts.collect::<Vec<_>>().join(" | ")
+}

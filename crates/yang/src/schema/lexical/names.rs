@@ -1,0 +1,64 @@
+//! Types whose values are names: enumerations (RFC 7950 §9.6), bits (§9.7), identityrefs (§9.10),
+//! instance-identifiers (§9.13).
+
+use super::mismatch::Mismatch;
+use super::parse::Input;
+use super::text::is_space;
+use crate::schema::{Bit, EnumItem, IdentityId};
+use crate::value::Value;
+
+pub(super) fn enumeration<'t>(text: &str, items: &[EnumItem]) -> Result<Value, Mismatch<'t>> {
+    let found = items.iter().find(|item| &*item.name == text);
+    found
+        .map(|item| Value::String(item.name.clone()))
+        .ok_or(Mismatch::Malformed)
+}
+
+/// The canonical form has the bits by position, with one space between (RFC 7950 §9.7.2).
+pub(super) fn bits<'t>(text: &str, bits: &[Bit]) -> Result<Value, Mismatch<'t>> {
+    let mut set = vec![false; bits.len()];
+    for name in text.split(is_space).filter(|name| !name.is_empty()) {
+        let position = bits.iter().position(|bit| &*bit.name == name);
+        let position = position.ok_or(Mismatch::Malformed)?;
+        if std::mem::replace(&mut set[position], true) {
+            return Err(Mismatch::TwiceTheSame);
+        }
+    }
+    let mut canonical = String::new();
+    for (bit, _) in bits.iter().zip(set).filter(|(_, is_set)| *is_set) {
+        if !canonical.is_empty() {
+            canonical.push(' ');
+        }
+        canonical.push_str(&bit.name);
+    }
+    Ok(Value::String(canonical.into()))
+}
+
+pub(super) fn identity<'t>(input: Input<'_>, bases: &[IdentityId]) -> Result<Value, Mismatch<'t>> {
+    let (prefix, name) = match input.text.split_once(':') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, input.text),
+    };
+    let module = input.namespaces.module(input.schema, prefix);
+    let id = module
+        .and_then(|module| input.schema.identity_by_name(module, name))
+        .ok_or(Mismatch::NoIdentity)?;
+    let is_derived = |&base: &IdentityId| {
+        let derived = &input.schema.identity(base).derived;
+        derived.binary_search(&id).is_ok()
+    };
+    if !bases.iter().all(is_derived) {
+        return Err(Mismatch::NotDerived);
+    }
+    let identity = input.schema.identity(id);
+    let module = &input.schema.module(identity.module).name;
+    let mut canonical = String::with_capacity(module.len() + 1 + name.len());
+    canonical.push_str(module);
+    canonical.push(':');
+    canonical.push_str(name);
+    Ok(Value::Identity(canonical.into()))
+}
+
+pub(super) fn instance_identifier<'t>(input: Input<'_>) -> Result<Value, Mismatch<'t>> {
+    Ok(Value::InstanceIdentifier(input.text.into()))
+}

@@ -1,0 +1,88 @@
+//! Strings (RFC 7950 §9.4) and binary values (§9.8).
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+
+use super::mismatch::Mismatch;
+use crate::schema::{Intervals, Pattern};
+use crate::value::Value;
+
+/// The white space of C, which libyang skips around numbers and between bits.
+pub(super) fn is_space(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r')
+}
+
+/// Checks characters, length and patterns.
+pub(super) fn check<'t>(
+    text: &str,
+    length: &'t Intervals,
+    patterns: &'t [Pattern],
+) -> Result<(), Mismatch<'t>> {
+    check_characters(text)?;
+    if !length.parts.is_empty() && !length.contain(character_count(text)) {
+        return Err(Mismatch::Length(length));
+    }
+    let unsatisfied = patterns
+        .iter()
+        .find(|pattern| pattern.regex.is_match(text) == pattern.is_inverted);
+    unsatisfied.map_or(Ok(()), |pattern| Err(Mismatch::Pattern(pattern)))
+}
+
+fn character_count(text: &str) -> i128 {
+    let count = text.chars().count();
+    i128::try_from(count).unwrap_or(i128::MAX)
+}
+
+/// RFC 7950 §14 (`yang-char`): no control characters but tab, line feed and carriage return.
+fn check_characters<'t>(text: &str) -> Result<(), Mismatch<'t>> {
+    // One pass without branches: nearly no text has any.
+    let has_control = text
+        .bytes()
+        .fold(false, |found, byte| found | (byte < b' '));
+    if !has_control {
+        return Ok(());
+    }
+    let forbidden = |&character: &char| character < ' ' && !matches!(character, '\t' | '\n' | '\r');
+    let found = text.chars().find(forbidden);
+    found.map_or(Ok(()), |character| Err(Mismatch::Character(character)))
+}
+
+/// Unused bits of the last digit may be anything, as libyang has it; they are zero in the
+/// canonical form.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
+/// Lines of base64 may have this many digits, if every line but the last does.
+const BASE64_LINE: usize = 64;
+
+pub(super) fn binary<'t>(text: &str, length: &'t Intervals) -> Result<Value, Mismatch<'t>> {
+    let digits = without_line_breaks(text).ok_or(Mismatch::Malformed)?;
+    let decoded = BASE64.decode(digits.as_bytes());
+    let bytes = decoded.map_err(|_| Mismatch::Malformed)?;
+    let count = i128::try_from(bytes.len()).unwrap_or(i128::MAX);
+    if !length.contain(count) {
+        return Err(Mismatch::Length(length));
+    }
+    Ok(Value::Binary(bytes.into()))
+}
+
+/// `None` where line breaks do not come every [`BASE64_LINE`] digits.
+fn without_line_breaks(text: &str) -> Option<Cow<'_, str>> {
+    if text.as_bytes().get(BASE64_LINE) != Some(&b'\n') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut digits = String::with_capacity(text.len());
+    let mut rest = text;
+    while rest.len() > BASE64_LINE {
+        let (line, after) = rest.split_at_checked(BASE64_LINE)?;
+        digits.push_str(line);
+        rest = after.strip_prefix('\n')?;
+    }
+    digits.push_str(rest);
+    Some(Cow::Owned(digits))
+}
