@@ -10,7 +10,8 @@ use super::source::Source;
 /// Not even in tests.
 const NEVER: &[&str] = &["todo", "unimplemented", "dbg"];
 
-/// Only where there is a terminal: the binary, xtask, and tests.
+/// Only where there is a terminal (the binary, xtask, and tests), and in build scripts, which talk
+/// to Cargo so.
 const PRINTING: &[&str] = &["println", "print", "eprintln", "eprint"];
 
 /// Crates that may print.
@@ -61,6 +62,7 @@ impl Calls<'_> {
         } else if PRINTING.contains(&name)
             && !self.in_test
             && !PRINTERS.contains(&self.source.krate())
+            && !self.source.path.ends_with("build.rs")
         {
             self.add(
                 span,
