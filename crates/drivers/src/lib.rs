@@ -9,8 +9,10 @@
 //! | `commit.rs` | how batches and writes are applied |
 //! | `watch.rs` | how changes are told |
 //!
-//! Every driver is a Cargo feature of its name. Which engine to use is a URL, see [`open`].
+//! A driver may have more files beside these. Every driver is a Cargo feature of its name. Which engine to use is a URL, see [`open`].
 
+#[cfg(feature = "embedded")]
+pub mod embedded;
 #[cfg(feature = "memory")]
 pub mod memory;
 mod recent;

@@ -26,6 +26,13 @@ const SCHEMES: &[Scheme] = &[
         about: "in the memory of this process, gone at its end",
         open: crate::memory::open_url,
     },
+    #[cfg(feature = "embedded")]
+    Scheme {
+        name: crate::embedded::NAME,
+        form: "embedded:DIR?durability=durable|relaxed&map_size=BYTES",
+        about: "LMDB in a directory",
+        open: crate::embedded::open_url,
+    },
 ];
 
 /// The kinds of engine that this build has.

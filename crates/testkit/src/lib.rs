@@ -2,9 +2,12 @@
 //!
 //! - [`conformance`]: what every driver of a key space does, case by case;
 //! - [`model`]: random operations on a driver, compared with a map;
+//! - [`crash`]: a process that is killed while it commits, and what it leaves;
 //! - [`fault`]: a driver that fails when told to, over any other.
 
 pub mod conformance;
+pub mod crash;
 pub mod fault;
 pub mod model;
+pub mod process;
 pub mod seed;

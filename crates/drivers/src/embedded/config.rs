@@ -1,0 +1,119 @@
+//! The options of the embedded driver.
+
+use std::path::PathBuf;
+
+use espalier_keyspace::Result;
+
+use crate::url::{Url, refusal, unknown_option};
+
+/// When an acknowledged commit is on disk. What each promises stands in the
+/// [module](crate::embedded).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Before it is acknowledged.
+    #[default]
+    Durable,
+    /// When the operating system writes it, or at a flush.
+    Relaxed,
+}
+
+/// The options of the embedded driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The directory, made where it does not exist.
+    pub dir: PathBuf,
+    /// When an acknowledged commit is on disk.
+    pub durability: Durability,
+    /// Bytes of address space to reserve; [`super::MAP_BYTES`] when not given. It is doubled when
+    /// it fills up.
+    pub map_bytes: Option<usize>,
+}
+
+impl Config {
+    /// A durable key space in a directory.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            dir: dir.into(),
+            durability: Durability::default(),
+            map_bytes: None,
+        }
+    }
+
+    /// The options that a URL such as `embedded:DIR?durability=relaxed` holds.
+    pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
+        if url.place.is_empty() {
+            let message = format!("{0}: needs a directory; write {0}:DIR", url.scheme);
+            return Err(refusal(message));
+        }
+        let mut config = Self::new(url.place);
+        for (option, value) in url.options() {
+            match option {
+                "durability" => config.durability = durability(value)?,
+                "map_size" => config.map_bytes = Some(bytes(value)?),
+                _ => return unknown_option(url.scheme, option, "durability and map_size"),
+            }
+        }
+        Ok(config)
+    }
+}
+
+fn durability(value: &str) -> Result<Durability> {
+    match value {
+        "durable" => Ok(Durability::Durable),
+        "relaxed" => Ok(Durability::Relaxed),
+        _ => Err(refusal(format!(
+            "durability is {value:?}; it may be durable or relaxed"
+        ))),
+    }
+}
+
+/// A number of bytes, such as `4096`, `64K`, `2G`.
+fn bytes(value: &str) -> Result<usize> {
+    let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match &value[digits.len()..] {
+        "" => Some(0),
+        "K" => Some(10),
+        "M" => Some(20),
+        "G" => Some(30),
+        "T" => Some(40),
+        _ => None,
+    };
+    let number = digits.parse::<usize>().ok();
+    let product = number
+        .zip(shift)
+        .and_then(|(number, shift)| number.checked_mul(1 << shift));
+    product.ok_or_else(|| {
+        refusal(format!(
+            "map_size is {value:?}; it may be a number of bytes, or one with K, M, G or T"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(url: &str) -> Result<Config> {
+        Config::from_url(&Url::parse(url).expect("a scheme"))
+    }
+
+    #[test]
+    fn options_of_a_url() {
+        let plain = config("embedded:/a/b").expect("no options");
+        assert_eq!(plain, Config::new("/a/b"));
+        let full = config("embedded:d?durability=relaxed&map_size=64M").expect("options");
+        assert_eq!(full.durability, Durability::Relaxed);
+        assert_eq!(full.map_bytes, Some(64 << 20));
+        for wrong in [
+            "embedded:",
+            "embedded:?durability=durable",
+            "embedded:d?durability=perhaps",
+            "embedded:d?map_size=big",
+            "embedded:d?map_size=",
+            "embedded:d?map_size=18446744073709551615G",
+            "embedded:d?sync=no",
+        ] {
+            assert!(config(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The embedded driver.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{
+    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
+    Version, Watch, WatchKind,
+};
+
+use super::config::Config;
+use super::engine::Engine;
+use super::error::engine_error;
+use super::snapshot::EmbeddedSnapshot;
+use super::watch::EmbeddedWatch;
+use super::{check, commit, open};
+use crate::url::Url;
+
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "embedded";
+
+/// A key space in a directory.
+pub struct Embedded {
+    engine: Arc<Engine>,
+}
+
+impl Embedded {
+    /// Opens the directory, which is made where it does not exist. When this process has it open
+    /// already, it is shared, or refused as locked where the options differ.
+    pub fn open(config: Config) -> Result<Self> {
+        open::open(config).map(|engine| Self { engine })
+    }
+}
+
+pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
+    Ok(Arc::new(Embedded::open(Config::from_url(url)?)?))
+}
+
+impl Driver for Embedded {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capability(&self) -> Capability {
+        Capability {
+            durable: true,
+            shared: true,
+            native_add: false,
+            watch: WatchKind::Poll,
+            operations_max: None,
+        }
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        Ok(Box::new(EmbeddedSnapshot::new(&self.engine)?))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        commit::commit(&self.engine, batch)
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        commit::write(&self.engine, preconditions, fill)
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        let engine = Arc::clone(&self.engine);
+        Ok(Box::new(EmbeddedWatch::new(engine, range, after)))
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        let (txn, pass) = self.engine.begin_read()?;
+        Ok(Usage {
+            keys: check::count(&txn, pass.keys())?,
+            bytes: self.engine.env.real_disk_size().map_err(engine_error)?,
+        })
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        let (txn, pass) = self.engine.begin_read()?;
+        check::check(&txn, &pass)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.engine.sync()
+    }
+}

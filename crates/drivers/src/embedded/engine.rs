@@ -1,0 +1,212 @@
+//! The LMDB environment, its transactions, and its map.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use espalier_keyspace::{Error, ErrorKind, Result, Version};
+use heed::types::Bytes;
+use heed::{Database, Env, RoTxn, RwTxn, WithoutTls};
+use parking_lot::Mutex;
+
+use super::config::{Config, Durability};
+use super::error::{engine_error, is_map_outgrown};
+use super::gate::Gate;
+use super::queue::Queue;
+use crate::recent::Recent;
+
+/// Bytes of address space that are reserved: 1 TiB. Less where the system refuses.
+pub const MAP_BYTES: usize = 1 << 40;
+
+/// The smallest map: 1 MiB.
+pub const MAP_BYTES_MIN: usize = 1 << 20;
+
+/// Map sizes are multiples of this, as they have to be multiples of any page size: 64 KiB.
+pub(super) const MAP_BYTES_STEP: usize = 1 << 16;
+
+/// Snapshots that all processes together may hold at once.
+pub const READERS_MAX: u32 = 4096;
+
+/// How long a map that is full waits for the snapshots of this process to be dropped.
+pub const GROW_PATIENCE: Duration = Duration::from_secs(10);
+
+/// All keys: the unnamed database of the environment.
+pub(super) type Keys = Database<'static, Bytes, Bytes>;
+
+/// An open directory, shared by everybody in this process who opened it.
+pub(super) struct Engine {
+    pub(super) config: Config,
+    /// The directory, without links in its path.
+    pub(super) dir: PathBuf,
+    pub(super) env: Env<WithoutTls>,
+    pub(super) keys: Keys,
+    /// Transactions are inside; remapping is alone.
+    pub(super) gate: Gate,
+    /// Commits that wait for their turn.
+    pub(super) queue: Queue,
+    /// The newest commits, for watchers.
+    pub(super) recent: Recent,
+    /// Held from an LMDB commit until it stands in `recent`, so that a watcher that asks LMDB for
+    /// the newest version does not take it for another process's.
+    pub(super) publishing: Mutex<()>,
+}
+
+/// Being inside the gate of an engine.
+pub(super) struct Pass {
+    engine: Arc<Engine>,
+}
+
+impl Pass {
+    fn new(engine: &Arc<Engine>) -> Self {
+        engine.gate.enter();
+        Self {
+            engine: Arc::clone(engine),
+        }
+    }
+
+    pub(super) fn keys(&self) -> &Keys {
+        &self.engine.keys
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.engine.gate.leave();
+    }
+}
+
+/// How long a map that is not full yet waits for the same, before a write.
+const RESERVE_PATIENCE: Duration = Duration::from_millis(20);
+
+/// How often a transaction is tried: it may find the map outgrown, or the reader table full of
+/// slots that dead processes left.
+const BEGIN_ATTEMPTS: usize = 3;
+
+impl Engine {
+    /// The version of the newest commit of any process.
+    pub(super) fn newest(&self) -> Version {
+        Version(self.env.info().last_txn_id as u64)
+    }
+
+    /// Begins to read.
+    pub(super) fn begin_read(self: &Arc<Self>) -> Result<(RoTxn<'static, WithoutTls>, Pass)> {
+        for _ in 1..BEGIN_ATTEMPTS {
+            let pass = Pass::new(self);
+            match self.env.clone().static_read_txn() {
+                Ok(txn) => return Ok((txn, pass)),
+                Err(error) => {
+                    drop(pass);
+                    self.recover(error)?;
+                }
+            }
+        }
+        let pass = Pass::new(self);
+        let txn = self.env.clone().static_read_txn().map_err(engine_error)?;
+        Ok((txn, pass))
+    }
+
+    /// Begins to write, when the writer of any other process is done.
+    pub(super) fn begin_write(self: &Arc<Self>) -> Result<(RwTxn<'_>, Pass)> {
+        for _ in 1..BEGIN_ATTEMPTS {
+            let pass = Pass::new(self);
+            match self.env.write_txn() {
+                Ok(txn) => return Ok((txn, pass)),
+                Err(error) => {
+                    drop(pass);
+                    self.recover(error)?;
+                }
+            }
+        }
+        let pass = Pass::new(self);
+        let txn = self.env.write_txn().map_err(engine_error)?;
+        Ok((txn, pass))
+    }
+
+    /// Removes the cause of an error of a beginning transaction, where there is a way.
+    fn recover(&self, error: heed::Error) -> Result<()> {
+        match &error {
+            error if is_map_outgrown(error) => self.follow_map(),
+            heed::Error::Mdb(heed::MdbError::ReadersFull) => self
+                .env
+                .clear_stale_readers()
+                .map(drop)
+                .map_err(engine_error),
+            _ => Err(engine_error(error)),
+        }
+    }
+
+    /// Takes over the map size that another process has set.
+    fn follow_map(&self) -> Result<()> {
+        self.remap(GROW_PATIENCE, |_| 0)
+    }
+
+    /// Doubles the map. The caller holds no transaction.
+    pub(super) fn grow_map(&self) -> Result<()> {
+        self.remap(GROW_PATIENCE, |map_bytes| map_bytes.saturating_mul(2))
+    }
+
+    /// Sees to it that `bytes` more fit into the map, as far as the system allows.
+    pub(super) fn reserve(&self, bytes: usize) -> Result<()> {
+        let info = self.env.info();
+        let used =
+            (info.last_page_number + 1) * self.env.unnamed_database_stat().page_size as usize;
+        let wanted = used.saturating_add(bytes).next_multiple_of(MAP_BYTES_STEP);
+        if info.map_size >= wanted {
+            return Ok(());
+        }
+        self.remap(RESERVE_PATIENCE, |_| wanted)
+    }
+
+    fn remap(&self, patience: Duration, size: impl FnOnce(usize) -> usize) -> Result<()> {
+        let remapped = self.gate.alone(patience, || {
+            let bytes = size(self.env.info().map_size);
+            if !is_free(bytes) {
+                return Err(Error::new(
+                    ErrorKind::Full,
+                    "the map is full, and there is no address space for a larger one",
+                ));
+            }
+            // SAFETY: nobody of this process is in a transaction, as the gate is held alone.
+            unsafe { self.env.resize(bytes) }.map_err(engine_error)
+        });
+        remapped.unwrap_or_else(|super::gate::Busy| {
+            Err(Error::new(
+                ErrorKind::Full,
+                "the map is full, and a snapshot that is held for long keeps it from growing",
+            ))
+        })
+    }
+
+    /// Makes every commit durable.
+    pub(super) fn sync(&self) -> Result<()> {
+        self.env.force_sync().map_err(engine_error)
+    }
+}
+
+/// Whether so much address space can be had at once. LMDB gives up its old map before it asks for
+/// the new one, and has none when that fails; so it is tried first, beside the old one.
+fn is_free(bytes: usize) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping, which nobody knows of, is made and given back.
+    unsafe {
+        let tried = libc::mmap(
+            std::ptr::null_mut(),
+            bytes.max(1),
+            libc::PROT_NONE,
+            flags,
+            -1,
+            0,
+        );
+        tried != libc::MAP_FAILED && libc::munmap(tried, bytes.max(1)) == 0
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if self.config.durability == Durability::Relaxed
+            && let Err(error) = self.sync()
+        {
+            tracing::warn!(dir = %self.dir.display(), %error, "the last commits may not be on disk");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! LMDB's errors as those of a key space.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use espalier_keyspace::{Error, ErrorKind};
+use heed::MdbError;
+
+/// The error of an engine call.
+pub(super) fn engine_error(error: heed::Error) -> Error {
+    match error {
+        heed::Error::Io(error) => io_error("the engine cannot read or write its files", error),
+        heed::Error::Mdb(error) => mdb_error(error),
+        heed::Error::EnvAlreadyOpened => Error::new(
+            ErrorKind::Locked,
+            "this process has the directory open with other options",
+        ),
+        error => Error::new(ErrorKind::Engine, "the engine failed").with_source(error),
+    }
+}
+
+/// The error of a file operation.
+pub(super) fn io_error(act: impl Into<String>, error: io::Error) -> Error {
+    let kind = match error.kind() {
+        io::ErrorKind::StorageFull
+        | io::ErrorKind::QuotaExceeded
+        | io::ErrorKind::FileTooLarge
+        | io::ErrorKind::WriteZero => ErrorKind::Full,
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
+        _ => ErrorKind::Engine,
+    };
+    Error::new(kind, act.into()).with_source(error)
+}
+
+fn mdb_error(error: MdbError) -> Error {
+    let (kind, message) = match error {
+        MdbError::Invalid | MdbError::VersionMismatch => (
+            ErrorKind::Corrupt,
+            "data.mdb was not written by this engine, or is damaged",
+        ),
+        MdbError::Corrupted | MdbError::PageNotFound | MdbError::Incompatible => {
+            (ErrorKind::Corrupt, "data.mdb is damaged")
+        }
+        MdbError::MapFull => (ErrorKind::Full, "the map is full and could not grow"),
+        MdbError::ReadersFull => (
+            ErrorKind::Unavailable,
+            "too many snapshots are held at once; drop some",
+        ),
+        MdbError::BadTxn => (
+            ErrorKind::Aborted,
+            "an earlier error of this write has ended it",
+        ),
+        _ => (ErrorKind::Engine, "the engine failed"),
+    };
+    Error::new(kind, message).with_source(error)
+}
+
+/// Whether the map was too small for a change: to be grown.
+pub(super) fn is_map_full(error: &heed::Error) -> bool {
+    matches!(error, heed::Error::Mdb(MdbError::MapFull))
+}
+
+/// Whether another process has grown the engine beyond this one's map: to be followed.
+pub(super) fn is_map_outgrown(error: &heed::Error) -> bool {
+    matches!(error, heed::Error::Mdb(MdbError::MapResized))
+}
+
+/// The error of a commit. LMDB reports a write cut short by a full disk as a plain I/O error, so
+/// that has to be told apart here, by trying to write.
+pub(super) fn commit_error(dir: &Path, error: heed::Error) -> Error {
+    let cut_short = matches!(&error, heed::Error::Io(error)
+        if error.raw_os_error() == Some(libc::EIO));
+    if cut_short && let Err(full) = probe_space(dir) {
+        return io_error("the disk is full; nothing was written", full);
+    }
+    engine_error(error)
+}
+
+/// Bytes that LMDB writes at once: what is tried.
+const WRITE_BYTES_MAX: usize = 64 * 4096;
+
+fn probe_space(dir: &Path) -> io::Result<()> {
+    let path = dir.join(format!("espalier.probe.{}", std::process::id()));
+    let end = fs::metadata(dir.join("data.mdb"))?.len();
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&path)?;
+    let probed = file.write_all_at(&vec![0; WRITE_BYTES_MAX], end);
+    drop(file);
+    fs::remove_file(&path)?;
+    probed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_errors_have_the_kind_that_callers_decide_on() {
+        for (code, kind) in [
+            (libc::ENOSPC, ErrorKind::Full),
+            (libc::EDQUOT, ErrorKind::Full),
+            (libc::EFBIG, ErrorKind::Full),
+            (libc::EACCES, ErrorKind::ReadOnly),
+            (libc::EROFS, ErrorKind::ReadOnly),
+            (libc::EIO, ErrorKind::Engine),
+        ] {
+            let error = io::Error::from_raw_os_error(code);
+            assert_eq!(engine_error(heed::Error::Io(error)).kind(), kind);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The file that says what a directory holds, so that another version, or another program's
+//! database, is refused instead of misread.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use espalier_keyspace::{Error, ErrorKind, Result};
+
+use super::error::io_error;
+
+const FILE: &str = "espalier.format";
+const MAGIC: &str = "espalier embedded ";
+
+/// The version that this code reads and writes.
+const VERSION: u32 = 1;
+
+/// Checks the format of a directory, or marks one that is empty.
+pub(super) fn check_or_create(dir: &Path) -> Result<()> {
+    if let Some(text) = read(dir)? {
+        return check(dir, &text);
+    }
+    let has_data = fs::metadata(dir.join("data.mdb")).is_ok_and(|data| data.len() > 0);
+    if !has_data {
+        let act = format!("{} cannot be written", dir.join(FILE).display());
+        return create(dir).map_err(|error| io_error(act, error));
+    }
+    // Another process may have made both files since.
+    match read(dir)? {
+        Some(text) => check(dir, &text),
+        None => Err(Error::new(
+            ErrorKind::Corrupt,
+            format!(
+                "{} holds a data.mdb that Espalier did not write ({FILE} is missing)",
+                dir.display()
+            ),
+        )),
+    }
+}
+
+fn read(dir: &Path) -> Result<Option<String>> {
+    let path = dir.join(FILE);
+    match fs::read(&path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let act = format!("{} cannot be read", path.display());
+            Err(io_error(act, error))
+        }
+    }
+}
+
+fn check(dir: &Path, text: &str) -> Result<()> {
+    let found = text
+        .strip_prefix(MAGIC)
+        .map(|version| version.trim().parse::<u32>());
+    let message = match found {
+        Some(Ok(VERSION)) => return Ok(()),
+        Some(Ok(other)) => format!(
+            "{} has format {other}; this version of Espalier reads format {VERSION}",
+            dir.display()
+        ),
+        _ => format!("{} is damaged", dir.join(FILE).display()),
+    };
+    Err(Error::new(ErrorKind::Corrupt, message))
+}
+
+/// Writes the file whole or not at all.
+fn create(dir: &Path) -> io::Result<()> {
+    let draft = dir.join(format!("{FILE}.{}", std::process::id()));
+    let mut file = File::create(&draft)?;
+    file.write_all(format!("{MAGIC}{VERSION}\n").as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&draft, dir.join(FILE))?;
+    File::open(dir)?.sync_all()
+}

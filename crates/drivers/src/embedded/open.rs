@@ -1,0 +1,161 @@
+//! Opening a directory, once for each process.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Weak};
+use std::time::Duration;
+
+use espalier_keyspace::{Error, ErrorKind, Result, Version};
+use heed::types::Bytes;
+use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, WithoutTls};
+use parking_lot::Mutex;
+
+use super::config::{Config, Durability};
+use super::engine::{Engine, Keys, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX};
+use super::error::{engine_error, io_error};
+use super::format;
+use crate::recent::Recent;
+
+/// The directories that this process has open. A global, because the rule behind it is one: LMDB
+/// must not be opened twice in a process (closing one would drop the other's file locks).
+static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Engine>>>> = LazyLock::new(Mutex::default);
+
+/// How long to wait for a directory that is just being closed in this process.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens a directory, or shares it when this process has it open with the same options.
+pub(super) fn open(config: Config) -> Result<Arc<Engine>> {
+    let dir = directory(&config.dir)?;
+    let mut opened = OPEN.lock();
+    if let Some(engine) = opened.get(&dir).and_then(Weak::upgrade) {
+        return share(engine, &config);
+    }
+    opened.retain(|_, engine| engine.strong_count() > 0);
+    let engine = Arc::new(open_new(dir.clone(), config)?);
+    opened.insert(dir, Arc::downgrade(&engine));
+    Ok(engine)
+}
+
+fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
+    let same = engine.config.durability == config.durability
+        && engine.config.map_bytes == config.map_bytes;
+    if same {
+        return Ok(engine);
+    }
+    let message = format!(
+        "this process has {} open with other options",
+        engine.dir.display()
+    );
+    Err(Error::new(ErrorKind::Locked, message))
+}
+
+/// The directory, made where it does not exist, without links in its path.
+fn directory(dir: &Path) -> Result<PathBuf> {
+    let act = |act: &str| format!("the directory {} cannot be {act}", dir.display());
+    if fs::metadata(dir).is_ok_and(|place| !place.is_dir()) {
+        let message = format!("{} is not a directory; the engine needs one", dir.display());
+        return Err(Error::new(ErrorKind::Engine, message));
+    }
+    fs::create_dir_all(dir).map_err(|error| io_error(act("made"), error))?;
+    dir.canonicalize()
+        .map_err(|error| io_error(act("opened"), error))
+}
+
+fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
+    format::check_or_create(&dir)?;
+    let env = open_env(&dir, &config)?;
+    env.clear_stale_readers().map_err(engine_error)?;
+    fill_up(&env)?;
+    let keys = open_keys(&env)?;
+    let newest = Version(env.info().last_txn_id as u64);
+    Ok(Engine {
+        config,
+        dir,
+        env,
+        keys,
+        gate: Default::default(),
+        queue: Default::default(),
+        recent: Recent::after(newest),
+        publishing: Mutex::new(()),
+    })
+}
+
+/// Opens the environment with the largest map, up to the wanted one, that the system allows.
+fn open_env(dir: &Path, config: &Config) -> Result<Env<WithoutTls>> {
+    let wanted = config.map_bytes.unwrap_or(MAP_BYTES).max(MAP_BYTES_MIN);
+    let mut map_bytes = wanted
+        .div_ceil(MAP_BYTES_STEP)
+        .saturating_mul(MAP_BYTES_STEP);
+    loop {
+        match try_open(dir, config, map_bytes) {
+            Err(heed::Error::Io(error))
+                if error.kind() == io::ErrorKind::OutOfMemory && map_bytes > MAP_BYTES_MIN =>
+            {
+                map_bytes = (map_bytes / 2).next_multiple_of(MAP_BYTES_STEP);
+            }
+            Err(heed::Error::EnvAlreadyOpened) => await_close(dir)?,
+            opened => return opened.map_err(engine_error),
+        }
+    }
+}
+
+/// The last user in this process is gone from [`OPEN`], but LMDB may not have closed yet.
+fn await_close(dir: &Path) -> Result<()> {
+    let closed =
+        heed::env_closing_event(dir).is_none_or(|closing| closing.wait_timeout(CLOSE_PATIENCE));
+    if closed {
+        return Ok(());
+    }
+    Err(engine_error(heed::Error::EnvAlreadyOpened))
+}
+
+fn try_open(dir: &Path, config: &Config, map_bytes: usize) -> heed::Result<Env<WithoutTls>> {
+    let mut options = EnvOpenOptions::new().read_txn_without_tls();
+    options.map_size(map_bytes).max_readers(READERS_MAX);
+    if config.durability == Durability::Relaxed {
+        // SAFETY: `NO_SYNC` leaves out flushes; what that means is said in the module's docs.
+        unsafe { options.flags(EnvFlags::NO_SYNC) };
+    }
+    // SAFETY: the file is changed by LMDB alone (the format file keeps foreign ones away, LMDB's
+    // lock file orders processes), and `OPEN` sees to it that this process opens it once.
+    unsafe { options.open(dir) }
+}
+
+/// Lengthens a file that ends before the last page that it is said to have. LMDB itself leaves
+/// such files (pages at the end that were never used); a file that lost its end looks the same,
+/// and reading beyond the end of a mapped file kills the process. Zeros read as damage.
+fn fill_up(env: &Env<WithoutTls>) -> Result<()> {
+    if missing_bytes(env)? == 0 {
+        return Ok(());
+    }
+    // As the only writer: others lengthen the file too.
+    let writing = env.write_txn().map_err(engine_error)?;
+    let missing = missing_bytes(env)?;
+    if missing > 0 {
+        let path = env.path().join("data.mdb");
+        let file = fs::OpenOptions::new().write(true).open(&path);
+        let lengthened = file.and_then(|file| file.set_len(file.metadata()?.len() + missing));
+        lengthened.map_err(|error| io_error(format!("{} cannot grow", path.display()), error))?;
+    }
+    writing.abort();
+    Ok(())
+}
+
+fn missing_bytes(env: &Env<WithoutTls>) -> Result<u64> {
+    let page_bytes = u64::from(env.unnamed_database_stat().page_size);
+    let pages = env.info().last_page_number as u64 + 1;
+    let length = env.real_disk_size().map_err(engine_error)?;
+    Ok((pages * page_bytes).saturating_sub(length))
+}
+
+fn open_keys(env: &Env<WithoutTls>) -> Result<Keys> {
+    let txn = env.read_txn().map_err(engine_error)?;
+    let opened = env.open_databases_and_commit(txn, |opener, txn| {
+        let keys = opener.open_database::<Bytes, Bytes>(txn, None)?;
+        Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(keys))
+    });
+    let keys = opened.map_err(engine_error)?.commit().flatten();
+    keys.ok_or_else(|| Error::new(ErrorKind::Corrupt, "the engine holds no keys at all"))
+}

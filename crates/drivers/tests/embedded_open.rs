@@ -1,0 +1,141 @@
+//! Opening directories with the embedded driver: what is there already, and who else is.
+#![cfg(feature = "embedded")]
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use espalier_drivers::open;
+use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Result};
+
+fn url(dir: &Path) -> String {
+    format!("embedded:{}", dir.display())
+}
+
+fn put(driver: &dyn Driver, key: &str) {
+    let mut batch = Batch::new();
+    batch.put(key, vec![7; 1000]);
+    driver.commit(batch).expect("a put");
+}
+
+fn refusal(opened: Result<Arc<dyn Driver>>) -> (ErrorKind, String) {
+    let error = opened.err().expect("a refusal");
+    (error.kind(), error.to_string())
+}
+
+#[test]
+fn a_missing_directory_is_made() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let deep = dir.path().join("a/b c/ü");
+    put(&*open(&url(&deep)).expect("made"), "key");
+    assert!(deep.join("data.mdb").is_file());
+    assert!(deep.join("espalier.format").is_file());
+}
+
+#[test]
+fn a_file_in_place_of_the_directory() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("file");
+    fs::write(&file, "text").expect("a file");
+    let (_, message) = refusal(open(&url(&file)));
+    assert!(message.contains("is not a directory"), "{message}");
+    assert!(open(&url(&file.join("below"))).is_err());
+    assert_eq!(fs::read(&file).expect("the file"), b"text");
+}
+
+#[test]
+fn a_foreign_database_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    drop(open(&url(dir.path())).expect("opens"));
+    fs::remove_file(dir.path().join("espalier.format")).expect("removed");
+    let (kind, message) = refusal(open(&url(dir.path())));
+    assert_eq!(kind, ErrorKind::Corrupt);
+    assert!(message.contains("did not write"), "{message}");
+}
+
+#[test]
+fn another_format_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    drop(open(&url(dir.path())).expect("opens"));
+    let format = dir.path().join("espalier.format");
+    for (text, part) in [
+        ("espalier embedded 2\n", "has format 2"),
+        ("espalier embedded \n", "damaged"),
+        ("", "damaged"),
+    ] {
+        fs::write(&format, text).expect("written");
+        let (kind, message) = refusal(open(&url(dir.path())));
+        assert_eq!(kind, ErrorKind::Corrupt);
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn garbage_is_corrupt() {
+    let dir = tempfile::tempdir().expect("a directory");
+    drop(open(&url(dir.path())).expect("opens"));
+    fs::write(dir.path().join("data.mdb"), vec![0x5a; 100_000]).expect("written");
+    assert_eq!(refusal(open(&url(dir.path()))).0, ErrorKind::Corrupt);
+}
+
+#[test]
+fn one_process_shares_a_directory() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let one = open(&url(dir.path())).expect("opens");
+    let other = open(&format!("{}/.", url(dir.path()))).expect("the same directory");
+    put(&*one, "key");
+    let snapshot = other.snapshot().expect("a snapshot");
+    assert!(snapshot.get(b"key").expect("a get").is_some());
+    let relaxed = format!("{}?durability=relaxed", url(dir.path()));
+    assert_eq!(refusal(open(&relaxed)).0, ErrorKind::Locked);
+    drop((one, other));
+    assert_eq!(refusal(open(&relaxed)).0, ErrorKind::Locked);
+    assert!(snapshot.get(b"key").expect("the engine lives on").is_some());
+    drop(snapshot);
+    open(&relaxed).expect("nobody has it open any more");
+}
+
+#[test]
+fn opening_and_closing_at_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let url = url(dir.path());
+            scope.spawn(move || {
+                for number in 0..20 {
+                    let driver = open(&url).expect("opens");
+                    put(&*driver, &format!("{thread} {number}"));
+                }
+            });
+        }
+    });
+    let driver = open(&url(dir.path())).expect("opens");
+    assert_eq!(driver.usage().expect("usage").keys, 80);
+}
+
+#[test]
+fn a_small_map_grows_under_readers() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = format!("{}?durability=relaxed&map_size=1M", url(dir.path()));
+    let driver = open(&url).expect("opens");
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    let snapshot = driver.snapshot().expect("a snapshot");
+                    let mut cursor = snapshot
+                        .scan(&KeyRange::all(), Direction::Backward)
+                        .expect("a scan");
+                    for _ in 0..50 {
+                        cursor.next().expect("a step");
+                    }
+                }
+            });
+        }
+        (0..20_000).for_each(|number| put(&*driver, &format!("key {number}")));
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(driver.usage().expect("usage").keys, 20_000);
+    assert_eq!(driver.check().expect("a check"), []);
+}
