@@ -2,14 +2,16 @@
 //!
 //! Encoded elements sort as the values do and are self-delimiting: no element is a prefix of
 //! another, so a key that begins with the encoding of a tuple belongs to that tuple's subtree.
-//! The model is FoundationDB's tuple layer; what differs is that a long string is shortened with
-//! a hash, because engines limit the length of keys.
+//! The model is FoundationDB's tuple layer. Two things differ: a long string is shortened with a
+//! hash, because engines limit the length of keys; and a zero within a string does not begin as
+//! the end of a string does, as with `00 ff` for it `"a"` would be a prefix of `"a\0"`, and the
+//! subtree of the one would hold the other.
 //!
 //! | element | bytes |
 //! |---|---|
 //! | integer | `0x14 + n` and `n` bytes big endian for positives (`0x14` alone is 0); `0x14 - n` and the complement for negatives |
-//! | string, bytes | `0x02`, the bytes with `00` as `00 ff` and `01` as `01 ff`, then `00` |
-//! | long string | `0x02`, its first [`LONG_PREFIX_BYTES`] bytes escaped, then `01 01` and 16 bytes of BLAKE3 |
+//! | string, bytes | `0x02`, the bytes with `00` as `01 01` and `01` as `01 02`, then `00` |
+//! | long string | `0x02`, its first [`LONG_PREFIX_BYTES`] bytes escaped, then `01 03` and 16 bytes of BLAKE3 |
 //! | false, true, empty | `0x26`, `0x27`, `0x28` |
 //!
 //! Strings longer than [`STRING_BYTES_MAX`] sort exactly up to their first [`LONG_PREFIX_BYTES`]
@@ -29,9 +31,13 @@ const ZERO: u8 = 0x14;
 const FALSE: u8 = 0x26;
 const TRUE: u8 = 0x27;
 const EMPTY: u8 = 0x28;
+/// Ends a string.
 const END: u8 = 0x00;
-const HASHED: u8 = 0x01;
-const LITERAL: u8 = 0xff;
+/// Within a string, says that the next byte is one of the three below.
+const ESCAPE: u8 = 0x01;
+const ESCAPED_ZERO: u8 = 0x01;
+const ESCAPED_ONE: u8 = 0x02;
+const HASHED: u8 = 0x03;
 
 /// One decoded element.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +90,7 @@ pub fn put_bytes(key: &mut Vec<u8>, value: &[u8]) {
         key.push(END);
     } else {
         put_escaped(key, &value[..LONG_PREFIX_BYTES]);
-        key.extend_from_slice(&[HASHED, HASHED]);
+        key.extend_from_slice(&[ESCAPE, HASHED]);
         key.extend_from_slice(&blake3::hash(value).as_bytes()[..HASH_BYTES]);
     }
 }
@@ -116,9 +122,10 @@ fn significant_bytes(value: u64) -> usize {
 }
 
 fn put_escaped(key: &mut Vec<u8>, mut value: &[u8]) {
-    while let Some(at) = memchr::memchr2(END, HASHED, value) {
-        key.extend_from_slice(&value[..=at]);
-        key.push(LITERAL);
+    while let Some(at) = memchr::memchr2(0, 1, value) {
+        key.extend_from_slice(&value[..at]);
+        let escaped = [ESCAPED_ZERO, ESCAPED_ONE][usize::from(value[at])];
+        key.extend_from_slice(&[ESCAPE, escaped]);
         value = &value[at + 1..];
     }
     key.extend_from_slice(value);
@@ -140,21 +147,21 @@ fn take_integer(tag: u8, bytes: &mut &[u8]) -> Result<i128> {
 fn take_bytes(bytes: &mut &[u8]) -> Result<Element> {
     let mut value = Vec::new();
     loop {
-        let at = memchr::memchr2(END, HASHED, bytes).ok_or_else(truncated)?;
+        let at = memchr::memchr2(END, ESCAPE, bytes).ok_or_else(truncated)?;
         value.extend_from_slice(&bytes[..at]);
-        let (marker, next) = (bytes[at], bytes.get(at + 1).copied());
+        let marker = bytes[at];
         *bytes = &bytes[at + 1..];
-        match (marker, next) {
-            (_, Some(LITERAL)) => {
-                value.push(marker);
-                *bytes = &bytes[1..];
+        if marker == END {
+            return Ok(Element::Bytes(value));
+        }
+        match bytes.split_off_first().ok_or_else(truncated)? {
+            &ESCAPED_ZERO => value.push(0),
+            &ESCAPED_ONE => value.push(1),
+            &HASHED => return take_hash(&value, bytes),
+            other => {
+                let message = format!("a key has the unknown escape {other:#04x}");
+                return Err(Error::new(ErrorKind::Corrupt, message));
             }
-            (END, _) => return Ok(Element::Bytes(value)),
-            (_, Some(HASHED)) => {
-                *bytes = &bytes[1..];
-                return take_hash(&value, bytes);
-            }
-            _ => return Err(truncated()),
         }
     }
 }
