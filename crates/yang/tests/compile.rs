@@ -1,22 +1,203 @@
-//! Schemas of the standard modules.
+//! Real models compile, wrong models say where they are wrong.
 
-use espalier_yang::Schema;
-use espalier_yang::schema::SchemaSource;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use espalier_yang::schema::{ModuleSource, SchemaError, SchemaSource};
+use espalier_yang::{Schema, standard};
+
+fn compile(texts: &[&str]) -> Result<Schema, Vec<SchemaError>> {
+    let modules = texts.iter().map(|&text| {
+        ModuleSource::from_text(text).unwrap_or_else(|| ModuleSource {
+            name: "broken".into(),
+            revision: None,
+            text: text.into(),
+        })
+    });
+    let source = SchemaSource {
+        modules: modules.collect(),
+        ..SchemaSource::default()
+    };
+    Schema::compile(&source).map_err(|errors| errors.iter().cloned().collect())
+}
+
+/// Data that lies beside the repository on the machines of the maintainers.
+fn shared(folder: &str) -> Option<Vec<ModuleSource>> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let files = fs::read_dir(shared.join(folder)).ok()?;
+    let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    paths.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "yang")
+    });
+    paths.sort();
+    let texts = paths.iter().map(|path| fs::read_to_string(path).unwrap());
+    Some(
+        texts
+            .map(|text| ModuleSource::from_text(text).unwrap())
+            .collect(),
+    )
+}
 
 #[test]
 fn every_standard_module_compiles() {
-    for module in espalier_yang::standard::modules() {
+    for module in standard::modules() {
         let source = SchemaSource {
             implement: vec![module.name.into()],
-            ..Default::default()
+            ..SchemaSource::default()
         };
-        let schema =
-            Schema::compile(&source).unwrap_or_else(|error| panic!("{}: {error}", module.name));
-        println!(
-            "{} {} {}",
-            module.name,
-            schema.nodes().len(),
-            schema.modules().len()
-        );
+        if let Err(errors) = Schema::compile(&source) {
+            panic!("{}: {errors}", module.name);
+        }
     }
+}
+
+#[test]
+fn openroadm_compiles() {
+    let Some(modules) = shared("openroadm/yang") else {
+        return;
+    };
+    let source = SchemaSource {
+        modules,
+        implement: vec!["openroadm-devices-inventory-v2".into()],
+        ..SchemaSource::default()
+    };
+    let schema = Schema::compile(&source).unwrap_or_else(|errors| panic!("{errors}"));
+    let module = schema
+        .module_by_name("openroadm-devices-inventory-v2")
+        .unwrap();
+    let devices = schema.child(None, module, "openroadm-devices").unwrap();
+    let device = schema
+        .child(Some(devices), module, "openroadm-device")
+        .unwrap();
+    assert_eq!(schema.node(device).keys().len(), 1);
+}
+
+#[test]
+fn bookstore_compiles() {
+    let Some(modules) = shared("bookstore") else {
+        return;
+    };
+    let source = SchemaSource {
+        modules,
+        ..SchemaSource::default()
+    };
+    Schema::compile(&source).unwrap_or_else(|errors| panic!("{errors}"));
+}
+
+/// A module `a` with this body, and what its errors are when they are printed.
+fn check(body: &str, more: &[&str], expected: &[&str]) {
+    let module = format!("module a {{\n  namespace urn:a;\n  prefix a;\n{body}\n}}");
+    let mut texts = vec![module.as_str()];
+    texts.extend(more);
+    let errors = compile(&texts).expect_err(body);
+    let found: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.starts_with(expected), "{found}, expected {expected}");
+    }
+}
+
+#[test]
+fn syntax_errors_name_the_file_and_the_line() {
+    check(
+        "leaf x {\n typ string; }",
+        &[],
+        &["a.yang:5: Invalid character sequence"],
+    );
+    check(
+        "leaf x {\n}",
+        &[],
+        &["a.yang:5: Missing mandatory keyword \"type\""],
+    );
+    let errors = compile(&["nothing"]).unwrap_err();
+    assert_eq!((errors[0].module.as_str(), errors[0].line), ("broken", 1));
+}
+
+#[test]
+fn errors_in_imported_modules_and_submodules_name_their_files() {
+    let import = "import b { prefix b; }";
+    let broken = "module b {\n namespace urn:b; prefix b; revision 2020-01-01;\n leaf y {\n }\n}";
+    check(
+        import,
+        &[broken],
+        &["b@2020-01-01.yang:4: Missing mandatory keyword"],
+    );
+    let submodule =
+        "submodule s {\n belongs-to a { prefix a; }\n container x {\n leaf y { type foo:t; } } }";
+    check(
+        "include s;",
+        &[submodule],
+        &["s.yang:4: /a:x/y: Referenced type \"foo:t\""],
+    );
+}
+
+#[test]
+fn missing_modules_are_named_with_the_line_of_the_import() {
+    check(
+        "\nimport b { prefix b; }",
+        &[],
+        &["a.yang:5: There is no module \"b\"."],
+    );
+    let import = "import b { prefix b; revision-date 2020-01-01; }";
+    let other = "module b { namespace urn:b; prefix b; revision 2021-01-01; }";
+    check(
+        import,
+        &[other],
+        &["a.yang:4: There is no module \"b@2020-01-01\"."],
+    );
+}
+
+#[test]
+fn compile_errors_name_the_line_and_the_path() {
+    let leaf = "leaf x { type int8; default 300; }";
+    check(leaf, &[], &["a.yang:4: /a:x: Invalid default"]);
+    check(
+        "container c {\nlist x { key n; } }",
+        &[],
+        &["a.yang:5: /a:c/x: The list's key \"n\""],
+    );
+    check(
+        "\naugment /b:c;",
+        &[],
+        &["a.yang:5: /a:{augment='/b:c'}: Invalid"],
+    );
+    let grouping =
+        "grouping g {\nleaf x { type leafref { path ../y; } } }\ncontainer c { uses g; }";
+    check(grouping, &[], &["a.yang:5: /a:c/x: Not found node \"y\""]);
+}
+
+#[test]
+fn errors_of_all_modules_are_reported() {
+    let other = "module b {\n namespace urn:b; prefix b;\n leaf y { type nothing; } }";
+    let expected = [
+        "b.yang:3: /b:y: Referenced type",
+        "a.yang:4: /a:x: Referenced type",
+    ];
+    check("leaf x { type nothing; }", &[other], &expected);
+}
+
+#[test]
+fn patterns_that_cannot_be_translated_are_refused_with_their_place() {
+    let leaf = r"leaf x { type string { pattern '(\p{L}{20000}){10}'; } }";
+    check(leaf, &[], &["a.yang:4: /a:x: The pattern"]);
+}
+
+#[test]
+fn compilations_run_side_by_side() {
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            scope.spawn(move || {
+                for _ in 0..5 {
+                    let wrong = format!("leaf x{number} {{ type nothing; }}");
+                    check(
+                        &wrong,
+                        &[],
+                        &[&format!("a.yang:4: /a:x{number}: Referenced type")],
+                    );
+                    compile(&[standard::module("ietf-ip", None).unwrap().text]).unwrap();
+                }
+            });
+        }
+    });
 }

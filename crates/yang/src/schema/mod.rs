@@ -11,6 +11,7 @@ mod namespaces;
 mod node;
 pub mod pattern;
 mod source;
+mod statement;
 mod types;
 
 pub use compile::{SchemaError, SchemaErrors};

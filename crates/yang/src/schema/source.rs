@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::statement::Statements;
+
 /// The text of one module or submodule (YANG, not YIN).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ModuleSource {
@@ -13,6 +15,38 @@ pub struct ModuleSource {
     pub revision: Option<String>,
     /// The text.
     pub text: String,
+}
+
+impl ModuleSource {
+    /// The module that a text has, with the name and the latest revision that stand in it; `None`
+    /// where it is no module or submodule.
+    pub fn from_text(text: impl Into<String>) -> Option<Self> {
+        let text = text.into();
+        let (name, revision) = {
+            let mut statements = Statements::new(&text);
+            let first = statements.next()?;
+            if !matches!(first.keyword, "module" | "submodule") {
+                return None;
+            }
+            let revisions = statements.filter(|found| found.depth == 1);
+            let revision = revisions
+                .filter(|found| found.keyword == "revision")
+                .filter_map(|found| found.argument)
+                .max();
+            (first.argument?.into_owned(), revision.map(Into::into))
+        };
+        Some(Self {
+            name,
+            revision,
+            text,
+        })
+    }
+
+    /// Whether it is a submodule, which is part of another module.
+    pub fn is_submodule(&self) -> bool {
+        let first = Statements::new(&self.text).next();
+        first.is_some_and(|first| first.keyword == "submodule")
+    }
 }
 
 /// Which features of a module are on.
@@ -37,4 +71,20 @@ pub struct SchemaSource {
     pub implement: Vec<String>,
     /// Features by module; modules not named have all.
     pub features: BTreeMap<String, Features>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_and_latest_revision_stand_in_the_text() {
+        let text = "submodule a { belongs-to b { prefix b; } revision 2020-01-01; \
+                    revision \"2024-01-01\" { description 'revision 2030-01-01;'; } }";
+        let module = ModuleSource::from_text(text).unwrap();
+        assert_eq!(module.name, "a");
+        assert_eq!(module.revision.as_deref(), Some("2024-01-01"));
+        assert!(module.is_submodule());
+        assert_eq!(ModuleSource::from_text("container a;"), None);
+    }
 }

@@ -45,6 +45,10 @@ impl SchemaErrors {
         Self { errors }
     }
 
+    pub(super) fn into_vec(self) -> Vec<SchemaError> {
+        self.errors
+    }
+
     /// The errors, in the order they were met.
     pub fn iter(&self) -> std::slice::Iter<'_, SchemaError> {
         self.errors.iter()

@@ -3,13 +3,14 @@
 //! - `ffi`: libyang, which reads and compiles the modules; the only unsafe code of the crate.
 //! - `texts`: where libyang gets the texts from.
 //! - `tree`, `types`, `modules`: the walks over what libyang compiled, which copy it.
-//! - `error`: what is wrong with a model, and where.
+//! - `error`, `locate`: what is wrong with a model, and where.
 //!
 //! A libyang context lives as long as one compilation. Keeping it, and looking at it through views,
 //! was refused: it would tie every reader of the schema to C, its locks and its lifetimes.
 
 mod error;
 mod ffi;
+mod locate;
 mod modules;
 mod run;
 mod texts;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::error::{SchemaError, SchemaErrors};
 use super::ffi::{Context, Message};
-use super::texts::{SourceTexts, file_name, find, is_submodule};
+use super::locate::{locate, locate_import};
+use super::texts::{SourceTexts, file_name, find};
 use super::{modules, tree};
 use crate::schema::{Features, Schema, SchemaSource};
 
@@ -23,11 +24,12 @@ impl Schema {
         if !errors.is_empty() {
             drop(context);
             errors.extend(errors_of_each(source, &names));
-            return Err(SchemaErrors::new(distinct(errors)));
+            return Err(SchemaErrors::new(located(errors, source)));
         }
         let mut schema = Self::default();
         let indexes = modules::copy(&context, &mut schema)?;
         tree::copy(&context, indexes, schema)
+            .map_err(|errors| SchemaErrors::new(located(errors.into_vec(), source)))
     }
 }
 
@@ -38,7 +40,7 @@ fn implemented_names(source: &SchemaSource) -> Vec<&str> {
     }
     let modules = source.modules.iter();
     let names: BTreeSet<&str> = modules
-        .filter(|module| !is_submodule(&module.text))
+        .filter(|module| !module.is_submodule())
         .map(|module| module.name.as_str())
         .collect();
     names.into_iter().collect()
@@ -89,10 +91,8 @@ fn load_errors(
     let module = asked.last().cloned();
     let module = module.unwrap_or_else(|| file_name(name, revision));
     let mut messages = context.take_messages();
-    // What follows an error with a line only says that the module above failed too.
-    if messages.iter().any(|message| message.line > 0) {
-        messages.retain(|message| message.line > 0);
-    }
+    // After the error, libyang says of each module above that it failed too.
+    messages.truncate(1);
     if messages.is_empty() {
         messages.push(Message {
             text: format!("The module \"{name}\" cannot be loaded."),
@@ -102,11 +102,23 @@ fn load_errors(
     }
     let messages = messages.into_iter();
     messages
-        .map(|message| SchemaError {
-            module: module.clone(),
-            line: message.line,
-            path: message.path.unwrap_or_default(),
-            message: message.text,
+        .map(|message| {
+            let mut error = SchemaError {
+                module: module.clone(),
+                line: message.line,
+                path: message.path.unwrap_or_default(),
+                message: message.text,
+            };
+            // libyang may look for newer revisions of what it has, so not all that is missing is
+            // an error.
+            let missing = texts.take_missing();
+            if let Some((name, revision)) = missing.filter(|(name, _)| error.message.contains(name))
+            {
+                let file = file_name(&name, revision.as_deref());
+                error.message = format!("There is no module \"{file}\".");
+                locate_import(&mut error, &name, texts.source());
+            }
+            error
         })
         .collect()
 }
@@ -161,9 +173,11 @@ fn errors_of_each(source: &SchemaSource, names: &[&str]) -> Vec<SchemaError> {
     errors
 }
 
-fn distinct(errors: Vec<SchemaError>) -> Vec<SchemaError> {
+/// With lines as far as they can be found; each error once.
+fn located(errors: Vec<SchemaError>, source: &SchemaSource) -> Vec<SchemaError> {
     let mut kept: Vec<SchemaError> = Vec::new();
-    for error in errors {
+    for mut error in errors {
+        locate(&mut error, source);
         if !kept.contains(&error) {
             kept.push(error);
         }

@@ -12,6 +12,8 @@ use crate::standard;
 pub(super) struct SourceTexts<'s> {
     source: &'s SchemaSource,
     asked: RefCell<Vec<String>>,
+    /// What was asked for last and is not there: name and revision.
+    missing: RefCell<Option<(String, Option<String>)>>,
 }
 
 impl<'s> SourceTexts<'s> {
@@ -19,7 +21,18 @@ impl<'s> SourceTexts<'s> {
         Self {
             source,
             asked: RefCell::default(),
+            missing: RefCell::default(),
         }
+    }
+
+    pub(super) fn source(&self) -> &'s SchemaSource {
+        self.source
+    }
+
+    /// The module that was asked for last and is not there, if any since the last call:
+    /// its name and revision.
+    pub(super) fn take_missing(&self) -> Option<(String, Option<String>)> {
+        self.missing.take()
     }
 
     /// The files handed out since the last call, in order.
@@ -33,7 +46,11 @@ impl ModuleTexts for SourceTexts<'_> {
         let (file, text) = match find(self.source, name, revision) {
             Some(module) => (file_name(name, module.revision.as_deref()), &*module.text),
             None => {
-                let module = standard::module(name, revision)?;
+                let Some(module) = standard::module(name, revision) else {
+                    let wanted = (name.to_owned(), revision.map(str::to_owned));
+                    *self.missing.borrow_mut() = Some(wanted);
+                    return None;
+                };
                 (file_name(name, Some(module.revision)), module.text)
             }
         };
@@ -59,34 +76,4 @@ pub(super) fn find<'s>(
 /// As RFC 7950 §5.2 names files, without the extension.
 pub(super) fn file_name(name: &str, revision: Option<&str>) -> String {
     revision.map_or_else(|| name.to_owned(), |revision| format!("{name}@{revision}"))
-}
-
-/// Whether the text is that of a submodule: its first keyword says so.
-pub(super) fn is_submodule(text: &str) -> bool {
-    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
-    loop {
-        let after = if let Some(comment) = rest.strip_prefix("//") {
-            comment.split_once('\n').map(|(_, after)| after)
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            comment.split_once("*/").map(|(_, after)| after)
-        } else {
-            return rest.starts_with("submodule");
-        };
-        match after {
-            Some(after) => rest = after.trim_start(),
-            None => return false,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn submodules_are_told_by_their_first_keyword() {
-        assert!(is_submodule("/* a module */ // module\n submodule a {"));
-        assert!(!is_submodule("/* submodule */ module a {"));
-        assert!(!is_submodule("// no end"));
-    }
 }
