@@ -2,6 +2,7 @@
 
 use super::sink::{Annotation, Operation};
 use crate::error::{DataError, ErrorTag};
+use crate::schema::{Namespaces, NodeId, Schema};
 
 /// The modules whose annotations have a meaning of their own, with their namespaces.
 pub(super) const NETCONF: (&str, &str) =
@@ -71,4 +72,77 @@ fn operation_name(operation: Operation) -> &'static str {
         Operation::Remove => "remove",
         Operation::None => "none",
     }
+}
+
+/// The module whose annotations have this XML namespace, for those that no data module defines.
+pub(super) fn module_of_namespace(namespace: &str) -> Option<&'static str> {
+    let known = [NETCONF, YANG, WITH_DEFAULTS];
+    match known.iter().find(|(_, uri)| *uri == namespace) {
+        Some((module, _)) => Some(module),
+        None if namespace == WITH_DEFAULTS_MODULE => Some(WITH_DEFAULTS.0),
+        None => None,
+    }
+}
+
+/// The XML namespace of the annotations of a module.
+pub(super) fn namespace_of_module<'s>(schema: &'s Schema, module: &str) -> Option<&'s str> {
+    let known = [NETCONF, YANG, WITH_DEFAULTS];
+    match known.iter().find(|(name, _)| *name == module) {
+        Some((_, namespace)) => Some(namespace),
+        None => schema.modules().iter().find(|one| &*one.name == module).map(|one| &*one.namespace),
+    }
+}
+
+/// The same annotation of `node`, with the entry that `yang:key` or `yang:value` refers to in
+/// canonical form: names without prefixes, values as [`crate::Value`] writes them.
+pub(super) fn canonical(
+    schema: &Schema,
+    node: NodeId,
+    annotation: Annotation,
+    namespaces: &impl Namespaces,
+) -> Result<Annotation, DataError> {
+    match annotation {
+        Annotation::Key(text) => {
+            canonical_keys(schema, node, &text, namespaces).map(|keys| Annotation::Key(keys.into()))
+        }
+        Annotation::Value(text) => {
+            let Some(leaf) = schema.node(node).as_value() else {
+                return Err(bad("value", &text, "for a leaf-list"));
+            };
+            let value = leaf.value_type.parse(schema, &text, namespaces)?;
+            Ok(Annotation::Value(value.to_string().into()))
+        }
+        other => Ok(other),
+    }
+}
+
+/// `[prefix:name='value']…` without the prefixes (RFC 7950 §7.8.6).
+fn canonical_keys(
+    schema: &Schema,
+    list: NodeId,
+    text: &str,
+    namespaces: &impl Namespaces,
+) -> Result<String, DataError> {
+    let wrong = || bad("key", text, "[key='value'] for each key of the list");
+    let mut canonical = String::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (name, after) = rest
+            .strip_prefix('[')
+            .and_then(|rest| rest.split_once('='))
+            .ok_or_else(wrong)?;
+        let name = name.trim().rsplit(':').next().unwrap_or_default();
+        let after = after.trim_start();
+        let quote = after.chars().next().filter(|quote| matches!(quote, '\'' | '"'));
+        let quote = quote.ok_or_else(wrong)?;
+        let (value, after) = after[1..].split_once(quote).ok_or_else(wrong)?;
+        rest = after.trim_start().strip_prefix(']').ok_or_else(wrong)?.trim_start();
+        let keys = schema.node(list).keys().iter().map(|&key| schema.node(key));
+        let key = keys.clone().find(|key| &*key.name == name).ok_or_else(wrong)?;
+        let leaf = key.as_value().ok_or_else(wrong)?;
+        let value = leaf.value_type.parse(schema, value, namespaces)?.to_string();
+        let quote = if value.contains('\'') { '"' } else { '\'' };
+        canonical.push_str(&format!("[{name}={quote}{value}{quote}]"));
+    }
+    Ok(canonical)
 }

@@ -30,11 +30,29 @@ pub fn parse(
     if options.metadata == Metadata::Kept {
         assembler = assembler.holding();
     }
+    let nesting = match root {
+        Root::Datastore => Nesting::Outermost,
+        _ => Nesting::Inside,
+    };
+    read(input, assembler, nesting)
+}
+
+/// Reads top-level data nodes, of which none is taken for an envelope.
+pub(in crate::data) fn parse_nodes(
+    schema: &Schema,
+    input: &[u8],
+    sink: &mut dyn Sink,
+) -> Result<(), ParseError> {
+    let options = ParseOptions::default();
+    read(input, Assembler::new(schema, Root::Datastore, sink, &options), Nesting::Inside)
+}
+
+fn read(input: impl Read, assembler: Assembler<'_>, nesting: Nesting) -> Result<(), ParseError> {
     let mut reader = Reader {
         tokens: Tokens::new(input),
         assembler,
     };
-    let end = reader.document(root);
+    let end = reader.document(nesting);
     reader.assembler.finish(end)
 }
 
@@ -47,12 +65,12 @@ struct Reader<'a, R> {
 type Pending = Vec<(NodeId, Vec<Annotations>, Mark)>;
 
 impl<R: Read> Reader<'_, R> {
-    fn document(&mut self, root: Root) -> Result<(), Halt> {
+    fn document(&mut self, nesting: Nesting) -> Result<(), Halt> {
         if self.tokens.shape()? != Shape::Object {
             return Err(self.tokens.unexpected("an object"));
         }
         let mark = self.tokens.mark();
-        let members = self.members(Nesting::of(root))?;
+        let members = self.members(nesting)?;
         if self.assembler.is_single() && members != 1 {
             let message = format!("the document holds {members} nodes, and must hold one");
             let tag = if members == 0 { ErrorTag::MissingElement } else { ErrorTag::BadElement };
@@ -316,13 +334,4 @@ fn is_envelope(name: &str) -> bool {
 enum Nesting {
     Outermost,
     Inside,
-}
-
-impl Nesting {
-    fn of(root: Root) -> Self {
-        match root {
-            Root::Datastore => Self::Outermost,
-            _ => Self::Inside,
-        }
-    }
 }
