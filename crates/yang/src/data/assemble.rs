@@ -9,7 +9,7 @@ use super::seen::{ENTRIES_MAX, Entry, KeyValues};
 use super::sink::{Annotations, Mark, Sink, Stop};
 use super::tree::TreeBuilder;
 use crate::error::{DataError, ErrorTag, ErrorType, Errors};
-use crate::schema::{Node, NodeId, NodeKind, Schema};
+use crate::schema::{Node, NodeId, NodeKind, Schema, ValueError};
 use crate::value::Value;
 
 /// Why reading ends before the document does.
@@ -199,19 +199,19 @@ impl<'a> Assembler<'a> {
     /// JSON calls this once a member, XML once an element.
     pub(super) fn note(&mut self, id: NodeId, comes: Comes, mark: Mark) {
         let node = self.schema.node(id);
+        let may_mix_cases = node.cases.is_empty() || self.keeps_metadata();
         let frame = &mut self.frames[self.depth - 1];
         if comes == Comes::Once && !frame.note_single(id) {
             let message = format!("'{}' is given twice", node.name);
             self.report(DataError::new(ErrorTag::BadElement, message), Some(id), mark);
-        } else if !node.cases.is_empty()
-            && !self.keeps_metadata()
+        } else if !may_mix_cases
             && let Some((choice, other)) = frame.note_cases(&node.cases, id)
         {
             let message = format!(
                 "'{}' and '{}' belong to two cases of the choice '{}'",
                 self.schema.node(other).name,
                 node.name,
-                self.schema.choices()[choice as usize],
+                self.schema.choices()[choice as usize].name,
             );
             self.report(DataError::new(ErrorTag::BadElement, message), Some(id), mark);
         }
@@ -242,7 +242,7 @@ impl<'a> Assembler<'a> {
     pub(super) fn leaf(
         &mut self,
         id: NodeId,
-        value: Result<Value, DataError>,
+        value: Result<Value, ValueError>,
         mark: Mark,
     ) -> Result<(), Halt> {
         let Some(leaf) = self.schema.node(id).as_value() else {
@@ -252,7 +252,7 @@ impl<'a> Assembler<'a> {
             Ok(value) => value,
             Err(error) => {
                 self.frames[self.depth - 1].has_wrong_key |= leaf.is_key;
-                self.report(error, Some(id), mark);
+                self.report(error.into(), Some(id), mark);
                 return Ok(());
             }
         };

@@ -99,7 +99,7 @@ pub(super) fn canonical(
     schema: &Schema,
     node: NodeId,
     annotation: Annotation,
-    namespaces: &impl Namespaces,
+    namespaces: &dyn Namespaces,
 ) -> Result<Annotation, DataError> {
     match annotation {
         Annotation::Key(text) => {
@@ -121,7 +121,7 @@ fn canonical_keys(
     schema: &Schema,
     list: NodeId,
     text: &str,
-    namespaces: &impl Namespaces,
+    namespaces: &dyn Namespaces,
 ) -> Result<String, DataError> {
     let wrong = || bad("key", text, "[key='value'] for each key of the list");
     let mut canonical = String::new();

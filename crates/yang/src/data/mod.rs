@@ -12,6 +12,7 @@ mod options;
 mod seen;
 mod sink;
 mod tree;
+pub mod xml;
 
 pub use options::{
     Accept, Envelope, Layout, Metadata, ParseError, ParseOptions, PrintError, PrintOptions, Root,

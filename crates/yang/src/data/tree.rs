@@ -260,7 +260,7 @@ impl TreeBuilder {
     ) -> Result<(), DataError> {
         let siblings = self.siblings();
         let mut instances = siblings.iter_mut().filter(|child| child.node == id);
-        let mut is_bare_delete = None;
+        let mut is_bare_delete: Option<Annotations> = None;
         for annotations in all {
             match instances.next() {
                 Some(child) => child.annotations.extend(annotations),

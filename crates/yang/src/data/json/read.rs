@@ -8,7 +8,7 @@ use crate::data::metadata;
 use crate::data::options::{Envelope, Metadata, ParseError, ParseOptions, Root};
 use crate::data::sink::{Annotations, Mark, Sink};
 use crate::error::{DataError, ErrorTag};
-use crate::schema::{JsonScalar, NodeId, NodeKind, Schema};
+use crate::schema::{JsonScalar, ModuleNames, NodeId, NodeKind, Schema};
 
 /// Content of `anydata` and `anyxml` longer than this (in bytes of JSON) is refused.
 pub const ANY_LENGTH_MAX: usize = 16 << 20;
@@ -177,7 +177,7 @@ impl<R: Read> Reader<'_, R> {
         let scalar = match shape {
             Shape::Object => return self.refuse(node, "a value"),
             Shape::Array => match self.only_null()? {
-                OnlyNull::Yes => JsonScalar::Empty,
+                OnlyNull::Yes => JsonScalar::EmptyArray,
                 OnlyNull::No => return self.refuse_read(node, "a value", mark),
             },
             Shape::Scalar => match self.tokens.scalar()? {
@@ -187,8 +187,10 @@ impl<R: Read> Reader<'_, R> {
                 Scalar::Null => return self.refuse_read(node, "a value", mark),
             },
         };
-        let module = schema.node(node).module;
-        let value = leaf.value_type.parse_json(schema, scalar, module);
+        let names = ModuleNames {
+            leaf_module: schema.node(node).module,
+        };
+        let value = leaf.value_type.parse_json(schema, scalar, &names);
         self.assembler.leaf(node, value, mark)
     }
 

@@ -3,6 +3,7 @@
 mod any;
 mod capture;
 mod input;
+mod prefixes;
 mod print;
 mod read;
 mod write;
