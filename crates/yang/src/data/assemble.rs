@@ -145,9 +145,7 @@ impl<'a> Assembler<'a> {
                     }
                 },
             },
-            ChildName::Xml(namespace, local) => {
-                (self.schema.module_by_namespace(namespace), local)
-            }
+            ChildName::Xml(namespace, local) => (self.schema.module_by_namespace(namespace), local),
         };
         let Some(module) = module else {
             let message = match name {
@@ -189,7 +187,10 @@ impl<'a> Assembler<'a> {
             return Err(DataError::new(ErrorTag::UnknownElement, message));
         }
         if self.options.accept == Accept::Config && !node.is_config && is_data(node) {
-            let message = format!("'{}' is state data, and only configuration is taken", node.name);
+            let message = format!(
+                "'{}' is state data, and only configuration is taken",
+                node.name
+            );
             return Err(DataError::new(ErrorTag::BadElement, message));
         }
         Ok(id)
@@ -203,17 +204,23 @@ impl<'a> Assembler<'a> {
         let frame = &mut self.frames[self.depth - 1];
         if comes == Comes::Once && !frame.note_single(id) {
             let message = format!("'{}' is given twice", node.name);
-            self.report(DataError::new(ErrorTag::BadElement, message), Some(id), mark);
-        } else if !may_mix_cases
-            && let Some((choice, other)) = frame.note_cases(&node.cases, id)
-        {
+            self.report(
+                DataError::new(ErrorTag::BadElement, message),
+                Some(id),
+                mark,
+            );
+        } else if !may_mix_cases && let Some((choice, other)) = frame.note_cases(&node.cases, id) {
             let message = format!(
                 "'{}' and '{}' belong to two cases of the choice '{}'",
                 self.schema.node(other).name,
                 node.name,
                 self.schema.choices()[choice as usize].name,
             );
-            self.report(DataError::new(ErrorTag::BadElement, message), Some(id), mark);
+            self.report(
+                DataError::new(ErrorTag::BadElement, message),
+                Some(id),
+                mark,
+            );
         }
     }
 
@@ -267,7 +274,9 @@ impl<'a> Assembler<'a> {
 
     fn keep_key(&mut self, id: NodeId, value: &Value) {
         let frame = &mut self.frames[self.depth - 1];
-        let keys = frame.node.map_or(&[][..], |node| self.schema.node(node).keys());
+        let keys = frame
+            .node
+            .map_or(&[][..], |node| self.schema.node(node).keys());
         if let Some(index) = keys.iter().position(|&key| key == id) {
             frame.keys[index] = Some(value.clone());
         }
@@ -394,7 +403,9 @@ impl<'a> Assembler<'a> {
 
     fn path(&self) -> PathWriter<'a> {
         let mut path = PathWriter::new(self.schema, &self.options.place);
-        self.frames[..self.depth].iter().for_each(|frame| path.frame(frame));
+        self.frames[..self.depth]
+            .iter()
+            .for_each(|frame| path.frame(frame));
         path
     }
 
@@ -426,7 +437,9 @@ impl<'a> Assembler<'a> {
         match self.output {
             Output::Sink(_) => Ok(()),
             Output::Held(tree, sink) => {
-                let tree = tree.finish().map_err(|error| ParseError::Invalid(error.into()))?;
+                let tree = tree
+                    .finish()
+                    .map_err(|error| ParseError::Invalid(error.into()))?;
                 tree.emit(sink).map_err(|Stop| ParseError::Stopped)
             }
         }

@@ -69,7 +69,11 @@ impl Frame {
         node: NodeId,
     ) -> Option<(u32, NodeId)> {
         for case in cases {
-            match self.cases.iter().find(|(known, _)| known.choice == case.choice) {
+            match self
+                .cases
+                .iter()
+                .find(|(known, _)| known.choice == case.choice)
+            {
                 None => self.cases.push((case.clone(), node)),
                 Some((known, _)) if known.case == case.case => {}
                 Some((_, other)) => return Some((case.choice, *other)),

@@ -42,7 +42,11 @@ fn operation(value: &str) -> Result<Operation, DataError> {
         "delete" => Ok(Operation::Delete),
         "remove" => Ok(Operation::Remove),
         "none" => Ok(Operation::None),
-        _ => Err(bad("operation", value, "merge, replace, create, delete, remove or none")),
+        _ => Err(bad(
+            "operation",
+            value,
+            "merge, replace, create, delete, remove or none",
+        )),
     }
 }
 
@@ -89,7 +93,11 @@ pub(super) fn namespace_of_module<'s>(schema: &'s Schema, module: &str) -> Optio
     let known = [NETCONF, YANG, WITH_DEFAULTS];
     match known.iter().find(|(name, _)| *name == module) {
         Some((_, namespace)) => Some(namespace),
-        None => schema.modules().iter().find(|one| &*one.name == module).map(|one| &*one.namespace),
+        None => schema
+            .modules()
+            .iter()
+            .find(|one| &*one.name == module)
+            .map(|one| &*one.namespace),
     }
 }
 
@@ -133,14 +141,27 @@ fn canonical_keys(
             .ok_or_else(wrong)?;
         let name = name.trim().rsplit(':').next().unwrap_or_default();
         let after = after.trim_start();
-        let quote = after.chars().next().filter(|quote| matches!(quote, '\'' | '"'));
+        let quote = after
+            .chars()
+            .next()
+            .filter(|quote| matches!(quote, '\'' | '"'));
         let quote = quote.ok_or_else(wrong)?;
         let (value, after) = after[1..].split_once(quote).ok_or_else(wrong)?;
-        rest = after.trim_start().strip_prefix(']').ok_or_else(wrong)?.trim_start();
+        rest = after
+            .trim_start()
+            .strip_prefix(']')
+            .ok_or_else(wrong)?
+            .trim_start();
         let keys = schema.node(list).keys().iter().map(|&key| schema.node(key));
-        let key = keys.clone().find(|key| &*key.name == name).ok_or_else(wrong)?;
+        let key = keys
+            .clone()
+            .find(|key| &*key.name == name)
+            .ok_or_else(wrong)?;
         let leaf = key.as_value().ok_or_else(wrong)?;
-        let value = leaf.value_type.parse(schema, value, namespaces)?.to_string();
+        let value = leaf
+            .value_type
+            .parse(schema, value, namespaces)?
+            .to_string();
         let quote = if value.contains('\'') { '"' } else { '\'' };
         canonical.push_str(&format!("[{name}={quote}{value}{quote}]"));
     }

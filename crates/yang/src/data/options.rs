@@ -128,7 +128,11 @@ impl Envelope {
         ..Self::NETCONF_DATA
     };
     /// Those that [`Root::Datastore`] recognises.
-    pub const ALL: [Self; 3] = [Self::RESTCONF_DATA, Self::NETCONF_DATA, Self::NETCONF_CONFIG];
+    pub const ALL: [Self; 3] = [
+        Self::RESTCONF_DATA,
+        Self::NETCONF_DATA,
+        Self::NETCONF_CONFIG,
+    ];
 }
 
 /// How data is printed.

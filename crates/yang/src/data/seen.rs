@@ -89,8 +89,13 @@ impl Seen {
 }
 
 fn compare(left: &[Value], right: &[Value]) -> Ordering {
-    let mut orders = left.iter().zip(right).map(|(left, right)| left.compare(right));
-    orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    let mut orders = left
+        .iter()
+        .zip(right)
+        .map(|(left, right)| left.compare(right));
+    orders
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
 }
 
 /// Two SipHashes with different beginnings: as good as one of 128 bits against chance, and against
@@ -128,7 +133,11 @@ mod tests {
             let mut seen = Seen::default();
             let mut model = HashSet::new();
             for key in keys {
-                let ours = seen.insert([Value::Int32(key), Value::string("x")].into_iter().collect());
+                let ours = seen.insert(
+                    [Value::Int32(key), Value::string("x")]
+                        .into_iter()
+                        .collect(),
+                );
                 assert_eq!(ours == Entry::New, model.insert(key), "key {key}");
             }
         }
@@ -137,8 +146,17 @@ mod tests {
     #[test]
     fn values_of_two_kinds_that_compare_equal_are_two() {
         let mut seen = Seen::default();
-        assert_eq!(seen.insert([Value::Int32(1)].into_iter().collect()), Entry::New);
-        assert_eq!(seen.insert([Value::Uint32(1)].into_iter().collect()), Entry::New);
-        assert_ne!(seen.insert([Value::Int32(1)].into_iter().collect()), Entry::New);
+        assert_eq!(
+            seen.insert([Value::Int32(1)].into_iter().collect()),
+            Entry::New
+        );
+        assert_eq!(
+            seen.insert([Value::Uint32(1)].into_iter().collect()),
+            Entry::New
+        );
+        assert_ne!(
+            seen.insert([Value::Int32(1)].into_iter().collect()),
+            Entry::New
+        );
     }
 }

@@ -75,10 +75,12 @@ impl DataNode {
 
     /// The edit operation that the document gives for it, if any.
     pub fn operation(&self) -> Option<Operation> {
-        self.annotations.iter().find_map(|annotation| match annotation {
-            Annotation::Operation(operation) => Some(*operation),
-            _ => None,
-        })
+        self.annotations
+            .iter()
+            .find_map(|annotation| match annotation {
+                Annotation::Operation(operation) => Some(*operation),
+                _ => None,
+            })
     }
 
     /// Sends it and what is below as events.

@@ -106,7 +106,10 @@ mod tests {
             (Value::Empty, "[null]"),
             (Value::Binary(Box::new([0, 1, 2, 3])), "\"AAECAw==\""),
             (Value::Binary(Box::new([])), "\"\""),
-            (Value::string("a\"\\\u{1}\n/é😀"), "\"a\\\"\\\\\\u0001\\n/é😀\""),
+            (
+                Value::string("a\"\\\u{1}\n/é😀"),
+                "\"a\\\"\\\\\\u0001\\n/é😀\"",
+            ),
         ];
         for (value, text) in cases {
             assert_eq!(written(value), text);
@@ -116,7 +119,9 @@ mod tests {
     #[test]
     fn strings_come_back_through_serde_json() {
         for code in 0..0x1_0000 {
-            let Some(character) = char::from_u32(code) else { continue };
+            let Some(character) = char::from_u32(code) else {
+                continue;
+            };
             let text = format!("x{character}y");
             let json = written(Value::string(text.clone()));
             assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);

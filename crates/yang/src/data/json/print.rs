@@ -102,7 +102,10 @@ impl<'s, W: Write> Printer<'s, W> {
         if self.options.layout == Layout::Pretty {
             self.buffer.push(b'\n');
         }
-        let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
+        let written = self
+            .out
+            .write_all(&self.buffer)
+            .and_then(|()| self.out.flush());
         written.map_err(PrintError::Write)?;
         Ok(self.out)
     }
@@ -140,11 +143,14 @@ impl<'s, W: Write> Printer<'s, W> {
         let schema = self.schema;
         let node = schema.node(id);
         let is_local = self.depth > 1
-            && node.parent.is_some_and(|parent| schema.node(parent).module == node.module);
+            && node
+                .parent
+                .is_some_and(|parent| schema.node(parent).module == node.module);
         self.buffer.push(b'"');
         self.buffer.extend_from_slice(prefix);
         if !is_local {
-            self.buffer.extend_from_slice(schema.module(node.module).name.as_bytes());
+            self.buffer
+                .extend_from_slice(schema.module(node.module).name.as_bytes());
             self.buffer.push(b':');
         }
         self.buffer.extend_from_slice(node.name.as_bytes());
@@ -160,7 +166,9 @@ impl<'s, W: Write> Printer<'s, W> {
         frame.values = 0;
         let annotated = mem::take(&mut frame.annotated);
         self.end(b']', true);
-        let Some((last, _)) = annotated.last() else { return };
+        let Some((last, _)) = annotated.last() else {
+            return;
+        };
         self.name(id, b"@");
         self.begin(b'[');
         let mut entries = annotated.iter().peekable();

@@ -6,7 +6,7 @@ use super::token::{Place, Scalar, Shape, Tokens};
 use crate::data::assemble::{Assembler, ChildName, Comes, Halt};
 use crate::data::metadata;
 use crate::data::options::{Envelope, Metadata, ParseError, ParseOptions, Root};
-use crate::data::sink::{Annotations, Mark, Sink};
+use crate::data::sink::{Annotation, Annotations, Mark, Sink};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{JsonScalar, ModuleNames, NodeId, NodeKind, Schema};
 
@@ -44,7 +44,11 @@ pub(in crate::data) fn parse_nodes(
     sink: &mut dyn Sink,
 ) -> Result<(), ParseError> {
     let options = ParseOptions::default();
-    read(input, Assembler::new(schema, Root::Datastore, sink, &options), Nesting::Inside)
+    read(
+        input,
+        Assembler::new(schema, Root::Datastore, sink, &options),
+        Nesting::Inside,
+    )
 }
 
 fn read(input: impl Read, assembler: Assembler<'_>, nesting: Nesting) -> Result<(), ParseError> {
@@ -73,8 +77,13 @@ impl<R: Read> Reader<'_, R> {
         let members = self.members(nesting)?;
         if self.assembler.is_single() && members != 1 {
             let message = format!("the document holds {members} nodes, and must hold one");
-            let tag = if members == 0 { ErrorTag::MissingElement } else { ErrorTag::BadElement };
-            self.assembler.report(DataError::new(tag, message), None, mark);
+            let tag = if members == 0 {
+                ErrorTag::MissingElement
+            } else {
+                ErrorTag::BadElement
+            };
+            self.assembler
+                .report(DataError::new(tag, message), None, mark);
         }
         self.tokens.finish()
     }
@@ -248,7 +257,7 @@ impl<R: Read> Reader<'_, R> {
             return self.tokens.skip();
         }
         if about.is_empty() {
-            let annotations = self.annotations()?;
+            let annotations = self.annotations(self.assembler.parent())?;
             self.assembler.annotate_open(annotations);
             return Ok(());
         }
@@ -259,17 +268,17 @@ impl<R: Read> Reader<'_, R> {
         if self.tokens.shape()? == Shape::Array {
             self.tokens.descend()?;
             while self.tokens.another(b']', place_of(all.len() as u64))? {
-                all.push(self.annotations()?);
+                all.push(self.annotations(Some(node))?);
             }
         } else {
-            all.push(self.annotations()?);
+            all.push(self.annotations(Some(node))?);
         }
         pending.push((node, all, mark));
         Ok(())
     }
 
     /// One metadata object, or `null` for none.
-    fn annotations(&mut self) -> Result<Annotations, Halt> {
+    fn annotations(&mut self, node: Option<NodeId>) -> Result<Annotations, Halt> {
         let mut annotations = Annotations::new();
         let mark = self.tokens.mark();
         match self.tokens.shape()? {
@@ -299,7 +308,8 @@ impl<R: Read> Reader<'_, R> {
                 Scalar::Boolean(false) => "false",
                 Scalar::Null => "",
             };
-            match metadata::annotation(module, name, value) {
+            let annotation = metadata::annotation(module, name, value);
+            match annotation.and_then(|one| canonical(self.assembler.schema, node, one)) {
                 Ok(annotation) => annotations.push(annotation),
                 Err(error) => self.assembler.report(error, None, mark),
             }
@@ -315,8 +325,26 @@ impl<R: Read> Reader<'_, R> {
     }
 }
 
+fn canonical(
+    schema: &Schema,
+    node: Option<NodeId>,
+    annotation: Annotation,
+) -> Result<Annotation, DataError> {
+    let Some(node) = node else {
+        return Ok(annotation);
+    };
+    let names = ModuleNames {
+        leaf_module: schema.node(node).module,
+    };
+    metadata::canonical(schema, node, annotation, &names)
+}
+
 fn place_of(count: u64) -> Place {
-    if count == 0 { Place::First } else { Place::Later }
+    if count == 0 {
+        Place::First
+    } else {
+        Place::Later
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

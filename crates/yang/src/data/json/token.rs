@@ -487,7 +487,11 @@ fn plain_length(bytes: &[u8]) -> usize {
         length += 8;
     }
     let rest = &bytes[length..];
-    length + rest.iter().position(|&byte| is_special(byte)).unwrap_or(rest.len())
+    length
+        + rest
+            .iter()
+            .position(|&byte| is_special(byte))
+            .unwrap_or(rest.len())
 }
 
 /// The grammar of RFC 8259 §6.
@@ -560,7 +564,11 @@ mod tests {
                 array.push(value(tokens)?);
             }
         }
-        Ok(if close == b'}' { object.into() } else { array.into() })
+        Ok(if close == b'}' {
+            object.into()
+        } else {
+            array.into()
+        })
     }
 
     fn read(text: &[u8], piece: usize) -> Option<serde_json::Value> {

@@ -38,7 +38,9 @@ pub(super) fn to_json(schema: &Schema, node: NodeId, capture: &Capture) -> Strin
 
 fn raw(xml: &[u8]) -> String {
     let xml = String::from_utf8_lossy(xml);
-    let object: serde_json::Map<_, _> = [(RAW_XML_MEMBER.to_owned(), xml.into())].into_iter().collect();
+    let object: serde_json::Map<_, _> = [(RAW_XML_MEMBER.to_owned(), xml.into())]
+        .into_iter()
+        .collect();
     Json::Object(object).to_string()
 }
 
@@ -99,7 +101,10 @@ fn is_well_formed(xml: &str) -> bool {
                         quick_xml::name::ResolveResult::Unknown(_)
                     )
                 };
-                if !start.attributes().all(|one| one.is_ok_and(|one| is_bound(&one))) {
+                if !start
+                    .attributes()
+                    .all(|one| one.is_ok_and(|one| is_bound(&one)))
+                {
                     return false;
                 }
                 depth += 1;

@@ -58,7 +58,9 @@ impl<R: Read> BufRead for Counting<R> {
             None => self.column += amount,
             Some(last) => {
                 let count = memchr::memchr_iter(b'\n', bytes).count();
-                self.line = self.line.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+                self.line = self
+                    .line
+                    .saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
                 self.column = amount - last - 1;
             }
         }
@@ -92,9 +94,10 @@ pub(super) fn next<'b, R: Read>(
     xml.get_mut().token_length = 0;
     let mark = xml.get_ref().mark();
     match xml.read_event_into(buffer) {
-        Ok(Event::DocType(_)) => {
-            Err(malformed(mark, "a document type declaration is not accepted"))
-        }
+        Ok(Event::DocType(_)) => Err(malformed(
+            mark,
+            "a document type declaration is not accepted",
+        )),
         Ok(event) => Ok((mark, event)),
         Err(error) => Err(halt(error, xml.get_ref().mark())),
     }

@@ -111,7 +111,11 @@ impl<'s> Prefixes<'s> {
 
     fn qualified(&mut self, schema: &'s Schema, node: NodeId) -> String {
         let node = schema.node(node);
-        format!("{}:{}", self.of_module(schema.module(node.module)), node.name)
+        format!(
+            "{}:{}",
+            self.of_module(schema.module(node.module)),
+            node.name
+        )
     }
 
     /// One predicate, from behind its `[`; and what follows it.
@@ -121,14 +125,19 @@ impl<'s> Prefixes<'s> {
         node: NodeId,
         text: &'t str,
     ) -> Option<(String, &'t str)> {
-        let end = text.find([']', '=']).filter(|&end| text.as_bytes()[end] == b'=');
+        let end = text
+            .find([']', '='])
+            .filter(|&end| text.as_bytes()[end] == b'=');
         let Some(end) = end else {
             let (position, after) = text.split_once(']')?;
             return Some((format!("[{position}]"), after));
         };
         let name = text[..end].trim();
         let quoted = text[end + 1..].trim_start();
-        let quote = quoted.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
+        let quote = quoted
+            .chars()
+            .next()
+            .filter(|quote| matches!(quote, '\'' | '"'))?;
         let (value, after) = quoted[1..].split_once(quote)?;
         let after = after.trim_start().strip_prefix(']')?;
         let (name, leaf) = match name {
@@ -149,7 +158,9 @@ impl<'s> Prefixes<'s> {
             leaf_module: node.module,
         };
         let scalar = JsonScalar::String(text);
-        let value = node.as_value().map(|leaf| leaf.value_type.parse_json(schema, scalar, &names));
+        let value = node
+            .as_value()
+            .map(|leaf| leaf.value_type.parse_json(schema, scalar, &names));
         match value {
             Some(Ok(Value::Identity(name))) => self.name(schema, &name),
             _ => text.to_owned(),

@@ -68,13 +68,16 @@ impl<'s, W: Write> Printer<'s, W> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        if let Some(envelope) = self.options.envelope {
+        if let Some(envelope) = self.options.envelope.take() {
             self.end_tag(envelope.name);
         }
         if self.options.layout == Layout::Pretty && !self.buffer.is_empty() {
             self.buffer.push(b'\n');
         }
-        let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
+        let written = self
+            .out
+            .write_all(&self.buffer)
+            .and_then(|()| self.out.flush());
         written.map_err(PrintError::Write)?;
         Ok(self.out)
     }
@@ -89,7 +92,11 @@ impl<'s, W: Write> Printer<'s, W> {
         let node = schema.node(id);
         self.buffer.push(b'<');
         self.buffer.extend_from_slice(node.name.as_bytes());
-        if self.open.last().is_none_or(|(_, module)| *module != node.module) {
+        if self
+            .open
+            .last()
+            .is_none_or(|(_, module)| *module != node.module)
+        {
             let namespace = &schema.module(node.module).namespace;
             write_attribute(&mut self.buffer, "xmlns", namespace);
         }

@@ -48,7 +48,10 @@ pub(super) fn parse_nodes(
     sink: &mut dyn Sink,
 ) -> Result<(), ParseError> {
     let options = ParseOptions::default();
-    let mut reader = Reader::new(input, Assembler::new(schema, Root::Datastore, sink, &options));
+    let mut reader = Reader::new(
+        input,
+        Assembler::new(schema, Root::Datastore, sink, &options),
+    );
     reader.envelope = Envelopes::Never;
     let end = reader.document();
     reader.assembler.finish(end)
@@ -132,7 +135,8 @@ impl<'a, R: Read> Reader<'a, R> {
                 0 => ErrorTag::MissingElement,
                 _ => ErrorTag::BadElement,
             };
-            self.assembler.report(DataError::new(tag, message), None, mark);
+            self.assembler
+                .report(DataError::new(tag, message), None, mark);
         }
         Ok(())
     }
@@ -173,13 +177,18 @@ impl<'a, R: Read> Reader<'a, R> {
             ResolveResult::Bound(Namespace(namespace)) => namespace,
             ResolveResult::Unbound => "",
             ResolveResult::Unknown(prefix) => {
-                return Err(malformed(mark, format!("the prefix '{prefix}' is not declared")));
+                return Err(malformed(
+                    mark,
+                    format!("the prefix '{prefix}' is not declared"),
+                ));
             }
         };
         let local = local.as_ref();
         if self.envelope == Envelopes::Possible
             && self.topmost == 0
-            && Envelope::ALL.iter().any(|one| (one.namespace, one.name) == (namespace, local))
+            && Envelope::ALL
+                .iter()
+                .any(|one| (one.namespace, one.name) == (namespace, local))
         {
             self.envelope = Envelopes::Open;
             return Ok(());
@@ -386,5 +395,6 @@ fn deletes(annotations: &[Annotation]) -> bool {
 }
 
 fn is_blank(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+    text.bytes()
+        .all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
 }
