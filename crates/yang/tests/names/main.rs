@@ -1,6 +1,9 @@
 //! Patterns, XPath and paths against reference implementations, on random input.
 
+mod fields;
 mod models;
+mod path;
 mod pattern;
 mod seed;
+mod tree_model;
 mod xpath;

@@ -4,6 +4,7 @@
 use super::mismatch::Mismatch;
 use super::parse::Input;
 use super::text::is_space;
+use crate::path::InstancePath;
 use crate::schema::{Bit, EnumItem, IdentityId};
 use crate::value::Value;
 
@@ -60,5 +61,14 @@ pub(super) fn identity<'t>(input: Input<'_>, bases: &[IdentityId]) -> Result<Val
 }
 
 pub(super) fn instance_identifier<'t>(input: Input<'_>) -> Result<Value, Mismatch<'t>> {
-    Ok(Value::InstanceIdentifier(input.text.into()))
+    let Input {
+        schema,
+        namespaces,
+        text,
+        ..
+    } = input;
+    let path = InstancePath::parse_instance_identifier(schema, text, namespaces)
+        .map_err(|_| Mismatch::Malformed)?;
+    let canonical = path.to_instance_identifier(schema);
+    Ok(Value::InstanceIdentifier(canonical.into()))
 }

@@ -1,0 +1,38 @@
+//! Paths as people type them.
+
+use super::InstancePath;
+use super::api::set_encoded_keys;
+use super::descent::Descent;
+use super::dialect::Dialect;
+use super::scan::Scanner;
+use crate::error::DataError;
+use crate::schema::Schema;
+
+impl InstancePath {
+    /// Parses a path from a command line: each step as in an instance identifier
+    /// (`interface[name='eth0']`, with quotes or without) or as in a URI (`interface=eth0`,
+    /// percent-encoded). A name needs its module (its name or its prefix) only where the module
+    /// of the node above has no such node and several others have. The slash at the front may be
+    /// left out; `/` is the root; the last step may be a whole list or leaf-list.
+    pub fn parse_cli_path(schema: &Schema, text: &str) -> Result<Self, DataError> {
+        let mut descent = Descent::new(schema);
+        let mut scanner = Scanner::new(text);
+        scanner.eat('/');
+        if scanner.peek().is_none() {
+            return Ok(descent.finish());
+        }
+        loop {
+            let child = Dialect::CommandLine.child(&descent, scanner.name()?)?;
+            descent.enter(child)?;
+            if scanner.eat('=') {
+                set_encoded_keys(&mut descent, scanner.until(&['/']))?;
+            } else {
+                Dialect::CommandLine.predicates(&mut descent, &mut scanner)?;
+            }
+            if scanner.peek().is_none() {
+                return Ok(descent.finish());
+            }
+            scanner.expect('/')?;
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The walk from the root down that all text forms share.
+
+use super::scan::WrittenName;
+use super::{InstancePath, Keys, Step};
+use crate::error::{DataError, ErrorTag, ErrorType};
+use crate::schema::{ModuleNames, Namespaces, NodeId, NodeKind, Schema};
+use crate::value::Value;
+
+/// A path under construction: every step so far is right.
+pub(super) struct Descent<'s> {
+    pub(super) schema: &'s Schema,
+    path: InstancePath,
+}
+
+impl<'s> Descent<'s> {
+    pub(super) fn new(schema: &'s Schema) -> Self {
+        Self {
+            schema,
+            path: InstancePath::root(),
+        }
+    }
+
+    /// The node that was reached.
+    pub(super) fn node(&self) -> Option<NodeId> {
+        self.path.target()
+    }
+
+    /// Goes one node down. What is left must have had its keys.
+    pub(super) fn enter(&mut self, node: NodeId) -> Result<(), DataError> {
+        self.require_instance()?;
+        let keys = Keys::None;
+        self.path.steps.push(Step { node, keys });
+        Ok(())
+    }
+
+    /// Names the instance of the node that was reached.
+    pub(super) fn set_keys(&mut self, keys: Keys) {
+        if let Some(step) = self.path.steps.last_mut() {
+            step.keys = keys;
+        }
+    }
+
+    /// That one instance is named, not a whole list.
+    pub(super) fn require_instance(&self) -> Result<(), DataError> {
+        let Some(Step {
+            node,
+            keys: Keys::None,
+        }) = self.path.steps.last()
+        else {
+            return Ok(());
+        };
+        let node = self.schema.node(*node);
+        let needed = match node.kind {
+            NodeKind::List(ref list) if list.keys.is_empty() => "a position",
+            NodeKind::List(_) => "its keys",
+            NodeKind::LeafList(_) => "its value",
+            _ => return Ok(()),
+        };
+        let message = format!("an entry of '{}' is named by {needed}", node.name);
+        Err(self.error(ErrorTag::MissingElement, message))
+    }
+
+    pub(super) fn finish(self) -> InstancePath {
+        self.path
+    }
+
+    /// An error at the node that was reached.
+    pub(super) fn error(&self, tag: ErrorTag, message: impl Into<String>) -> DataError {
+        DataError::new(tag, message)
+            .of_type(ErrorType::Protocol)
+            .at(self.path.to_instance_identifier(self.schema))
+    }
+
+    /// The same error at the node that was reached, in words that name a key.
+    pub(super) fn place(&self, error: DataError) -> DataError {
+        error
+            .of_type(ErrorType::Protocol)
+            .at(self.path.to_instance_identifier(self.schema))
+    }
+
+    pub(super) fn unknown(&self, name: WrittenName<'_>) -> DataError {
+        let message = match self.node() {
+            Some(parent) => {
+                let parent = self.schema.path(parent);
+                format!("'{name}' does not exist in {parent}")
+            }
+            None => format!("'{name}' does not exist at the top level"),
+        };
+        self.error(ErrorTag::UnknownElement, message)
+    }
+
+    /// The child of a name as RFC 7951 §4 writes it: module names, left out where the module is
+    /// that of the node above.
+    pub(super) fn json_child(&self, name: WrittenName<'_>) -> Result<NodeId, DataError> {
+        let module = match (name.prefix, self.node()) {
+            (Some(module), _) => self.schema.module_by_name(module).ok_or_else(|| {
+                let message = format!("there is no module '{module}'");
+                self.error(ErrorTag::UnknownNamespace, message)
+            })?,
+            (None, Some(parent)) => self.schema.node(parent).module,
+            (None, None) => {
+                let message = format!("'{name}' needs its module, as in 'module:{name}'");
+                return Err(self.error(ErrorTag::UnknownElement, message));
+            }
+        };
+        self.schema
+            .child(self.node(), module, name.name)
+            .ok_or_else(|| self.unknown(name))
+    }
+
+    /// Names in keys: module names, left out where the module is that of the key.
+    pub(super) fn json_names(&self, node: NodeId) -> ModuleNames {
+        ModuleNames {
+            leaf_module: self.schema.node(node).module,
+        }
+    }
+
+    /// The value of a key, or of the leaf-list itself.
+    pub(super) fn value(
+        &self,
+        leaf: NodeId,
+        text: &str,
+        namespaces: &dyn Namespaces,
+    ) -> Result<Value, DataError> {
+        let node = self.schema.node(leaf);
+        let Some(value) = node.as_value() else {
+            return Err(self.error(ErrorTag::OperationFailed, "a key that is not a leaf"));
+        };
+        let parsed = value.value_type.parse(self.schema, text, namespaces);
+        parsed.map_err(|error| {
+            let mut error = self.place(error.into());
+            error.message = format!("'{}' of the path: {}", node.name, error.message);
+            error
+        })
+    }
+
+    /// Names the entry that was reached by the texts of its keys, in the order of the model.
+    pub(super) fn set_key_texts(&mut self, texts: &[impl AsRef<str>]) -> Result<(), DataError> {
+        let Some(id) = self.node() else {
+            return Ok(());
+        };
+        let node = self.schema.node(id);
+        let leaf = [id];
+        let leaves: &[NodeId] = if node.is_leaf_list() {
+            &leaf
+        } else {
+            node.keys()
+        };
+        if leaves.is_empty() {
+            let message = format!("'{}' has no keys", node.name);
+            return Err(self.error(ErrorTag::InvalidValue, message));
+        }
+        if leaves.len() != texts.len() {
+            let (name, needs, has) = (&node.name, leaves.len(), texts.len());
+            let message = format!("an entry of '{name}' is named by {needs} key values, not {has}");
+            let tag = if has < needs {
+                ErrorTag::MissingElement
+            } else {
+                ErrorTag::InvalidValue
+            };
+            return Err(self.error(tag, message));
+        }
+        let mut values = Vec::with_capacity(leaves.len());
+        for (&leaf, text) in leaves.iter().zip(texts) {
+            values.push(self.value(leaf, text.as_ref(), &self.json_names(leaf))?);
+        }
+        self.set_keys(Keys::Values(values));
+        Ok(())
+    }
+}

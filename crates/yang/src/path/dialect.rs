@@ -1,0 +1,299 @@
+//! How names and key predicates are written: the three dialects of `/a/b[k='v']`.
+
+use std::borrow::Cow;
+
+use super::Keys;
+use super::descent::Descent;
+use super::scan::{Scanner, WrittenName};
+use crate::error::{DataError, ErrorTag};
+use crate::schema::{ModuleId, Namespaces, NodeId, NodeKind};
+use crate::value::Value;
+
+/// How names and predicates are written.
+#[derive(Clone, Copy)]
+pub(super) enum Dialect<'a> {
+    /// RFC 7951 §6.11: module names, where the module changes.
+    Json,
+    /// RFC 7950 §9.13.2: a prefix on every name.
+    Xml(&'a dyn Namespaces),
+    /// As people type: module names or prefixes where they are needed, quotes or not.
+    CommandLine,
+}
+
+/// What the predicates of one step say.
+#[derive(Default)]
+struct Written {
+    /// The values of the keys, by their place in the `key` statement.
+    keys: Vec<Option<Value>>,
+    own: Option<Value>,
+    position: Option<u64>,
+}
+
+impl Dialect<'_> {
+    /// The child of the node that was reached.
+    pub(super) fn child(
+        self,
+        descent: &Descent<'_>,
+        name: WrittenName<'_>,
+    ) -> Result<NodeId, DataError> {
+        match (self, name.prefix) {
+            (Self::Json, _) => {
+                let child = descent.json_child(name)?;
+                self.require_simple(descent, name, descent.node(), child)?;
+                Ok(child)
+            }
+            (Self::CommandLine, None) => unqualified_child(descent, name),
+            (Self::Xml(_) | Self::CommandLine, _) => {
+                let module = self.module(descent, name)?;
+                let child = descent.schema.child(descent.node(), module, name.name);
+                child.ok_or_else(|| descent.unknown(name))
+            }
+        }
+    }
+
+    /// RFC 7951 §6.11: a name has no module where it is that of the node above.
+    fn require_simple(
+        self,
+        descent: &Descent<'_>,
+        name: WrittenName<'_>,
+        above: Option<NodeId>,
+        node: NodeId,
+    ) -> Result<(), DataError> {
+        let module = |id: NodeId| descent.schema.node(id).module;
+        let is_same = above.is_some_and(|above| module(above) == module(node));
+        match (self, name.prefix) {
+            (Self::Json, Some(_)) if is_same => {
+                let message = format!("'{name}' is written '{}' here", name.name);
+                Err(descent.error(ErrorTag::InvalidValue, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The module of a name's prefix.
+    fn module(self, descent: &Descent<'_>, name: WrittenName<'_>) -> Result<ModuleId, DataError> {
+        let schema = descent.schema;
+        let Some(prefix) = name.prefix else {
+            let message = format!("'{name}' needs a prefix");
+            return Err(descent.error(ErrorTag::UnknownNamespace, message));
+        };
+        let module = match self {
+            Self::Json => schema.module_by_name(prefix),
+            Self::Xml(namespaces) => namespaces.module(schema, Some(prefix)),
+            Self::CommandLine => {
+                let by_name = schema.module_by_name(prefix);
+                by_name.or_else(|| module_by_prefix(descent, prefix))
+            }
+        };
+        module.ok_or_else(|| {
+            let message = format!("'{prefix}' stands for no module");
+            descent.error(ErrorTag::UnknownNamespace, message)
+        })
+    }
+
+    /// Reads all predicates of the node that was reached and names its instance.
+    pub(super) fn predicates(
+        self,
+        descent: &mut Descent<'_>,
+        scanner: &mut Scanner<'_>,
+    ) -> Result<(), DataError> {
+        let Some(id) = descent.node() else {
+            return Ok(());
+        };
+        let mut written = Written::default();
+        let count = descent.schema.node(id).keys().len();
+        written.keys.resize_with(count, || None);
+        self.spaces(scanner);
+        let has_any = scanner.peek() == Some('[');
+        while scanner.eat('[') {
+            scanner.spaces();
+            self.predicate(descent, id, scanner, &mut written)?;
+            scanner.spaces();
+            scanner.expect(']')?;
+            self.spaces(scanner);
+        }
+        if has_any {
+            let keys = written.into_keys(descent, id)?;
+            descent.set_keys(keys);
+        }
+        Ok(())
+    }
+
+    /// Spaces between predicates and steps; on a command line they are mistakes.
+    fn spaces(self, scanner: &mut Scanner<'_>) {
+        if !matches!(self, Self::CommandLine) {
+            scanner.spaces();
+        }
+    }
+
+    /// The inside of one predicate.
+    fn predicate(
+        self,
+        descent: &Descent<'_>,
+        id: NodeId,
+        scanner: &mut Scanner<'_>,
+        written: &mut Written,
+    ) -> Result<(), DataError> {
+        match scanner.peek() {
+            Some('0'..='9') => {
+                let position = position(descent, id, scanner.until(&[' ', '\t', '\n', '\r', ']']))?;
+                set_once(descent, &mut written.position, position)
+            }
+            Some('.') => {
+                scanner.eat('.');
+                let text = self.equals(scanner)?;
+                if !descent.schema.node(id).is_leaf_list() {
+                    let message = "'.' stands for the value of a leaf-list";
+                    return Err(descent.error(ErrorTag::InvalidValue, message));
+                }
+                let value = self.value(descent, id, &text)?;
+                set_once(descent, &mut written.own, value)
+            }
+            _ => {
+                let name = scanner.name()?;
+                let (index, leaf) = self.key(descent, id, name)?;
+                let text = self.equals(scanner)?;
+                let value = self.value(descent, leaf, &text)?;
+                set_once(descent, &mut written.keys[index], value)
+            }
+        }
+    }
+
+    /// The key of a list that a name in a predicate means, and its place.
+    fn key(
+        self,
+        descent: &Descent<'_>,
+        id: NodeId,
+        name: WrittenName<'_>,
+    ) -> Result<(usize, NodeId), DataError> {
+        let schema = descent.schema;
+        let module = match (self, name.prefix) {
+            (Self::Json | Self::CommandLine, None) => None,
+            _ => Some(self.module(descent, name)?),
+        };
+        let mut keys = schema.node(id).keys().iter().copied().enumerate();
+        let found = keys.find(|&(_, key)| {
+            let key = schema.node(key);
+            *key.name == *name.name && module.is_none_or(|module| module == key.module)
+        });
+        let (index, key) = found.ok_or_else(|| {
+            let message = format!("'{name}' is not a key of '{}'", schema.node(id).name);
+            descent.error(ErrorTag::InvalidValue, message)
+        })?;
+        self.require_simple(descent, name, Some(id), key)?;
+        Ok((index, key))
+    }
+
+    /// ` = 'value'`.
+    fn equals<'t>(self, scanner: &mut Scanner<'t>) -> Result<Cow<'t, str>, DataError> {
+        scanner.spaces();
+        scanner.expect('=')?;
+        scanner.spaces();
+        match (self, scanner.peek()) {
+            (Self::CommandLine, Some('\'' | '"')) | (Self::Json | Self::Xml(_), _) => {
+                scanner.quoted()
+            }
+            (Self::CommandLine, _) => Ok(scanner.until(&[']']).into()),
+        }
+    }
+
+    fn value(self, descent: &Descent<'_>, leaf: NodeId, text: &str) -> Result<Value, DataError> {
+        match self {
+            Self::Xml(namespaces) => descent.value(leaf, text, namespaces),
+            Self::Json | Self::CommandLine => descent.value(leaf, text, &descent.json_names(leaf)),
+        }
+    }
+}
+
+impl Written {
+    fn into_keys(self, descent: &Descent<'_>, id: NodeId) -> Result<Keys, DataError> {
+        let node = descent.schema.node(id);
+        let named = self.keys.iter().flatten().count();
+        if named + usize::from(self.own.is_some()) > 0 && self.position.is_some() {
+            let message = format!("'{}' is named by a position or by values", node.name);
+            return Err(descent.error(ErrorTag::InvalidValue, message));
+        }
+        if let Some(position) = self.position {
+            return Ok(Keys::Position(position));
+        }
+        if let Some(value) = self.own {
+            return Ok(Keys::Values(vec![value]));
+        }
+        let missing = self.keys.iter().position(Option::is_none);
+        if let Some(&missing) = missing.and_then(|index| node.keys().get(index)) {
+            let key = &descent.schema.node(missing).name;
+            let message = format!("'{}' is named without its key '{key}'", node.name);
+            return Err(descent.error(ErrorTag::MissingElement, message));
+        }
+        Ok(Keys::Values(self.keys.into_iter().flatten().collect()))
+    }
+}
+
+fn set_once<T>(descent: &Descent<'_>, slot: &mut Option<T>, value: T) -> Result<(), DataError> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(descent.error(ErrorTag::InvalidValue, "the same predicate twice")),
+    }
+}
+
+/// Positions name the entries of keyless lists and of state leaf-lists.
+fn position(descent: &Descent<'_>, id: NodeId, text: &str) -> Result<u64, DataError> {
+    let node = descent.schema.node(id);
+    let is_allowed = match &node.kind {
+        NodeKind::List(list) => list.keys.is_empty(),
+        NodeKind::LeafList(_) => !node.is_config,
+        _ => false,
+    };
+    if !is_allowed {
+        let message = format!("an entry of '{}' is not named by a position", node.name);
+        return Err(descent.error(ErrorTag::InvalidValue, message));
+    }
+    match text.parse() {
+        Ok(position) if position > 0 && !text.starts_with('0') => Ok(position),
+        _ => {
+            let message = format!("'{text}' is no position; the first is 1");
+            Err(descent.error(ErrorTag::InvalidValue, message))
+        }
+    }
+}
+
+/// The only implemented module with this prefix.
+fn module_by_prefix(descent: &Descent<'_>, prefix: &str) -> Option<ModuleId> {
+    let modules = descent.schema.modules().iter();
+    let mut known = modules.filter(|module| module.is_implemented && *module.prefix == *prefix);
+    let found = known.next()?;
+    match known.next() {
+        None => descent.schema.module_by_name(&found.name),
+        Some(_) => None,
+    }
+}
+
+/// The child that a name without a module means: that in the module of the node above, or else the
+/// only one of that name.
+fn unqualified_child(descent: &Descent<'_>, name: WrittenName<'_>) -> Result<NodeId, DataError> {
+    let schema = descent.schema;
+    let is_data = |&id: &NodeId| {
+        !matches!(
+            schema.node(id).kind,
+            NodeKind::Rpc | NodeKind::Notification | NodeKind::Input | NodeKind::Output
+        )
+    };
+    let above = descent.node();
+    let found: Vec<NodeId> = schema.named(above, name.name).filter(is_data).collect();
+    let module = above.map(|id| schema.node(id).module);
+    let of_module = found
+        .iter()
+        .find(|&&id| Some(schema.node(id).module) == module);
+    match (of_module, found.as_slice()) {
+        (Some(&id), _) | (None, &[id]) => Ok(id),
+        (None, []) => Err(descent.unknown(name)),
+        (None, several) => {
+            let names: Vec<String> = several
+                .iter()
+                .map(|&id| format!("{}:{name}", schema.module(schema.node(id).module).name))
+                .collect();
+            let message = format!("'{name}' may be {}", names.join(" or "));
+            Err(descent.error(ErrorTag::UnknownElement, message))
+        }
+    }
+}

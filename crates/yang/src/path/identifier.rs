@@ -1,0 +1,89 @@
+//! Instance identifiers (RFC 7950 §9.13 in XML, RFC 7951 §6.11 in JSON).
+//!
+//! XPath 1.0 cannot write a string that contains both kinds of quotes, and the RFCs have no
+//! `concat()` in predicates. Such a key value is written as XPath 2.0 does it: in single quotes,
+//! with the single quotes inside doubled (`'it''s "x"'`). XPath 1.0 has no use for two literals
+//! side by side, so the form is unambiguous; values without both kinds never need it.
+
+use std::fmt::Write;
+
+use super::descent::Descent;
+use super::dialect::Dialect;
+use super::scan::Scanner;
+use super::{InstancePath, Keys, Step};
+use crate::error::DataError;
+use crate::schema::{NameForm, Namespaces, NodeId, Schema};
+use crate::value::Value;
+
+impl InstancePath {
+    /// Parses an instance identifier. Every step names one instance: all keys of a list, in any
+    /// order; the value of a leaf-list; the position in a keyless list or state leaf-list.
+    ///
+    /// In the JSON form, names have their module exactly where it is not that of the node above;
+    /// in the XML form, every name has a prefix. Spaces are allowed between the parts, not at
+    /// the front.
+    pub fn parse_instance_identifier(
+        schema: &Schema,
+        text: &str,
+        namespaces: &dyn Namespaces,
+    ) -> Result<Self, DataError> {
+        let dialect = match namespaces.form() {
+            NameForm::Json => Dialect::Json,
+            NameForm::Xml => Dialect::Xml(namespaces),
+        };
+        let mut scanner = Scanner::new(text);
+        let mut descent = Descent::new(schema);
+        loop {
+            scanner.expect('/')?;
+            scanner.spaces();
+            let child = dialect.child(&descent, scanner.name()?)?;
+            descent.enter(child)?;
+            dialect.predicates(&mut descent, &mut scanner)?;
+            if scanner.peek().is_none() {
+                break;
+            }
+        }
+        descent.require_instance()?;
+        Ok(descent.finish())
+    }
+
+    /// The canonical form: that of RFC 7951 §6.11, with module names where the module changes, the
+    /// keys in the order of the model, and single quotes unless the value contains them.
+    /// A whole list as the last step has no predicates; the root is `/`.
+    pub fn to_instance_identifier(&self, schema: &Schema) -> String {
+        if self.is_root() {
+            return "/".to_owned();
+        }
+        let mut out = String::new();
+        for Step { node, keys } in &self.steps {
+            out.push('/');
+            out.push_str(&schema.qualified_name(*node));
+            match keys {
+                Keys::None => {}
+                // Writing to a string cannot fail.
+                Keys::Position(position) => drop(write!(out, "[{position}]")),
+                Keys::Values(values) => push_values(schema, *node, values, &mut out),
+            }
+        }
+        out
+    }
+}
+
+fn push_values(schema: &Schema, node: NodeId, values: &[Value], out: &mut String) {
+    let node = schema.node(node);
+    for (index, value) in values.iter().enumerate() {
+        let key = node.keys().get(index);
+        let name = key.map_or(".", |&key| &schema.node(key).name);
+        let _ = write!(out, "[{name}=");
+        push_quoted(&value.to_string(), out);
+        out.push(']');
+    }
+}
+
+fn push_quoted(value: &str, out: &mut String) {
+    let _ = match (value.contains('\''), value.contains('"')) {
+        (false, _) => write!(out, "'{value}'"),
+        (true, false) => write!(out, "\"{value}\""),
+        (true, true) => write!(out, "'{}'", value.replace('\'', "''")),
+    };
+}

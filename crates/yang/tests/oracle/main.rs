@@ -1,8 +1,0 @@
-//! Values of every type, compared with libyang.
-
-mod defaults;
-mod generate;
-mod libyang;
-#[path = "../names/seed.rs"]
-mod seed;
-mod values;
