@@ -7,7 +7,7 @@ fn schema() -> Schema {
     let module = ModuleSource {
         name: "every-type".into(),
         revision: Some("2026-01-01".into()),
-        text: include_str!("models/every-type.yang").into(),
+        text: include_str!("../models/every-type.yang").into(),
     };
     let source = SchemaSource {
         modules: vec![module],

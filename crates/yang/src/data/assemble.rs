@@ -1,0 +1,469 @@
+//! What reading JSON and XML share: which node a name means, what may stand where, and that every
+//! mistake is reported with its line and path while nothing wrong reaches the sink.
+
+use std::io;
+
+use super::frame::{Frame, PathWriter};
+use super::options::{Accept, Metadata, ParseError, ParseOptions, Root};
+use super::seen::{ENTRIES_MAX, Entry, KeyValues};
+use super::sink::{Annotations, Mark, Sink, Stop};
+use super::tree::TreeBuilder;
+use crate::error::{DataError, ErrorTag, ErrorType, Errors};
+use crate::schema::{Node, NodeId, NodeKind, Schema, ValueError};
+use crate::value::Value;
+
+/// Why reading ends before the document does.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// The text is not JSON or XML, or past a limit: nothing after this place is looked at.
+    Refused(Box<DataError>),
+    /// Reading failed.
+    Read(io::Error),
+    /// The sink wanted no more.
+    Stopped,
+}
+
+impl From<Stop> for Halt {
+    fn from(_: Stop) -> Self {
+        Self::Stopped
+    }
+}
+
+/// The text is not what the format's grammar says.
+pub(super) fn malformed(mark: Mark, message: impl Into<String>) -> Halt {
+    let error = DataError::new(ErrorTag::MalformedMessage, message)
+        .of_type(ErrorType::Rpc)
+        .on_line(mark.line);
+    Halt::Refused(Box::new(error))
+}
+
+/// The name of a child, as its format writes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ChildName<'a> {
+    /// `name` or `module:name` (RFC 7951 §4).
+    Json(&'a str),
+    /// A namespace and a local name.
+    Xml(&'a str, &'a str),
+}
+
+/// Where events go.
+enum Output<'a> {
+    /// To the caller's sink, at once.
+    Sink(&'a mut dyn Sink),
+    /// Into a tree first, so that annotations can be added later.
+    Held(TreeBuilder, &'a mut dyn Sink),
+}
+
+/// Checks what a parser reads against the schema and passes it on.
+pub(super) struct Assembler<'a> {
+    pub(super) schema: &'a Schema,
+    options: &'a ParseOptions,
+    root: Root,
+    output: Output<'a>,
+    errors: Errors,
+    frames: Vec<Frame>,
+    /// How many of `frames` are open; those beyond are kept for reuse.
+    depth: usize,
+    /// How many hashes of entries all open frames keep.
+    tracked: usize,
+}
+
+impl<'a> Assembler<'a> {
+    pub(super) fn new(
+        schema: &'a Schema,
+        root: Root,
+        sink: &'a mut dyn Sink,
+        options: &'a ParseOptions,
+    ) -> Self {
+        let mut document = Frame::default();
+        document.reset(schema, None, Mark::default());
+        Self {
+            schema,
+            options,
+            root,
+            output: Output::Sink(sink),
+            errors: Errors::new(),
+            frames: vec![document],
+            depth: 1,
+            tracked: 0,
+        }
+    }
+
+    /// The same, holding the document in a tree until it is complete.
+    pub(super) fn holding(mut self) -> Self {
+        if let Output::Sink(sink) = self.output {
+            self.output = Output::Held(TreeBuilder::new(), sink);
+        }
+        self
+    }
+
+    pub(super) fn keeps_metadata(&self) -> bool {
+        self.options.metadata == Metadata::Kept
+    }
+
+    /// Whether a document of this root holds exactly one node.
+    pub(super) fn is_single(&self) -> bool {
+        self.root != Root::Datastore
+    }
+
+    /// Whether the children of the document itself are read now.
+    pub(super) fn is_at_root(&self) -> bool {
+        self.depth == 1
+    }
+
+    /// The node whose children are read; none at the top level.
+    pub(super) fn parent(&self) -> Option<NodeId> {
+        match (self.frames[self.depth - 1].node, self.root) {
+            (Some(node), _) => Some(node),
+            (None, Root::Datastore) => None,
+            (None, Root::Resource(node)) => self.schema.node(node).parent,
+            (None, Root::ChildOf(parent)) => parent,
+        }
+    }
+
+    /// The child of a name; reports where there is none.
+    pub(super) fn find(&mut self, name: ChildName<'_>, mark: Mark) -> Option<NodeId> {
+        match self.look_up(name).and_then(|id| self.admit(id)) {
+            Ok(id) => Some(id),
+            Err(error) => {
+                self.report(error, None, mark);
+                None
+            }
+        }
+    }
+
+    fn look_up(&self, name: ChildName<'_>) -> Result<NodeId, DataError> {
+        let parent = self.parent();
+        let (module, local) = match name {
+            ChildName::Json(name) => match name.split_once(':') {
+                Some((module, local)) => (self.schema.module_by_name(module), local),
+                None => match parent {
+                    Some(parent) => (Some(self.schema.node(parent).module), name),
+                    None => {
+                        let message = format!("'{name}' needs its module: 'module:{name}'");
+                        return Err(DataError::new(ErrorTag::UnknownElement, message));
+                    }
+                },
+            },
+            ChildName::Xml(namespace, local) => (self.schema.module_by_namespace(namespace), local),
+        };
+        let Some(module) = module else {
+            let message = match name {
+                ChildName::Json(name) => format!("no module of this name: '{name}'"),
+                ChildName::Xml("", local) => format!("'{local}' has no namespace"),
+                ChildName::Xml(namespace, local) => {
+                    format!("no module has the namespace '{namespace}' of '{local}'")
+                }
+            };
+            return Err(DataError::new(ErrorTag::UnknownNamespace, message));
+        };
+        self.schema.child(parent, module, local).ok_or_else(|| {
+            let module = &self.schema.module(module).name;
+            let message = match parent {
+                Some(parent) => {
+                    let parent = &self.schema.node(parent).name;
+                    format!("'{parent}' has no child '{module}:{local}'")
+                }
+                None => format!("no top-level node '{module}:{local}'"),
+            };
+            DataError::new(ErrorTag::UnknownElement, message)
+        })
+    }
+
+    /// Whether a node may stand in this document here.
+    fn admit(&self, id: NodeId) -> Result<NodeId, DataError> {
+        let node = self.schema.node(id);
+        let is_target = self.is_at_root() && self.root == Root::Resource(id);
+        if let Root::Resource(target) = self.root
+            && self.is_at_root()
+            && !is_target
+        {
+            let target = self.schema.qualified_name(target);
+            let message = format!("the document holds '{}', not '{target}'", node.name);
+            return Err(DataError::new(ErrorTag::UnknownElement, message));
+        }
+        if !is_target && !is_data(node) {
+            let message = format!("'{}' is no data node", node.name);
+            return Err(DataError::new(ErrorTag::UnknownElement, message));
+        }
+        if self.options.accept == Accept::Config && !node.is_config && is_data(node) {
+            let message = format!(
+                "'{}' is state data, and only configuration is taken",
+                node.name
+            );
+            return Err(DataError::new(ErrorTag::BadElement, message));
+        }
+        Ok(id)
+    }
+
+    /// Notes that a child comes, and reports one that may not: given before, or of another case.
+    /// JSON calls this once a member, XML once an element.
+    pub(super) fn note(&mut self, id: NodeId, comes: Comes, mark: Mark) {
+        let node = self.schema.node(id);
+        let may_mix_cases = node.cases.is_empty() || self.keeps_metadata();
+        let frame = &mut self.frames[self.depth - 1];
+        if comes == Comes::Once && !frame.note_single(id) {
+            let message = format!("'{}' is given twice", node.name);
+            self.report(
+                DataError::new(ErrorTag::BadElement, message),
+                Some(id),
+                mark,
+            );
+        } else if !may_mix_cases && let Some((choice, other)) = frame.note_cases(&node.cases, id) {
+            let message = format!(
+                "'{}' and '{}' belong to two cases of the choice '{}'",
+                self.schema.node(other).name,
+                node.name,
+                self.schema.choices()[choice as usize].name,
+            );
+            self.report(
+                DataError::new(ErrorTag::BadElement, message),
+                Some(id),
+                mark,
+            );
+        }
+    }
+
+    /// A container, list entry or the like begins.
+    pub(super) fn open(&mut self, id: NodeId, mark: Mark) -> Result<(), Halt> {
+        let node = self.schema.node(id);
+        let mut position = 0;
+        if let Some(list) = node.as_list() {
+            let seen = self.frames[self.depth - 1].seen(id);
+            seen.count += 1;
+            if list.keys.is_empty() {
+                position = seen.count;
+            }
+        }
+        if self.depth == self.frames.len() {
+            self.frames.push(Frame::default());
+        }
+        let frame = &mut self.frames[self.depth];
+        frame.reset(self.schema, Some(id), mark);
+        frame.position = position;
+        self.depth += 1;
+        self.emit(|sink| sink.open(id, mark))
+    }
+
+    /// A leaf or leaf-list entry, its value or what is wrong with it.
+    pub(super) fn leaf(
+        &mut self,
+        id: NodeId,
+        value: Result<Value, ValueError>,
+        mark: Mark,
+    ) -> Result<(), Halt> {
+        let Some(leaf) = self.schema.node(id).as_value() else {
+            return Ok(());
+        };
+        let value = match value {
+            Ok(value) => value,
+            Err(error) => {
+                self.frames[self.depth - 1].has_wrong_key |= leaf.is_key;
+                self.report(error.into(), Some(id), mark);
+                return Ok(());
+            }
+        };
+        if leaf.is_key {
+            self.keep_key(id, &value);
+        }
+        if self.schema.node(id).is_leaf_list() {
+            self.leaf_list_entry(id, &value, mark)?;
+        }
+        self.emit(|sink| sink.leaf(id, value, mark))
+    }
+
+    fn keep_key(&mut self, id: NodeId, value: &Value) {
+        let frame = &mut self.frames[self.depth - 1];
+        let keys = frame
+            .node
+            .map_or(&[][..], |node| self.schema.node(node).keys());
+        if let Some(index) = keys.iter().position(|&key| key == id) {
+            frame.keys[index] = Some(value.clone());
+        }
+    }
+
+    fn leaf_list_entry(&mut self, id: NodeId, value: &Value, mark: Mark) -> Result<(), Halt> {
+        if !self.schema.node(id).is_config {
+            return Ok(());
+        }
+        let keys = KeyValues::from_elem(value.clone(), 1);
+        if let Entry::Duplicate(_) = self.insert_entry(id, keys, mark)? {
+            let mut path = self.path();
+            path.node(id);
+            path.predicate(".", value);
+            let error = DataError::new(ErrorTag::BadElement, "the value is given twice");
+            self.errors.push(error.at(path.finish()).on_line(mark.line));
+        }
+        Ok(())
+    }
+
+    /// Adds an entry to those of a list or leaf-list below the open node.
+    fn insert_entry(&mut self, id: NodeId, keys: KeyValues, mark: Mark) -> Result<Entry, Halt> {
+        let seen = self.frames[self.depth - 1].seen(id);
+        let before = seen.len();
+        let entry = seen.insert(keys);
+        self.tracked += seen.len() - before;
+        if self.tracked > ENTRIES_MAX {
+            let message = format!("more than {ENTRIES_MAX} entries (ENTRIES_MAX)");
+            let error = DataError::new(ErrorTag::TooBig, message).on_line(mark.line);
+            return Err(Halt::Refused(Box::new(error)));
+        }
+        Ok(entry)
+    }
+
+    /// An `anydata` or `anyxml`, its content as JSON.
+    pub(super) fn any(&mut self, id: NodeId, json: &str, mark: Mark) -> Result<(), Halt> {
+        self.emit(|sink| sink.any(id, json, mark))
+    }
+
+    /// A leaf that is named without a value.
+    pub(super) fn bare(&mut self, id: NodeId, mark: Mark) -> Result<(), Halt> {
+        self.emit(|sink| sink.bare(id, mark))
+    }
+
+    /// The annotations of the node that comes next.
+    pub(super) fn annotate(&mut self, annotations: Annotations) -> Result<(), Halt> {
+        if annotations.is_empty() {
+            return Ok(());
+        }
+        self.emit(|sink| sink.annotate(annotations))
+    }
+
+    /// The annotations of the instances of a child that came already. Only while holding.
+    pub(super) fn annotate_children(&mut self, id: NodeId, all: Vec<Annotations>, mark: Mark) {
+        if let Output::Held(tree, _) = &mut self.output
+            && self.errors.is_empty()
+            && let Err(error) = tree.annotate_children(id, all, mark)
+        {
+            self.report(error, Some(id), mark);
+        }
+    }
+
+    /// The annotations of the node that is open. Only while holding.
+    pub(super) fn annotate_open(&mut self, annotations: Annotations) {
+        if let Output::Held(tree, _) = &mut self.output {
+            tree.annotate_open(annotations);
+        }
+    }
+
+    /// What [`Self::open`] began ends.
+    pub(super) fn close(&mut self, mark: Mark) -> Result<(), Halt> {
+        self.depth -= 1;
+        let frame = &self.frames[self.depth];
+        self.tracked -= frame.seen_len();
+        if let Some(id) = frame.node
+            && !frame.keys.is_empty()
+            && !frame.has_wrong_key
+        {
+            self.check_keys(id)?;
+        }
+        self.emit(|sink| sink.close(mark))
+    }
+
+    /// Checks the keys of the entry that just closed: all there, and not as in another entry.
+    fn check_keys(&mut self, id: NodeId) -> Result<(), Halt> {
+        let schema = self.schema;
+        let frame = &mut self.frames[self.depth];
+        let mark = frame.mark;
+        let names = schema.node(id).keys().iter().zip(&frame.keys);
+        let missing = names
+            .filter(|(_, value)| value.is_none())
+            .map(|(key, _)| format!("'{}'", schema.node(*key).name))
+            .collect::<Vec<_>>();
+        if !missing.is_empty() {
+            let message = format!("a list entry without its key {}", missing.join(" and "));
+            self.report_entry(DataError::new(ErrorTag::MissingElement, message));
+            return Ok(());
+        }
+        let keys: KeyValues = frame.keys.iter_mut().filter_map(Option::take).collect();
+        if let Entry::Duplicate(keys) = self.insert_entry(id, keys, mark)? {
+            self.frames[self.depth].keys = keys.into_iter().map(Some).collect();
+            let message = "another entry of this list has the same keys";
+            self.report_entry(DataError::new(ErrorTag::BadElement, message));
+        }
+        Ok(())
+    }
+
+    /// Reports an error in the document, at a child of the open node or at that itself.
+    pub(super) fn report(&mut self, error: DataError, child: Option<NodeId>, mark: Mark) {
+        let mut path = self.path();
+        if let Some(child) = child {
+            path.node(child);
+        }
+        self.errors.push(error.at(path.finish()).on_line(mark.line));
+    }
+
+    /// Reports an error of the entry that just closed.
+    fn report_entry(&mut self, error: DataError) {
+        let mut path = self.path();
+        let mark = self.frames[self.depth].mark;
+        path.frame(&self.frames[self.depth]);
+        self.errors.push(error.at(path.finish()).on_line(mark.line));
+    }
+
+    fn path(&self) -> PathWriter<'a> {
+        let mut path = PathWriter::new(self.schema, &self.options.place);
+        self.frames[..self.depth]
+            .iter()
+            .for_each(|frame| path.frame(frame));
+        path
+    }
+
+    fn emit(&mut self, event: impl FnOnce(&mut dyn Sink) -> Result<(), Stop>) -> Result<(), Halt> {
+        if !self.errors.is_empty() {
+            return Ok(());
+        }
+        match &mut self.output {
+            Output::Sink(sink) => Ok(event(*sink)?),
+            Output::Held(tree, _) => {
+                if event(tree).is_err() {
+                    let error = tree.too_big();
+                    self.report(error, None, Mark::default());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The end of the document, or of reading it.
+    pub(super) fn finish(mut self, end: Result<(), Halt>) -> Result<(), ParseError> {
+        match end {
+            Ok(()) => {}
+            Err(Halt::Refused(error)) => self.errors.push(*error),
+            Err(Halt::Read(error)) => return Err(ParseError::Read(error)),
+            Err(Halt::Stopped) => return Err(ParseError::Stopped),
+        }
+        self.errors.into_result().map_err(ParseError::Invalid)?;
+        match self.output {
+            Output::Sink(_) => Ok(()),
+            Output::Held(tree, sink) => {
+                let tree = tree
+                    .finish()
+                    .map_err(|error| ParseError::Invalid(error.into()))?;
+                tree.emit(sink).map_err(|Stop| ParseError::Stopped)
+            }
+        }
+    }
+}
+
+/// How often a child may be noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comes {
+    /// Once: leaves, containers, and whole lists in JSON.
+    Once,
+    /// Any number of times: entries of lists in XML.
+    Often,
+}
+
+/// Whether it can stand in a data tree.
+fn is_data(node: &Node) -> bool {
+    matches!(
+        node.kind,
+        NodeKind::Container { .. }
+            | NodeKind::List(_)
+            | NodeKind::Leaf(_)
+            | NodeKind::LeafList(_)
+            | NodeKind::AnyData
+            | NodeKind::AnyXml
+    )
+}

@@ -1,0 +1,174 @@
+//! One open node of a document that is being read.
+
+use std::fmt::Write as _;
+
+use smallvec::SmallVec;
+
+use super::seen::Seen;
+use super::sink::Mark;
+use crate::path::{InstancePath, Keys};
+use crate::schema::{CaseChoice, ModuleId, NodeId, Schema};
+use crate::value::Value;
+
+/// One open node. Frames are kept and reused, so that opening a node allocates nothing.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    /// The node; none for the document itself.
+    pub(super) node: Option<NodeId>,
+    /// Where it begins.
+    pub(super) mark: Mark,
+    /// The value of each key, as far as they came.
+    pub(super) keys: SmallVec<[Option<Value>; 1]>,
+    /// Whether a key came with a wrong value, which was reported.
+    pub(super) has_wrong_key: bool,
+    /// The position in a list without keys, from 1.
+    pub(super) position: u64,
+    /// The children that may come once only and have come, ascending.
+    singles: SmallVec<[NodeId; 8]>,
+    /// The entries of each list and leaf-list below.
+    lists: Vec<(NodeId, Seen)>,
+    /// The case of each choice that has data, with the node that showed it.
+    cases: Vec<(CaseChoice, NodeId)>,
+}
+
+impl Frame {
+    /// Makes it the frame of another node.
+    pub(super) fn reset(&mut self, schema: &Schema, node: Option<NodeId>, mark: Mark) {
+        self.node = node;
+        self.mark = mark;
+        self.has_wrong_key = false;
+        self.position = 0;
+        self.singles.clear();
+        self.lists.clear();
+        self.cases.clear();
+        self.keys.clear();
+        if let Some(node) = node {
+            self.keys.resize(schema.node(node).keys().len(), None);
+        }
+    }
+
+    /// Notes a child that may come once; false where it came before.
+    pub(super) fn note_single(&mut self, node: NodeId) -> bool {
+        if self.singles.last().is_none_or(|&last| last < node) {
+            self.singles.push(node);
+            return true;
+        }
+        match self.singles.binary_search(&node) {
+            Ok(_) => false,
+            Err(place) => {
+                self.singles.insert(place, node);
+                true
+            }
+        }
+    }
+
+    /// Notes the cases of a child; the first one that contradicts an earlier child, and that child.
+    pub(super) fn note_cases(
+        &mut self,
+        cases: &[CaseChoice],
+        node: NodeId,
+    ) -> Option<(u32, NodeId)> {
+        for case in cases {
+            match self
+                .cases
+                .iter()
+                .find(|(known, _)| known.choice == case.choice)
+            {
+                None => self.cases.push((case.clone(), node)),
+                Some((known, _)) if known.case == case.case => {}
+                Some((_, other)) => return Some((case.choice, *other)),
+            }
+        }
+        None
+    }
+
+    /// The entries of a list or leaf-list below.
+    pub(super) fn seen(&mut self, node: NodeId) -> &mut Seen {
+        let index = match self.lists.iter().rposition(|(known, _)| *known == node) {
+            Some(index) => index,
+            None => {
+                self.lists.push((node, Seen::default()));
+                self.lists.len() - 1
+            }
+        };
+        &mut self.lists[index].1
+    }
+
+    /// How many hashes of entries are kept here.
+    pub(super) fn seen_len(&self) -> usize {
+        self.lists.iter().map(|(_, seen)| seen.len()).sum()
+    }
+}
+
+/// Writes instance identifiers in the JSON form of RFC 7951 §6.11 from what is known so far.
+pub(super) struct PathWriter<'a> {
+    schema: &'a Schema,
+    module: Option<ModuleId>,
+    text: String,
+}
+
+impl<'a> PathWriter<'a> {
+    pub(super) fn new(schema: &'a Schema, place: &InstancePath) -> Self {
+        let mut writer = Self {
+            schema,
+            module: None,
+            text: String::new(),
+        };
+        for step in &place.steps {
+            writer.node(step.node);
+            match &step.keys {
+                Keys::None => {}
+                Keys::Position(position) => writer.position(*position),
+                Keys::Values(values) if schema.node(step.node).is_leaf_list() => {
+                    values.iter().for_each(|value| writer.predicate(".", value));
+                }
+                Keys::Values(values) => {
+                    let keys = schema.node(step.node).keys();
+                    for (key, value) in keys.iter().zip(values) {
+                        writer.predicate(&schema.node(*key).name, value);
+                    }
+                }
+            }
+        }
+        writer
+    }
+
+    pub(super) fn frame(&mut self, frame: &Frame) {
+        let Some(node) = frame.node else { return };
+        self.node(node);
+        let schema = self.schema;
+        for (key, value) in schema.node(node).keys().iter().zip(&frame.keys) {
+            if let Some(value) = value {
+                self.predicate(&schema.node(*key).name, value);
+            }
+        }
+        if frame.position > 0 {
+            self.position(frame.position);
+        }
+    }
+
+    pub(super) fn node(&mut self, id: NodeId) {
+        let node = self.schema.node(id);
+        self.text.push('/');
+        if self.module != Some(node.module) {
+            self.text.push_str(&self.schema.module(node.module).name);
+            self.text.push(':');
+            self.module = Some(node.module);
+        }
+        self.text.push_str(&node.name);
+    }
+
+    pub(super) fn predicate(&mut self, name: &str, value: &Value) {
+        let value = value.to_string();
+        let quote = if value.contains('\'') { '"' } else { '\'' };
+        let _ = write!(self.text, "[{name}={quote}{value}{quote}]");
+    }
+
+    fn position(&mut self, position: u64) {
+        let _ = write!(self.text, "[{position}]");
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}

@@ -1,0 +1,323 @@
+//! Printing JSON.
+
+use std::io::Write;
+use std::mem;
+
+use super::escape::{write_string, write_value};
+use crate::data::metadata;
+use crate::data::options::{Layout, PrintError, PrintOptions};
+use crate::data::sink::{Annotation, Annotations, Mark, Sink, Stop};
+use crate::schema::{NodeId, Schema};
+use crate::value::Value;
+
+/// What is printed goes to the writer in pieces of this size.
+const PIECE_LENGTH: usize = 64 << 10;
+
+/// Prints events as one JSON object (RFC 7951), in bounded memory.
+///
+/// Entries of one list must follow one another, as they do when they come from the store, from a
+/// JSON document or from a normalised tree. What is topmost carries its module's name, so events
+/// of one node give the representation of a resource (RFC 8040): a list entry is an array of one.
+pub struct Printer<'s, W> {
+    schema: &'s Schema,
+    options: PrintOptions,
+    out: W,
+    buffer: Vec<u8>,
+    frames: Vec<Frame>,
+    /// Those below `depth` are open.
+    depth: usize,
+    /// How far lines are indented.
+    level: usize,
+    pending: Annotations,
+    failure: Option<PrintError>,
+}
+
+/// An open object.
+#[derive(Default)]
+struct Frame {
+    has_members: bool,
+    /// The list or leaf-list whose array is open.
+    array: Option<NodeId>,
+    /// How many values the array has, when it is a leaf-list.
+    values: usize,
+    /// Those of them that have annotations.
+    annotated: Vec<(usize, Annotations)>,
+    /// The lists and leaf-lists whose arrays are complete.
+    complete: Vec<NodeId>,
+}
+
+impl Frame {
+    fn reset(&mut self) {
+        self.has_members = false;
+        self.array = None;
+        self.values = 0;
+        self.annotated.clear();
+        self.complete.clear();
+    }
+}
+
+impl<'s, W: Write> Printer<'s, W> {
+    /// A printer to `out`, which needs no buffer of its own.
+    pub fn new(schema: &'s Schema, out: W, options: PrintOptions) -> Self {
+        let mut printer = Self {
+            schema,
+            options,
+            out,
+            buffer: Vec::with_capacity(1 << 10),
+            frames: vec![Frame::default()],
+            depth: 1,
+            level: 0,
+            pending: Annotations::new(),
+            failure: None,
+        };
+        printer.begin(b'{');
+        if let Some(envelope) = options.envelope {
+            printer.line();
+            printer.buffer.push(b'"');
+            printer.buffer.extend_from_slice(envelope.module.as_bytes());
+            printer.buffer.push(b':');
+            printer.buffer.extend_from_slice(envelope.name.as_bytes());
+            printer.buffer.push(b'"');
+            printer.colon();
+            printer.begin(b'{');
+        }
+        printer
+    }
+
+    /// Ends the document. The writer, flushed; or why printing failed, also when that was
+    /// during an event.
+    pub fn finish(mut self) -> Result<W, PrintError> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        while self.depth > 0 {
+            self.end_array();
+            let had_members = self.frames[self.depth - 1].has_members;
+            self.depth -= 1;
+            self.end(b'}', had_members);
+        }
+        if self.options.envelope.is_some() {
+            self.end(b'}', true);
+        }
+        if self.options.layout == Layout::Pretty {
+            self.buffer.push(b'\n');
+        }
+        let written = self
+            .out
+            .write_all(&self.buffer)
+            .and_then(|()| self.out.flush());
+        written.map_err(PrintError::Write)?;
+        Ok(self.out)
+    }
+
+    /// What comes before the value of a node: a comma, the name, the bracket of an array.
+    fn start(&mut self, id: NodeId) -> Result<(), Stop> {
+        let node = self.schema.node(id);
+        let frame = &mut self.frames[self.depth - 1];
+        if frame.array == Some(id) {
+            self.buffer.push(b',');
+            self.line();
+            return Ok(());
+        }
+        self.end_array();
+        self.name(id, b"");
+        if node.is_list() || node.is_leaf_list() {
+            let frame = &mut self.frames[self.depth - 1];
+            if frame.complete.contains(&id) {
+                self.failure = Some(PrintError::NotTogether(id));
+                return Err(Stop);
+            }
+            frame.array = Some(id);
+            self.begin(b'[');
+            self.line();
+        }
+        Ok(())
+    }
+
+    /// A member's name and colon, after the comma where one is due.
+    fn name(&mut self, id: NodeId, prefix: &[u8]) {
+        if mem::replace(&mut self.frames[self.depth - 1].has_members, true) {
+            self.buffer.push(b',');
+        }
+        self.line();
+        let schema = self.schema;
+        let node = schema.node(id);
+        let is_local = self.depth > 1
+            && node
+                .parent
+                .is_some_and(|parent| schema.node(parent).module == node.module);
+        self.buffer.push(b'"');
+        self.buffer.extend_from_slice(prefix);
+        if !is_local {
+            self.buffer
+                .extend_from_slice(schema.module(node.module).name.as_bytes());
+            self.buffer.push(b':');
+        }
+        self.buffer.extend_from_slice(node.name.as_bytes());
+        self.buffer.push(b'"');
+        self.colon();
+    }
+
+    /// Ends the array that is open, if any.
+    fn end_array(&mut self) {
+        let frame = &mut self.frames[self.depth - 1];
+        let Some(id) = frame.array.take() else { return };
+        frame.complete.push(id);
+        frame.values = 0;
+        let annotated = mem::take(&mut frame.annotated);
+        self.end(b']', true);
+        let Some((last, _)) = annotated.last() else {
+            return;
+        };
+        self.name(id, b"@");
+        self.begin(b'[');
+        let mut entries = annotated.iter().peekable();
+        for index in 0..=*last {
+            if index > 0 {
+                self.buffer.push(b',');
+            }
+            self.line();
+            match entries.next_if(|(at, _)| *at == index) {
+                Some((_, annotations)) => self.metadata(annotations),
+                None => self.buffer.extend_from_slice(b"null"),
+            }
+        }
+        self.end(b']', true);
+    }
+
+    /// What comes after the value of a leaf: its annotations, if any.
+    fn end_value(&mut self, id: NodeId) -> Result<(), Stop> {
+        let annotations = mem::take(&mut self.pending);
+        if self.frames[self.depth - 1].array == Some(id) {
+            let frame = &mut self.frames[self.depth - 1];
+            if !annotations.is_empty() {
+                frame.annotated.push((frame.values, annotations));
+            }
+            frame.values += 1;
+        } else if !annotations.is_empty() {
+            self.name(id, b"@");
+            self.metadata(&annotations);
+        }
+        self.write_out()
+    }
+
+    /// A metadata object (RFC 7952 §5.2).
+    fn metadata(&mut self, annotations: &[Annotation]) {
+        self.buffer.push(b'{');
+        for (index, annotation) in annotations.iter().enumerate() {
+            if index > 0 {
+                self.buffer.push(b',');
+            }
+            let (module, name, value) = metadata::written(annotation);
+            let qualified = match module {
+                "" => name.to_owned(),
+                _ => format!("{module}:{name}"),
+            };
+            write_string(&mut self.buffer, &qualified);
+            self.colon();
+            match annotation {
+                Annotation::Default => self.buffer.extend_from_slice(b"true"),
+                _ => write_string(&mut self.buffer, value),
+            }
+        }
+        self.buffer.push(b'}');
+    }
+
+    fn begin(&mut self, bracket: u8) {
+        self.buffer.push(bracket);
+        self.level += 1;
+    }
+
+    fn end(&mut self, bracket: u8, had_content: bool) {
+        self.level -= 1;
+        if had_content {
+            self.line();
+        }
+        self.buffer.push(bracket);
+    }
+
+    fn colon(&mut self) {
+        self.buffer.push(b':');
+        if self.options.layout == Layout::Pretty {
+            self.buffer.push(b' ');
+        }
+    }
+
+    fn line(&mut self) {
+        if self.options.layout == Layout::Pretty {
+            self.buffer.push(b'\n');
+            let length = self.buffer.len() + 2 * self.level;
+            self.buffer.resize(length, b' ');
+        }
+    }
+
+    fn write_out(&mut self) -> Result<(), Stop> {
+        if self.buffer.len() < PIECE_LENGTH {
+            return Ok(());
+        }
+        match self.out.write_all(&self.buffer) {
+            Ok(()) => {
+                self.buffer.clear();
+                Ok(())
+            }
+            Err(error) => {
+                self.failure = Some(PrintError::Write(error));
+                Err(Stop)
+            }
+        }
+    }
+}
+
+impl<W: Write> Sink for Printer<'_, W> {
+    fn open(&mut self, id: NodeId, _: Mark) -> Result<(), Stop> {
+        self.start(id)?;
+        self.begin(b'{');
+        if self.depth == self.frames.len() {
+            self.frames.push(Frame::default());
+        }
+        self.frames[self.depth].reset();
+        self.depth += 1;
+        let annotations = mem::take(&mut self.pending);
+        if !annotations.is_empty() {
+            self.frames[self.depth - 1].has_members = true;
+            self.line();
+            self.buffer.extend_from_slice(b"\"@\"");
+            self.colon();
+            self.metadata(&annotations);
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, id: NodeId, value: Value, _: Mark) -> Result<(), Stop> {
+        self.start(id)?;
+        write_value(&mut self.buffer, &value);
+        self.end_value(id)
+    }
+
+    fn any(&mut self, id: NodeId, json: &str, _: Mark) -> Result<(), Stop> {
+        self.start(id)?;
+        self.buffer.extend_from_slice(json.as_bytes());
+        self.end_value(id)
+    }
+
+    fn close(&mut self, _: Mark) -> Result<(), Stop> {
+        self.end_array();
+        self.depth -= 1;
+        let had_members = self.frames[self.depth].has_members;
+        self.end(b'}', had_members);
+        self.write_out()
+    }
+
+    fn annotate(&mut self, annotations: Annotations) -> Result<(), Stop> {
+        self.pending.extend(annotations);
+        Ok(())
+    }
+
+    fn bare(&mut self, id: NodeId, _: Mark) -> Result<(), Stop> {
+        self.end_array();
+        let annotations = mem::take(&mut self.pending);
+        self.name(id, b"@");
+        self.metadata(&annotations);
+        self.write_out()
+    }
+}

@@ -1,0 +1,169 @@
+//! Which annotation a metadata name and value mean (RFC 6241 §7.2, RFC 7950 §7.7.9, RFC 6243 §6).
+
+use super::sink::{Annotation, Operation};
+use crate::error::{DataError, ErrorTag};
+use crate::schema::{Namespaces, NodeId, Schema};
+
+/// The modules whose annotations have a meaning of their own, with their namespaces.
+pub(super) const NETCONF: (&str, &str) =
+    ("ietf-netconf", "urn:ietf:params:xml:ns:netconf:base:1.0");
+pub(super) const YANG: (&str, &str) = ("yang", "urn:ietf:params:xml:ns:yang:1");
+pub(super) const WITH_DEFAULTS: (&str, &str) = (
+    "ietf-netconf-with-defaults",
+    "urn:ietf:params:xml:ns:netconf:default:1.0",
+);
+/// RFC 6243 §6 gives the attribute this namespace, the module another.
+pub(super) const WITH_DEFAULTS_MODULE: &str =
+    "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults";
+
+/// The annotation of a module (empty where none is given), name and value.
+pub(super) fn annotation(module: &str, name: &str, value: &str) -> Result<Annotation, DataError> {
+    match (module, name) {
+        ("ietf-netconf" | "", "operation") => operation(value).map(Annotation::Operation),
+        ("yang", "insert") => match value {
+            "first" | "last" | "before" | "after" => Ok(Annotation::Insert(value.into())),
+            _ => Err(bad(name, value, "first, last, before or after")),
+        },
+        ("yang", "key") => Ok(Annotation::Key(value.into())),
+        ("yang", "value") => Ok(Annotation::Value(value.into())),
+        ("ietf-netconf-with-defaults", "default") => match value {
+            "true" | "1" => Ok(Annotation::Default),
+            _ => Ok(Annotation::Other(module.into(), name.into(), value.into())),
+        },
+        _ => Ok(Annotation::Other(module.into(), name.into(), value.into())),
+    }
+}
+
+fn operation(value: &str) -> Result<Operation, DataError> {
+    match value {
+        "merge" => Ok(Operation::Merge),
+        "replace" => Ok(Operation::Replace),
+        "create" => Ok(Operation::Create),
+        "delete" => Ok(Operation::Delete),
+        "remove" => Ok(Operation::Remove),
+        "none" => Ok(Operation::None),
+        _ => Err(bad(
+            "operation",
+            value,
+            "merge, replace, create, delete, remove or none",
+        )),
+    }
+}
+
+fn bad(name: &str, value: &str, right: &str) -> DataError {
+    let message = format!("the attribute '{name}' is '{value}', not {right}");
+    DataError::new(ErrorTag::BadAttribute, message)
+}
+
+/// The module, name and value that an annotation is written as.
+pub(super) fn written(annotation: &Annotation) -> (&str, &str, &str) {
+    match annotation {
+        Annotation::Operation(operation) => (NETCONF.0, "operation", operation_name(*operation)),
+        Annotation::Insert(value) => (YANG.0, "insert", value),
+        Annotation::Key(value) => (YANG.0, "key", value),
+        Annotation::Value(value) => (YANG.0, "value", value),
+        Annotation::Default => (WITH_DEFAULTS.0, "default", "true"),
+        Annotation::Other(module, name, value) => (module, name, value),
+    }
+}
+
+fn operation_name(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Merge => "merge",
+        Operation::Replace => "replace",
+        Operation::Create => "create",
+        Operation::Delete => "delete",
+        Operation::Remove => "remove",
+        Operation::None => "none",
+    }
+}
+
+/// The module whose annotations have this XML namespace, for those that no data module defines.
+pub(super) fn module_of_namespace(namespace: &str) -> Option<&'static str> {
+    let known = [NETCONF, YANG, WITH_DEFAULTS];
+    match known.iter().find(|(_, uri)| *uri == namespace) {
+        Some((module, _)) => Some(module),
+        None if namespace == WITH_DEFAULTS_MODULE => Some(WITH_DEFAULTS.0),
+        None => None,
+    }
+}
+
+/// The XML namespace of the annotations of a module.
+pub(super) fn namespace_of_module<'s>(schema: &'s Schema, module: &str) -> Option<&'s str> {
+    let known = [NETCONF, YANG, WITH_DEFAULTS];
+    match known.iter().find(|(name, _)| *name == module) {
+        Some((_, namespace)) => Some(namespace),
+        None => schema
+            .modules()
+            .iter()
+            .find(|one| &*one.name == module)
+            .map(|one| &*one.namespace),
+    }
+}
+
+/// The same annotation of `node`, with the entry that `yang:key` or `yang:value` refers to in
+/// canonical form: names without prefixes, values as [`crate::Value`] writes them.
+pub(super) fn canonical(
+    schema: &Schema,
+    node: NodeId,
+    annotation: Annotation,
+    namespaces: &dyn Namespaces,
+) -> Result<Annotation, DataError> {
+    match annotation {
+        Annotation::Key(text) => {
+            canonical_keys(schema, node, &text, namespaces).map(|keys| Annotation::Key(keys.into()))
+        }
+        Annotation::Value(text) => {
+            let Some(leaf) = schema.node(node).as_value() else {
+                return Err(bad("value", &text, "for a leaf-list"));
+            };
+            let value = leaf.value_type.parse(schema, &text, namespaces)?;
+            Ok(Annotation::Value(value.to_string().into()))
+        }
+        other => Ok(other),
+    }
+}
+
+/// `[prefix:name='value']…` without the prefixes (RFC 7950 §7.8.6).
+fn canonical_keys(
+    schema: &Schema,
+    list: NodeId,
+    text: &str,
+    namespaces: &dyn Namespaces,
+) -> Result<String, DataError> {
+    let wrong = || bad("key", text, "[key='value'] for each key of the list");
+    let mut canonical = String::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (name, after) = rest
+            .strip_prefix('[')
+            .and_then(|rest| rest.split_once('='))
+            .ok_or_else(wrong)?;
+        let name = name.trim().rsplit(':').next().unwrap_or_default();
+        let after = after.trim_start();
+        let quote = after
+            .chars()
+            .next()
+            .filter(|quote| matches!(quote, '\'' | '"'));
+        let quote = quote.ok_or_else(wrong)?;
+        let (value, after) = after[1..].split_once(quote).ok_or_else(wrong)?;
+        rest = after
+            .trim_start()
+            .strip_prefix(']')
+            .ok_or_else(wrong)?
+            .trim_start();
+        let keys = schema.node(list).keys().iter().map(|&key| schema.node(key));
+        let key = keys
+            .clone()
+            .find(|key| &*key.name == name)
+            .ok_or_else(wrong)?;
+        let leaf = key.as_value().ok_or_else(wrong)?;
+        let value = leaf
+            .value_type
+            .parse(schema, value, namespaces)?
+            .to_string();
+        let quote = if value.contains('\'') { '"' } else { '\'' };
+        canonical.push_str(&format!("[{name}={quote}{value}{quote}]"));
+    }
+    Ok(canonical)
+}

@@ -1,0 +1,162 @@
+//! The entries of one list or leaf-list instance met so far, to find duplicates in bounded memory.
+//!
+//! Entries mostly come in ascending order: then comparing with the last one is enough, and each
+//! costs one 128-bit hash, kept in case a later entry breaks the order. From there on a set of the
+//! hashes answers. Keeping the keys themselves was refused: they may be 4 KiB each.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem;
+
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+use crate::value::Value;
+
+/// The entries of the open lists of one document beyond this number are refused (16 bytes each
+/// in order, about 40 out of order).
+pub const ENTRIES_MAX: usize = 1 << 25;
+
+/// The key values of one entry, or the value of a leaf-list entry.
+pub(super) type KeyValues = SmallVec<[Value; 1]>;
+
+/// The entries of one list or leaf-list instance.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// How many entries there were, duplicates included.
+    pub(super) count: u64,
+    /// The greatest so far, while they ascend. Its hash is not in `hashes` yet.
+    last: Option<KeyValues>,
+    hashes: Hashes,
+}
+
+#[derive(Debug)]
+enum Hashes {
+    Ascending(Vec<u128>),
+    Unordered(HashSet<u128, FxBuildHasher>),
+}
+
+impl Default for Hashes {
+    fn default() -> Self {
+        Self::Ascending(Vec::new())
+    }
+}
+
+/// What an entry is among those before it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    New,
+    /// With its keys given back.
+    Duplicate(KeyValues),
+}
+
+impl Seen {
+    /// Adds an entry.
+    pub(super) fn insert(&mut self, keys: KeyValues) -> Entry {
+        let order = match &self.last {
+            Some(last) => compare(last, &keys),
+            None => Ordering::Less,
+        };
+        match &mut self.hashes {
+            Hashes::Ascending(hashes) if order == Ordering::Less => {
+                if let Some(last) = self.last.replace(keys) {
+                    hashes.push(hash(&last));
+                }
+                Entry::New
+            }
+            Hashes::Ascending(_) if self.last.as_ref() == Some(&keys) => Entry::Duplicate(keys),
+            Hashes::Ascending(hashes) => {
+                let mut set: HashSet<_, _> = mem::take(hashes).into_iter().collect();
+                set.extend(self.last.take().map(|last| hash(&last)));
+                self.hashes = Hashes::Unordered(set);
+                self.insert(keys)
+            }
+            Hashes::Unordered(set) => match set.insert(hash(&keys)) {
+                true => Entry::New,
+                false => Entry::Duplicate(keys),
+            },
+        }
+    }
+
+    /// How many hashes are kept.
+    pub(super) fn len(&self) -> usize {
+        match &self.hashes {
+            Hashes::Ascending(hashes) => hashes.len(),
+            Hashes::Unordered(set) => set.len(),
+        }
+    }
+}
+
+fn compare(left: &[Value], right: &[Value]) -> Ordering {
+    let mut orders = left
+        .iter()
+        .zip(right)
+        .map(|(left, right)| left.compare(right));
+    orders
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+/// Two SipHashes with different beginnings: as good as one of 128 bits against chance, and against
+/// anybody who would gain nothing but an error in his own document.
+fn hash(keys: &[Value]) -> u128 {
+    let half = |beginning: u8| {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u8(beginning);
+        keys.hash(&mut hasher);
+        hasher.finish()
+    };
+    u128::from(half(0)) << 64 | u128::from(half(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::seq::SliceRandom;
+    use rand::{Rng, SeedableRng};
+
+    #[test]
+    fn duplicates_are_found_in_any_order() {
+        let seed = rand::random();
+        println!("seed {seed}");
+        let mut random = rand::rngs::StdRng::seed_from_u64(seed);
+        for round in 0..300 {
+            let mut keys: Vec<i32> = (0..random.random_range(0..40)).collect();
+            if round % 2 == 0 {
+                keys.shuffle(&mut random);
+            }
+            for _ in 0..random.random_range(0..3) {
+                let at = random.random_range(0..=keys.len());
+                keys.insert(at, random.random_range(0..45));
+            }
+            let mut seen = Seen::default();
+            let mut model = HashSet::new();
+            for key in keys {
+                let ours = seen.insert(
+                    [Value::Int32(key), Value::string("x")]
+                        .into_iter()
+                        .collect(),
+                );
+                assert_eq!(ours == Entry::New, model.insert(key), "key {key}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_of_two_kinds_that_compare_equal_are_two() {
+        let mut seen = Seen::default();
+        assert_eq!(
+            seen.insert([Value::Int32(1)].into_iter().collect()),
+            Entry::New
+        );
+        assert_eq!(
+            seen.insert([Value::Uint32(1)].into_iter().collect()),
+            Entry::New
+        );
+        assert_ne!(
+            seen.insert([Value::Int32(1)].into_iter().collect()),
+            Entry::New
+        );
+    }
+}

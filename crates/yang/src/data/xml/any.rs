@@ -1,0 +1,119 @@
+//! `anydata` and `anyxml` between XML and the JSON text that [`crate::Sink::any`] carries.
+//!
+//! Content that is data of the schema becomes its RFC 7951 form, and back. Text becomes a JSON
+//! string, and back. Other XML is kept as it is: an object of one member, [`RAW_XML_MEMBER`], with
+//! the XML as a string. Other JSON is written into XML as text; in `anydata`, where text has no
+//! other meaning, that comes back as the JSON it was.
+
+use quick_xml::events::Event;
+use serde_json::Value as Json;
+
+use super::capture::Capture;
+use super::input;
+use super::print::Printer;
+use super::read;
+use super::write::write_text;
+use crate::data::json;
+use crate::data::options::PrintOptions;
+use crate::data::sink::Sink;
+use crate::data::tree::TreeBuilder;
+use crate::schema::{NodeId, NodeKind, Schema};
+
+/// The member that holds XML which no module of the schema explains, as a string.
+pub const RAW_XML_MEMBER: &str = "espalier:xml";
+
+/// The content of an element as JSON text.
+pub(super) fn to_json(schema: &Schema, node: NodeId, capture: &Capture) -> String {
+    let is_data = matches!(schema.node(node).kind, NodeKind::AnyData);
+    match (capture.has_elements, is_data) {
+        (true, _) => known_as_json(schema, &capture.xml).unwrap_or_else(|| raw(&capture.xml)),
+        (false, true) if capture.text.trim().is_empty() => "{}".to_owned(),
+        (false, true) => match serde_json::from_str::<Json>(&capture.text) {
+            Ok(object @ Json::Object(_)) => object.to_string(),
+            _ => raw(&capture.xml),
+        },
+        (false, false) => Json::from(capture.text.as_str()).to_string(),
+    }
+}
+
+fn raw(xml: &[u8]) -> String {
+    let xml = String::from_utf8_lossy(xml);
+    let object: serde_json::Map<_, _> = [(RAW_XML_MEMBER.to_owned(), xml.into())]
+        .into_iter()
+        .collect();
+    Json::Object(object).to_string()
+}
+
+/// XML that is data of the schema, as JSON.
+fn known_as_json(schema: &Schema, xml: &[u8]) -> Option<String> {
+    let mut tree = TreeBuilder::new();
+    read::parse_nodes(schema, xml, &mut tree).ok()?;
+    let mut tree = tree.finish().ok()?;
+    tree.normalise(schema);
+    let mut printer = json::Printer::new(schema, Vec::new(), PrintOptions::default());
+    tree.emit(&mut printer).ok()?;
+    String::from_utf8(printer.finish().ok()?).ok()
+}
+
+/// Appends JSON text as the content of an element.
+pub(super) fn write_json(schema: &Schema, out: &mut Vec<u8>, json: &str) {
+    match serde_json::from_str::<Json>(json) {
+        Ok(Json::Null) => {}
+        Ok(Json::String(text)) => write_text(out, &text),
+        Ok(Json::Object(object)) => match (object.len(), object.get(RAW_XML_MEMBER)) {
+            (0, _) => {}
+            (1, Some(Json::String(xml))) if is_well_formed(xml) => {
+                out.extend_from_slice(xml.as_bytes());
+            }
+            _ => match known_as_xml(schema, json) {
+                Some(xml) => out.extend_from_slice(&xml),
+                None => write_text(out, json),
+            },
+        },
+        _ => write_text(out, json),
+    }
+}
+
+/// JSON that is data of the schema, as XML.
+fn known_as_xml(schema: &Schema, json: &str) -> Option<Vec<u8>> {
+    let mut tree = TreeBuilder::new();
+    json::parse_nodes(schema, json.as_bytes(), &mut tree).ok()?;
+    let tree = tree.finish().ok()?;
+    let mut printer = Printer::new(schema, Vec::new(), PrintOptions::default());
+    tree.emit(&mut printer as &mut dyn Sink).ok()?;
+    printer.finish().ok()
+}
+
+/// Whether text can stand inside an element without changing anything outside.
+fn is_well_formed(xml: &str) -> bool {
+    let mut reader = input::open(xml.as_bytes());
+    let (mut buffer, mut depth) = (Vec::new(), 0usize);
+    loop {
+        let Ok((_, event)) = input::next(&mut reader, &mut buffer) else {
+            return false;
+        };
+        match event {
+            Event::Start(start) => {
+                let is_bound = |attribute: &quick_xml::events::attributes::Attribute<'_>| {
+                    let scope = reader.resolver();
+                    !matches!(
+                        scope.resolve_attribute(attribute.key).0,
+                        quick_xml::name::ResolveResult::Unknown(_)
+                    )
+                };
+                if !start
+                    .attributes()
+                    .all(|one| one.is_ok_and(|one| is_bound(&one)))
+                {
+                    return false;
+                }
+                depth += 1;
+            }
+            Event::End(_) => depth -= 1,
+            Event::GeneralRef(reference) if input::character(&reference).is_none() => return false,
+            Event::Decl(_) | Event::PI(_) => return false,
+            Event::Eof => return depth == 0,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The content of an `anydata` or `anyxml` element, gathered as XML that stands for itself.
+
+use quick_xml::events::BytesStart;
+use quick_xml::events::attributes::AttrError;
+use quick_xml::name::{Namespace, NamespaceResolver, PrefixDeclaration};
+
+use super::write::{write_attribute_raw, write_text};
+
+/// The content of one element, from its start tag to its end tag.
+#[derive(Debug, Default)]
+pub(super) struct Capture {
+    /// The elements inside, their namespaces declared on the topmost of them, with the text
+    /// between.
+    pub(super) xml: Vec<u8>,
+    /// The text, undone of escapes; all there is where `has_elements` is false.
+    pub(super) text: String,
+    /// Whether there are elements inside.
+    pub(super) has_elements: bool,
+    depth: usize,
+}
+
+impl Capture {
+    /// A start tag. Topmost elements get every namespace in scope, as values may use its prefix.
+    pub(super) fn start(
+        &mut self,
+        start: &BytesStart<'_>,
+        scope: &NamespaceResolver,
+    ) -> Result<(), AttrError> {
+        self.has_elements = true;
+        self.depth += 1;
+        self.xml.push(b'<');
+        self.xml.extend_from_slice(start.name().as_ref().as_bytes());
+        if self.depth == 1 {
+            for (prefix, Namespace(namespace)) in scope.bindings() {
+                let name = match prefix {
+                    PrefixDeclaration::Default => "xmlns".to_owned(),
+                    PrefixDeclaration::Named(prefix) => format!("xmlns:{prefix}"),
+                };
+                write_attribute_raw(&mut self.xml, &name, namespace);
+            }
+        }
+        for attribute in start.attributes() {
+            let attribute = attribute?;
+            if self.depth > 1 || attribute.key.as_namespace_binding().is_none() {
+                write_attribute_raw(&mut self.xml, attribute.key.as_ref(), &attribute.value);
+            }
+        }
+        self.xml.push(b'>');
+        Ok(())
+    }
+
+    /// Text, as it is meant.
+    pub(super) fn text(&mut self, text: &str) {
+        write_text(&mut self.xml, text);
+        if !self.has_elements {
+            self.text.push_str(text);
+        }
+    }
+
+    /// An end tag; whether it was inside.
+    pub(super) fn end(&mut self, name: &str) -> Side {
+        if self.depth == 0 {
+            return Side::Outside;
+        }
+        self.depth -= 1;
+        self.xml.extend_from_slice(b"</");
+        self.xml.extend_from_slice(name.as_bytes());
+        self.xml.push(b'>');
+        Side::Inside
+    }
+}
+
+/// Where an end tag belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Inside,
+    Outside,
+}

@@ -1,0 +1,400 @@
+//! Reading XML.
+
+use std::io::Read;
+
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::name::{Namespace, NamespaceResolver, QName, ResolveResult};
+
+use super::any;
+use super::capture::{Capture, Side};
+use super::input::{self, DEPTH_MAX, TOKEN_LENGTH_MAX, Xml};
+use crate::data::assemble::{Assembler, ChildName, Comes, Halt, malformed};
+use crate::data::json::ANY_LENGTH_MAX;
+use crate::data::metadata;
+use crate::data::options::{Envelope, ParseError, ParseOptions, Root};
+use crate::data::sink::{Annotation, Annotations, Mark, Operation, Sink};
+use crate::error::{DataError, ErrorTag};
+use crate::schema::{NodeId, NodeKind, Schema, XmlPrefixes};
+
+/// An element with more attributes than this is refused.
+pub const ATTRIBUTES_MAX: usize = 256;
+
+/// Reads an XML document of any size and sends what it holds to `sink`, types checked, in document
+/// order. See [`ParseOptions`] for what is accepted; several topmost elements are.
+///
+/// Everything that is wrong is reported, not only the first mistake; from the first mistake on the
+/// sink gets nothing more. Memory is bounded but for 16 to 40 bytes an entry of the lists that are
+/// open ([`crate::data::ENTRIES_MAX`]). Document type declarations are refused, so entities are
+/// the five of XML. `input` is read in large pieces; it needs no buffer.
+pub fn parse(
+    schema: &Schema,
+    root: Root,
+    input: impl Read,
+    sink: &mut dyn Sink,
+    options: &ParseOptions,
+) -> Result<(), ParseError> {
+    let mut reader = Reader::new(input, Assembler::new(schema, root, sink, options));
+    if root == Root::Datastore {
+        reader.envelope = Envelopes::Possible;
+    }
+    let end = reader.document();
+    reader.assembler.finish(end)
+}
+
+/// Reads top-level data nodes, of which none is taken for an envelope.
+pub(super) fn parse_nodes(
+    schema: &Schema,
+    input: &[u8],
+    sink: &mut dyn Sink,
+) -> Result<(), ParseError> {
+    let options = ParseOptions::default();
+    let mut reader = Reader::new(
+        input,
+        Assembler::new(schema, Root::Datastore, sink, &options),
+    );
+    reader.envelope = Envelopes::Never;
+    let end = reader.document();
+    reader.assembler.finish(end)
+}
+
+struct Reader<'a, R: Read> {
+    xml: Xml<R>,
+    assembler: Assembler<'a>,
+    inside: Inside,
+    /// The text of the leaf that is open.
+    text: String,
+    depth: usize,
+    /// How many nodes the document has at its top.
+    topmost: usize,
+    envelope: Envelopes,
+}
+
+/// What the innermost open element is.
+enum Inside {
+    /// One that holds nodes, or the document.
+    Nodes,
+    /// A leaf or leaf-list entry.
+    Leaf(NodeId, Mark, Annotations),
+    /// An `anydata` or `anyxml`.
+    Any(NodeId, Mark, Box<Capture>),
+    /// This many levels that are read past.
+    Skipped(usize),
+}
+
+/// Whether an envelope may come, or is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Envelopes {
+    Never,
+    Possible,
+    Open,
+}
+
+impl<'a, R: Read> Reader<'a, R> {
+    fn new(input: R, assembler: Assembler<'a>) -> Self {
+        Self {
+            xml: input::open(input),
+            assembler,
+            inside: Inside::Nodes,
+            text: String::new(),
+            depth: 0,
+            topmost: 0,
+            envelope: Envelopes::Never,
+        }
+    }
+
+    fn document(&mut self) -> Result<(), Halt> {
+        let mut buffer = Vec::new();
+        loop {
+            let (mark, event) = input::next(&mut self.xml, &mut buffer)?;
+            match event {
+                Event::Start(start) => self.start(&start, mark)?,
+                Event::End(end) => self.end(end.name().as_ref(), mark)?,
+                Event::Text(text) => self.text(&text.xml10_content(), mark)?,
+                Event::CData(text) => self.text(&text.xml10_content(), mark)?,
+                Event::GeneralRef(reference) => match input::character(&reference) {
+                    Some(character) => self.text(character.encode_utf8(&mut [0; 4]), mark)?,
+                    None => {
+                        let message = format!("'&{};' is not known", &*reference);
+                        return Err(malformed(mark, message));
+                    }
+                },
+                Event::Eof => return self.finish(mark),
+                _ => {}
+            }
+        }
+    }
+
+    fn finish(&mut self, mark: Mark) -> Result<(), Halt> {
+        if self.depth > 0 {
+            return Err(malformed(mark, "the document ends too early"));
+        }
+        let topmost = self.topmost;
+        if self.assembler.is_single() && topmost != 1 {
+            let message = format!("the document holds {topmost} nodes, and must hold one");
+            let tag = match topmost {
+                0 => ErrorTag::MissingElement,
+                _ => ErrorTag::BadElement,
+            };
+            self.assembler
+                .report(DataError::new(tag, message), None, mark);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, start: &BytesStart<'_>, mark: Mark) -> Result<(), Halt> {
+        if self.depth == DEPTH_MAX {
+            let message = format!("nested deeper than the limit of {DEPTH_MAX} (DEPTH_MAX)");
+            return Err(malformed(mark, message));
+        }
+        self.depth += 1;
+        check_attributes(start, mark)?;
+        match &mut self.inside {
+            Inside::Nodes => self.node(start, mark),
+            Inside::Skipped(levels) => {
+                *levels += 1;
+                Ok(())
+            }
+            Inside::Any(_, _, capture) => {
+                let done = capture.start(start, self.xml.resolver());
+                done.map_err(|error| malformed(mark, error.to_string()))
+            }
+            Inside::Leaf(node, _, _) => {
+                let node = *node;
+                let message = "a leaf holds a value, not elements";
+                let error = DataError::new(ErrorTag::BadElement, message);
+                self.assembler.report(error, Some(node), mark);
+                self.inside = Inside::Skipped(2);
+                Ok(())
+            }
+        }
+    }
+
+    /// An element that must be a data node.
+    fn node(&mut self, start: &BytesStart<'_>, mark: Mark) -> Result<(), Halt> {
+        let scope = self.xml.resolver();
+        let (namespace, local) = scope.resolve_element(start.name());
+        let namespace = match &namespace {
+            ResolveResult::Bound(Namespace(namespace)) => namespace,
+            ResolveResult::Unbound => "",
+            ResolveResult::Unknown(prefix) => {
+                return Err(malformed(
+                    mark,
+                    format!("the prefix '{prefix}' is not declared"),
+                ));
+            }
+        };
+        let local = local.as_ref();
+        if self.envelope == Envelopes::Possible
+            && self.topmost == 0
+            && Envelope::ALL
+                .iter()
+                .any(|one| (one.namespace, one.name) == (namespace, local))
+        {
+            self.envelope = Envelopes::Open;
+            return Ok(());
+        }
+        if self.assembler.is_at_root() {
+            self.topmost += 1;
+        }
+        let Some(id) = self.assembler.find(ChildName::Xml(namespace, local), mark) else {
+            self.inside = Inside::Skipped(1);
+            return Ok(());
+        };
+        let node = self.assembler.schema.node(id);
+        let comes = match node.is_list() || node.is_leaf_list() {
+            true => Comes::Often,
+            false => Comes::Once,
+        };
+        self.assembler.note(id, comes, mark);
+        let annotations = self.annotations(start, id, mark);
+        match &node.kind {
+            NodeKind::Leaf(_) | NodeKind::LeafList(_) => {
+                self.text.clear();
+                self.inside = Inside::Leaf(id, mark, annotations);
+                Ok(())
+            }
+            NodeKind::AnyData | NodeKind::AnyXml => {
+                self.inside = Inside::Any(id, mark, Box::default());
+                self.assembler.annotate(annotations)
+            }
+            _ => {
+                self.assembler.annotate(annotations)?;
+                self.assembler.open(id, mark)
+            }
+        }
+    }
+
+    fn end(&mut self, name: &str, mark: Mark) -> Result<(), Halt> {
+        self.depth -= 1;
+        match std::mem::replace(&mut self.inside, Inside::Nodes) {
+            Inside::Nodes if self.assembler.is_at_root() => {
+                self.envelope = Envelopes::Never;
+                Ok(())
+            }
+            Inside::Nodes => self.assembler.close(mark),
+            Inside::Leaf(node, mark, annotations) => self.leaf(node, annotations, mark),
+            Inside::Any(node, mark, mut capture) => match capture.end(name) {
+                Side::Inside => {
+                    self.inside = Inside::Any(node, mark, capture);
+                    Ok(())
+                }
+                Side::Outside => {
+                    let json = any::to_json(self.assembler.schema, node, &capture);
+                    self.assembler.any(node, &json, mark)
+                }
+            },
+            Inside::Skipped(levels) => {
+                if levels > 1 {
+                    self.inside = Inside::Skipped(levels - 1);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, mark: Mark) -> Result<(), Halt> {
+        let length = match &mut self.inside {
+            Inside::Skipped(_) => return Ok(()),
+            Inside::Leaf(..) => {
+                self.text.push_str(text);
+                self.text.len()
+            }
+            Inside::Any(_, _, capture) => {
+                capture.text(text);
+                capture.xml.len()
+            }
+            Inside::Nodes if is_blank(text) => return Ok(()),
+            Inside::Nodes if self.depth == 0 => {
+                return Err(malformed(mark, "text outside of any element"));
+            }
+            Inside::Nodes => {
+                let message = "text between elements";
+                let error = DataError::new(ErrorTag::BadElement, message);
+                self.assembler.report(error, None, mark);
+                return Ok(());
+            }
+        };
+        if length > TOKEN_LENGTH_MAX.min(ANY_LENGTH_MAX) {
+            let message = format!("longer than {TOKEN_LENGTH_MAX} bytes (TOKEN_LENGTH_MAX)");
+            return Err(malformed(mark, message));
+        }
+        Ok(())
+    }
+
+    /// A leaf or leaf-list entry that is complete.
+    fn leaf(&mut self, id: NodeId, annotations: Annotations, mark: Mark) -> Result<(), Halt> {
+        let schema = self.assembler.schema;
+        let node = schema.node(id);
+        let Some(leaf) = node.as_value() else {
+            return Ok(());
+        };
+        let is_deleted = deletes(&annotations);
+        self.assembler.annotate(annotations)?;
+        if is_deleted && self.text.is_empty() && !node.is_leaf_list() && !leaf.is_key {
+            return self.assembler.bare(id, mark);
+        }
+        let scope = self.xml.resolver();
+        let prefixes = XmlPrefixes(|prefix: Option<&str>| namespace_of(scope, prefix));
+        let value = leaf.value_type.parse(schema, &self.text, &prefixes);
+        self.assembler.leaf(id, value, mark)
+    }
+
+    /// The annotations of an element, where they are kept.
+    fn annotations(&mut self, start: &BytesStart<'_>, node: NodeId, mark: Mark) -> Annotations {
+        let mut annotations = Annotations::new();
+        if !self.assembler.keeps_metadata() || start.attributes_raw().is_empty() {
+            return annotations;
+        }
+        for attribute in start.attributes().flatten() {
+            if attribute.key.as_namespace_binding().is_some() {
+                continue;
+            }
+            let scope = self.xml.resolver();
+            let (namespace, name) = scope.resolve_attribute(attribute.key);
+            let value = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0);
+            let annotation = match (&namespace, value) {
+                (_, Err(error)) => Err(DataError::new(ErrorTag::BadAttribute, error.to_string())),
+                (ResolveResult::Bound(Namespace(XML_NAMESPACE | XSI_NAMESPACE)), _) => continue,
+                (ResolveResult::Bound(Namespace(namespace)), Ok(value)) => {
+                    self.annotation(node, namespace, name.as_ref(), &value)
+                }
+                (_, Ok(value)) if name.as_ref() == "operation" => {
+                    metadata::annotation("", "operation", &value)
+                }
+                _ => Err(unknown_attribute(attribute.key.as_ref())),
+            };
+            match annotation {
+                Ok(annotation) => annotations.push(annotation),
+                Err(error) => self.assembler.report(error, Some(node), mark),
+            }
+        }
+        annotations
+    }
+
+    fn annotation(
+        &self,
+        node: NodeId,
+        namespace: &str,
+        name: &str,
+        value: &str,
+    ) -> Result<Annotation, DataError> {
+        let schema = self.assembler.schema;
+        let module = match metadata::module_of_namespace(namespace) {
+            Some(module) => module,
+            None => match schema.module_by_namespace(namespace) {
+                Some(module) => &schema.module(module).name,
+                None => return Err(unknown_attribute(name)),
+            },
+        };
+        let scope = self.xml.resolver();
+        let prefixes = XmlPrefixes(|prefix: Option<&str>| namespace_of(scope, prefix));
+        let annotation = metadata::annotation(module, name, value)?;
+        metadata::canonical(schema, node, annotation, &prefixes)
+    }
+}
+
+const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
+const XSI_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+
+fn unknown_attribute(name: &str) -> DataError {
+    let message = format!("the attribute '{name}' is not known");
+    DataError::new(ErrorTag::UnknownAttribute, message)
+}
+
+/// Refuses attributes that are malformed or too many.
+fn check_attributes(start: &BytesStart<'_>, mark: Mark) -> Result<(), Halt> {
+    if start.attributes_raw().is_empty() {
+        return Ok(());
+    }
+    for (index, attribute) in start.attributes().enumerate() {
+        if index == ATTRIBUTES_MAX {
+            let message = format!("more than {ATTRIBUTES_MAX} attributes (ATTRIBUTES_MAX)");
+            return Err(malformed(mark, message));
+        }
+        attribute.map_err(|error| malformed(mark, error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// The namespace that a prefix (or none) stands for.
+fn namespace_of<'s>(scope: &'s NamespaceResolver, prefix: Option<&str>) -> Option<&'s str> {
+    let name = prefix.map_or("x".to_owned(), |prefix| format!("{prefix}:x"));
+    match scope.resolve_element(QName(&name)).0 {
+        ResolveResult::Bound(Namespace(namespace)) => Some(namespace),
+        _ => None,
+    }
+}
+
+fn deletes(annotations: &[Annotation]) -> bool {
+    annotations.iter().any(|annotation| {
+        matches!(
+            annotation,
+            Annotation::Operation(Operation::Delete | Operation::Remove)
+        )
+    })
+}
+
+fn is_blank(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+}

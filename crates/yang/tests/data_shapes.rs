@@ -1,0 +1,376 @@
+//! What documents may hold, what is reported where, and how the same tree looks in each format.
+
+mod documents;
+
+use documents::{
+    errors_of, json_of, parse_json, parse_xml, schema, tree_of_json, tree_of_xml, xml_of,
+};
+use espalier_yang::data::{
+    Accept, Content, Envelope, Layout, Metadata, Operation, ParseOptions, PrintError, PrintOptions,
+    Root, json, xml,
+};
+use espalier_yang::schema::Schema;
+
+fn farm_child(schema: &Schema, name: &str) -> espalier_yang::NodeId {
+    let module = schema.module_by_name("farm").unwrap();
+    let farm = schema.child(None, module, "farm").unwrap();
+    schema.child(Some(farm), module, name).unwrap()
+}
+
+#[test]
+fn every_kind_of_node_passes_through_both_formats() {
+    let schema = schema();
+    let json = r#"{"farm:farm":{"name":"Home","barn":{"int8":-5,"int64":"-9","uint64":"18446744073709551615","decimal":"1.5","text":"a\"<&>\n\t ]]>é😀","flag":true,"colour":"dark blue","tools":"rake spade","blob":"AAEC","marker":[null],"kind":"orchard:goose","mixed":[null],"tags":["","b"],"events":["x","x"]},"gate":{},"field":[{"name":"a","row":[{"number":-3,"side":"left","soil":{"acidity":"5.5"}},{"number":2,"side":"right"}],"orchard:birds":["farm:hen","orchard:hen"]},{"name":"b'\"/"}],"pen":[{"kind":"farm:cow","blob":"","flag":false}],"mill":"m","weather":{"reading":[{"at":1},{"at":1}]},"note":{"orchard:cellar":{"bottles":4}},"letter":[1,{"x":null}],"orchard:name":"other","orchard:trees":{"tree":[{"id":1,"sorts":["b","a"]}]}},"farm:motto":"m","farm:neighbours":["n"],"farm:market":[{"day":"monday"}],"orchard:cellar":{"bottles":1,"papers":{}}}"#;
+    let tree = tree_of_json(&schema, json);
+    assert_eq!(json_of(&schema, &tree), json);
+    let xml = xml_of(&schema, &tree);
+    let again = tree_of_xml(&schema, &xml);
+    let mut expected = tree.clone();
+    // JSON that is no data of the schema is text in XML.
+    expected.nodes[0] = again.nodes[0].clone();
+    assert!(again.same_as(&expected, &schema));
+    let json_again = json_of(&schema, &again);
+    let letter = r#""letter":"[1,{\"x\":null}]""#;
+    assert_eq!(
+        json_again,
+        json.replace(r#""letter":[1,{"x":null}]"#, letter)
+    );
+}
+
+#[test]
+fn xml_is_read_with_its_own_prefixes_and_lines() {
+    let schema = schema();
+    let xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<data xmlns=\"urn:ietf:params:xml:ns:yang:ietf-restconf\">\n<x:farm xmlns:x=\"urn:espalier:test:farm\" xmlns:y=\"urn:espalier:test:orchard\"><!-- c -->\n  <x:barn><x:kind>y:goose</x:kind><x:text><![CDATA[<a>&]]>&#233;&lt;</x:text>\n<x:flag>true</x:flag></x:barn>\n</x:farm></data>\n";
+    let tree = tree_of_xml(&schema, xml);
+    let json = r#"{"farm:farm":{"barn":{"kind":"orchard:goose","text":"<a>&é<","flag":true}}}"#;
+    assert_eq!(json_of(&schema, &tree), json);
+    assert_eq!(tree.nodes[0].mark.line, 3);
+    assert_eq!(tree.nodes[0].children()[0].children()[2].mark.line, 5);
+}
+
+#[test]
+fn every_mistake_in_json_is_reported_with_its_line_and_path() {
+    let schema = schema();
+    let json = "{\n\"farm:farm\": {\n \"barn\": {\n  \"int8\": 200,\n  \"flag\": \"true\",\n  \"nothing\": {\"x\": [1]},\n  \"tags\": [\"a\",\n   \"a\"],\n  \"int8\": 1\n },\n \"field\": [\n  {\"name\": \"a\"},\n  {\"size\": 1},\n  {\"name\": \"a\",\n   \"row\": [{\"number\": 1, \"crop\": \"c\"}]}\n ],\n \"gate\": 5,\n \"nowhere:x\": 1,\n \"mill\": \"m\",\n \"wheel\": {}\n},\n\"motto\": \"unqualified\"\n}";
+    let errors = errors_of(parse_json(
+        &schema,
+        json,
+        Root::Datastore,
+        &ParseOptions::default(),
+    ));
+    let expected = [
+        (4, "invalid-value", "/farm:farm/barn/int8"),
+        (5, "invalid-value", "/farm:farm/barn/flag"),
+        (6, "unknown-element", "/farm:farm/barn"),
+        (8, "bad-element", "/farm:farm/barn/tags[.='a']"),
+        (9, "bad-element", "/farm:farm/barn/int8"),
+        (13, "missing-element", "/farm:farm/field"),
+        (
+            15,
+            "missing-element",
+            "/farm:farm/field[name='a']/row[number='1']",
+        ),
+        (14, "bad-element", "/farm:farm/field[name='a']"),
+        (17, "invalid-value", "/farm:farm/gate"),
+        (18, "unknown-namespace", "/farm:farm"),
+        (20, "bad-element", "/farm:farm/wheel"),
+        (22, "unknown-element", ""),
+    ];
+    assert_eq!(
+        errors,
+        expected.map(|(line, tag, path)| (line, tag, path.to_owned()))
+    );
+}
+
+#[test]
+fn every_mistake_in_xml_is_reported_with_its_line_and_path() {
+    let schema = schema();
+    let xml = "<farm xmlns=\"urn:espalier:test:farm\">\n <barn>\n  <int8>200</int8>\n  <nothing><x>1</x></nothing>\n  <tags>a</tags>\n  <tags>a</tags>\n  <flag>true</flag><flag>true</flag>\n  <text>a<b/></text>\n </barn>text\n <field><name>a</name></field>\n <field>\n  <size>1</size>\n </field>\n <field>\n  <name>a</name>\n </field>\n <other xmlns=\"urn:other\"/>\n</farm>";
+    let errors = errors_of(parse_xml(
+        &schema,
+        xml,
+        Root::Datastore,
+        &ParseOptions::default(),
+    ));
+    let expected = [
+        (3, "invalid-value", "/farm:farm/barn/int8"),
+        (4, "unknown-element", "/farm:farm/barn"),
+        (6, "bad-element", "/farm:farm/barn/tags[.='a']"),
+        (7, "bad-element", "/farm:farm/barn/flag"),
+        (8, "bad-element", "/farm:farm/barn/text"),
+        (9, "bad-element", "/farm:farm"),
+        (11, "missing-element", "/farm:farm/field"),
+        (14, "bad-element", "/farm:farm/field[name='a']"),
+        (17, "unknown-namespace", "/farm:farm"),
+    ];
+    assert_eq!(
+        errors,
+        expected.map(|(line, tag, path)| (line, tag, path.to_owned()))
+    );
+}
+
+#[test]
+fn malformed_documents_end_where_they_break() {
+    let schema = schema();
+    let options = ParseOptions::default();
+    for json in [
+        "",
+        "[]",
+        "{\"farm:motto\":\"a\"",
+        "{\"farm:motto\":\"a\"}}",
+        "{\"farm:motto\" \"a\"}",
+        "{,}",
+        "{\"farm:motto\":\"a\",}",
+    ] {
+        let errors = errors_of(parse_json(&schema, json, Root::Datastore, &options));
+        assert_eq!(errors.last().unwrap().1, "malformed-message", "{json}");
+    }
+    let deep = "<a>".repeat(10_000);
+    let bomb =
+        "<!DOCTYPE a [<!ENTITY b \"bb\">]><motto xmlns=\"urn:espalier:test:farm\">&b;</motto>";
+    let unknown = "<motto xmlns=\"urn:espalier:test:farm\">&b;</motto>";
+    for xml in [
+        "<motto",
+        "<a></b>",
+        "x",
+        "<p:a/>",
+        "<motto xmlns=\"urn:espalier:test:farm\">",
+        &deep,
+        bomb,
+        unknown,
+    ] {
+        let errors = errors_of(parse_xml(&schema, xml, Root::Datastore, &options));
+        assert_eq!(errors.last().unwrap().1, "malformed-message", "{xml:.40}");
+    }
+}
+
+#[test]
+fn a_resource_is_one_node() {
+    let schema = schema();
+    let options = ParseOptions::default();
+    let field = farm_child(&schema, "field");
+    let one = r#"{"farm:field":[{"name":"a"}]}"#;
+    let tree = parse_json(&schema, one, Root::Resource(field), &options).unwrap();
+    assert_eq!(json_of(&schema, &tree), one);
+    assert_eq!(
+        xml_of(&schema, &tree),
+        "<field xmlns=\"urn:espalier:test:farm\"><name>a</name></field>"
+    );
+    let farm = schema.node(field).parent;
+    assert!(parse_json(&schema, one, Root::ChildOf(farm), &options).is_ok());
+    for bad in [
+        "{}",
+        r#"{"farm:field":[]}"#,
+        r#"{"farm:field":[{"name":"a"},{"name":"b"}]}"#,
+        r#"{"farm:gate":{}}"#,
+        r#"{"farm:field":[{"name":"a"}],"farm:gate":{}}"#,
+    ] {
+        assert!(
+            parse_json(&schema, bad, Root::Resource(field), &options).is_err(),
+            "{bad}"
+        );
+    }
+    for bad in [
+        "",
+        "<field xmlns=\"urn:espalier:test:farm\"><name>a</name></field><field xmlns=\"urn:espalier:test:farm\"><name>b</name></field>",
+        "<gate xmlns=\"urn:espalier:test:farm\"/>",
+    ] {
+        assert!(
+            parse_xml(&schema, bad, Root::Resource(field), &options).is_err(),
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn operations_and_notifications_are_resources() {
+    let schema = schema();
+    let module = schema.module_by_name("farm").unwrap();
+    let options = ParseOptions::default();
+    let harvest = schema.child(None, module, "harvest").unwrap();
+    let input = schema.child(Some(harvest), module, "input").unwrap();
+    let json = r#"{"farm:input":{"field":"a","worker":[{"name":"n"}]}}"#;
+    let tree = parse_json(&schema, json, Root::Resource(input), &options).unwrap();
+    assert_eq!(json_of(&schema, &tree), json);
+    let xml = xml_of(&schema, &tree);
+    assert!(
+        parse_xml(&schema, &xml, Root::Resource(input), &options)
+            .unwrap()
+            .same_as(&tree, &schema)
+    );
+    let storm = schema.child(None, module, "storm").unwrap();
+    let json = r#"{"farm:storm":{"strength":9}}"#;
+    assert!(parse_json(&schema, json, Root::Resource(storm), &options).is_ok());
+    assert!(parse_json(&schema, json, Root::Datastore, &options).is_err());
+    assert!(parse_json(&schema, r#"{"farm:harvest":{}}"#, Root::Datastore, &options).is_err());
+}
+
+#[test]
+fn state_data_is_refused_where_only_configuration_is_taken() {
+    let schema = schema();
+    let options = ParseOptions {
+        accept: Accept::Config,
+        ..ParseOptions::default()
+    };
+    let json = r#"{"farm:farm":{"weather":{"rain":1}}}"#;
+    let errors = errors_of(parse_json(&schema, json, Root::Datastore, &options));
+    assert_eq!(errors, [(1, "bad-element", "/farm:farm".to_owned())]);
+}
+
+#[test]
+fn the_datastore_may_be_wrapped() {
+    let schema = schema();
+    let plain = tree_of_json(&schema, r#"{"farm:motto":"m"}"#);
+    let wrapped = tree_of_json(&schema, r#"{"ietf-restconf:data":{"farm:motto":"m"}}"#);
+    assert!(wrapped.same_as(&plain, &schema));
+    let xml = "<config xmlns=\"urn:ietf:params:xml:ns:netconf:base:1.0\"><motto xmlns=\"urn:espalier:test:farm\">m</motto></config>";
+    assert!(tree_of_xml(&schema, xml).same_as(&plain, &schema));
+}
+
+#[test]
+fn annotations_of_edits_are_kept_wherever_they_stand() {
+    let schema = schema();
+    let options = ParseOptions {
+        metadata: Metadata::Kept,
+        ..ParseOptions::default()
+    };
+    let json = r#"{"farm:farm":{"@":{"ietf-netconf:operation":"none"},"@name":{"operation":"replace"},"name":"n","@orchard:name":{"ietf-netconf:operation":"delete"},"field":[{"name":"a","step":[{"@":{"yang:insert":"after","yang:key":"[farm:id='01']"},"id":"2"}]}],"barn":{"order":["a","b","c"],"@order":[null,{"yang:insert":"first"}],"int8":5,"@int8":{"ietf-netconf-with-defaults:default":true}}}}"#;
+    let tree = parse_json(&schema, json, Root::Datastore, &options).unwrap();
+    let farm = &tree.nodes[0];
+    assert_eq!(farm.operation(), Some(Operation::None));
+    let name = farm.child(farm_child(&schema, "name")).unwrap();
+    assert_eq!(name.operation(), Some(Operation::Replace));
+    let bare = farm
+        .children()
+        .iter()
+        .find(|node| node.content == Content::Bare)
+        .unwrap();
+    assert_eq!(bare.operation(), Some(Operation::Delete));
+    let printed = json_of(&schema, &tree);
+    let expected = r#"{"farm:farm":{"@":{"ietf-netconf:operation":"none"},"name":"n","@name":{"ietf-netconf:operation":"replace"},"field":[{"name":"a","step":[{"@":{"yang:insert":"after","yang:key":"[id='1']"},"id":"2"}]}],"barn":{"order":["a","b","c"],"@order":[null,{"yang:insert":"first"}],"int8":5,"@int8":{"ietf-netconf-with-defaults:default":true}},"@orchard:name":{"ietf-netconf:operation":"delete"}}}"#;
+    assert_eq!(printed, expected);
+    let xml = xml_of(&schema, &tree);
+    let again = parse_xml(&schema, &xml, Root::Datastore, &options).unwrap();
+    assert!(again.same_as(&tree, &schema), "{xml}");
+    let wrong = [
+        r#"{"farm:motto":"m","@farm:motto":{"ietf-netconf:operation":"destroy"}}"#,
+        r#"{"farm:motto":"m","@farm:motto":5}"#,
+        r#"{"@farm:motto":{"ietf-netconf:operation":"merge"}}"#,
+    ];
+    for json in wrong {
+        assert!(
+            parse_json(&schema, json, Root::Datastore, &options).is_err(),
+            "{json}"
+        );
+        assert!(
+            parse_json(&schema, json, Root::Datastore, &ParseOptions::default()).is_ok(),
+            "{json}"
+        );
+    }
+}
+
+#[test]
+fn any_content_comes_back() {
+    let schema = schema();
+    let contents = [
+        ("", "{}"),
+        (
+            "<cellar xmlns=\"urn:espalier:test:orchard\"><bottles>4</bottles></cellar>",
+            r#"{"orchard:cellar":{"bottles":4}}"#,
+        ),
+        (
+            "<p:b xmlns:p=\"urn:p\" p:c=\"d&quot;\">x<e/>&lt;y</p:b>",
+            r#"{"espalier:xml":"<p:b xmlns=\"urn:espalier:test:farm\" xmlns:p=\"urn:p\" p:c=\"d&quot;\">x<e></e>&lt;y</p:b>"}"#,
+        ),
+    ];
+    for (xml, json) in contents {
+        let document = format!("<farm xmlns=\"urn:espalier:test:farm\"><note>{xml}</note></farm>");
+        let tree = tree_of_xml(&schema, &document);
+        assert_eq!(
+            json_of(&schema, &tree),
+            format!(r#"{{"farm:farm":{{"note":{json}}}}}"#)
+        );
+        let again = tree_of_xml(&schema, &xml_of(&schema, &tree));
+        assert_eq!(json_of(&schema, &again), json_of(&schema, &tree));
+    }
+    let injected = r#"{"farm:farm":{"note":{"espalier:xml":"</note><motto/>"}}}"#;
+    let xml = xml_of(&schema, &tree_of_json(&schema, injected));
+    assert!(!xml.contains("<motto/>"), "{xml}");
+    assert_eq!(json_of(&schema, &tree_of_xml(&schema, &xml)), injected);
+}
+
+#[test]
+fn printing_says_where_the_source_breaks_its_promise() {
+    let schema = schema();
+    let xml = "<farm xmlns=\"urn:espalier:test:farm\"><field><name>b</name></field><gate/><field><name>a</name></field></farm>";
+    let mut tree = tree_of_xml(&schema, xml);
+    let print = |tree: &espalier_yang::data::DataTree| {
+        let mut printer = json::Printer::new(&schema, Vec::new(), PrintOptions::default());
+        let _ = tree.emit(&mut printer);
+        printer
+            .finish()
+            .map(|text| String::from_utf8(text).unwrap())
+    };
+    assert!(matches!(print(&tree), Err(PrintError::NotTogether(_))));
+    tree.normalise(&schema);
+    let json = r#"{"farm:farm":{"gate":{},"field":[{"name":"a"},{"name":"b"}]}}"#;
+    assert_eq!(print(&tree).unwrap(), json);
+}
+
+#[test]
+fn layouts_and_envelopes() {
+    let schema = schema();
+    let json = r#"{"farm:farm":{"barn":{"tags":["a","b"]},"field":[{"name":"x"},{"name":"y"}],"gate":{}}}"#;
+    let tree = tree_of_json(&schema, json);
+    let options = PrintOptions {
+        layout: Layout::Pretty,
+        envelope: Some(Envelope::RESTCONF_DATA),
+    };
+    let mut printer = json::Printer::new(&schema, Vec::new(), options);
+    tree.emit(&mut printer).unwrap();
+    let printed = String::from_utf8(printer.finish().unwrap()).unwrap();
+    let expected = r#"{
+  "ietf-restconf:data": {
+    "farm:farm": {
+      "barn": {
+        "tags": [
+          "a",
+          "b"
+        ]
+      },
+      "field": [
+        {
+          "name": "x"
+        },
+        {
+          "name": "y"
+        }
+      ],
+      "gate": {}
+    }
+  }
+}
+"#;
+    assert_eq!(printed, expected);
+    let mut printer = xml::Printer::new(&schema, Vec::new(), options);
+    tree.emit(&mut printer).unwrap();
+    let printed = String::from_utf8(printer.finish().unwrap()).unwrap();
+    let expected = r#"<data xmlns="urn:ietf:params:xml:ns:yang:ietf-restconf">
+  <farm xmlns="urn:espalier:test:farm">
+    <barn>
+      <tags>a</tags>
+      <tags>b</tags>
+    </barn>
+    <field>
+      <name>x</name>
+    </field>
+    <field>
+      <name>y</name>
+    </field>
+    <gate/>
+  </farm>
+</data>
+"#;
+    assert_eq!(printed, expected);
+    assert!(tree_of_xml(&schema, &printed).same_as(&tree, &schema));
+}

@@ -1,0 +1,8 @@
+//! Values of every type, compared with libyang.
+
+mod defaults;
+mod generate;
+mod libyang;
+#[path = "../names/seed.rs"]
+mod seed;
+mod values;

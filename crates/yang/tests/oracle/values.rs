@@ -1,0 +1,186 @@
+//! Random values: what we accept, refuse and print, against libyang.
+
+use espalier_yang::schema::{
+    Canonical, JsonScalar, ModuleNames, Type, TypeKind, ValueError, XmlPrefixes,
+};
+use espalier_yang::{NodeId, Schema, Value};
+use rand::Rng as _;
+use rand::rngs::StdRng;
+use yang5::context::Context;
+use yang5::data::DataFormat;
+
+use crate::{generate, libyang, seed};
+
+/// How many texts each leaf gets.
+const ROUNDS: usize = 300;
+
+/// Where we differ from libyang on purpose: the RFCs are clear there.
+fn is_known_difference(of: &Type, text: &str, format: DataFormat) -> bool {
+    let unsigned = text.trim().trim_start_matches(['-', '+']);
+    match &of.kind {
+        // RFC 7950 §9.10.2: derived from all bases. libyang is content with one. And it takes an
+        // empty prefix.
+        TypeKind::IdentityRef(bases) => bases.len() > 1 || text.starts_with(':'),
+        // §9.2.1: octal and hexadecimal are for defaults only. libyang has them in JSON strings.
+        TypeKind::Integer(..) => format == DataFormat::JSON && unsigned.starts_with('0'),
+        // §9.3.1: there is a digit before the point. libyang takes `-.5` and `-`.
+        TypeKind::Decimal64(..) => unsigned.is_empty() || unsigned.starts_with('.'),
+        TypeKind::String(..) => is_known_difference_of_typedef(of.canonical, text),
+        TypeKind::LeafRef { target_type, .. } => is_known_difference(target_type, text, format),
+        TypeKind::Union(members) => members
+            .iter()
+            .any(|member| is_known_difference(member, text, format)),
+        _ => false,
+    }
+}
+
+fn is_known_difference_of_typedef(canonical: Canonical, text: &str) -> bool {
+    let is_date = matches!(
+        canonical,
+        Canonical::Date | Canonical::DateAndTime | Canonical::Time
+    );
+    // libyang loses the sign of offsets of less than an hour.
+    if is_date && text.contains("-00:") && !text.ends_with("-00:00") {
+        return true;
+    }
+    match canonical {
+        // The patterns say what may be in a zone. libyang does not look at them.
+        Canonical::Ipv4Address | Canonical::Ipv6Address => text.contains('%'),
+        // The offset is optional in the patterns. libyang wants one.
+        Canonical::Date => text.len() == 10,
+        Canonical::DateAndTime => !text.get(19..).unwrap_or("").contains(['Z', '+', '-']),
+        // So here, and libyang has no times before midnight in UTC.
+        Canonical::Time => !text.contains(['Z', '-']),
+        _ => false,
+    }
+}
+
+fn compare(
+    of: &Type,
+    leaf: &str,
+    text: &str,
+    format: DataFormat,
+    ours: Result<Value, ValueError>,
+    theirs: Result<String, String>,
+) -> bool {
+    let is_same = match (&ours, &theirs) {
+        // Unused bits of the last base64 digit are zero in our canonical form.
+        (Ok(Value::Binary(_)), Ok(_)) => true,
+        (Ok(ours), Ok(theirs)) => ours.to_string() == *theirs,
+        (Err(_), Err(_)) => true,
+        _ => false,
+    };
+    if !is_same && !is_known_difference(of, text, format) {
+        println!("{leaf}: {text:?}\n   ours {ours:?}\n theirs {theirs:?}");
+        return false;
+    }
+    true
+}
+
+fn leaves(schema: &Schema) -> Vec<(&'static str, NodeId)> {
+    let module = schema.module_by_name("every-type").unwrap();
+    let mut leaves = Vec::new();
+    for container in ["types", "canonical"] {
+        let id = schema.child(None, module, container).unwrap();
+        let children = schema.node(id).children.iter();
+        let children = children.filter(|&&child| {
+            let value = schema.node(child).as_value().unwrap();
+            !matches!(value.value_type.kind, TypeKind::InstanceIdentifier { .. })
+        });
+        leaves.extend(children.map(|&child| (container, child)));
+    }
+    leaves
+}
+
+fn check_xml(rng: &mut StdRng, schema: &Schema, context: &Context) -> usize {
+    let prefixes = XmlPrefixes(|prefix: Option<&str>| match prefix {
+        None | Some("et") => Some("urn:espalier:test:every-type"),
+        _ => None,
+    });
+    let mut wrong = 0;
+    for (container, id) in leaves(schema) {
+        let node = schema.node(id);
+        let of = &node.as_value().unwrap().value_type;
+        for _ in 0..ROUNDS {
+            let text = generate::text(rng, schema, of);
+            let escaped = text
+                .replace('&', "&amp;")
+                .replace('<', "&lt;")
+                .replace('>', "&gt;");
+            let document = format!(
+                "<{container} xmlns=\"urn:espalier:test:every-type\" \
+                 xmlns:et=\"urn:espalier:test:every-type\"><{}>{escaped}</{}></{container}>",
+                node.name, node.name
+            );
+            // Whether white space alone is a value is up to the parsers.
+            if !text.is_empty() && text.trim().is_empty() {
+                continue;
+            }
+            let theirs = libyang::canonical(context, &document, DataFormat::XML);
+            let ours = of.parse(schema, &text, &prefixes);
+            wrong += usize::from(!compare(
+                of,
+                &node.name,
+                &text,
+                DataFormat::XML,
+                ours,
+                theirs,
+            ));
+        }
+    }
+    wrong
+}
+
+fn check_json(rng: &mut StdRng, schema: &Schema, context: &Context) -> usize {
+    let names = ModuleNames {
+        leaf_module: schema.module_by_name("every-type").unwrap(),
+    };
+    let mut wrong = 0;
+    for (container, id) in leaves(schema) {
+        let node = schema.node(id);
+        let of = &node.as_value().unwrap().value_type;
+        for _ in 0..ROUNDS {
+            let text = generate::text(rng, schema, of).replace("et:", "every-type:");
+            let is_number = serde_json::from_str::<serde_json::Number>(&text).is_ok();
+            let (scalar, written) = match rng.random_range(0..8) {
+                0 => (JsonScalar::EmptyArray, "[null]".to_owned()),
+                1 => (JsonScalar::Boolean(true), "true".to_owned()),
+                2..=4 if is_number => (JsonScalar::Number(text.trim()), text.clone()),
+                _ => (
+                    JsonScalar::String(&text),
+                    serde_json::to_string(&text).unwrap(),
+                ),
+            };
+            let value = if node.is_leaf_list() {
+                format!("[{written}]")
+            } else {
+                written
+            };
+            let document = format!(
+                "{{\"every-type:{container}\":{{\"{}\":{value}}}}}",
+                node.name
+            );
+            let theirs = libyang::canonical(context, &document, DataFormat::JSON);
+            let ours = of.parse_json(schema, scalar, &names);
+            wrong += usize::from(!compare(
+                of,
+                &node.name,
+                &text,
+                DataFormat::JSON,
+                ours,
+                theirs,
+            ));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn values_are_as_libyang_has_them() {
+    let (schema, context) = (libyang::schema(), libyang::context());
+    let mut rng = seed::seeded();
+    let wrong = check_xml(&mut rng, &schema, &context);
+    assert_eq!(wrong, 0, "differences in XML");
+    let wrong = check_json(&mut rng, &schema, &context);
+    assert_eq!(wrong, 0, "differences in JSON");
+}
