@@ -100,6 +100,13 @@ impl Batch {
         });
     }
 
+    /// Appends the preconditions and operations of another batch.
+    pub fn append(&mut self, other: Self) {
+        self.preconditions.extend(other.preconditions);
+        self.operations.extend(other.operations);
+        self.bytes += other.bytes;
+    }
+
     /// Appends one operation.
     pub fn push(&mut self, operation: Operation) {
         self.bytes += operation.as_ref().bytes();

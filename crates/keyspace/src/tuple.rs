@@ -117,6 +117,40 @@ pub fn take(bytes: &mut &[u8]) -> Result<Element> {
     }
 }
 
+/// Moves past one element at the front of `bytes`, without decoding it.
+pub fn skip(bytes: &mut &[u8]) -> Result<()> {
+    let (&tag, rest) = bytes.split_first().ok_or_else(truncated)?;
+    *bytes = rest;
+    match tag {
+        STRING => skip_bytes(bytes),
+        FALSE | TRUE | EMPTY => Ok(()),
+        tag if tag.abs_diff(ZERO) <= 8 => bytes
+            .split_off(..usize::from(tag.abs_diff(ZERO)))
+            .map(|_| ())
+            .ok_or_else(truncated),
+        _ => Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("a key has the unknown tag {tag:#04x}"),
+        )),
+    }
+}
+
+fn skip_bytes(bytes: &mut &[u8]) -> Result<()> {
+    loop {
+        let at = memchr::memchr2(END, ESCAPE, bytes).ok_or_else(truncated)?;
+        if bytes[at] == END {
+            *bytes = &bytes[at + 1..];
+            return Ok(());
+        }
+        let is_hashed = *bytes.get(at + 1).ok_or_else(truncated)? == HASHED;
+        let length = at + 2 + if is_hashed { HASH_BYTES } else { 0 };
+        bytes.split_off(..length).ok_or_else(truncated)?;
+        if is_hashed {
+            return Ok(());
+        }
+    }
+}
+
 fn significant_bytes(value: u64) -> usize {
     8 - value.leading_zeros() as usize / 8
 }

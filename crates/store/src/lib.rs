@@ -1,1 +1,35 @@
-//! Trees laid out in the key space and changed atomically. The only crate that knows both.
+//! Trees laid out in the key space and changed atomically. The only crate that knows both YANG and
+//! the key space.
+//!
+//! A [`Store`] is a key space with a catalog: *dataspaces* hold *schema sets* (named sets of YANG
+//! modules) and *anchors* (named data trees, each bound to a schema set). A [`Tree`] is one
+//! datastore of one anchor; a [`View`] is a consistent reading of it; a commit changes it.
+//!
+//! The key decision: one key for each container or list entry (a *fragment*, holding its leaves),
+//! placed so that a subtree is one contiguous range. One key per leaf would make one-leaf writes a
+//! little cheaper and everything else three times larger; one key per document would make every
+//! write as expensive as the document.
+
+mod catalog;
+mod check;
+mod clock;
+mod dictionary;
+mod error;
+mod fragment;
+mod keys;
+mod layout;
+mod overlay;
+mod position;
+mod store;
+mod subspace;
+mod tree;
+
+pub use catalog::{AnchorInfo, SchemaSetInfo};
+pub use clock::{Clock, SystemClock, Timestamp};
+pub use error::{Error, Result};
+pub use store::Store;
+pub use subspace::Subspace;
+pub use tree::{
+    Commit, CommitOptions, Content, Datastore, Edit, Guard, LoadMode, LoadOptions, LoadReport,
+    Page, Selection, Stamp, Tree, View, WithDefaults,
+};

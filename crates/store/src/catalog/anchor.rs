@@ -1,0 +1,165 @@
+//! Anchors: named data trees, each bound to a schema set.
+
+use espalier_keyspace::{KeyRange, Snapshot};
+
+use super::dataspace::dataspace_id;
+use super::schema_set::{Record, record};
+use super::{keys, name};
+use crate::error::{Error, Result};
+use crate::fragment::{put_varint, take_varint};
+use crate::keys::anchor_prefix;
+use crate::store::Store;
+use crate::subspace::Subspace;
+
+const KIND: &str = "anchor";
+
+/// An anchor, as the catalog has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnchorInfo {
+    /// Its name.
+    pub name: String,
+    /// The schema set it is bound to.
+    pub schema_set: String,
+    /// Its number in keys, never reused.
+    pub id: u64,
+}
+
+impl Store {
+    /// Creates an anchor with no data.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::BadName`], [`Error::Unknown`] for dataspace and schema set.
+    pub fn create_anchor(&self, dataspace: &str, name: &str, schema_set: &str) -> Result<()> {
+        name::check(KIND, name)?;
+        self.change_catalog(|snapshot, batch| {
+            let dataspace = dataspace_id(snapshot, dataspace)?;
+            let set = record(snapshot, dataspace, schema_set)?;
+            let key = keys::anchor(dataspace, name);
+            if snapshot.get(&key)?.is_some() {
+                return Err(Error::Exists {
+                    kind: KIND,
+                    name: name.to_owned(),
+                });
+            }
+            let id = Self::allocate_id(snapshot, batch)?;
+            batch.put(key, encode(id, schema_set));
+            batch.put(keys::use_by(dataspace, set.id, id), name.as_bytes());
+            Ok(())
+        })
+    }
+
+    /// One anchor.
+    pub fn anchor(&self, dataspace: &str, name: &str) -> Result<AnchorInfo> {
+        let snapshot = self.driver().snapshot()?;
+        info(&*snapshot, dataspace_id(&*snapshot, dataspace)?, name)
+    }
+
+    /// At most `limit` anchors of a dataspace, by name, those after `after`.
+    pub fn anchors(
+        &self,
+        dataspace: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<AnchorInfo>> {
+        let snapshot = self.driver().snapshot()?;
+        let dataspace = dataspace_id(&*snapshot, dataspace)?;
+        let names = Self::names(&*snapshot, &keys::anchors(dataspace), after, limit)?;
+        names
+            .iter()
+            .map(|name| info(&*snapshot, dataspace, name))
+            .collect()
+    }
+
+    /// Deletes an anchor with all its data.
+    pub fn delete_anchor(&self, dataspace: &str, name: &str) -> Result<()> {
+        self.change_catalog(|snapshot, batch| {
+            let dataspace = dataspace_id(snapshot, dataspace)?;
+            let anchor = info(snapshot, dataspace, name)?;
+            let set = record(snapshot, dataspace, &anchor.schema_set)?;
+            let key = keys::anchor(dataspace, name);
+            batch.delete(key);
+            batch.delete(keys::use_by(dataspace, set.id, anchor.id));
+            for subspace in [
+                Subspace::Tree,
+                Subspace::Order,
+                Subspace::Log,
+                Subspace::Stamp,
+            ] {
+                batch.delete_range(KeyRange::prefix(&anchor_prefix(subspace, anchor.id)));
+            }
+            Ok(())
+        })
+    }
+
+    /// An anchor and the schema set that it is bound to.
+    pub(crate) fn bound_anchor(
+        snapshot: &dyn Snapshot,
+        dataspace: &str,
+        name: &str,
+    ) -> Result<(BoundAnchor, Record)> {
+        let dataspace = dataspace_id(snapshot, dataspace)?;
+        let AnchorInfo { id, schema_set, .. } = info(snapshot, dataspace, name)?;
+        let set = record(snapshot, dataspace, &schema_set)?;
+        let name = name.to_owned();
+        Ok((
+            BoundAnchor {
+                dataspace,
+                name,
+                id,
+                schema_set,
+            },
+            set,
+        ))
+    }
+}
+
+/// An anchor as found in a dataspace.
+pub(crate) struct BoundAnchor {
+    dataspace: u64,
+    name: String,
+    pub id: u64,
+    schema_set: String,
+}
+
+/// The row of an anchor in the catalog: every commit to its data requires that it still stands.
+#[derive(Clone, Debug)]
+pub(crate) struct AnchorRow {
+    pub name: String,
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+}
+
+impl BoundAnchor {
+    /// The row in the catalog.
+    pub fn row(self) -> AnchorRow {
+        AnchorRow {
+            key: keys::anchor(self.dataspace, &self.name),
+            value: encode(self.id, &self.schema_set),
+            name: self.name,
+        }
+    }
+}
+
+fn info(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Result<AnchorInfo> {
+    let value = snapshot.get(&keys::anchor(dataspace, name))?;
+    let value = value.ok_or_else(|| Error::Unknown {
+        kind: KIND,
+        name: name.to_owned(),
+    })?;
+    let mut rest = &*value;
+    let id = take_varint(&mut rest)?;
+    let schema_set = std::str::from_utf8(rest)
+        .map_err(|_| Error::corrupt("the schema set of an anchor is not UTF-8"))?;
+    Ok(AnchorInfo {
+        name: name.to_owned(),
+        schema_set: schema_set.to_owned(),
+        id,
+    })
+}
+
+fn encode(id: u64, schema_set: &str) -> Vec<u8> {
+    let mut value = Vec::new();
+    put_varint(&mut value, id);
+    value.extend_from_slice(schema_set.as_bytes());
+    value
+}

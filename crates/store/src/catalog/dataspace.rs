@@ -1,0 +1,109 @@
+//! Dataspaces: name spaces of schema sets and anchors.
+
+use espalier_keyspace::{KeyRange, Snapshot};
+
+use super::{keys, name};
+use crate::error::{Error, Result};
+use crate::fragment::{put_varint, take_varint};
+use crate::store::Store;
+
+const KIND: &str = "dataspace";
+
+impl Store {
+    /// Creates a dataspace.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::BadName`].
+    pub fn create_dataspace(&self, name: &str) -> Result<()> {
+        name::check(KIND, name)?;
+        self.change_catalog(|snapshot, batch| {
+            let key = keys::dataspace(name);
+            if snapshot.get(&key)?.is_some() {
+                return Err(Error::Exists {
+                    kind: KIND,
+                    name: name.to_owned(),
+                });
+            }
+            let id = Self::allocate_id(snapshot, batch)?;
+            let mut value = Vec::new();
+            put_varint(&mut value, id);
+            batch.put(key, value);
+            Ok(())
+        })
+    }
+
+    /// Deletes a dataspace that has no schema sets and no anchors.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`], [`Error::InUse`].
+    pub fn delete_dataspace(&self, name: &str) -> Result<()> {
+        self.change_catalog(|snapshot, batch| {
+            let id = dataspace_id(snapshot, name)?;
+            for (prefix, by) in [
+                (keys::anchors(id), "an anchor"),
+                (keys::schema_sets(id), "a schema set"),
+            ] {
+                if Self::first_below(snapshot, &prefix)?.is_some() {
+                    return Err(Error::InUse {
+                        kind: KIND,
+                        name: name.to_owned(),
+                        by: by.to_owned(),
+                    });
+                }
+            }
+            batch.delete(keys::dataspace(name));
+            Ok(())
+        })
+    }
+
+    /// The names of the dataspaces, sorted.
+    pub fn dataspaces(&self) -> Result<Vec<String>> {
+        Self::names(
+            &*self.driver().snapshot()?,
+            &keys::dataspaces(),
+            None,
+            usize::MAX,
+        )
+    }
+
+    /// Whatever key comes first below a prefix.
+    pub(super) fn first_below(snapshot: &dyn Snapshot, prefix: &[u8]) -> Result<Option<Vec<u8>>> {
+        let range = KeyRange::below(prefix);
+        let mut cursor = snapshot.scan(&range, espalier_keyspace::Direction::Forward)?;
+        Ok(cursor.next()?.map(|(key, _)| key.to_vec()))
+    }
+
+    /// The names below a prefix, after `after`, at most `limit`.
+    pub(super) fn names(
+        snapshot: &dyn Snapshot,
+        prefix: &[u8],
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<String>> {
+        let mut range = KeyRange::below(prefix);
+        if let Some(after) = after {
+            range.start = [prefix, after.as_bytes(), &[0]].concat();
+        }
+        let mut cursor = snapshot.scan(&range, espalier_keyspace::Direction::Forward)?;
+        let mut names = Vec::new();
+        while names.len() < limit
+            && let Some((key, _)) = cursor.next()?
+        {
+            let name = std::str::from_utf8(&key[prefix.len()..])
+                .map_err(|_| Error::corrupt("a name in the catalog is not UTF-8"))?;
+            names.push(name.to_owned());
+        }
+        Ok(names)
+    }
+}
+
+/// The id of a dataspace.
+pub(super) fn dataspace_id(snapshot: &dyn Snapshot, name: &str) -> Result<u64> {
+    match snapshot.get(&keys::dataspace(name))? {
+        Some(value) => take_varint(&mut &*value),
+        None => Err(Error::Unknown {
+            kind: KIND,
+            name: name.to_owned(),
+        }),
+    }
+}

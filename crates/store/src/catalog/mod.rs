@@ -1,0 +1,22 @@
+//! The catalog: dataspaces, the schema sets and the anchors in them.
+//!
+//! | key after the subspace | value |
+//! |---|---|
+//! | `1`, dataspace | its id |
+//! | `2`, dataspace id, schema set | id and the modules, each by the hash of its text |
+//! | `3`, hash | the text of a module, shared by every schema set that has it |
+//! | `4`, dataspace id, anchor | its id and its schema set |
+//! | `5`, dataspace id, schema set id, anchor id | the name of the anchor |
+//!
+//! Every operation reads and writes a constant number of these, whatever the number of anchors.
+
+mod anchor;
+mod dataspace;
+mod keys;
+mod name;
+mod schema_set;
+
+pub use anchor::AnchorInfo;
+pub(crate) use anchor::AnchorRow;
+pub(crate) use schema_set::Record;
+pub use schema_set::SchemaSetInfo;

@@ -1,0 +1,237 @@
+//! Schema sets: named sets of YANG modules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
+use espalier_yang::schema::{Features, ModuleSource, SchemaSource};
+use serde::{Deserialize, Serialize};
+
+use super::dataspace::dataspace_id;
+use super::{keys, name};
+use crate::dictionary;
+use crate::error::{Error, Result};
+use crate::store::Store;
+
+const KIND: &str = "schema set";
+
+/// A schema set, as the catalog has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaSetInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is compiled from.
+    pub source: SchemaSource,
+}
+
+/// The stored form: the modules by the hash of their text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub id: u64,
+    modules: Vec<ModuleRecord>,
+    implement: Vec<String>,
+    features: BTreeMap<String, Features>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ModuleRecord {
+    name: String,
+    revision: Option<String>,
+    hash: String,
+}
+
+impl Store {
+    /// Compiles the modules and stores them under a name.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] with every error of the modules, [`Error::Exists`], [`Error::BadName`].
+    pub fn create_schema_set(
+        &self,
+        dataspace: &str,
+        name: &str,
+        source: &SchemaSource,
+    ) -> Result<()> {
+        name::check(KIND, name)?;
+        self.put_schema_set(dataspace, name, source, |stored| match stored {
+            Some(_) => Err(Error::Exists {
+                kind: KIND,
+                name: name.to_owned(),
+            }),
+            None => Ok(None),
+        })
+    }
+
+    /// Compiles the modules and puts them in place of those of an existing schema set. Data of
+    /// nodes that both have stays; data of nodes that are gone stays stored and is not shown.
+    ///
+    /// # Errors
+    /// [`Error::Schema`], [`Error::Unknown`].
+    pub fn upgrade_schema_set(
+        &self,
+        dataspace: &str,
+        name: &str,
+        source: &SchemaSource,
+    ) -> Result<()> {
+        self.put_schema_set(dataspace, name, source, |stored| match stored {
+            Some(record) => Ok(Some(record.id)),
+            None => Err(Error::Unknown {
+                kind: KIND,
+                name: name.to_owned(),
+            }),
+        })
+    }
+
+    fn put_schema_set(
+        &self,
+        dataspace: &str,
+        name: &str,
+        source: &SchemaSource,
+        id: impl Fn(Option<&Record>) -> Result<Option<u64>>,
+    ) -> Result<()> {
+        let schema = espalier_yang::Schema::compile(source)?;
+        self.change_catalog(|snapshot, batch| {
+            let key = keys::schema_set(dataspace_id(snapshot, dataspace)?, name);
+            let record = snapshot
+                .get(&key)?
+                .map(|value| decode(&value))
+                .transpose()?;
+            let id = match id(record.as_ref())? {
+                Some(id) => id,
+                None => Self::allocate_id(snapshot, batch)?,
+            };
+            let (_, new_numbers) = dictionary::number(&schema, snapshot)?;
+            batch.append(new_numbers);
+            let modules = source
+                .modules
+                .iter()
+                .map(|module| put_module(module, batch))
+                .collect();
+            let record = Record {
+                id,
+                modules,
+                implement: source.implement.clone(),
+                features: source.features.clone(),
+            };
+            batch.put(key, encode(&record)?);
+            Ok(())
+        })
+    }
+
+    /// A schema set with the texts of its modules.
+    pub fn schema_set(&self, dataspace: &str, name: &str) -> Result<SchemaSetInfo> {
+        let snapshot = self.driver().snapshot()?;
+        let record = record(&*snapshot, dataspace_id(&*snapshot, dataspace)?, name)?;
+        Ok(SchemaSetInfo {
+            name: name.to_owned(),
+            source: record.source(&*snapshot)?,
+        })
+    }
+
+    /// The names of the schema sets of a dataspace, sorted.
+    pub fn schema_sets(&self, dataspace: &str) -> Result<Vec<String>> {
+        let snapshot = self.driver().snapshot()?;
+        let prefix = keys::schema_sets(dataspace_id(&*snapshot, dataspace)?);
+        Self::names(&*snapshot, &prefix, None, usize::MAX)
+    }
+
+    /// Deletes a schema set that no anchor uses, and the modules that no other schema set has.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`], [`Error::InUse`].
+    pub fn delete_schema_set(&self, dataspace: &str, name: &str) -> Result<()> {
+        self.change_catalog(|snapshot, batch| {
+            let dataspace = dataspace_id(snapshot, dataspace)?;
+            let record = record(snapshot, dataspace, name)?;
+            let uses = keys::uses(dataspace, record.id);
+            if Self::first_below(snapshot, &uses)?.is_some() {
+                return Err(Error::InUse {
+                    kind: KIND,
+                    name: name.to_owned(),
+                    by: "an anchor".to_owned(),
+                });
+            }
+            let key = keys::schema_set(dataspace, name);
+            let elsewhere = hashes_elsewhere(snapshot, &key)?;
+            for module in record
+                .modules
+                .iter()
+                .filter(|module| !elsewhere.contains(&module.hash))
+            {
+                batch.delete(keys::module(module.hash.as_bytes()));
+            }
+            batch.delete(key);
+            Ok(())
+        })
+    }
+}
+
+impl Record {
+    /// The modules with their texts.
+    pub fn source(&self, snapshot: &dyn Snapshot) -> Result<SchemaSource> {
+        let modules = self
+            .modules
+            .iter()
+            .map(|module| module.source(snapshot))
+            .collect::<Result<_>>()?;
+        Ok(SchemaSource {
+            modules,
+            implement: self.implement.clone(),
+            features: self.features.clone(),
+        })
+    }
+}
+
+impl ModuleRecord {
+    fn source(&self, snapshot: &dyn Snapshot) -> Result<ModuleSource> {
+        let text = snapshot.get(&keys::module(self.hash.as_bytes()))?;
+        let text = text.and_then(|text| String::from_utf8(text.into_owned()).ok());
+        Ok(ModuleSource {
+            name: self.name.clone(),
+            revision: self.revision.clone(),
+            text: text.ok_or_else(|| {
+                Error::corrupt(format!("the text of module {} is gone", self.name))
+            })?,
+        })
+    }
+}
+
+/// The stored record of a schema set.
+pub(super) fn record(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Result<Record> {
+    match snapshot.get(&keys::schema_set(dataspace, name))? {
+        Some(value) => decode(&value),
+        None => Err(Error::Unknown {
+            kind: KIND,
+            name: name.to_owned(),
+        }),
+    }
+}
+
+fn put_module(module: &ModuleSource, batch: &mut Batch) -> ModuleRecord {
+    let hash = blake3::hash(module.text.as_bytes()).to_hex()[..32].to_owned();
+    batch.put(keys::module(hash.as_bytes()), module.text.as_bytes());
+    ModuleRecord {
+        name: module.name.clone(),
+        revision: module.revision.clone(),
+        hash,
+    }
+}
+
+fn hashes_elsewhere(snapshot: &dyn Snapshot, except: &[u8]) -> Result<BTreeSet<String>> {
+    let range = KeyRange::below(&keys::all_schema_sets());
+    let mut cursor = snapshot.scan(&range, Direction::Forward)?;
+    let mut hashes = BTreeSet::new();
+    while let Some((key, value)) = cursor.next()? {
+        if key != except {
+            hashes.extend(decode(value)?.modules.into_iter().map(|module| module.hash));
+        }
+    }
+    Ok(hashes)
+}
+
+fn encode(record: &Record) -> Result<Vec<u8>> {
+    serde_json::to_vec(record).map_err(|error| Error::corrupt(error.to_string()))
+}
+
+fn decode(value: &[u8]) -> Result<Record> {
+    serde_json::from_slice(value)
+        .map_err(|error| Error::corrupt(format!("a schema set in the catalog: {error}")))
+}

@@ -1,0 +1,189 @@
+//! Every key of the tree, and every value.
+
+use espalier_keyspace::{Direction, KeyRange};
+use espalier_yang::schema::Node;
+use espalier_yang::{NodeId, NodeKind};
+
+use super::Found;
+use crate::error::Result;
+use crate::fragment::{Fragment, Packed, take_entry_value};
+use crate::keys::{put_key_value, take_local_id};
+use crate::subspace::Subspace;
+use crate::tree::{State, View, order_key, skip_entry};
+
+/// The progress is told after this many keys.
+const PROGRESS_EVERY: u64 = 4096;
+
+/// A container or list entry around the key that is looked at.
+struct Around {
+    node: NodeId,
+    key: Vec<u8>,
+}
+
+/// Examines every key of a datastore.
+pub(super) fn check(
+    view: &View,
+    found: &mut Found<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let state = view.state();
+    let prefix = state.tree.prefix(Subspace::Tree);
+    let range = KeyRange::prefix(&prefix);
+    let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
+    let mut around: Vec<Around> = Vec::new();
+    let mut keys = 0;
+    while let Some((key, value)) = cursor.next()? {
+        keys += 1;
+        if keys % PROGRESS_EVERY == 0 {
+            progress(PROGRESS_EVERY);
+        }
+        while around
+            .last()
+            .is_some_and(|outer| !key.starts_with(&outer.key))
+        {
+            around.pop();
+        }
+        if let Err(error) = check_key(&state, key, value, prefix.len(), &mut around, found) {
+            found.push(key, error.to_string());
+        }
+    }
+    progress(keys % PROGRESS_EVERY);
+    Ok(())
+}
+
+fn check_key(
+    state: &State<'_>,
+    key: &[u8],
+    value: &[u8],
+    prefix: usize,
+    around: &mut Vec<Around>,
+    found: &mut Found<'_>,
+) -> Result<()> {
+    let mut parent = around.last().map(|outer| outer.node);
+    let mut at = around.last().map_or(prefix, |outer| outer.key.len());
+    while at < key.len() {
+        let mut rest = &key[at..];
+        let id = take_local_id(&mut rest)?;
+        let Some(child) = state.layout().child(parent, id) else {
+            // A node that an upgrade of the model took away; its data stays and is not shown.
+            return Ok(());
+        };
+        let node = state.schema().node(child);
+        let list = key.len() - rest.len();
+        skip_entry(node, &mut rest)?;
+        at = key.len() - rest.len();
+        if node.is_leaf_list() {
+            return check_entry(node, key, list, value, state, found);
+        }
+        if at < key.len() && !node.is_np_container() {
+            found.push(
+                key,
+                format!(
+                    "it stands in {}, which does not exist",
+                    state.schema().path(child)
+                ),
+            );
+        }
+        around.push(Around {
+            node: child,
+            key: key[..at].to_vec(),
+        });
+        parent = Some(child);
+        if at == key.len() {
+            return check_fragment(node, key, list, value, state, found);
+        }
+    }
+    check_leaves(parent, &Fragment::decode(value, 0)?, key, state, found);
+    Ok(())
+}
+
+fn check_fragment(
+    node: &Node,
+    key: &[u8],
+    list: usize,
+    value: &[u8],
+    state: &State<'_>,
+    found: &mut Found<'_>,
+) -> Result<()> {
+    let fragment = Fragment::decode(value, node.keys().len())?;
+    if fragment.leaves.is_empty() && node.is_np_container() {
+        found.push(
+            key,
+            "a container without presence and without leaves has a key",
+        );
+    }
+    let keys: Vec<_> = fragment.leaves[..fragment.keys]
+        .iter()
+        .filter_map(|(_, packed)| match packed {
+            Packed::Value(value) => Some(value.clone()),
+            Packed::Any(_) => None,
+        })
+        .collect();
+    check_place(node, key, list, &keys, state, found)?;
+    check_leaves(Some(node.id), &fragment, key, state, found);
+    Ok(())
+}
+
+/// Whether an entry stands where its keys say.
+fn check_place(
+    node: &Node,
+    key: &[u8],
+    list: usize,
+    keys: &[espalier_yang::Value],
+    state: &State<'_>,
+    found: &mut Found<'_>,
+) -> Result<()> {
+    if !node.is_positional() {
+        let mut expected = key[..list].to_vec();
+        keys.iter()
+            .for_each(|value| put_key_value(&mut expected, value));
+        if (node.is_list() || node.is_leaf_list()) && expected != key {
+            found.push(key, "the keys of an entry are not those of its place");
+        }
+    } else if node.is_config && !keys.is_empty() {
+        let position = state.snapshot.get(&order_key(&key[..list], keys))?;
+        if position.as_deref() != Some(&key[list..]) {
+            found.push(key, "the order index has another position for this entry");
+        }
+    }
+    Ok(())
+}
+
+fn check_entry(
+    node: &Node,
+    key: &[u8],
+    list: usize,
+    value: &[u8],
+    state: &State<'_>,
+    found: &mut Found<'_>,
+) -> Result<()> {
+    let value = take_entry_value(value)?;
+    check_place(node, key, list, std::slice::from_ref(&value), state, found)
+}
+
+fn check_leaves(
+    parent: Option<NodeId>,
+    fragment: &Fragment,
+    key: &[u8],
+    state: &State<'_>,
+    found: &mut Found<'_>,
+) {
+    for (id, _) in &fragment.leaves {
+        let Some(leaf) = state.layout().child(parent, *id) else {
+            continue;
+        };
+        let node = state.schema().node(leaf);
+        if !matches!(
+            node.kind,
+            NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml
+        ) {
+            found.push(
+                key,
+                format!("{} stands among the leaves", state.schema().path(leaf)),
+            );
+        }
+    }
+    if !fragment.leaves[fragment.keys..].is_sorted_by_key(|(id, _)| *id) {
+        found.push(key, "the leaves are not in order");
+    }
+}

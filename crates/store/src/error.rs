@@ -1,0 +1,104 @@
+//! What can go wrong in a store.
+
+use espalier_yang::data::ParseError;
+use espalier_yang::schema::SchemaErrors;
+use espalier_yang::{DataError, ErrorTag, Errors};
+
+/// The result of a store operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of the store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The data, or what was asked of it, is wrong: every error with its instance path.
+    #[error("{0}")]
+    Data(Errors),
+    /// The modules do not compile.
+    #[error("{0}")]
+    Schema(#[from] SchemaErrors),
+    /// A dataspace, schema set or anchor of this name does not exist.
+    #[error("there is no {kind} named “{name}”")]
+    Unknown {
+        /// `dataspace`, `schema set` or `anchor`.
+        kind: &'static str,
+        /// The name that was asked for.
+        name: String,
+    },
+    /// A dataspace, schema set or anchor of this name exists already.
+    #[error("a {kind} named “{name}” exists already")]
+    Exists {
+        /// `dataspace`, `schema set` or `anchor`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A dataspace or schema set is used, and cannot be deleted.
+    #[error("the {kind} “{name}” is still used by {by}")]
+    InUse {
+        /// `dataspace` or `schema set`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// What uses it.
+        by: String,
+    },
+    /// A name that cannot be a name.
+    #[error("“{name}” cannot be the name of a {kind}: {reason}")]
+    BadName {
+        /// `dataspace`, `schema set` or `anchor`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A guard refused the commit; nothing was changed.
+    #[error("the resource is not in the state that the request expects")]
+    Precondition,
+    /// The document could not be read to its end.
+    #[error("the document could not be read: {0}")]
+    Read(#[from] std::io::Error),
+    /// The reader of a document stopped before its end without saying why.
+    #[error("the document was not read to its end")]
+    Stopped,
+    /// The stored bytes are not what this version of the code wrote.
+    #[error("the store is damaged: {0}")]
+    Corrupt(String),
+    /// The engine.
+    #[error(transparent)]
+    Engine(#[from] espalier_keyspace::Error),
+}
+
+impl Error {
+    /// One error in the data.
+    pub fn data(tag: ErrorTag, message: impl Into<String>) -> Self {
+        DataError::new(tag, message).into()
+    }
+
+    pub(crate) fn corrupt(message: impl Into<String>) -> Self {
+        Self::Corrupt(message.into())
+    }
+}
+
+impl From<ParseError> for Error {
+    fn from(error: ParseError) -> Self {
+        match error {
+            ParseError::Invalid(errors) => Self::Data(errors),
+            ParseError::Read(error) => Self::Read(error),
+            ParseError::Stopped => Self::Stopped,
+        }
+    }
+}
+
+impl From<DataError> for Error {
+    fn from(error: DataError) -> Self {
+        Self::Data(error.into())
+    }
+}
+
+impl From<Errors> for Error {
+    fn from(errors: Errors) -> Self {
+        Self::Data(errors)
+    }
+}

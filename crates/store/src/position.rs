@@ -1,0 +1,161 @@
+//! Positions: the part of a key that orders the entries of a list ordered by user.
+//!
+//! A position is an integer and, mostly empty, a fraction of bytes. Appending takes the next
+//! integer, prepending the one before the first; inserting between two neighbours takes the middle,
+//! as a fraction that grows by one bit for each insertion in the same place. When a fraction would
+//! exceed [`FRACTION_BYTES_MAX`] the list is renumbered, at the earliest after
+//! `8 * FRACTION_BYTES_MAX` insertions in one place.
+
+use espalier_keyspace::tuple::{self, Element};
+
+use crate::error::{Error, Result};
+
+/// A fraction longer than this makes the list be renumbered.
+pub(crate) const FRACTION_BYTES_MAX: usize = 48;
+
+/// Ends the encoding of a position without a fraction; sorts before every fraction.
+const WHOLE: u8 = 0x00;
+
+/// Where an entry stands among the entries of its list.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position {
+    whole: i64,
+    fraction: Vec<u8>,
+}
+
+impl Position {
+    /// The position at an integer.
+    pub fn at(whole: i64) -> Self {
+        Self {
+            whole,
+            fraction: Vec::new(),
+        }
+    }
+
+    /// A position between two neighbours (`None`: the end of the list on that side). `None` when
+    /// the list must be renumbered first.
+    pub fn between(before: Option<&Self>, after: Option<&Self>) -> Option<Self> {
+        match (before, after) {
+            (None, None) => Some(Self::at(0)),
+            (Some(last), None) => last.whole.checked_add(1).map(Self::at),
+            (None, Some(first)) => first.whole.checked_sub(1).map(Self::at),
+            (Some(before), Some(after)) => Self::middle(before, after),
+        }
+    }
+
+    fn middle(before: &Self, after: &Self) -> Option<Self> {
+        if after.whole.checked_sub(before.whole)? > 1 {
+            return Some(Self::at(before.whole + (after.whole - before.whole) / 2));
+        }
+        let upper = (after.whole == before.whole).then_some(after.fraction.as_slice());
+        if upper.is_none() && !after.fraction.is_empty() {
+            return Some(Self::at(after.whole));
+        }
+        let fraction = middle_fraction(&before.fraction, upper);
+        (fraction.len() <= FRACTION_BYTES_MAX).then_some(Self {
+            whole: before.whole,
+            fraction,
+        })
+    }
+
+    /// Appends the encoding; it sorts as the positions do and is no prefix of another.
+    pub fn put(&self, key: &mut Vec<u8>) {
+        tuple::put_signed(key, self.whole);
+        if self.fraction.is_empty() {
+            key.push(WHOLE);
+        } else {
+            tuple::put_bytes(key, &self.fraction);
+        }
+    }
+
+    /// Takes a position off the front of a key.
+    pub fn take(key: &mut &[u8]) -> Result<Self> {
+        let Element::Integer(whole) = tuple::take(key)? else {
+            return Err(Error::corrupt("a position does not begin with an integer"));
+        };
+        let whole = i64::try_from(whole).map_err(|_| Error::corrupt("a position is too large"))?;
+        if let Some(rest) = key.strip_prefix(&[WHOLE]) {
+            *key = rest;
+            return Ok(Self::at(whole));
+        }
+        match tuple::take(key)? {
+            Element::Bytes(fraction) => Ok(Self { whole, fraction }),
+            _ => Err(Error::corrupt("a position does not end with a fraction")),
+        }
+    }
+
+    /// Moves past a position at the front of a key.
+    pub fn skip(key: &mut &[u8]) -> Result<()> {
+        tuple::skip(key)?;
+        match key.strip_prefix(&[WHOLE]) {
+            Some(rest) => *key = rest,
+            None => tuple::skip(key)?,
+        }
+        Ok(())
+    }
+}
+
+/// The middle of two fractions (`None`: one), each the digits after the point in base 256.
+fn middle_fraction(lower: &[u8], upper: Option<&[u8]>) -> Vec<u8> {
+    let digits = lower.len().max(upper.map_or(0, <[u8]>::len)) + 1;
+    let digit = |bytes: &[u8], index: usize| u16::from(bytes.get(index).copied().unwrap_or(0));
+    let mut sum = vec![0u16; digits];
+    let mut carry = 0;
+    for index in (0..digits).rev() {
+        let total = digit(lower, index) + upper.map_or(0, |upper| digit(upper, index)) + carry;
+        (sum[index], carry) = (total & 0xff, total >> 8);
+    }
+    carry += u16::from(upper.is_none());
+    let mut middle = Vec::with_capacity(digits);
+    for digit in sum {
+        let value = carry << 8 | digit;
+        middle.push((value >> 1) as u8);
+        carry = value & 1;
+    }
+    while middle.last() == Some(&0) {
+        middle.pop();
+    }
+    middle
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(position: &Position) -> Vec<u8> {
+        let mut key = Vec::new();
+        position.put(&mut key);
+        assert_eq!(&Position::take(&mut key.as_slice()).unwrap(), position);
+        let mut rest = key.as_slice();
+        Position::skip(&mut rest).unwrap();
+        assert!(rest.is_empty());
+        key
+    }
+
+    /// Inserts at places that a seed chooses, in one place for long runs, and compares with a list.
+    #[test]
+    fn positions_keep_the_order_of_any_insertions() {
+        let seed = std::env::var("ESPALIER_SEED").map_or(7, |seed| seed.parse().unwrap());
+        println!("ESPALIER_SEED={seed}");
+        let mut random: u64 = seed;
+        let mut list: Vec<Position> = Vec::new();
+        let mut place = 0;
+        for round in 0..3000 {
+            random = random
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            if round % 100 == 0 {
+                place = (random >> 33) as usize % (list.len() + 1);
+            }
+            let before = place.checked_sub(1).map(|index| list[index].clone());
+            let new = Position::between(before.as_ref(), list.get(place));
+            let Some(new) = new else { continue };
+            list.insert(place, new);
+            if random >> 63 == 1 {
+                place += 1;
+            }
+        }
+        assert!(list.len() > 2900 && list.is_sorted());
+        assert!(list.iter().map(encoded).collect::<Vec<_>>().is_sorted());
+    }
+}

@@ -1,0 +1,254 @@
+//! A store: a key space with a catalog, and what is cached of it.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Snapshot, Usage};
+use espalier_yang::{NodeId, Schema};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use rustc_hash::FxHashMap;
+
+use crate::catalog::Record;
+use crate::clock::{Clock, Timestamp};
+use crate::dictionary;
+use crate::error::{Error, Result};
+use crate::fragment::{put_varint, take_varint};
+use crate::keys::TreeId;
+use crate::layout::Layout;
+use crate::subspace::{FORMAT_VERSION, Subspace};
+use crate::tree::{Datastore, Tree};
+
+/// How often a change of the catalog is tried again when another process changed the same keys.
+const CATALOG_TRIES_MAX: usize = 16;
+
+/// Commits to different trees do not wait for each other, up to this many trees.
+const TREE_LOCKS: usize = 64;
+
+/// A key space with a catalog of dataspaces, schema sets and anchors. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    driver: Arc<dyn Driver>,
+    clock: Arc<dyn Clock>,
+    compiled: RwLock<FxHashMap<u64, Arc<Compiled>>>,
+    locks: [Mutex<()>; TREE_LOCKS],
+    catalog_lock: Mutex<()>,
+}
+
+/// A schema set, compiled and numbered.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    record: Record,
+    pub schema: Arc<Schema>,
+    pub layout: Layout,
+    /// For each node, whether it or something below it is state.
+    state: Vec<bool>,
+}
+
+impl Compiled {
+    /// Whether a node or something below it is state (`config false`).
+    pub fn holds_state(&self, node: NodeId) -> bool {
+        self.state[node.0 as usize]
+    }
+}
+
+fn nodes_with_state(schema: &Schema) -> Vec<bool> {
+    let mut state = vec![false; schema.nodes().len()];
+    // Nodes come before their children, so backwards every child is known.
+    for index in (0..state.len()).rev() {
+        let node = schema.node(NodeId(index as u32));
+        state[index] = !node.is_config || node.children.iter().any(|child| state[child.0 as usize]);
+    }
+    state
+}
+
+impl Store {
+    /// Opens a key space, and formats it where it is empty. Costs the same with ten anchors and
+    /// with 100,000.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where the format is of a later version, or not a store at all.
+    pub fn open(driver: Arc<dyn Driver>, clock: Arc<dyn Clock>) -> Result<Self> {
+        let inner = Inner {
+            driver,
+            clock,
+            compiled: RwLock::default(),
+            locks: std::array::from_fn(|_| Mutex::new(())),
+            catalog_lock: Mutex::new(()),
+        };
+        let store = Self {
+            inner: Arc::new(inner),
+        };
+        store.check_format()?;
+        Ok(store)
+    }
+
+    fn check_format(&self) -> Result<()> {
+        let key = format_key();
+        let snapshot = self.driver().snapshot()?;
+        let Some(value) = snapshot.get(&key)? else {
+            if snapshot
+                .scan(&KeyRange::all(), Direction::Forward)?
+                .next()?
+                .is_some()
+            {
+                return Err(Error::corrupt(
+                    "the key space holds something that is not a store",
+                ));
+            }
+            return self.write_format(key);
+        };
+        match take_varint(&mut &*value)? {
+            FORMAT_VERSION => Ok(()),
+            version => Err(Error::corrupt(format!(
+                "the format is version {version}, this program knows {FORMAT_VERSION}; use the program that wrote it"
+            ))),
+        }
+    }
+
+    fn write_format(&self, key: Vec<u8>) -> Result<()> {
+        let mut value = Vec::new();
+        put_varint(&mut value, FORMAT_VERSION);
+        let mut batch = Batch::new();
+        batch.require(key.clone(), None);
+        batch.put(key, value);
+        match self.driver().commit(batch) {
+            Err(error) if error.kind() == ErrorKind::Conflict => self.check_format(),
+            result => result.map(|_| ()).map_err(Error::from),
+        }
+    }
+
+    /// The engine.
+    pub fn driver(&self) -> &Arc<dyn Driver> {
+        &self.inner.driver
+    }
+
+    /// The time now, as commits are stamped.
+    pub fn now(&self) -> Timestamp {
+        self.inner.clock.now()
+    }
+
+    /// A datastore of an anchor. Its schema is compiled at the first use and kept.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for dataspace and anchor.
+    pub fn tree(&self, dataspace: &str, anchor: &str, datastore: Datastore) -> Result<Tree> {
+        let snapshot = self.driver().snapshot()?;
+        let (anchor, record) = Self::bound_anchor(&*snapshot, dataspace, anchor)?;
+        let compiled = self.compiled(&*snapshot, record)?;
+        let id = TreeId {
+            anchor: anchor.id,
+            datastore: datastore.id(),
+        };
+        Ok(Tree::new(self.clone(), id, anchor.row(), compiled))
+    }
+
+    /// How much each key range holds. Linear in the number of keys.
+    pub fn usage(&self) -> Result<Vec<(Subspace, Usage)>> {
+        let snapshot = self.driver().snapshot()?;
+        Subspace::ALL
+            .into_iter()
+            .map(|subspace| Ok((subspace, range_usage(&*snapshot, subspace)?)))
+            .collect()
+    }
+
+    fn compiled(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
+        let cached = self.inner.compiled.read().get(&record.id).cloned();
+        if let Some(compiled) = cached.filter(|compiled| compiled.record == record) {
+            return Ok(compiled);
+        }
+        let schema = Schema::compile(&record.source(snapshot)?)?;
+        let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
+        if !new_numbers.is_empty() {
+            return Err(Error::corrupt(
+                "the node dictionary lacks nodes of a stored schema set",
+            ));
+        }
+        let id = record.id;
+        let state = nodes_with_state(&schema);
+        let compiled = Arc::new(Compiled {
+            record,
+            schema: Arc::new(schema),
+            layout,
+            state,
+        });
+        self.inner
+            .compiled
+            .write()
+            .insert(id, Arc::clone(&compiled));
+        Ok(compiled)
+    }
+
+    /// Held while a commit to a tree is decided, so that commits of one process do not conflict.
+    pub(crate) fn lock(&self, tree: TreeId) -> MutexGuard<'_, ()> {
+        let slot = tree
+            .anchor
+            .wrapping_mul(31)
+            .wrapping_add(tree.datastore.into());
+        self.inner.locks[(slot % TREE_LOCKS as u64) as usize].lock()
+    }
+
+    /// Decides on a change of the catalog from a snapshot and commits it; again on conflict.
+    /// Changes of the catalog follow one another: each requires that none came between.
+    pub(crate) fn change_catalog(
+        &self,
+        decide: impl Fn(&dyn Snapshot, &mut Batch) -> Result<()>,
+    ) -> Result<()> {
+        let _one_at_a_time = self.inner.catalog_lock.lock();
+        let mut tries = 0;
+        loop {
+            let snapshot = self.driver().snapshot()?;
+            let mut batch = Batch::new();
+            Self::count_change(&*snapshot, &mut batch)?;
+            decide(&*snapshot, &mut batch)?;
+            drop(snapshot);
+            tries += 1;
+            match self.driver().commit(batch) {
+                Err(error) if error.kind() == ErrorKind::Conflict && tries < CATALOG_TRIES_MAX => {}
+                result => return result.map(|_| ()).map_err(Error::from),
+            }
+        }
+    }
+
+    fn count_change(snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<()> {
+        Self::count(b"catalog-changes", snapshot, batch).map(|_| ())
+    }
+
+    /// A number that was never given before and never will be again.
+    pub(crate) fn allocate_id(snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<u64> {
+        Self::count(b"next-id", snapshot, batch)
+    }
+
+    fn count(name: &[u8], snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<u64> {
+        let mut key = Subspace::Meta.key();
+        key.extend_from_slice(name);
+        let stored = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);
+        let id = stored
+            .as_deref()
+            .map_or(Ok(1), |mut value| take_varint(&mut value))?;
+        let mut value = Vec::new();
+        put_varint(&mut value, id + 1);
+        batch.require(key.clone(), stored);
+        batch.put(key, value);
+        Ok(id)
+    }
+}
+
+fn format_key() -> Vec<u8> {
+    let mut key = Subspace::Meta.key();
+    key.extend_from_slice(b"format");
+    key
+}
+
+fn range_usage(snapshot: &dyn Snapshot, subspace: Subspace) -> Result<Usage> {
+    let mut usage = Usage::default();
+    let range = subspace.range();
+    let mut cursor = snapshot.scan(&range, Direction::Forward)?;
+    while let Some((key, value)) = cursor.next()? {
+        usage.keys += 1;
+        usage.bytes += (key.len() + value.len()) as u64;
+    }
+    Ok(usage)
+}

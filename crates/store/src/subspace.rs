@@ -1,0 +1,74 @@
+//! The registry of key ranges: every durable byte lies in one of these, and ids are never reused.
+//!
+//! | id | range | since format |
+//! |---|---|---|
+//! | `01` | [`Subspace::Meta`]: the format version and the allocation counters | 1 |
+//! | `02` | [`Subspace::Catalog`]: dataspaces, schema sets, anchors | 1 |
+//! | `03` | [`Subspace::Dictionary`]: node dictionary, schema path to local id | 1 |
+//! | `10` | [`Subspace::Tree`]: fragments and leaf-list entries | 1 |
+//! | `11` | [`Subspace::Order`]: list key to position, for lists and leaf-lists ordered by user | 1 |
+//! | `12` | [`Subspace::Log`]: what each commit changed, with the old values | 1 |
+//! | `13` | [`Subspace::Stamp`]: which version last changed a resource | 1 |
+//! | `20` | statistics (reserved) | |
+//! | `30` | documents (reserved) | |
+
+use espalier_keyspace::KeyRange;
+
+/// The version of all layouts together. A store of a later version is refused.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// A registered key range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Subspace {
+    /// Format version and counters.
+    Meta = 0x01,
+    /// Dataspaces, schema sets, anchors.
+    Catalog = 0x02,
+    /// Node dictionary.
+    Dictionary = 0x03,
+    /// Fragments and leaf-list entries.
+    Tree = 0x10,
+    /// Positions of entries ordered by user.
+    Order = 0x11,
+    /// Commit log.
+    Log = 0x12,
+    /// Stamps of resources.
+    Stamp = 0x13,
+}
+
+impl Subspace {
+    /// Every registered range, in key order.
+    pub const ALL: [Self; 7] = [
+        Self::Meta,
+        Self::Catalog,
+        Self::Dictionary,
+        Self::Tree,
+        Self::Order,
+        Self::Log,
+        Self::Stamp,
+    ];
+
+    /// A key that begins with this range's id.
+    pub fn key(self) -> Vec<u8> {
+        vec![self as u8]
+    }
+
+    /// All keys of this range.
+    pub fn range(self) -> KeyRange {
+        KeyRange::prefix(&[self as u8])
+    }
+
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Meta => "meta",
+            Self::Catalog => "catalog",
+            Self::Dictionary => "dictionary",
+            Self::Tree => "tree",
+            Self::Order => "order",
+            Self::Log => "log",
+            Self::Stamp => "stamp",
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Applying edits, from the outermost node inwards.
+
+use std::collections::BTreeMap;
+
+use espalier_yang::data::{DataNode, Operation};
+use espalier_yang::schema::Node;
+use espalier_yang::{
+    DataError, ErrorTag, Errors, InstancePath, Keys, NodeId, NodeKind, Schema, Step,
+};
+
+use super::request::{Edit, Request};
+use crate::error::Result;
+use crate::fragment::Fragment;
+use crate::keys::{TreeId, put_local_id};
+use crate::overlay::Overlay;
+use crate::store::Compiled;
+use crate::tree::locate::{Place, Shape, State};
+
+/// How a resource was touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::tree) enum Touch {
+    /// It, or something in it, changed.
+    Within,
+    /// It was created, or replaced as a whole.
+    Whole,
+}
+
+/// Edits being applied to an overlay. Errors are collected; after the first, nothing is kept.
+pub(in crate::tree) struct Applying<'a> {
+    pub overlay: &'a mut Overlay,
+    pub compiled: &'a Compiled,
+    pub tree: TreeId,
+    pub errors: Errors,
+    /// Resources that were touched, by their key.
+    pub touched: BTreeMap<Vec<u8>, Touch>,
+    /// Where the edit is, for errors.
+    pub path: InstancePath,
+}
+
+/// The resource whose children are being edited.
+#[derive(Clone, Debug)]
+pub(in crate::tree) struct Around {
+    pub key: Vec<u8>,
+    pub node: Option<NodeId>,
+    pub boundaries: Vec<usize>,
+    /// Whether it was created by this edit, so that nothing was in it.
+    pub is_new: bool,
+}
+
+impl<'a> Applying<'a> {
+    pub fn new(overlay: &'a mut Overlay, compiled: &'a Compiled, tree: TreeId) -> Self {
+        let (errors, touched, path) = (Errors::new(), BTreeMap::new(), InstancePath::root());
+        Self {
+            overlay,
+            compiled,
+            tree,
+            errors,
+            touched,
+            path,
+        }
+    }
+
+    /// Applies one edit.
+    pub fn edit(&mut self, edit: &Edit) -> Result<()> {
+        self.path = edit.at.clone();
+        match &edit.request {
+            Request::Tree(tree, operation) => self.below(&edit.at, &tree.nodes, *operation),
+            Request::Delete => self.delete_path(&edit.at, Operation::Delete),
+            Request::Remove => self.delete_path(&edit.at, Operation::Remove),
+            Request::ReplaceAll(tree) => {
+                self.clear_all();
+                self.below(&edit.at, &tree.nodes, Operation::Merge)
+            }
+        }
+    }
+
+    /// Where keys are found: in the overlay, so that a later edit sees an earlier one.
+    pub fn state(&self) -> State<'_> {
+        State {
+            snapshot: &*self.overlay,
+            compiled: self.compiled,
+            tree: self.tree,
+        }
+    }
+
+    pub fn schema(&self) -> &'a Schema {
+        &self.compiled.schema
+    }
+
+    fn below(&mut self, at: &InstancePath, nodes: &[DataNode], operation: Operation) -> Result<()> {
+        let place = self.state().locate(at)?;
+        let Some(place) = place.filter(|place| matches!(place.shape, Shape::Root | Shape::Inner))
+        else {
+            self.fail(
+                ErrorTag::DataMissing,
+                "the node to edit below does not exist",
+            );
+            return Ok(());
+        };
+        if !self.holds(&place, at)? {
+            self.fail(
+                ErrorTag::DataMissing,
+                "the node to edit below does not exist",
+            );
+            return Ok(());
+        }
+        let Place {
+            key,
+            node,
+            boundaries,
+            ..
+        } = place;
+        self.children(
+            &Around {
+                key,
+                node,
+                boundaries,
+                is_new: false,
+            },
+            nodes,
+            operation,
+        )
+    }
+
+    /// Whether children can be created at a place: it exists, or is a container without presence
+    /// in a place where they can.
+    fn holds(&self, place: &Place, path: &InstancePath) -> Result<bool> {
+        let Some(node) = place.node.map(|node| self.schema().node(node)) else {
+            return Ok(true);
+        };
+        if !node.is_np_container() {
+            return Ok(self.state().snapshot.get(&place.key)?.is_some());
+        }
+        let parent = path.parent().unwrap_or_default();
+        match self.state().locate(&parent)? {
+            Some(around) => self.holds(&around, &parent),
+            None => Ok(false),
+        }
+    }
+
+    /// Applies the children of a resource: its leaves together, then the others in order.
+    pub fn children(
+        &mut self,
+        around: &Around,
+        nodes: &[DataNode],
+        operation: Operation,
+    ) -> Result<()> {
+        self.leaves(around, nodes, operation)?;
+        for data in nodes {
+            let node = self.schema().node(data.node);
+            match node.kind {
+                NodeKind::LeafList(_) => self.leaf_list_entry(around, data, operation)?,
+                NodeKind::List(_) => self.list_entry(around, data, operation)?,
+                NodeKind::Container { .. } => self.container(around, data, operation)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn container(&mut self, around: &Around, data: &DataNode, inherited: Operation) -> Result<()> {
+        let mut key = around.key.clone();
+        put_local_id(&mut key, self.compiled.layout.id(data.node));
+        self.path.steps.push(Step {
+            node: data.node,
+            keys: Keys::None,
+        });
+        let node = self.schema().node(data.node);
+        let exists = !around.is_new
+            && match node.is_np_container() {
+                true => self
+                    .state()
+                    .any(&espalier_keyspace::KeyRange::prefix(&key))?,
+                false => self.overlay_has(&key)?,
+            };
+        let result = self.inner(around, data, inherited, key, exists);
+        self.path.steps.pop();
+        result
+    }
+
+    /// A container or list entry whose key is known. Fragments of new list entries are written by
+    /// the caller's `fragment`.
+    pub fn inner(
+        &mut self,
+        around: &Around,
+        data: &DataNode,
+        inherited: Operation,
+        key: Vec<u8>,
+        exists: bool,
+    ) -> Result<()> {
+        let operation = data.operation().unwrap_or(inherited);
+        let node = self.schema().node(data.node);
+        match operation {
+            Operation::Delete | Operation::Remove => {
+                return self.delete_inner(around, &key, exists, operation);
+            }
+            Operation::Create if exists => {
+                self.fail_on(data, ErrorTag::DataExists, "the node exists already");
+                return Ok(());
+            }
+            Operation::None if !exists && !node.is_np_container() => {
+                self.fail_on(data, ErrorTag::DataMissing, "the node does not exist");
+                return Ok(());
+            }
+            Operation::Replace if exists => self.clear(&key)?,
+            _ => {}
+        }
+        let is_new = !exists || operation == Operation::Replace;
+        if operation != Operation::None {
+            self.clear_rivals(around, node)?;
+        }
+        let mut boundaries = around.boundaries.clone();
+        boundaries.push(key.len());
+        let inside = Around {
+            key,
+            node: Some(data.node),
+            boundaries,
+            is_new,
+        };
+        if is_new && operation != Operation::None {
+            self.create(&inside, node, data)?;
+        }
+        let for_children = match operation {
+            Operation::Create | Operation::Replace => Operation::Merge,
+            other => other,
+        };
+        self.children(&inside, data.children(), for_children)
+    }
+
+    /// Writes the fragment that makes a node exist: the keys of an entry, nothing for a container
+    /// with presence. A container without presence needs none.
+    fn create(&mut self, inside: &Around, node: &Node, data: &DataNode) -> Result<()> {
+        self.touch(inside, Touch::Whole);
+        if node.is_np_container() {
+            return Ok(());
+        }
+        let leaves = self.key_leaves(node, data);
+        let fragment = Fragment {
+            keys: leaves.len(),
+            leaves,
+        };
+        self.overlay.put(inside.key.clone(), fragment.encode());
+        Ok(())
+    }
+
+    /// Remembers that a resource was touched, and with it those around it.
+    pub fn touch(&mut self, around: &Around, touch: Touch) {
+        let mut touch = touch;
+        for &length in around.boundaries.iter().rev() {
+            let slot = self
+                .touched
+                .entry(around.key[..length].to_vec())
+                .or_insert(touch);
+            *slot = (*slot).max(touch);
+            touch = Touch::Within;
+        }
+    }
+
+    pub fn overlay_has(&self, key: &[u8]) -> Result<bool> {
+        Ok(self.state().snapshot.get(key)?.is_some())
+    }
+
+    /// Records an error at the current path.
+    pub fn fail(&mut self, tag: ErrorTag, message: impl Into<String>) {
+        let path = self.path.to_instance_identifier(self.schema());
+        self.errors.push(DataError::new(tag, message).at(path));
+    }
+
+    /// Records an error at the current path and the line of a node.
+    pub fn fail_on(&mut self, data: &DataNode, tag: ErrorTag, message: impl Into<String>) {
+        let path = self.path.to_instance_identifier(self.schema());
+        self.errors.push(
+            DataError::new(tag, message)
+                .at(path)
+                .on_line(data.mark.line),
+        );
+    }
+}

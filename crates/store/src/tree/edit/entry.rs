@@ -1,0 +1,397 @@
+//! List entries, and the order of those ordered by user (RFC 7950 §7.8.6).
+
+use espalier_keyspace::{Direction, KeyRange};
+use espalier_yang::data::{Annotation, DataNode, Operation};
+use espalier_yang::schema::ModuleNames;
+use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId, Step, Value};
+
+use rustc_hash::FxHashMap;
+
+use super::apply::{Applying, Around};
+use crate::error::Result;
+use crate::keys::{put_key_value, put_local_id};
+use crate::position::Position;
+use crate::subspace::Subspace;
+use crate::tree::locate::{entry_prefix, in_subspace, is_order_index, order_key};
+
+/// Where a new or moved entry goes.
+pub(in crate::tree) enum Insert {
+    First,
+    Last,
+    Before(Vec<Value>),
+    After(Vec<Value>),
+}
+
+impl Applying<'_> {
+    pub fn list_entry(
+        &mut self,
+        around: &Around,
+        data: &DataNode,
+        inherited: Operation,
+    ) -> Result<()> {
+        let schema = self.schema();
+        let node = schema.node(data.node);
+        let operation = data.operation().unwrap_or(inherited);
+        let list = self.list_key(around, data.node);
+        let keys: Option<Vec<Value>> = data
+            .keys(schema)
+            .map(|keys| keys.into_iter().cloned().collect());
+        let has_keys = keys.as_ref().is_some_and(|keys| !keys.is_empty());
+        if self.is_whole_list(node, has_keys, operation) {
+            return self.whole_list(around, data, &list, operation);
+        }
+        let Some(keys) = keys else {
+            self.fail_on(
+                data,
+                ErrorTag::MissingElement,
+                format!("an entry of {} lacks a key", node.name),
+            );
+            return Ok(());
+        };
+        self.path.steps.push(Step {
+            node: data.node,
+            keys: Keys::Values(keys.clone()),
+        });
+        let result = match node.is_positional() {
+            false => self.sorted_entry(around, data, inherited, list, &keys),
+            true => self.ordered_entry(around, data, inherited, &list, &keys),
+        };
+        self.path.steps.pop();
+        result
+    }
+
+    pub fn list_key(&self, around: &Around, node: NodeId) -> Vec<u8> {
+        let mut list = around.key.clone();
+        put_local_id(&mut list, self.compiled.layout.id(node));
+        list
+    }
+
+    pub fn whole_list(
+        &mut self,
+        around: &Around,
+        data: &DataNode,
+        list: &[u8],
+        operation: Operation,
+    ) -> Result<()> {
+        self.path.steps.push(Step {
+            node: data.node,
+            keys: Keys::None,
+        });
+        let exists = self.state().any(&KeyRange::below(list))?;
+        let result = self.delete_inner(around, list, exists, operation);
+        self.path.steps.pop();
+        result
+    }
+
+    fn sorted_entry(
+        &mut self,
+        around: &Around,
+        data: &DataNode,
+        inherited: Operation,
+        mut key: Vec<u8>,
+        keys: &[Value],
+    ) -> Result<()> {
+        keys.iter().for_each(|value| put_key_value(&mut key, value));
+        let exists = !around.is_new && self.overlay_has(&key)?;
+        self.inner(around, data, inherited, key, exists)
+    }
+
+    /// An entry of a list ordered by user, or of a keyless list (where each is a new one).
+    fn ordered_entry(
+        &mut self,
+        around: &Around,
+        data: &DataNode,
+        inherited: Operation,
+        list: &[u8],
+        keys: &[Value],
+    ) -> Result<()> {
+        let operation = data.operation().unwrap_or(inherited);
+        let stored = match keys.is_empty() {
+            true => None,
+            false => self.state().position(list, keys)?,
+        };
+        let insert = self.insert(data)?;
+        let deletes = matches!(operation, Operation::Delete | Operation::Remove);
+        let position = match (&stored, insert) {
+            (Some(stored), None) => stored.clone(),
+            (Some(stored), Some(_)) if deletes || operation == Operation::Create => stored.clone(),
+            (Some(_), Some(insert)) => self.move_entry(list, keys, &insert, data)?,
+            (None, _) if deletes => return self.delete_inner(around, list, false, operation),
+            (None, insert) => self.new_position(list, &insert.unwrap_or(Insert::Last), data)?,
+        };
+        if !self.errors.is_empty() {
+            return Ok(());
+        }
+        let key = [list, &position].concat();
+        if !keys.is_empty() {
+            match deletes {
+                true => self.overlay.delete(order_key(list, keys)),
+                false => self.overlay.put(order_key(list, keys), position),
+            }
+        }
+        self.inner(around, data, inherited, key, stored.is_some())
+    }
+
+    /// Where the document says that an entry goes.
+    pub fn insert(&mut self, data: &DataNode) -> Result<Option<Insert>> {
+        let mut insert = None;
+        let mut point = None;
+        for annotation in &data.annotations {
+            match annotation {
+                Annotation::Insert(place) => insert = Some(place.clone()),
+                Annotation::Key(predicates) => point = self.key_point(data, predicates),
+                Annotation::Value(text) => point = self.value_point(data, text),
+                _ => {}
+            }
+        }
+        Ok(match (insert.as_deref(), point) {
+            (None, _) => None,
+            (Some("first"), _) => Some(Insert::First),
+            (Some("last"), _) => Some(Insert::Last),
+            (Some("before"), Some(point)) => Some(Insert::Before(point)),
+            (Some("after"), Some(point)) => Some(Insert::After(point)),
+            (Some("before" | "after"), None) => {
+                self.fail_on(
+                    data,
+                    ErrorTag::MissingAttribute,
+                    "insert before or after needs the entry to insert at",
+                );
+                None
+            }
+            (Some(other), _) => {
+                let message =
+                    format!("insert is “{other}”; it may be first, last, before or after");
+                self.fail_on(data, ErrorTag::BadAttribute, message);
+                None
+            }
+        })
+    }
+
+    /// The entry that `yang:key` names: predicates on the list of the entry being edited.
+    fn key_point(&mut self, data: &DataNode, predicates: &str) -> Option<Vec<Value>> {
+        let schema = self.schema();
+        let around = self.path.parent().unwrap_or_default();
+        let list = around
+            .child(data.node, Keys::None)
+            .to_instance_identifier(schema);
+        let point = InstancePath::parse_cli_path(schema, &format!("{list}{predicates}"));
+        match point.map(|mut point| point.steps.pop().map(|step| step.keys)) {
+            Ok(Some(Keys::Values(keys))) => Some(keys),
+            Ok(_) => {
+                self.fail_on(
+                    data,
+                    ErrorTag::BadAttribute,
+                    "the key to insert at names no entry",
+                );
+                None
+            }
+            Err(error) => {
+                self.fail_on(data, ErrorTag::BadAttribute, error.message);
+                None
+            }
+        }
+    }
+
+    /// The entry that `yang:value` names.
+    fn value_point(&mut self, data: &DataNode, text: &str) -> Option<Vec<Value>> {
+        let schema = self.schema();
+        let node = schema.node(data.node);
+        let names = ModuleNames {
+            leaf_module: node.module,
+        };
+        match node.as_value()?.value_type.parse(schema, text, &names) {
+            Ok(value) => Some(vec![value]),
+            Err(error) => {
+                self.fail_on(data, ErrorTag::BadAttribute, error.message);
+                None
+            }
+        }
+    }
+
+    /// An encoded position for a new entry.
+    pub fn new_position(
+        &mut self,
+        list: &[u8],
+        insert: &Insert,
+        data: &DataNode,
+    ) -> Result<Vec<u8>> {
+        let (before, after) = match self.neighbours(list, insert)? {
+            Some(neighbours) => neighbours,
+            None => {
+                self.fail_on(
+                    data,
+                    ErrorTag::BadAttribute,
+                    "the entry to insert at does not exist",
+                );
+                return Ok(Vec::new());
+            }
+        };
+        let position = match Position::between(before.as_ref(), after.as_ref()) {
+            Some(position) => position,
+            None => {
+                self.renumber(list)?;
+                return self.new_position(list, insert, data);
+            }
+        };
+        let mut bytes = Vec::new();
+        position.put(&mut bytes);
+        Ok(bytes)
+    }
+
+    /// The positions on both sides of the place of a new entry; `None` where the entry that it
+    /// should stand beside does not exist.
+    #[allow(clippy::type_complexity)]
+    fn neighbours(
+        &self,
+        list: &[u8],
+        insert: &Insert,
+    ) -> Result<Option<(Option<Position>, Option<Position>)>> {
+        let all = KeyRange::below(list);
+        let (point, is_before) = match insert {
+            Insert::First => {
+                return Ok(Some((
+                    None,
+                    self.end_position(list, &all, Direction::Forward)?,
+                )));
+            }
+            Insert::Last => {
+                return Ok(Some((
+                    self.end_position(list, &all, Direction::Backward)?,
+                    None,
+                )));
+            }
+            Insert::Before(keys) => (self.state().position(list, keys)?, true),
+            Insert::After(keys) => (self.state().position(list, keys)?, false),
+        };
+        let Some(point) = point else { return Ok(None) };
+        let entry = [list, &point].concat();
+        let point = Some(Position::take(&mut point.as_slice())?);
+        Ok(Some(match is_before {
+            true => {
+                let range = KeyRange {
+                    start: all.start,
+                    end: Some(entry),
+                };
+                (self.end_position(list, &range, Direction::Backward)?, point)
+            }
+            false => {
+                let start = KeyRange::prefix(&entry).end.unwrap_or(entry);
+                let range = KeyRange {
+                    start,
+                    end: all.end,
+                };
+                (point, self.end_position(list, &range, Direction::Forward)?)
+            }
+        }))
+    }
+
+    /// The position of the first (or last) entry in a range of a list.
+    fn end_position(
+        &self,
+        list: &[u8],
+        range: &KeyRange,
+        from: Direction,
+    ) -> Result<Option<Position>> {
+        let state = self.state();
+        let mut cursor = state.snapshot.scan(range, from)?;
+        let Some((key, _)) = cursor.next()? else {
+            return Ok(None);
+        };
+        Position::take(&mut &key[list.len()..]).map(Some)
+    }
+
+    /// Gives an existing entry another place, with everything in it.
+    pub fn move_entry(
+        &mut self,
+        list: &[u8],
+        keys: &[Value],
+        insert: &Insert,
+        data: &DataNode,
+    ) -> Result<Vec<u8>> {
+        let is_itself =
+            matches!(insert, Insert::Before(point) | Insert::After(point) if point == keys);
+        let new = match is_itself {
+            true => None,
+            false => Some(self.new_position(list, insert, data)?),
+        };
+        // Only now: finding a place may have renumbered the list.
+        let stored = self.state().position(list, keys)?.unwrap_or_default();
+        let Some(new) = new.filter(|new| !new.is_empty()) else {
+            return Ok(stored);
+        };
+        let (old_key, new_key) = ([list, &stored].concat(), [list, &new].concat());
+        for subspace in [Subspace::Tree, Subspace::Order, Subspace::Stamp] {
+            self.rename(
+                &in_subspace(&old_key, subspace),
+                &in_subspace(&new_key, subspace),
+            )?;
+        }
+        Ok(new)
+    }
+
+    /// Moves every key that begins with `old` to where it begins with `new`.
+    fn rename(&mut self, old: &[u8], new: &[u8]) -> Result<()> {
+        let range = KeyRange::prefix(old);
+        let moved = self.collect(&range)?;
+        if !moved.is_empty() {
+            self.overlay.delete_range(&range);
+        }
+        for (key, value) in moved {
+            self.overlay.put([new, &key[old.len()..]].concat(), value);
+        }
+        Ok(())
+    }
+
+    fn collect(&self, range: &KeyRange) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let state = self.state();
+        let mut cursor = state.snapshot.scan(range, Direction::Forward)?;
+        let mut pairs = Vec::new();
+        while let Some((key, value)) = cursor.next()? {
+            pairs.push((key.to_vec(), value.to_vec()));
+        }
+        Ok(pairs)
+    }
+
+    /// Gives every entry of a list a new position in the same order, so that there is room between
+    /// any two.
+    fn renumber(&mut self, list: &[u8]) -> Result<()> {
+        let mut new_positions: FxHashMap<Vec<u8>, Vec<u8>> = FxHashMap::default();
+        for (key, _) in self.collect(&KeyRange::below(list))? {
+            let old = entry_prefix(list, &key)?[list.len()..].to_vec();
+            let next = new_positions.len() as i64;
+            new_positions.entry(old).or_insert_with(|| {
+                let mut bytes = Vec::new();
+                Position::at(next).put(&mut bytes);
+                bytes
+            });
+        }
+        for subspace in [Subspace::Tree, Subspace::Order, Subspace::Stamp] {
+            self.renumber_in(&in_subspace(list, subspace), &new_positions)?;
+        }
+        Ok(())
+    }
+
+    fn renumber_in(
+        &mut self,
+        list: &[u8],
+        new_positions: &FxHashMap<Vec<u8>, Vec<u8>>,
+    ) -> Result<()> {
+        let range = KeyRange::below(list);
+        let pairs = self.collect(&range)?;
+        if !pairs.is_empty() {
+            self.overlay.delete_range(&range);
+        }
+        for (key, value) in pairs {
+            if is_order_index(list, &key) {
+                let value = new_positions.get(&value).cloned().unwrap_or(value);
+                self.overlay.put(key, value);
+                continue;
+            }
+            let entry = entry_prefix(list, &key)?.len();
+            let new = new_positions.get(&key[list.len()..entry]);
+            let new = new.map_or(&key[list.len()..entry], Vec::as_slice);
+            self.overlay.put([list, new, &key[entry..]].concat(), value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Leaves: the content of fragments.
+
+use espalier_keyspace::KeyRange;
+use espalier_yang::data::{Content, DataNode, Operation};
+use espalier_yang::schema::Node;
+use espalier_yang::{ErrorTag, Keys, NodeKind, Schema, Step};
+
+use super::apply::{Applying, Around, Touch};
+use crate::error::Result;
+use crate::fragment::{Fragment, Packed};
+use crate::keys::{LocalId, put_local_id};
+
+impl Applying<'_> {
+    /// Applies the leaves among the children of a resource to its fragment, and writes it once.
+    pub fn leaves(
+        &mut self,
+        around: &Around,
+        nodes: &[DataNode],
+        operation: Operation,
+    ) -> Result<()> {
+        let schema = self.schema();
+        let leaves = || nodes.iter().filter(|data| is_editable_leaf(schema, data));
+        if leaves().next().is_none() {
+            return Ok(());
+        }
+        let mut fragment = self.fragment(around)?.unwrap_or_default();
+        let mut is_changed = false;
+        for data in leaves() {
+            self.path.steps.push(Step {
+                node: data.node,
+                keys: Keys::None,
+            });
+            is_changed |= self.leaf(&mut fragment, around, data, operation)?;
+            self.path.steps.pop();
+        }
+        if is_changed {
+            self.write_fragment(around, &fragment);
+        }
+        Ok(())
+    }
+
+    /// Applies one leaf; whether the fragment changed.
+    fn leaf(
+        &mut self,
+        fragment: &mut Fragment,
+        around: &Around,
+        data: &DataNode,
+        inherited: Operation,
+    ) -> Result<bool> {
+        let id = self.compiled.layout.id(data.node);
+        let exists = fragment.get(id).is_some();
+        match data.operation().unwrap_or(inherited) {
+            Operation::None => Ok(false),
+            Operation::Remove => Ok(fragment.remove(id)),
+            Operation::Delete => {
+                if !exists {
+                    self.fail_on(
+                        data,
+                        ErrorTag::DataMissing,
+                        "the leaf to delete does not exist",
+                    );
+                }
+                Ok(fragment.remove(id))
+            }
+            Operation::Create if exists => {
+                self.fail_on(
+                    data,
+                    ErrorTag::DataExists,
+                    "the leaf to create exists already",
+                );
+                Ok(false)
+            }
+            _ => self.set_leaf(fragment, around, data, id),
+        }
+    }
+
+    fn set_leaf(
+        &mut self,
+        fragment: &mut Fragment,
+        around: &Around,
+        data: &DataNode,
+        id: LocalId,
+    ) -> Result<bool> {
+        let packed = match &data.content {
+            Content::Value(value) => Packed::Value(value.clone()),
+            Content::Any(json) => Packed::Any(json.as_str().into()),
+            Content::Bare | Content::Inner(_) => {
+                self.fail_on(data, ErrorTag::InvalidValue, "the leaf has no value");
+                return Ok(false);
+            }
+        };
+        let node = self.schema().node(data.node);
+        let mut is_changed = fragment.get(id) != Some(&packed);
+        if is_changed {
+            fragment.set(id, packed);
+        }
+        if !node.cases.is_empty() {
+            is_changed |= self.remove_rivals(fragment, node);
+            self.clear_rival_subtrees(around, node)?;
+        }
+        Ok(is_changed)
+    }
+
+    fn clear_rival_subtrees(&mut self, around: &Around, node: &Node) -> Result<()> {
+        let rivals: Vec<_> = super::cases::rivals(self.schema(), node).collect();
+        for rival in rivals {
+            let mut key = around.key.clone();
+            put_local_id(&mut key, self.compiled.layout.id(rival));
+            if self.state().any(&KeyRange::prefix(&key))? {
+                self.clear(&key)?;
+                self.touch(around, Touch::Within);
+            }
+        }
+        Ok(())
+    }
+
+    /// The fragment of a resource, where it has one.
+    pub fn fragment(&self, around: &Around) -> Result<Option<Fragment>> {
+        let keys = around
+            .node
+            .map_or(0, |node| self.schema().node(node).keys().len());
+        let stored = self.state().snapshot.get(&around.key)?;
+        stored
+            .map(|value| Fragment::decode(&value, keys))
+            .transpose()
+    }
+
+    /// Writes the fragment of a resource; a container that then holds nothing has none.
+    pub fn write_fragment(&mut self, around: &Around, fragment: &Fragment) {
+        let needs_none = around
+            .node
+            .is_none_or(|node| self.schema().node(node).is_np_container());
+        if fragment.leaves.is_empty() && needs_none {
+            self.overlay.delete(around.key.clone());
+        } else {
+            self.overlay.put(around.key.clone(), fragment.encode());
+        }
+        self.touch(around, Touch::Within);
+    }
+
+    /// The key leaves of an entry, in the order of the `key` statement.
+    pub fn key_leaves(&self, node: &Node, data: &DataNode) -> Vec<(LocalId, Packed)> {
+        let leaf = |&key| {
+            let value = data.child(key)?.value()?.clone();
+            Some((self.compiled.layout.id(key), Packed::Value(value)))
+        };
+        node.keys().iter().filter_map(leaf).collect()
+    }
+}
+
+/// Whether a node is kept in the fragment around it, and is not a key.
+fn is_editable_leaf(schema: &Schema, data: &DataNode) -> bool {
+    match &schema.node(data.node).kind {
+        NodeKind::Leaf(value) => !value.is_key,
+        NodeKind::AnyData | NodeKind::AnyXml => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,175 @@
+//! Leaf-list entries: each has a key of its own.
+
+use espalier_keyspace::{Direction, KeyRange};
+use espalier_yang::data::{DataNode, Operation};
+use espalier_yang::{ErrorTag, Keys, Step, Value};
+
+use super::apply::{Applying, Around, Touch};
+use super::entry::Insert;
+use crate::error::Result;
+use crate::fragment::{put_value, take_entry_value};
+use crate::keys::put_key_value;
+use crate::tree::locate::order_key;
+
+impl Applying<'_> {
+    pub fn leaf_list_entry(
+        &mut self,
+        around: &Around,
+        data: &DataNode,
+        inherited: Operation,
+    ) -> Result<()> {
+        let node = self.schema().node(data.node);
+        let operation = data.operation().unwrap_or(inherited);
+        let list = self.list_key(around, data.node);
+        let Some(value) = data.value() else {
+            if self.is_whole_list(node, false, operation) {
+                return self.whole_list(around, data, &list, operation);
+            }
+            self.fail_on(
+                data,
+                ErrorTag::InvalidValue,
+                "the leaf-list entry has no value",
+            );
+            return Ok(());
+        };
+        self.path.steps.push(Step {
+            node: data.node,
+            keys: Keys::Values(vec![value.clone()]),
+        });
+        let deletes = matches!(operation, Operation::Delete | Operation::Remove);
+        if !deletes {
+            self.clear_rivals(around, node)?;
+        }
+        let is_changed = match (node.is_positional(), node.is_config) {
+            (false, _) => self.sorted_value(data, operation, list, value)?,
+            (true, true) => self.ordered_value(data, operation, &list, value)?,
+            (true, false) => self.state_value(data, operation, &list, value)?,
+        };
+        if is_changed {
+            self.touch(around, Touch::Within);
+        }
+        self.path.steps.pop();
+        Ok(())
+    }
+
+    /// An entry that the system orders by its value.
+    fn sorted_value(
+        &mut self,
+        data: &DataNode,
+        operation: Operation,
+        mut key: Vec<u8>,
+        value: &Value,
+    ) -> Result<bool> {
+        put_key_value(&mut key, value);
+        let exists = self.overlay_has(&key)?;
+        if !self.may(data, operation, exists) {
+            return Ok(false);
+        }
+        match operation {
+            Operation::Delete | Operation::Remove => self.overlay.delete(key),
+            _ => self.overlay.put(key, packed(value)),
+        }
+        Ok(true)
+    }
+
+    /// An entry that the user orders.
+    fn ordered_value(
+        &mut self,
+        data: &DataNode,
+        operation: Operation,
+        list: &[u8],
+        value: &Value,
+    ) -> Result<bool> {
+        let keys = std::slice::from_ref(value);
+        let stored = self.state().position(list, keys)?;
+        let insert = self.insert(data)?;
+        let deletes = matches!(operation, Operation::Delete | Operation::Remove);
+        let moves =
+            stored.is_some() && insert.is_some() && !deletes && operation != Operation::Create;
+        if !moves && !self.may(data, operation, stored.is_some()) {
+            return Ok(false);
+        }
+        if let (true, Some(stored)) = (deletes, &stored) {
+            self.overlay.delete([list, stored].concat());
+            self.overlay.delete(order_key(list, keys));
+            return Ok(true);
+        }
+        let position = match (moves, insert) {
+            (true, Some(insert)) => self.move_entry(list, keys, &insert, data)?,
+            (_, insert) => self.new_position(list, &insert.unwrap_or(Insert::Last), data)?,
+        };
+        if !position.is_empty() {
+            self.overlay.put([list, &position].concat(), packed(value));
+            self.overlay.put(order_key(list, keys), position);
+        }
+        Ok(true)
+    }
+
+    /// An entry of a state leaf-list, which may hold a value twice (RFC 7950 §7.7): a new one each
+    /// time; a delete takes the first that is equal.
+    fn state_value(
+        &mut self,
+        data: &DataNode,
+        operation: Operation,
+        list: &[u8],
+        value: &Value,
+    ) -> Result<bool> {
+        if matches!(operation, Operation::Delete | Operation::Remove) {
+            let found = self.first_equal(list, value)?;
+            if let Some(key) = &found {
+                self.overlay.delete(key.clone());
+            } else {
+                self.may(data, operation, false);
+            }
+            return Ok(found.is_some());
+        }
+        if operation != Operation::None {
+            let position = self.new_position(list, &Insert::Last, data)?;
+            self.overlay.put([list, &position].concat(), packed(value));
+        }
+        Ok(operation != Operation::None)
+    }
+
+    fn first_equal(&self, list: &[u8], value: &Value) -> Result<Option<Vec<u8>>> {
+        let state = self.state();
+        let range = KeyRange::below(list);
+        let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
+        while let Some((key, stored)) = cursor.next()? {
+            if take_entry_value(stored)? == *value {
+                return Ok(Some(key.to_vec()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether an operation on an entry changes something; records where it must not be asked for.
+    fn may(&mut self, data: &DataNode, operation: Operation, exists: bool) -> bool {
+        match (operation, exists) {
+            (Operation::Create, true) => {
+                self.fail_on(
+                    data,
+                    ErrorTag::DataExists,
+                    "the entry to create exists already",
+                );
+                false
+            }
+            (Operation::Delete, false) => {
+                self.fail_on(
+                    data,
+                    ErrorTag::DataMissing,
+                    "the entry to delete does not exist",
+                );
+                false
+            }
+            (Operation::Delete | Operation::Remove, exists) => exists,
+            (Operation::None, _) => false,
+            (_, exists) => !exists,
+        }
+    }
+}
+
+fn packed(value: &Value) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put_value(&mut bytes, value);
+    bytes
+}

@@ -1,0 +1,13 @@
+//! Edits (RFC 6241 §7.2): what they are, and applying them to an overlay.
+
+mod apply;
+mod cases;
+mod delete;
+mod entry;
+mod leaf;
+mod leaf_list;
+mod request;
+
+pub(super) use apply::{Applying, Touch};
+pub(super) use cases::rivals;
+pub use request::Edit;

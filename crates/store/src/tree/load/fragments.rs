@@ -1,0 +1,279 @@
+//! From closed nodes to keys and values.
+
+use std::borrow::Cow;
+
+use espalier_keyspace::{Direction, KeyRange};
+use espalier_yang::schema::Node;
+use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, NodeKind, Value};
+
+use super::options::LoadMode;
+use super::sink::{Frame, Loading};
+use crate::error::Result;
+use crate::fragment::{Fragment, put_leaf, put_value};
+use crate::keys::{put_key_value, put_local_id};
+use crate::position::Position;
+use crate::subspace::Subspace;
+use crate::tree::edit::rivals;
+use crate::tree::locate::{in_subspace, order_key};
+
+impl Loading<'_, '_> {
+    /// Gives the innermost frame its key: that of the frame around it, its local id, and its key
+    /// values or position.
+    pub fn place(&mut self) -> Result<()> {
+        let Some((frame, around)) = self.frames.split_last_mut() else {
+            return Ok(());
+        };
+        let (Some(node), Some(around)) = (frame.node, around.last_mut()) else {
+            return Ok(());
+        };
+        frame.key.clear();
+        frame.key.extend_from_slice(&around.key);
+        put_local_id(&mut frame.key, self.compiled.layout.id(node));
+        frame.is_placed = true;
+        frame.is_fresh = around.is_fresh;
+        let node = self.compiled.schema.node(node);
+        if node.is_positional() {
+            self.put_position(node)?;
+        } else {
+            frame
+                .keys
+                .iter()
+                .flatten()
+                .for_each(|value| put_key_value(&mut frame.key, value));
+        }
+        self.look_around(node)
+    }
+
+    /// Completes the key of an entry kept in order: by the position that it has, or a new last one.
+    fn put_position(&mut self, node: &Node) -> Result<()> {
+        let depth = self.frames.len() - 1;
+        let list = self.frames[depth].key.clone();
+        let keys: Vec<Value> = self.frames[depth].keys.iter().flatten().cloned().collect();
+        let position = self.position(node, &list, &keys, depth - 1)?;
+        self.frames[depth].key.extend_from_slice(&position);
+        Ok(())
+    }
+
+    /// The position of an entry in a list of the frame at `around`.
+    fn position(
+        &mut self,
+        node: &Node,
+        list: &[u8],
+        keys: &[Value],
+        around: usize,
+    ) -> Result<Vec<u8>> {
+        let is_indexed = node.is_config && !keys.is_empty();
+        let order_key = order_key(list, keys);
+        if !self.frames[around].is_fresh
+            && is_indexed
+            && let Some(stored) = self.writer.get(&order_key)?
+        {
+            return Ok(stored.into_owned());
+        }
+        let last = match self.frames[around].positions.remove(&node.id) {
+            Some(last) => Some(last),
+            None if self.frames[around].is_fresh => None,
+            None => self.last_position(list)?,
+        };
+        let next = Position::between(last.as_ref(), None).unwrap_or_else(|| Position::at(i64::MAX));
+        let mut bytes = Vec::with_capacity(8);
+        next.put(&mut bytes);
+        self.frames[around].positions.insert(node.id, next);
+        if is_indexed {
+            self.put_logged(&order_key, &bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    fn last_position(&self, list: &[u8]) -> Result<Option<Position>> {
+        let range = KeyRange::below(list);
+        let mut cursor = self.base.scan(&range, Direction::Backward)?;
+        let Some((key, _)) = cursor.next()? else {
+            return Ok(None);
+        };
+        Position::take(&mut &key[list.len()..]).map(Some)
+    }
+
+    /// Finds out whether anything is stored in the frame that was just placed.
+    fn look_around(&mut self, node: &Node) -> Result<()> {
+        let depth = self.frames.len() - 1;
+        if self.frames[depth].is_fresh {
+            return Ok(());
+        }
+        let range = KeyRange::prefix(&self.frames[depth].key);
+        let is_stored = self
+            .base
+            .scan(&range, Direction::Forward)?
+            .next()?
+            .is_some();
+        let is_top = depth == 1;
+        if is_stored && is_top && self.mode == LoadMode::Create && !node.is_np_container() {
+            return Err(self.exists(depth, node).into());
+        }
+        self.clear_rivals(depth - 1, node)?;
+        self.frames[depth].is_fresh = !is_stored;
+        Ok(())
+    }
+
+    fn exists(&self, depth: usize, node: &Node) -> DataError {
+        let values: Vec<Value> = self.frames[depth].keys.iter().flatten().cloned().collect();
+        let keys = if values.is_empty() {
+            Keys::None
+        } else {
+            Keys::Values(values)
+        };
+        let path = InstancePath::root().child(node.id, keys);
+        let path = path.to_instance_identifier(&self.compiled.schema);
+        DataError::new(ErrorTag::DataExists, "the node exists already").at(path)
+    }
+
+    /// Writes the fragment of a closed frame, merged with what is stored.
+    pub fn write(&mut self, mut frame: Frame) -> Result<Frame> {
+        let node = frame.node.map(|node| self.compiled.schema.node(node));
+        let needs_none = node.is_none_or(Node::is_np_container);
+        if frame.leaves.is_empty() && needs_none {
+            return Ok(frame);
+        }
+        if !frame.is_fresh {
+            return self.merge(frame, node);
+        }
+        let mut value = Vec::with_capacity(64);
+        let keys = node.map(Node::keys).unwrap_or_default();
+        for (&key, packed) in keys.iter().zip(frame.keys.drain(..)) {
+            if let Some(packed) = packed {
+                put_leaf(
+                    &mut value,
+                    self.compiled.layout.id(key),
+                    &crate::fragment::Packed::Value(packed),
+                );
+            }
+        }
+        frame.leaves.sort_by_key(|(id, _)| *id);
+        for (id, packed) in &frame.leaves {
+            put_leaf(&mut value, *id, packed);
+        }
+        self.put_logged(&frame.key, &value)?;
+        Ok(frame)
+    }
+
+    fn merge(&mut self, mut frame: Frame, node: Option<&Node>) -> Result<Frame> {
+        let keys = node.map(Node::keys).unwrap_or_default();
+        let stored = self.writer.get(&frame.key)?.map(Cow::into_owned);
+        let mut fragment = match &stored {
+            Some(stored) => Fragment::decode(stored, keys.len())?,
+            None => {
+                let leaf = |(&key, value): (&NodeId, &mut Option<Value>)| {
+                    Some((
+                        self.compiled.layout.id(key),
+                        crate::fragment::Packed::Value(value.take()?),
+                    ))
+                };
+                let leaves: Vec<_> = keys.iter().zip(&mut frame.keys).filter_map(leaf).collect();
+                Fragment {
+                    keys: leaves.len(),
+                    leaves,
+                }
+            }
+        };
+        for (id, packed) in frame.leaves.drain(..) {
+            let leaf = self.compiled.layout.child(frame.node, id);
+            if let Some(leaf) = leaf
+                .map(|leaf| self.compiled.schema.node(leaf))
+                .filter(|leaf| !leaf.cases.is_empty())
+            {
+                for rival in rivals(&self.compiled.schema, leaf) {
+                    fragment.remove(self.compiled.layout.id(rival));
+                }
+                self.clear_rival_subtrees(&frame.key, leaf)?;
+            }
+            fragment.set(id, packed);
+        }
+        self.put_logged(&frame.key, &fragment.encode())?;
+        Ok(frame)
+    }
+
+    /// Writes one entry of a leaf-list in the innermost frame.
+    pub fn write_entry(&mut self, id: NodeId, value: &Value) -> Result<()> {
+        let depth = self.frames.len() - 1;
+        let node = self.compiled.schema.node(id);
+        let mut key = self.frames[depth].key.clone();
+        put_local_id(&mut key, self.compiled.layout.id(id));
+        if !self.frames[depth].is_fresh {
+            self.clear_rivals(depth, node)?;
+        }
+        if node.is_positional() {
+            let position = self.position(node, &key, std::slice::from_ref(value), depth)?;
+            key.extend_from_slice(&position);
+        } else {
+            put_key_value(&mut key, value);
+        }
+        let mut bytes = Vec::with_capacity(16);
+        put_value(&mut bytes, value);
+        self.put_logged(&key, &bytes)
+    }
+
+    /// Deletes what the frame at a depth holds in other cases than that of `node`.
+    fn clear_rivals(&mut self, depth: usize, node: &Node) -> Result<()> {
+        if node.cases.is_empty() {
+            return Ok(());
+        }
+        let around = self.frames[depth].key.clone();
+        self.clear_rival_subtrees(&around, node)?;
+        let Some(stored) = self.writer.get(&around)?.map(Cow::into_owned) else {
+            return Ok(());
+        };
+        let keys = self.frames[depth]
+            .node
+            .map_or(0, |node| self.compiled.schema.node(node).keys().len());
+        let mut fragment = Fragment::decode(&stored, keys)?;
+        let mut is_changed = false;
+        for rival in rivals(&self.compiled.schema, node) {
+            is_changed |= fragment.remove(self.compiled.layout.id(rival));
+        }
+        if is_changed {
+            self.put_logged(&around, &fragment.encode())?;
+        }
+        Ok(())
+    }
+
+    fn clear_rival_subtrees(&mut self, around: &[u8], node: &Node) -> Result<()> {
+        let compiled = self.compiled;
+        for rival in rivals(&compiled.schema, node) {
+            let is_leaf = matches!(
+                compiled.schema.node(rival).kind,
+                NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml
+            );
+            if !is_leaf {
+                let mut key = around.to_vec();
+                put_local_id(&mut key, compiled.layout.id(rival));
+                self.delete_subtree(&key)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn delete_subtree(&mut self, key: &[u8]) -> Result<()> {
+        for subspace in [Subspace::Tree, Subspace::Order] {
+            let range = KeyRange::prefix(&in_subspace(key, subspace));
+            let mut cursor = self.base.scan(&range, Direction::Forward)?;
+            while let Some((key, old)) = cursor.next()? {
+                self.log.record(key, Some(old), None, &mut *self.writer)?;
+            }
+            self.writer.delete_range(&range)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a key, with a record in the log unless the whole datastore is new.
+    fn put_logged(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if !self.is_fresh {
+            let old = self.base.get(key)?;
+            if old.as_deref() == Some(value) {
+                return Ok(());
+            }
+            self.log
+                .record(key, old.as_deref(), Some(value), &mut *self.writer)?;
+        }
+        Ok(self.writer.put(key, value)?)
+    }
+}

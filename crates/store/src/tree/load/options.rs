@@ -1,0 +1,39 @@
+//! What a load is asked to do, and what it did.
+
+use crate::tree::Commit;
+
+/// What happens to the data that is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadMode {
+    /// The document is merged into it.
+    #[default]
+    Merge,
+    /// The document takes the place of everything.
+    Replace,
+    /// The document's top-level nodes and entries must not exist.
+    Create,
+}
+
+/// How to load.
+#[derive(Default)]
+pub struct LoadOptions<'a> {
+    /// What happens to the data that is there.
+    pub mode: LoadMode,
+    /// Kept in the log.
+    pub author: &'a str,
+    /// Kept in the log.
+    pub comment: &'a str,
+    /// Called now and then with the number of fragments so far.
+    pub progress: Option<&'a mut dyn FnMut(u64)>,
+}
+
+/// What a load did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadReport {
+    /// The commit.
+    pub commit: Commit,
+    /// Containers and list entries in the document.
+    pub fragments: u64,
+    /// Leaves and leaf-list entries in the document.
+    pub values: u64,
+}

@@ -1,0 +1,148 @@
+//! The commit of a load.
+
+use espalier_keyspace::{Direction, ErrorKind, KeyRange, Precondition, Snapshot, Writer};
+use espalier_yang::Sink;
+
+use super::options::{LoadMode, LoadOptions, LoadReport};
+use super::sink::Loading;
+use crate::error::Result;
+use crate::subspace::Subspace;
+use crate::tree::commit::{Commit, Tree};
+use crate::tree::log::CommitLog;
+use crate::tree::stamp::{StampRecord, stamp_key};
+
+impl Tree {
+    /// Streams a document into one atomic commit. `document` is called once with the sink that
+    /// takes it; when it fails, nothing is stored.
+    ///
+    /// # Errors
+    /// What `document` returns; `data-exists` in [`LoadMode::Create`]; a retryable
+    /// [`Error::Engine`] where another process changed the datastore meanwhile.
+    pub fn load(
+        &self,
+        mut options: LoadOptions<'_>,
+        document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
+    ) -> Result<LoadReport> {
+        let _one_at_a_time = self.store().lock(self.id());
+        let base = self.store().driver().snapshot()?;
+        let root_stamp = stamp_key(&self.tree_key());
+        let stored = base.get(&root_stamp)?.map(|value| value.into_owned());
+        let last = stored
+            .as_deref()
+            .map_or(Ok(StampRecord::default()), StampRecord::decode)?
+            .any;
+        let stamp = self.next_stamp(last);
+        let preconditions = [
+            Precondition {
+                key: root_stamp,
+                value: stored,
+            },
+            Precondition {
+                key: self.anchor().key.clone(),
+                value: Some(self.anchor().value.clone()),
+            },
+        ];
+        let mut report = None;
+        let mut failure = None;
+        let outcome = self.store().driver().write(&preconditions, &mut |writer| {
+            let log = CommitLog::new(
+                self.id(),
+                stamp.version,
+                stamp.time,
+                options.author,
+                options.comment,
+            );
+            let done = self
+                .fill(&mut options, &*base, writer, log, document)
+                .and_then(|counts| {
+                    writer.delete_range(&KeyRange::prefix(&self.id().prefix(Subspace::Stamp)))?;
+                    let record = StampRecord {
+                        any: stamp,
+                        whole: stamp,
+                    };
+                    writer.put(&stamp_key(&self.tree_key()), &record.encode())?;
+                    Ok(counts)
+                });
+            match done {
+                Ok(counts) => report = Some(counts),
+                Err(error) => {
+                    failure = Some(error);
+                    return Err(espalier_keyspace::Error::new(
+                        ErrorKind::Aborted,
+                        "the load failed",
+                    ));
+                }
+            }
+            Ok(())
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if let Err(error) = outcome {
+            self.check_anchor(&error)?;
+            return Err(error.into());
+        }
+        let (fragments, values) = report.unwrap_or_default();
+        let commit = Commit {
+            version: stamp.version,
+            time: stamp.time,
+            is_changed: true,
+        };
+        Ok(LoadReport {
+            commit,
+            fragments,
+            values,
+        })
+    }
+
+    fn fill(
+        &self,
+        options: &mut LoadOptions<'_>,
+        base: &dyn Snapshot,
+        writer: &mut dyn Writer,
+        mut log: CommitLog,
+        document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
+    ) -> Result<(u64, u64)> {
+        let mut is_fresh = self.is_empty(base)?;
+        if options.mode == LoadMode::Replace && !is_fresh {
+            self.delete_all(base, writer, &mut log)?;
+            is_fresh = true;
+        }
+        if is_fresh {
+            log.record_loaded();
+        }
+        let mut loading = Loading::new(
+            self.compiled(),
+            self.id(),
+            base,
+            writer,
+            log,
+            is_fresh,
+            options,
+        );
+        let parsed = document(&mut loading);
+        loading.finish(parsed)
+    }
+
+    fn is_empty(&self, base: &dyn Snapshot) -> Result<bool> {
+        let range = KeyRange::prefix(&self.tree_key());
+        Ok(base.scan(&range, Direction::Forward)?.next()?.is_none())
+    }
+
+    fn delete_all(
+        &self,
+        base: &dyn Snapshot,
+        writer: &mut dyn Writer,
+        log: &mut CommitLog,
+    ) -> Result<()> {
+        for subspace in [Subspace::Tree, Subspace::Order] {
+            let range = KeyRange::prefix(&self.id().prefix(subspace));
+            let mut cursor = base.scan(&range, Direction::Forward)?;
+            while let Some((key, old)) = cursor.next()? {
+                log.record(key, Some(old), None, writer)?;
+            }
+            writer.delete_range(&range)?;
+        }
+        Ok(())
+    }
+}

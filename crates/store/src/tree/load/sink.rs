@@ -1,0 +1,284 @@
+//! The sink of a load: which nodes are open, and when their keys are known.
+
+use espalier_keyspace::{Snapshot, Writer};
+use espalier_yang::data::Stop;
+use espalier_yang::{DataError, ErrorTag, Mark, NodeId, NodeKind, Sink, Value};
+use rustc_hash::FxHashMap;
+
+use super::hold::{HELD_BYTES_MAX, Held, Holding};
+use super::options::{LoadMode, LoadOptions};
+use crate::error::{Error, Result};
+use crate::fragment::Packed;
+use crate::keys::{LocalId, TreeId};
+use crate::position::Position;
+use crate::store::Compiled;
+use crate::subspace::Subspace;
+use crate::tree::log::CommitLog;
+
+/// The progress is told after this many fragments.
+const PROGRESS_EVERY: u64 = 4096;
+
+/// A container or list entry that is open.
+#[derive(Default)]
+pub(super) struct Frame {
+    pub node: Option<NodeId>,
+    /// Its key, once it is known.
+    pub key: Vec<u8>,
+    pub is_placed: bool,
+    /// Whether nothing is stored in it, so that nothing has to be looked up.
+    pub is_fresh: bool,
+    pub keys: Vec<Option<Value>>,
+    pub leaves: Vec<(LocalId, Packed)>,
+    /// The last positions given in its lists ordered by user.
+    pub positions: FxHashMap<NodeId, Position>,
+}
+
+/// A load under way.
+pub(super) struct Loading<'a, 'o> {
+    pub compiled: &'a Compiled,
+    pub base: &'a dyn Snapshot,
+    pub writer: &'a mut dyn Writer,
+    pub log: CommitLog,
+    /// Whether the datastore was empty, so that the log needs no records.
+    pub is_fresh: bool,
+    pub mode: LoadMode,
+    progress: Option<&'a mut &'o mut dyn FnMut(u64)>,
+    pub frames: Vec<Frame>,
+    /// Closed frames, to use their memory again.
+    spare: Vec<Frame>,
+    holding: Option<Holding>,
+    error: Option<Error>,
+    fragments: u64,
+    values: u64,
+}
+
+impl<'a, 'o> Loading<'a, 'o> {
+    pub fn new(
+        compiled: &'a Compiled,
+        tree: TreeId,
+        base: &'a dyn Snapshot,
+        writer: &'a mut dyn Writer,
+        log: CommitLog,
+        is_fresh: bool,
+        options: &'a mut LoadOptions<'o>,
+    ) -> Self {
+        let key = tree.prefix(Subspace::Tree);
+        let root = Frame {
+            key,
+            is_placed: true,
+            is_fresh,
+            ..Frame::default()
+        };
+        Self {
+            compiled,
+            base,
+            writer,
+            log,
+            is_fresh,
+            mode: options.mode,
+            progress: options.progress.as_mut(),
+            frames: vec![root],
+            spare: Vec::new(),
+            holding: None,
+            error: None,
+            fragments: 0,
+            values: 0,
+        }
+    }
+
+    /// Ends the load after the document; the counts of fragments and values.
+    pub fn finish(mut self, parsed: Result<()>) -> Result<(u64, u64)> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        parsed?;
+        if let Some(root) = self.frames.pop() {
+            self.write(root)?;
+        }
+        self.log.finish(&mut *self.writer)?;
+        Ok((self.fragments, self.values))
+    }
+
+    /// Keeps an error for the end and stops the document.
+    fn keep(&mut self, result: Result<()>) -> std::result::Result<(), Stop> {
+        result.map_err(|error| {
+            self.error.get_or_insert(error);
+            Stop
+        })
+    }
+
+    /// Holds an event back where the keys of the entry around it are not known.
+    fn hold(&mut self, event: impl FnOnce() -> Held) -> Result<bool> {
+        let Some(holding) = &mut self.holding else {
+            return Ok(false);
+        };
+        if holding.push(event()) {
+            return Ok(true);
+        }
+        let message = format!(
+            "a list entry has more than {HELD_BYTES_MAX} bytes of content before its keys; put the keys first"
+        );
+        Err(DataError::new(ErrorTag::TooBig, message).into())
+    }
+
+    fn open_node(&mut self, node: NodeId) -> Result<()> {
+        self.fragments += 1;
+        if self.fragments % PROGRESS_EVERY == 0
+            && let Some(progress) = &mut self.progress
+        {
+            progress(self.fragments);
+        }
+        if self.frames.last().is_some_and(|frame| !frame.is_placed) {
+            self.holding.get_or_insert_default();
+        }
+        if self.hold(|| Held::Open(node))? {
+            return Ok(());
+        }
+        self.enter(node)
+    }
+
+    fn enter(&mut self, node: NodeId) -> Result<()> {
+        let mut frame = self.spare.pop().unwrap_or_default();
+        frame.node = Some(node);
+        frame.is_placed = false;
+        frame
+            .keys
+            .resize(self.compiled.schema.node(node).keys().len(), None);
+        self.frames.push(frame);
+        self.place_when_known()
+    }
+
+    /// Gives the innermost frame its key when all its key leaves are known, and lets go what was
+    /// held back.
+    fn place_when_known(&mut self) -> Result<()> {
+        let Some(frame) = self.frames.last() else {
+            return Ok(());
+        };
+        if frame.is_placed || frame.keys.iter().any(Option::is_none) {
+            return Ok(());
+        }
+        self.place()?;
+        let Some(holding) = self.holding.take() else {
+            return Ok(());
+        };
+        for event in holding.events {
+            match event {
+                Held::Open(node) => {
+                    if self.frames.last().is_some_and(|frame| !frame.is_placed) {
+                        self.holding.get_or_insert_default();
+                    }
+                    if !self.hold(|| Held::Open(node))? {
+                        self.enter(node)?;
+                    }
+                }
+                Held::Leaf(node, value) => self.leaf_value(node, value)?,
+                Held::Any(node, json) => self.any_value(node, &json)?,
+                Held::Close => self.close_node()?,
+            }
+        }
+        Ok(())
+    }
+
+    fn leaf_value(&mut self, node: NodeId, value: Value) -> Result<()> {
+        if self
+            .holding
+            .as_ref()
+            .is_some_and(|holding| holding.depth > 0)
+        {
+            return self.hold(|| Held::Leaf(node, value)).map(|_| ());
+        }
+        match &self.compiled.schema.node(node).kind {
+            NodeKind::LeafList(_) if self.frames.last().is_some_and(|frame| !frame.is_placed) => {
+                self.holding.get_or_insert_default();
+                self.hold(|| Held::Leaf(node, value)).map(|_| ())
+            }
+            NodeKind::LeafList(_) => self.write_entry(node, &value),
+            NodeKind::Leaf(leaf) if leaf.is_key => self.key_leaf(node, value),
+            _ => {
+                self.slot(node, Packed::Value(value));
+                Ok(())
+            }
+        }
+    }
+
+    fn key_leaf(&mut self, node: NodeId, value: Value) -> Result<()> {
+        let Some(frame) = self.frames.last_mut() else {
+            return Ok(());
+        };
+        let list = frame
+            .node
+            .map(|list| self.compiled.schema.node(list).keys())
+            .unwrap_or_default();
+        if let Some(index) = list.iter().position(|&key| key == node) {
+            frame.keys[index] = Some(value);
+        }
+        self.place_when_known()
+    }
+
+    fn any_value(&mut self, node: NodeId, json: &str) -> Result<()> {
+        if self
+            .holding
+            .as_ref()
+            .is_some_and(|holding| holding.depth > 0)
+        {
+            return self.hold(|| Held::Any(node, json.into())).map(|_| ());
+        }
+        self.slot(node, Packed::Any(json.into()));
+        Ok(())
+    }
+
+    fn slot(&mut self, node: NodeId, packed: Packed) {
+        let id = self.compiled.layout.id(node);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.leaves.push((id, packed));
+        }
+    }
+
+    fn close_node(&mut self) -> Result<()> {
+        if self
+            .holding
+            .as_ref()
+            .is_some_and(|holding| holding.depth > 0)
+        {
+            return self.hold(|| Held::Close).map(|_| ());
+        }
+        let Some(frame) = self.frames.pop() else {
+            return Ok(());
+        };
+        if !frame.is_placed {
+            return Err(
+                DataError::new(ErrorTag::MissingElement, "a list entry lacks a key").into(),
+            );
+        }
+        let mut frame = self.write(frame)?;
+        frame.keys.clear();
+        frame.leaves.clear();
+        frame.positions.clear();
+        self.spare.push(frame);
+        Ok(())
+    }
+}
+
+impl Sink for Loading<'_, '_> {
+    fn open(&mut self, node: NodeId, _: Mark) -> std::result::Result<(), Stop> {
+        let result = self.open_node(node);
+        self.keep(result)
+    }
+
+    fn leaf(&mut self, node: NodeId, value: Value, _: Mark) -> std::result::Result<(), Stop> {
+        self.values += 1;
+        let result = self.leaf_value(node, value);
+        self.keep(result)
+    }
+
+    fn any(&mut self, node: NodeId, json: &str, _: Mark) -> std::result::Result<(), Stop> {
+        self.values += 1;
+        let result = self.any_value(node, json);
+        self.keep(result)
+    }
+
+    fn close(&mut self, _: Mark) -> std::result::Result<(), Stop> {
+        let result = self.close_node();
+        self.keep(result)
+    }
+}

@@ -1,0 +1,207 @@
+//! From an instance path to the place in the key space.
+
+use espalier_keyspace::{Direction, KeyRange, Snapshot};
+use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Schema, Step, Value};
+
+use crate::error::{Error, Result};
+use crate::keys::{TreeId, put_key_value, put_local_id};
+use crate::layout::Layout;
+use crate::position::Position;
+use crate::store::Compiled;
+use crate::subspace::Subspace;
+
+/// What a place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// The datastore itself; the key is the tree's prefix.
+    Root,
+    /// A container or list entry; the key is its fragment's.
+    Inner,
+    /// Every entry of a list or leaf-list; the key is what those keys begin with.
+    Whole,
+    /// One leaf-list entry; the key is its own.
+    Entry,
+    /// A leaf, `anydata` or `anyxml`; the key is that of the fragment it is in.
+    Leaf,
+}
+
+/// Where a data node is, or would be.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub key: Vec<u8>,
+    pub node: Option<NodeId>,
+    pub shape: Shape,
+    /// The lengths of the keys of the resources around it, the datastore first; with the key's
+    /// own, where it is a resource with a key.
+    pub boundaries: Vec<usize>,
+}
+
+/// A state of a tree, to find places in.
+#[derive(Clone, Copy)]
+pub(crate) struct State<'a> {
+    pub snapshot: &'a dyn Snapshot,
+    pub compiled: &'a Compiled,
+    pub tree: TreeId,
+}
+
+impl<'a> State<'a> {
+    /// The schema.
+    pub fn schema(&self) -> &'a Schema {
+        &self.compiled.schema
+    }
+
+    /// The numbering of the schema.
+    pub fn layout(&self) -> &'a Layout {
+        &self.compiled.layout
+    }
+
+    /// The place of a path; `None` where an entry on the way has no place because it is not there
+    /// (entries in lists ordered by user have no place before they are created).
+    pub fn locate(&self, path: &InstancePath) -> Result<Option<Place>> {
+        let mut place = self.root();
+        for step in &path.steps {
+            place = match self.step(place, step)? {
+                Some(place) => place,
+                None => return Ok(None),
+            };
+        }
+        Ok(Some(place))
+    }
+
+    /// The datastore itself.
+    pub fn root(&self) -> Place {
+        let key = self.tree.prefix(Subspace::Tree);
+        let boundaries = vec![key.len()];
+        Place {
+            key,
+            node: None,
+            shape: Shape::Root,
+            boundaries,
+        }
+    }
+
+    /// The place of one step further.
+    pub fn step(&self, from: Place, step: &Step) -> Result<Option<Place>> {
+        let Place {
+            mut key,
+            mut boundaries,
+            shape,
+            node: parent,
+        } = from;
+        let node = self.schema().node(step.node);
+        if node.parent != parent || !matches!(shape, Shape::Root | Shape::Inner) {
+            return Err(Error::corrupt("a path does not follow the schema"));
+        }
+        let shape = match (&node.kind, &step.keys) {
+            (NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml, _) => Shape::Leaf,
+            (NodeKind::List(_) | NodeKind::LeafList(_), Keys::None) => Shape::Whole,
+            (NodeKind::LeafList(_), _) => Shape::Entry,
+            _ => Shape::Inner,
+        };
+        if shape != Shape::Leaf {
+            put_local_id(&mut key, self.layout().id(step.node));
+            if !self.put_entry(&mut key, step.node, &step.keys)? {
+                return Ok(None);
+            }
+        }
+        if shape == Shape::Inner {
+            boundaries.push(key.len());
+        }
+        Ok(Some(Place {
+            key,
+            node: Some(step.node),
+            shape,
+            boundaries,
+        }))
+    }
+
+    /// Appends what tells an entry from the others of its list; false where it has no place.
+    fn put_entry(&self, key: &mut Vec<u8>, node: NodeId, keys: &Keys) -> Result<bool> {
+        match keys {
+            Keys::None => Ok(true),
+            Keys::Values(values) if self.schema().node(node).is_positional() => {
+                let Some(position) = self.position(key, values)? else {
+                    return Ok(false);
+                };
+                key.extend_from_slice(&position);
+                Ok(true)
+            }
+            Keys::Values(values) => {
+                values.iter().for_each(|value| put_key_value(key, value));
+                Ok(true)
+            }
+            Keys::Position(index) => {
+                let Some(entry) = self.entry_at(key, *index)? else {
+                    return Ok(false);
+                };
+                *key = entry;
+                Ok(true)
+            }
+        }
+    }
+
+    /// The encoded position of an entry ordered by user; `list` is the key of the whole list.
+    pub fn position(&self, list: &[u8], keys: &[Value]) -> Result<Option<Vec<u8>>> {
+        let found = self.snapshot.get(&order_key(list, keys))?;
+        Ok(found.map(std::borrow::Cow::into_owned))
+    }
+
+    /// The key of the entry at an index, from 1, of a list kept in order.
+    fn entry_at(&self, list: &[u8], index: u64) -> Result<Option<Vec<u8>>> {
+        let range = KeyRange::below(list);
+        let mut cursor = self.snapshot.scan(&range, Direction::Forward)?;
+        for _ in 1..index {
+            let Some((key, _)) = cursor.next()? else {
+                return Ok(None);
+            };
+            let entry = entry_prefix(list, key)?.to_vec();
+            if let Some(end) = KeyRange::prefix(&entry).end {
+                cursor.seek(&end)?;
+            }
+        }
+        let Some((key, _)) = cursor.next()? else {
+            return Ok(None);
+        };
+        Ok(Some(entry_prefix(list, key)?.to_vec()))
+    }
+
+    /// Whether any key lies in a range.
+    pub fn any(&self, range: &KeyRange) -> Result<bool> {
+        Ok(self
+            .snapshot
+            .scan(range, Direction::Forward)?
+            .next()?
+            .is_some())
+    }
+}
+
+/// The part of a key in a list kept in order that is the entry's own key.
+pub(crate) fn entry_prefix<'k>(list: &[u8], key: &'k [u8]) -> Result<&'k [u8]> {
+    let mut rest = &key[list.len()..];
+    Position::skip(&mut rest)?;
+    Ok(&key[..key.len() - rest.len()])
+}
+
+/// Stands between a list and the key values in the order index: no position begins with it, so
+/// the index of a list never lies within that of one of its entries.
+const ORDER_INDEX: u8 = 0x01;
+
+/// The key in the order index of an entry of a list or leaf-list ordered by user.
+pub(crate) fn order_key(list: &[u8], keys: &[Value]) -> Vec<u8> {
+    let mut key = in_subspace(list, Subspace::Order);
+    key.push(ORDER_INDEX);
+    keys.iter().for_each(|value| put_key_value(&mut key, value));
+    key
+}
+
+/// Whether a key of the order index is about an entry of this very list.
+pub(crate) fn is_order_index(list: &[u8], key: &[u8]) -> bool {
+    key.get(list.len()) == Some(&ORDER_INDEX)
+}
+
+/// The same key in another subspace.
+pub(crate) fn in_subspace(key: &[u8], subspace: Subspace) -> Vec<u8> {
+    let mut key = key.to_vec();
+    key[0] = subspace as u8;
+    key
+}

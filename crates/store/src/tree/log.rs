@@ -1,0 +1,132 @@
+//! The commit log: what each commit changed, with the old values.
+//!
+//! | key after the tree's prefix | value |
+//! |---|---|
+//! | version | the header: time, author, comment, and records |
+//! | version, chunk | further records, where the header would exceed [`CHUNK_BYTES`] |
+//!
+//! A record is a kind, the key without its tree prefix (the subspace, then the rest), and the value
+//! that it held before. Reading records backwards from the newest version gives every older state,
+//! so new values are not repeated here. A bulk load into an empty datastore is one record.
+
+use espalier_keyspace::{Batch, Writer, tuple};
+
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::fragment::put_varint;
+use crate::keys::TreeId;
+use crate::subspace::Subspace;
+
+/// Records beyond this many bytes go into a further chunk.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// What a record says of its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Kind {
+    /// It was absent before.
+    Created = 1,
+    /// It held the old value, and holds another now.
+    Changed = 2,
+    /// It held the old value, and is absent now.
+    Deleted = 3,
+    /// Every key of the tree was absent before.
+    Loaded = 4,
+}
+
+/// Where the log of a commit is written.
+pub(super) trait LogTarget {
+    /// Sets a key.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+}
+
+impl LogTarget for Batch {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        Batch::put(self, key, value);
+        Ok(())
+    }
+}
+
+impl LogTarget for dyn Writer + '_ {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        Ok(Writer::put(self, key, value)?)
+    }
+}
+
+/// Collects the records of one commit and writes them in chunks.
+pub(super) struct CommitLog {
+    prefix: usize,
+    key: Vec<u8>,
+    chunk: Vec<u8>,
+    chunks: u64,
+}
+
+impl CommitLog {
+    /// The log of the commit that makes `version`.
+    pub fn new(tree: TreeId, version: u64, time: Timestamp, author: &str, comment: &str) -> Self {
+        let mut key = tree.prefix(Subspace::Log);
+        let prefix = key.len();
+        tuple::put_unsigned(&mut key, version);
+        let mut chunk = Vec::new();
+        put_varint(&mut chunk, time.0);
+        for text in [author, comment] {
+            put_bytes(&mut chunk, text.as_bytes());
+        }
+        Self {
+            prefix,
+            key,
+            chunk,
+            chunks: 0,
+        }
+    }
+
+    /// Records that a key held `old` and now holds `new`.
+    pub fn record<T: LogTarget + ?Sized>(
+        &mut self,
+        key: &[u8],
+        old: Option<&[u8]>,
+        new: Option<&[u8]>,
+        target: &mut T,
+    ) -> Result<()> {
+        let kind = match (old, new) {
+            (None, _) => Kind::Created,
+            (Some(_), Some(_)) => Kind::Changed,
+            (Some(_), None) => Kind::Deleted,
+        };
+        self.chunk.extend_from_slice(&[kind as u8, key[0]]);
+        put_bytes(&mut self.chunk, &key[self.prefix..]);
+        if let Some(old) = old {
+            put_bytes(&mut self.chunk, old);
+        }
+        self.flush_above(CHUNK_BYTES, target)
+    }
+
+    /// Records that the whole tree was empty before.
+    pub fn record_loaded(&mut self) {
+        self.chunk.push(Kind::Loaded as u8);
+    }
+
+    /// Writes what is not written yet.
+    pub fn finish<T: LogTarget + ?Sized>(mut self, target: &mut T) -> Result<()> {
+        self.flush_above(0, target)
+    }
+
+    fn flush_above<T: LogTarget + ?Sized>(&mut self, bytes: usize, target: &mut T) -> Result<()> {
+        if self.chunk.len() <= bytes {
+            return Ok(());
+        }
+        let mut key = self.key.clone();
+        if self.chunks > 0 {
+            tuple::put_unsigned(&mut key, self.chunks);
+        }
+        target.put(&key, &self.chunk)?;
+        self.chunks += 1;
+        self.chunk.clear();
+        Ok(())
+    }
+}
+
+fn put_bytes(bytes: &mut Vec<u8>, content: &[u8]) {
+    put_varint(bytes, content.len() as u64);
+    bytes.extend_from_slice(content);
+}

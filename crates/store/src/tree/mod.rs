@@ -1,0 +1,28 @@
+//! One datastore of one anchor: reading it and changing it.
+//!
+//! The way of a change: the edits are applied to an [overlay](crate::overlay) over a snapshot, the
+//! result is validated, what differs becomes one batch (fragments, order index, stamps, log), and
+//! the batch is committed under the condition that the datastore did not move.
+
+mod commit;
+mod datastore;
+mod edit;
+mod load;
+mod locate;
+mod log;
+mod read;
+mod selection;
+mod stamp;
+mod view;
+
+pub use commit::{Commit, CommitOptions, Guard, Tree};
+pub use datastore::Datastore;
+pub use edit::Edit;
+pub use load::{LoadMode, LoadOptions, LoadReport};
+pub use selection::{Content, Page, Selection, WithDefaults};
+pub use stamp::Stamp;
+pub use view::View;
+
+pub(crate) use locate::{State, in_subspace, is_order_index, order_key};
+pub(crate) use read::skip_entry;
+pub(crate) use stamp::StampRecord;

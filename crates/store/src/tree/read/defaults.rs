@@ -1,0 +1,106 @@
+//! Reporting the defaults of what was not set (RFC 6243 §3.1, §3.4).
+//!
+//! A default is in use where its leaf could have been set: nodes with a `when`, and nodes of a case
+//! that holds nothing else, are not reported.
+
+use espalier_yang::data::Annotation;
+use espalier_yang::schema::Node;
+use espalier_yang::{Mark, NodeId, NodeKind};
+
+use super::super::selection::WithDefaults;
+use super::frame::{Flow, Reading};
+
+impl Reading<'_> {
+    /// Reports what the innermost frame (or the datastore) does not hold.
+    pub fn absent_defaults(&mut self) -> Flow<()> {
+        let (children, seen) = match self.frames.last_mut() {
+            Some(frame) => {
+                let seen = std::mem::take(&mut frame.seen);
+                (
+                    self.state.schema().node(frame.node).children.as_slice(),
+                    seen,
+                )
+            }
+            None => return Ok(()),
+        };
+        let schema = self.state.schema();
+        for &child in children {
+            let node = schema.node(child);
+            if !seen.contains(&child) && self.is_implied(node, &seen) {
+                self.absent(node)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports what the top level of the datastore does not hold.
+    pub fn absent_roots(&mut self) -> Flow<()> {
+        let schema = self.state.schema();
+        let seen = std::mem::take(&mut self.outer_seen);
+        for &root in schema.roots() {
+            if !seen.contains(&root) && self.is_implied(schema.node(root), &seen) {
+                self.absent(schema.node(root))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the defaults of a leaf or leaf-list.
+    pub fn send_defaults(&mut self, id: NodeId) -> Flow<()> {
+        let Some(value) = self.state.schema().node(id).as_value() else {
+            return Ok(());
+        };
+        for default in &value.defaults {
+            if self.selection.with_defaults == WithDefaults::ReportAllTagged {
+                self.sink.annotate(vec![Annotation::Default])?;
+            }
+            self.sink.leaf(id, default.clone(), Mark::default())?;
+        }
+        Ok(())
+    }
+
+    fn is_implied(&self, node: &Node, seen: &[NodeId]) -> bool {
+        let schema = self.state.schema();
+        let is_case_active = node.cases.is_empty()
+            || seen
+                .iter()
+                .any(|&other| schema.node(other).cases == node.cases);
+        node.whens.is_empty() && is_case_active
+    }
+
+    fn absent(&mut self, node: &Node) -> Flow<()> {
+        match &node.kind {
+            NodeKind::Leaf(value) | NodeKind::LeafList(value)
+                if !value.defaults.is_empty() && self.selects_leaf(node.id) =>
+            {
+                self.open_frames()?;
+                self.send_defaults(node.id)
+            }
+            NodeKind::Container { presence: false }
+                if self.has_defaults(node) && self.descends(node) =>
+            {
+                let key = self.key.clone();
+                self.push(node.id, &key, key.len())?;
+                self.pop()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether something in a container has a default that is in use while it is empty.
+    fn has_defaults(&self, node: &Node) -> bool {
+        node.children
+            .iter()
+            .map(|&child| self.state.schema().node(child))
+            .any(|child| {
+                self.is_implied(child, &[])
+                    && match &child.kind {
+                        NodeKind::Leaf(value) | NodeKind::LeafList(value) => {
+                            !value.defaults.is_empty()
+                        }
+                        NodeKind::Container { presence: false } => self.has_defaults(child),
+                        _ => false,
+                    }
+            })
+    }
+}

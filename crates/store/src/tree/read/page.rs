@@ -1,0 +1,55 @@
+//! Pages of the entries of a list or leaf-list.
+
+use espalier_keyspace::KeyRange;
+use espalier_yang::NodeId;
+
+use super::super::locate::State;
+use super::scan::skip_entry;
+use crate::error::Result;
+
+/// What to do with a key.
+pub(super) enum Turn {
+    /// It is on the page.
+    Read,
+    /// It is before the page; go on with the first key after its entry.
+    Skip(Vec<u8>),
+    /// It is after the page.
+    End,
+}
+
+/// Counts the entries that a scan meets.
+pub(super) struct Paging {
+    /// The key of the whole list.
+    pub list: Vec<u8>,
+    pub node: NodeId,
+    /// Entries still to leave out.
+    pub skip: u64,
+    /// Entries still to read.
+    pub left: u64,
+    /// The first key after the entry that is being read.
+    pub end: Vec<u8>,
+}
+
+impl Paging {
+    /// What to do with a key of the list.
+    pub fn turn(&mut self, key: &[u8], state: &State<'_>) -> Result<Turn> {
+        if !self.end.is_empty() && key < self.end.as_slice() {
+            return Ok(Turn::Read);
+        }
+        let mut rest = &key[self.list.len()..];
+        skip_entry(state.schema().node(self.node), &mut rest)?;
+        let end = KeyRange::prefix(&key[..key.len() - rest.len()])
+            .end
+            .unwrap_or_default();
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(Turn::Skip(end));
+        }
+        if self.left == 0 {
+            return Ok(Turn::End);
+        }
+        self.left -= 1;
+        self.end = end;
+        Ok(Turn::Read)
+    }
+}

@@ -1,0 +1,99 @@
+//! The scan: from keys and values to events.
+
+use espalier_keyspace::{Direction, KeyRange};
+use espalier_yang::schema::Node;
+use espalier_yang::{NodeId, NodeKind};
+
+use super::frame::{Flow, Reading};
+use super::page::{Paging, Turn};
+use crate::error::Result;
+use crate::fragment::{Packed, Reader, take_entry_value};
+use crate::keys::{skip_key_values, take_local_id};
+use crate::position::Position;
+
+impl Reading<'_> {
+    /// Sends every selected node of a range, and leaves all frames.
+    pub fn scan(&mut self, range: &KeyRange, mut paging: Option<Paging>) -> Flow<()> {
+        let state = self.state;
+        let mut cursor = state.snapshot.scan(range, Direction::Forward)?;
+        let mut beyond = Vec::new();
+        while let Some((key, value)) = cursor.next()? {
+            if let Some(paging) = &mut paging {
+                match paging.turn(key, &state)? {
+                    Turn::Read => {}
+                    Turn::End => break,
+                    Turn::Skip(end) => {
+                        cursor.seek(&end)?;
+                        continue;
+                    }
+                }
+            }
+            if let Some(unselected) = self.key_value(key, value)? {
+                beyond.clear();
+                beyond.extend_from_slice(&key[..unselected]);
+                match KeyRange::prefix(&beyond).end {
+                    Some(end) => cursor.seek(&end)?,
+                    None => break,
+                }
+            }
+        }
+        while !self.frames.is_empty() {
+            self.pop()?;
+        }
+        Ok(())
+    }
+
+    /// One key of the range. Where it begins a subtree that is not selected: the length of that
+    /// subtree's own key.
+    fn key_value(&mut self, key: &[u8], value: &[u8]) -> Flow<Option<usize>> {
+        self.leave(key)?;
+        let (mut parent, mut at) = match self.frames.last() {
+            Some(frame) => (Some(frame.node), frame.length),
+            None => (self.outer, self.outer_length),
+        };
+        while at < key.len() {
+            let mut rest = &key[at..];
+            let id = take_local_id(&mut rest)?;
+            let after_id = key.len() - rest.len();
+            let Some(child) = self.state.layout().child(parent, id) else {
+                return Ok(Some(after_id));
+            };
+            let node = self.state.schema().node(child);
+            if !self.descends(node) {
+                return Ok(Some(after_id));
+            }
+            skip_entry(node, &mut rest)?;
+            at = key.len() - rest.len();
+            if node.is_leaf_list() {
+                self.leaf(child, Packed::Value(take_entry_value(value)?))?;
+                return Ok(None);
+            }
+            self.push(child, key, at)?;
+            parent = Some(child);
+        }
+        self.fragment(parent, value)?;
+        Ok(None)
+    }
+
+    /// The leaves of the innermost frame.
+    fn fragment(&mut self, parent: Option<NodeId>, value: &[u8]) -> Flow<()> {
+        let state = self.state;
+        for leaf in Reader::new(value) {
+            let (id, packed) = leaf?;
+            if let Some(node) = state.layout().child(parent, id) {
+                self.leaf(node, packed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Moves past what tells an entry of a list or leaf-list from the others; containers have nothing.
+pub(crate) fn skip_entry(node: &Node, rest: &mut &[u8]) -> Result<()> {
+    match &node.kind {
+        NodeKind::List(_) | NodeKind::LeafList(_) if node.is_positional() => Position::skip(rest),
+        NodeKind::List(list) => skip_key_values(rest, list.keys.len()),
+        NodeKind::LeafList(_) => skip_key_values(rest, 1),
+        _ => Ok(()),
+    }
+}

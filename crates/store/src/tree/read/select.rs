@@ -1,0 +1,70 @@
+//! What of the tree is selected: depth, content, fields, trimmed defaults.
+
+use espalier_yang::path::Selection as Fields;
+use espalier_yang::schema::Node;
+use espalier_yang::{NodeId, Value};
+
+use super::super::selection::{Content, WithDefaults};
+use super::frame::Reading;
+use crate::fragment::Packed;
+
+impl Reading<'_> {
+    /// Whether to go into a container, list entry or leaf-list below the innermost frame.
+    pub fn descends(&self, node: &Node) -> bool {
+        self.is_within_depth()
+            && match self.selection.content {
+                Content::All => true,
+                Content::Config => node.is_config,
+                Content::NonConfig => self.state.compiled.holds_state(node.id),
+            }
+            && self.wanted(node.id) != Fields::Not
+    }
+
+    /// Whether a leaf of the innermost frame is selected.
+    pub fn selects_leaf(&self, node: NodeId) -> bool {
+        self.is_within_depth()
+            && match self.selection.content {
+                Content::All => true,
+                Content::Config => self.state.schema().node(node).is_config,
+                Content::NonConfig => !self.state.schema().node(node).is_config,
+            }
+            && self.wanted(node) != Fields::Not
+    }
+
+    /// Whether everything below a node that is about to be entered is selected.
+    pub fn is_whole(&self, node: NodeId) -> bool {
+        self.wanted(node) == Fields::Whole
+    }
+
+    /// Whether a leaf is left out because it has its default value.
+    pub fn is_trimmed(&self, node: NodeId, packed: &Packed) -> bool {
+        self.selection.with_defaults == WithDefaults::Trim
+            && matches!(packed, Packed::Value(value) if self.is_default(node, value))
+    }
+
+    fn is_default(&self, node: NodeId, value: &Value) -> bool {
+        let node = self.state.schema().node(node);
+        !node.is_leaf_list()
+            && node
+                .as_value()
+                .is_some_and(|node| !node.is_key && node.defaults.first() == Some(value))
+    }
+
+    fn is_within_depth(&self) -> bool {
+        let around = self
+            .frames
+            .last()
+            .map_or(self.outer_depth, |frame| frame.depth);
+        self.selection.depth.is_none_or(|depth| around < depth)
+    }
+
+    fn wanted(&self, node: NodeId) -> Fields {
+        match (&self.selection.fields, self.frames.last()) {
+            (None, _) => Fields::Whole,
+            // The target itself is always shown; the fields choose among what is below it.
+            (Some(_), None) if self.outer_depth == 0 => Fields::Partly,
+            (Some(_), Some(frame)) if frame.is_whole => Fields::Whole,
+            (Some(fields), _) => fields.selection(self.state.schema(), node),
+        }
+    }
+}

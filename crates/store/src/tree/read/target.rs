@@ -1,0 +1,176 @@
+//! What a reading begins with.
+
+use espalier_keyspace::KeyRange;
+use espalier_yang::{InstancePath, Keys, Mark, NodeId, Sink};
+
+use super::super::locate::{Place, Shape, State};
+use super::super::selection::{Content, Page, Selection, WithDefaults};
+use super::frame::{Flow, Halt, Reading};
+use super::page::Paging;
+use crate::error::Result;
+use crate::fragment::{Reader, take_entry_value};
+use crate::keys::put_key_value;
+
+/// Sends the resource of a path as events; false where there is none.
+pub(in crate::tree) fn read(
+    state: State<'_>,
+    path: &InstancePath,
+    selection: &Selection,
+    sink: &mut dyn Sink,
+) -> Result<bool> {
+    let Some(place) = state.locate(path)? else {
+        return Ok(false);
+    };
+    let outer_length = place.boundaries.last().copied().unwrap_or_default();
+    let mut reading = Reading {
+        state,
+        selection,
+        sink,
+        frames: Vec::new(),
+        key: place.key[..outer_length.min(place.key.len())].to_vec(),
+        outer: path.parent().and_then(|parent| parent.target()),
+        outer_length,
+        outer_depth: 0,
+        is_lazy: selection.content == Content::NonConfig || selection.fields.is_some(),
+        reports_defaults: matches!(
+            selection.with_defaults,
+            WithDefaults::ReportAll | WithDefaults::ReportAllTagged
+        ),
+        outer_seen: Vec::new(),
+    };
+    match reading.target(&place, path) {
+        Ok(found) => Ok(found),
+        Err(Halt::Stop) => Ok(true),
+        Err(Halt::Error(error)) => Err(error),
+    }
+}
+
+impl Reading<'_> {
+    fn target(&mut self, place: &Place, path: &InstancePath) -> Flow<bool> {
+        match (place.shape, place.node) {
+            (Shape::Leaf, Some(node)) => self.leaf_target(place, node, path),
+            (Shape::Entry, Some(node)) => self.entry_target(place, node),
+            (Shape::Whole, Some(node)) => self.whole_target(place, node, path),
+            (Shape::Inner, Some(node)) => self.inner_target(place, node, path),
+            _ => self.root_target(place),
+        }
+    }
+
+    fn root_target(&mut self, place: &Place) -> Flow<bool> {
+        self.outer_depth = 1;
+        self.scan(&KeyRange::prefix(&place.key), None)?;
+        if self.reports_defaults {
+            self.absent_roots()?;
+        }
+        Ok(true)
+    }
+
+    fn inner_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+        let range = KeyRange::prefix(&place.key);
+        if !self.state.any(&range)? && !self.is_implied_target(node, path)? {
+            return Ok(false);
+        }
+        self.push(node, &place.key, place.key.len())?;
+        self.scan(&range, None)?;
+        Ok(true)
+    }
+
+    /// Whether an empty container exists all the same (RFC 7950 §7.5.1).
+    fn is_implied_target(&self, node: NodeId, path: &InstancePath) -> Flow<bool> {
+        let parent = path.parent().unwrap_or_default();
+        Ok(self.state.schema().node(node).is_np_container() && self.has_parent(&parent)?)
+    }
+
+    fn has_parent(&self, parent: &InstancePath) -> Flow<bool> {
+        let Some(place) = self.state.locate(parent)? else {
+            return Ok(false);
+        };
+        match place.node.map(|node| self.state.schema().node(node)) {
+            None => Ok(true),
+            Some(node) if node.is_np_container() => {
+                self.has_parent(&parent.parent().unwrap_or_default())
+            }
+            Some(_) => Ok(self.state.snapshot.get(&place.key)?.is_some()),
+        }
+    }
+
+    fn leaf_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+        let id = self.state.layout().id(node);
+        let state = self.state;
+        if let Some(value) = state.snapshot.get(&place.key)? {
+            for leaf in Reader::new(&value) {
+                let (other, packed) = leaf?;
+                if other == id {
+                    self.send(node, packed)?;
+                    return Ok(true);
+                }
+            }
+        }
+        self.default_target(node, path)
+    }
+
+    /// The defaults of a leaf or leaf-list that was not set, where they are asked for.
+    fn default_target(&mut self, node: NodeId, path: &InstancePath) -> Flow<bool> {
+        let defaults = self.state.schema().node(node).as_value();
+        let has_default = defaults.is_some_and(|value| !value.defaults.is_empty());
+        let parent = path.parent().unwrap_or_default();
+        if !has_default || !self.reports_defaults || !self.has_parent(&parent)? {
+            return Ok(false);
+        }
+        self.send_defaults(node)?;
+        Ok(true)
+    }
+
+    fn entry_target(&mut self, place: &Place, node: NodeId) -> Flow<bool> {
+        let Some(value) = self.state.snapshot.get(&place.key)? else {
+            return Ok(false);
+        };
+        let value = take_entry_value(&value)?;
+        self.sink.leaf(node, value, Mark::default())?;
+        Ok(true)
+    }
+
+    fn whole_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
+        let mut range = KeyRange::below(&place.key);
+        if !self.state.any(&range)? {
+            return self.default_target(node, path);
+        }
+        let paging = match &self.selection.page {
+            None => None,
+            Some(Page {
+                after,
+                offset,
+                limit,
+            }) => {
+                if let Some(keys) = after {
+                    range.start = self.after_entry(&place.key, node, keys)?;
+                }
+                let list = place.key.clone();
+                Some(Paging {
+                    list,
+                    node,
+                    skip: *offset,
+                    left: *limit,
+                    end: Vec::new(),
+                })
+            }
+        };
+        self.scan(&range, paging)?;
+        Ok(true)
+    }
+
+    /// The first key after an entry, whether the entry is there or not.
+    fn after_entry(&self, list: &[u8], node: NodeId, keys: &Keys) -> Flow<Vec<u8>> {
+        let mut entry = list.to_vec();
+        if let Keys::Values(values) = keys {
+            if !self.state.schema().node(node).is_positional() {
+                values
+                    .iter()
+                    .for_each(|value| put_key_value(&mut entry, value));
+            } else if let Some(position) = self.state.position(list, values)? {
+                entry.extend_from_slice(&position);
+            }
+        }
+        Ok(KeyRange::prefix(&entry).end.unwrap_or(entry))
+    }
+}

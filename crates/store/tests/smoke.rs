@@ -1,0 +1,112 @@
+//! The first steps: a model, a document, reading, editing.
+
+use std::sync::Arc;
+
+use espalier_keyspace::Driver;
+use espalier_store::{
+    CommitOptions, Datastore, Edit, Error, LoadOptions, Selection, Store, SystemClock, Tree,
+};
+use espalier_yang::InstancePath;
+use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+
+const MODEL: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
+  container c { list e { key name; leaf name { type string; } leaf v { type uint32; default 7; }
+     leaf-list tag { type string; } container in { leaf x { type int8; } }
+     list o { key k; ordered-by user; leaf k { type string; } leaf d { type string; } }
+     leaf-list u { ordered-by user; type string; } } leaf late { type string; } }
+  leaf top { type string; } }";
+
+fn tree(driver: Arc<dyn Driver>) -> Tree {
+    let store = Store::open(driver, Arc::new(SystemClock)).unwrap();
+    store.create_dataspace("d").unwrap();
+    let source = SchemaSource {
+        modules: vec![ModuleSource {
+            name: "m".into(),
+            revision: None,
+            text: MODEL.into(),
+        }],
+        ..SchemaSource::default()
+    };
+    store.create_schema_set("d", "s", &source).unwrap();
+    store.create_anchor("d", "a", "s").unwrap();
+    store.tree("d", "a", Datastore::Running).unwrap()
+}
+
+fn load(tree: &Tree, text: &str) -> espalier_store::LoadReport {
+    tree.load(LoadOptions::default(), &mut |sink| {
+        json::parse(
+            tree.schema(),
+            Root::Datastore,
+            text.as_bytes(),
+            sink,
+            &ParseOptions::default(),
+        )
+        .map_err(Error::from)
+    })
+    .unwrap()
+}
+
+fn show(tree: &Tree, path: &str, selection: &Selection) -> String {
+    let view = tree.view().unwrap();
+    let path = InstancePath::parse_cli_path(tree.schema(), path).unwrap();
+    let mut printer = json::Printer::new(tree.schema(), Vec::new(), PrintOptions::default());
+    assert!(view.read(&path, selection, &mut printer).unwrap());
+    String::from_utf8(printer.finish().unwrap()).unwrap()
+}
+
+fn data(tree: &Tree, text: &str) -> DataTree {
+    let mut builder = TreeBuilder::new();
+    json::parse(
+        tree.schema(),
+        Root::Datastore,
+        text.as_bytes(),
+        &mut builder,
+        &ParseOptions::default(),
+    )
+    .unwrap();
+    builder.finish().unwrap()
+}
+
+#[test]
+fn a_document_goes_in_and_comes_out() {
+    let tree = tree(espalier_drivers::open("memory:").unwrap());
+    let text = r#"{"m:c":{"e":[{"in":{"x":-3},"o":[{"k":"z"},{"d":"1","k":"a"}],"name":"b","tag":["q","p"],"u":["2","1"]},{"name":"a","v":9}],"late":"l"},"m:top":"t"}"#;
+    let report = load(&tree, text);
+    assert_eq!((report.fragments, report.values), (6, 13));
+    println!("{}", show(&tree, "/", &Selection::default()));
+    let view = tree.view().unwrap();
+    let mut builder = TreeBuilder::new();
+    view.read(&InstancePath::root(), &Selection::default(), &mut builder)
+        .unwrap();
+    assert!(
+        builder
+            .finish()
+            .unwrap()
+            .same_as(&data(&tree, text), tree.schema())
+    );
+    assert_eq!(view.version().unwrap(), 1);
+
+    let edit = Edit::merge(
+        InstancePath::root(),
+        data(
+            &tree,
+            r#"{"m:c":{"e":[{"name":"a","in":{"x":1},"u":["9"]}]}}"#,
+        ),
+    );
+    let commit = tree
+        .commit(&[edit.clone()], CommitOptions::default())
+        .unwrap();
+    assert!(commit.is_changed && commit.version == 2);
+    println!("{}", show(&tree, "/c/e[name='a']", &Selection::default()));
+    let path = InstancePath::parse_cli_path(tree.schema(), "/c/e[name='b']").unwrap();
+    tree.commit(&[Edit::delete(path.clone())], CommitOptions::default())
+        .unwrap();
+    assert!(!tree.view().unwrap().exists(&path).unwrap());
+    assert!(
+        tree.commit(&[Edit::delete(path)], CommitOptions::default())
+            .is_err()
+    );
+    println!("{}", show(&tree, "/", &Selection::default()));
+    assert_eq!(tree.store().check(&mut |_| {}).unwrap(), []);
+}
