@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `config.rs` | the options, and how they stand in a URL |
 //! | `driver.rs` | the [`Driver`](espalier_keyspace::Driver) itself |
-//! | `engine.rs` | the engine: how it is opened, what is kept beside the data |
+//! | `engine/` | the engine itself, and all that only it needs |
 //! | `snapshot.rs` | snapshots and cursors |
 //! | `commit.rs` | how batches and writes are applied |
 //! | `watch.rs` | how changes are told |
 //!
-//! A driver may have more files beside these. Every driver is a Cargo feature of its name. Which engine to use is a URL, see [`open`].
+//! Every driver is a Cargo feature of its name. Which engine to use is a URL, see [`open`].
 
 #[cfg(feature = "embedded")]
 pub mod embedded;

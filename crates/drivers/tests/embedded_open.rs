@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use espalier_drivers::open;
 use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Result};
+use espalier_testkit::seed;
+use rand::Rng;
 
 fn url(dir: &Path) -> String {
     format!("embedded:{}", dir.display())
@@ -76,6 +78,56 @@ fn garbage_is_corrupt() {
     drop(open(&url(dir.path())).expect("opens"));
     fs::write(dir.path().join("data.mdb"), vec![0x5a; 100_000]).expect("written");
     assert_eq!(refusal(open(&url(dir.path()))).0, ErrorKind::Corrupt);
+}
+
+#[test]
+fn a_file_that_lost_its_end_is_corrupt() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let driver = open(&url(dir.path())).expect("opens");
+    (0..500).for_each(|number| put(&*driver, &format!("key {number}")));
+    drop(driver);
+    let data = dir.path().join("data.mdb");
+    let whole = fs::read(&data).expect("the data");
+    for pages in [2, 3, 10, whole.len() / 4096 / 2] {
+        fs::write(&data, &whole[..pages * 4096]).expect("cut");
+        let (kind, message) = refusal(open(&url(dir.path())));
+        assert_eq!(kind, ErrorKind::Corrupt, "{message}");
+    }
+    fs::write(&data, &whole).expect("whole again");
+    let driver = open(&url(dir.path())).expect("opens");
+    assert_eq!(driver.check().expect("a check"), []);
+}
+
+/// Damage at random places within the pages is found, and looking for it kills nothing.
+#[test]
+fn damaged_pages_are_found() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let driver = open(&url(dir.path())).expect("opens");
+    (0..300).for_each(|number| put(&*driver, &format!("key {number}")));
+    let mut batch = Batch::new();
+    batch.put("large", vec![1; 50_000]);
+    driver.commit(batch).expect("a commit");
+    drop(driver);
+    let data = dir.path().join("data.mdb");
+    let whole = fs::read(&data).expect("the data");
+    let mut found = 0;
+    seed::run("damaged pages", |random| {
+        for _ in 0..200 {
+            let mut damaged = whole.clone();
+            let page = random.random_range(2..whole.len() / 4096) * 4096;
+            match random.random_range(0..3) {
+                0 => damaged[page..page + 4096].fill(0),
+                1 => damaged[page..page + 16].fill(0xff),
+                _ => (0..20).for_each(|_| {
+                    damaged[page + random.random_range(0..64)] = random.random();
+                }),
+            }
+            fs::write(&data, &damaged).expect("written");
+            let driver = open(&url(dir.path())).expect("the meta pages are sound");
+            found += u32::from(!driver.check().expect("a check").is_empty());
+        }
+    });
+    assert!(found > 0, "no damage was ever found");
 }
 
 #[test]

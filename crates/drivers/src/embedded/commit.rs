@@ -9,8 +9,7 @@ use espalier_keyspace::{
 };
 use heed::{MdbError, PutFlags, RwTxn};
 
-use super::engine::{Engine, Keys};
-use super::error::{commit_error, engine_error, is_map_full};
+use super::engine::{Engine, Keys, commit_error, engine_error, is_map_full};
 use super::snapshot::bounds;
 use crate::recent::{Effect, Recorder};
 

@@ -7,12 +7,11 @@ use espalier_keyspace::{
     Version, Watch, WatchKind,
 };
 
+use super::commit;
 use super::config::Config;
-use super::engine::Engine;
-use super::error::engine_error;
+use super::engine::{self, Engine, engine_error};
 use super::snapshot::EmbeddedSnapshot;
 use super::watch::EmbeddedWatch;
-use super::{check, commit, open};
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -27,7 +26,7 @@ impl Embedded {
     /// Opens the directory, which is made where it does not exist. When this process has it open
     /// already, it is shared, or refused as locked where the options differ.
     pub fn open(config: Config) -> Result<Self> {
-        open::open(config).map(|engine| Self { engine })
+        engine::open(config).map(|engine| Self { engine })
     }
 }
 
@@ -70,14 +69,13 @@ impl Driver for Embedded {
     fn usage(&self) -> Result<Usage> {
         let (txn, pass) = self.engine.begin_read()?;
         Ok(Usage {
-            keys: check::count(&txn, pass.keys())?,
+            keys: pass.keys().len(&txn).map_err(engine_error)?,
             bytes: self.engine.env.real_disk_size().map_err(engine_error)?,
         })
     }
 
     fn check(&self) -> Result<Vec<Finding>> {
-        let (txn, pass) = self.engine.begin_read()?;
-        check::check(&txn, &pass)
+        engine::check(&self.engine)
     }
 
     fn flush(&self) -> Result<()> {

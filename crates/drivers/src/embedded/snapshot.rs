@@ -8,8 +8,7 @@ use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 use heed::types::Bytes;
 use heed::{RoRange, RoRevRange, RoTxn, WithoutTls};
 
-use super::engine::{Engine, Pass};
-use super::error::engine_error;
+use super::engine::{Engine, Pass, engine_error};
 
 /// A committed state, held. Fields are dropped in order: the transaction ends before the pass.
 pub(super) struct EmbeddedSnapshot {

@@ -81,11 +81,14 @@ pub fn a_refused_batch_changes_nothing(open: Open<'_>) {
     assert_eq!(all(&*driver), before);
 }
 
+/// Something done with a writer.
+type Act<'a> = &'a dyn Fn(&mut dyn Writer) -> Result<(), Error>;
+
 /// A writer has the same limits.
 pub fn a_writer_refuses_the_same(open: Open<'_>) {
     let driver = open();
     let (long_key, long_value) = (vec![b'k'; KEY_BYTES_MAX + 1], vec![0; VALUE_BYTES_MAX + 1]);
-    let acts: [(ErrorKind, &dyn Fn(&mut dyn Writer) -> Result<(), Error>); 7] = [
+    let acts: [(ErrorKind, Act<'_>); 7] = [
         (ErrorKind::KeyTooLong, &|writer| writer.put(&long_key, b"")),
         (ErrorKind::KeyTooLong, &|writer| writer.put(b"", b"")),
         (ErrorKind::KeyTooLong, &|writer| {

@@ -107,10 +107,9 @@ pub fn a_forgotten_past_is_a_gap(open: Open<'_>) {
     let driver = open();
     let start = newest(&*driver);
     let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-    let last_version = (0..40)
-        .map(|number| put(&*driver, b"large", &vec![number; 1 << 20]))
-        .last();
-    let last_version = last_version.expect("commits");
+    let last_version = (0..40).fold(start, |_, number| {
+        put(&*driver, b"large", &vec![number; 1 << 20])
+    });
     let mut seen = start;
     while seen < last_version {
         let version = match event(&mut *watch) {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 
+use super::environment::DATA_FILE;
 use super::error::io_error;
 
 const FILE: &str = "espalier.format";
@@ -16,11 +17,11 @@ const MAGIC: &str = "espalier embedded ";
 const VERSION: u32 = 1;
 
 /// Checks the format of a directory, or marks one that is empty.
-pub(super) fn check_or_create(dir: &Path) -> Result<()> {
+pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
     if let Some(text) = read(dir)? {
         return check(dir, &text);
     }
-    let has_data = fs::metadata(dir.join("data.mdb")).is_ok_and(|data| data.len() > 0);
+    let has_data = fs::metadata(dir.join(DATA_FILE)).is_ok_and(|data| data.len() > 0);
     if !has_data {
         let act = format!("{} cannot be written", dir.join(FILE).display());
         return create(dir).map_err(|error| io_error(act, error));

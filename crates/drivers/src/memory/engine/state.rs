@@ -11,27 +11,27 @@ use parking_lot::Mutex;
 use crate::recent::Recent;
 
 /// Keys and values, in key order. Both are shared between the trees of neighbouring versions.
-pub(super) type Tree = OrdMap<Arc<[u8]>, Arc<[u8]>>;
+pub(in crate::memory) type Tree = OrdMap<Arc<[u8]>, Arc<[u8]>>;
 
 /// A committed state.
 #[derive(Clone, Default)]
-pub(super) struct State {
-    pub(super) version: Version,
-    pub(super) tree: Tree,
+pub(in crate::memory) struct State {
+    pub(in crate::memory) version: Version,
+    pub(in crate::memory) tree: Tree,
 }
 
 /// The engine, shared by the driver and its watchers.
-pub(super) struct Engine {
+pub(in crate::memory) struct Engine {
     /// The newest committed state.
-    pub(super) state: ArcSwap<State>,
+    pub(in crate::memory) state: ArcSwap<State>,
     /// Held by the one who commits.
-    pub(super) writer: Mutex<()>,
+    pub(in crate::memory) writer: Mutex<()>,
     /// The newest commits, for watchers.
-    pub(super) recent: Recent,
+    pub(in crate::memory) recent: Recent,
 }
 
 impl Engine {
-    pub(super) fn new() -> Self {
+    pub(in crate::memory) fn new() -> Self {
         Self {
             state: ArcSwap::default(),
             writer: Mutex::new(()),
@@ -41,7 +41,7 @@ impl Engine {
 }
 
 /// The bounds of a range, as maps take them.
-pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
+pub(in crate::memory) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     let end = range.end.as_deref();
     (
         Bound::Included(range.start.as_slice()),

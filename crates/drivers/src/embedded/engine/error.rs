@@ -8,8 +8,10 @@ use std::path::Path;
 use espalier_keyspace::{Error, ErrorKind};
 use heed::MdbError;
 
+use super::environment::DATA_FILE;
+
 /// The error of an engine call.
-pub(super) fn engine_error(error: heed::Error) -> Error {
+pub(in crate::embedded) fn engine_error(error: heed::Error) -> Error {
     match error {
         heed::Error::Io(error) => io_error("the engine cannot read or write its files", error),
         heed::Error::Mdb(error) => mdb_error(error),
@@ -22,7 +24,7 @@ pub(super) fn engine_error(error: heed::Error) -> Error {
 }
 
 /// The error of a file operation.
-pub(super) fn io_error(act: impl Into<String>, error: io::Error) -> Error {
+pub(in crate::embedded) fn io_error(act: impl Into<String>, error: io::Error) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::StorageFull
         | io::ErrorKind::QuotaExceeded
@@ -58,18 +60,18 @@ fn mdb_error(error: MdbError) -> Error {
 }
 
 /// Whether the map was too small for a change: to be grown.
-pub(super) fn is_map_full(error: &heed::Error) -> bool {
+pub(in crate::embedded) fn is_map_full(error: &heed::Error) -> bool {
     matches!(error, heed::Error::Mdb(MdbError::MapFull))
 }
 
 /// Whether another process has grown the engine beyond this one's map: to be followed.
-pub(super) fn is_map_outgrown(error: &heed::Error) -> bool {
+pub(in crate::embedded) fn is_map_outgrown(error: &heed::Error) -> bool {
     matches!(error, heed::Error::Mdb(MdbError::MapResized))
 }
 
 /// The error of a commit. LMDB reports a write cut short by a full disk as a plain I/O error, so
 /// that has to be told apart here, by trying to write.
-pub(super) fn commit_error(dir: &Path, error: heed::Error) -> Error {
+pub(in crate::embedded) fn commit_error(dir: &Path, error: heed::Error) -> Error {
     let cut_short = matches!(&error, heed::Error::Io(error)
         if error.raw_os_error() == Some(libc::EIO));
     if cut_short && let Err(full) = probe_space(dir) {
@@ -83,7 +85,7 @@ const WRITE_BYTES_MAX: usize = 64 * 4096;
 
 fn probe_space(dir: &Path) -> io::Result<()> {
     let path = dir.join(format!("espalier.probe.{}", std::process::id()));
-    let end = fs::metadata(dir.join("data.mdb"))?.len();
+    let end = fs::metadata(dir.join(DATA_FILE))?.len();
     let file = OpenOptions::new()
         .write(true)
         .create(true)

@@ -1,15 +1,35 @@
-//! Examining the engine: every page that holds keys is read, and what it holds is compared.
+//! Examining the engine: first every page, then every key.
+
+use std::sync::Arc;
 
 use espalier_keyspace::{Finding, KEY_BYTES_MAX, Result, VALUE_BYTES_MAX};
 use heed::{RoTxn, WithoutTls};
 
-use super::engine::{Keys, Pass};
-use super::error::engine_error;
+use super::environment::{Engine, Pass};
+use super::error::{engine_error, io_error};
+use super::pages::{self, FINDINGS_MAX, Which};
 
-/// The most findings that are told; a damaged engine may have any number.
-const FINDINGS_MAX: usize = 100;
+/// How often a state is taken, when others commit so fast that it is gone before it is examined.
+const ATTEMPTS: usize = 20;
 
-pub(super) fn check(txn: &RoTxn<'_, WithoutTls>, pass: &Pass) -> Result<Vec<Finding>> {
+/// The faults of the newest committed state.
+pub(in crate::embedded) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
+    for _ in 0..ATTEMPTS {
+        let (txn, pass) = engine.begin_read()?;
+        let path = engine.data_path();
+        let found = pages::examine(&path, Which::Transaction(txn.id() as u64));
+        let act = || format!("{} cannot be read", path.display());
+        match found.map_err(|error| io_error(act(), error))? {
+            Some(findings) if findings.is_empty() => return check_keys(&txn, &pass),
+            Some(findings) => return Ok(findings),
+            None => continue,
+        }
+    }
+    let (txn, pass) = engine.begin_read()?;
+    check_keys(&txn, &pass)
+}
+
+fn check_keys(txn: &RoTxn<'_, WithoutTls>, pass: &Pass) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let told = pass.keys().len(txn).map_err(engine_error)?;
     let mut counted = 0;
@@ -55,9 +75,4 @@ fn finding(key: Option<&[u8]>, problem: String) -> Finding {
         |key| format!("key {}", key.escape_ascii()),
     );
     Finding { place, problem }
-}
-
-/// The engine's count of its keys, for usage.
-pub(super) fn count(txn: &RoTxn<'_, WithoutTls>, keys: &Keys) -> Result<u64> {
-    keys.len(txn).map_err(engine_error)
 }

@@ -12,10 +12,13 @@ use heed::types::Bytes;
 use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, WithoutTls};
 use parking_lot::Mutex;
 
-use super::config::{Config, Durability};
-use super::engine::{Engine, Keys, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX};
+use super::environment::{
+    DATA_FILE, Engine, Keys, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
+};
 use super::error::{engine_error, io_error};
 use super::format;
+use super::pages::{self, Which};
+use crate::embedded::{Config, Durability};
 use crate::recent::Recent;
 
 /// The directories that this process has open. A global, because the rule behind it is one: LMDB
@@ -26,7 +29,7 @@ static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Engine>>>> = LazyLock::new(Mut
 const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens a directory, or shares it when this process has it open with the same options.
-pub(super) fn open(config: Config) -> Result<Arc<Engine>> {
+pub(in crate::embedded) fn open(config: Config) -> Result<Arc<Engine>> {
     let dir = directory(&config.dir)?;
     let mut opened = OPEN.lock();
     if let Some(engine) = opened.get(&dir).and_then(Weak::upgrade) {
@@ -124,8 +127,9 @@ fn try_open(dir: &Path, config: &Config, map_bytes: usize) -> heed::Result<Env<W
 }
 
 /// Lengthens a file that ends before the last page that it is said to have. LMDB itself leaves
-/// such files (pages at the end that were never used); a file that lost its end looks the same,
-/// and reading beyond the end of a mapped file kills the process. Zeros read as damage.
+/// such files, when the pages at the end were never written because they were not used. A file
+/// that was cut looks the same, and reading beyond the end of a mapped file kills the process; so
+/// every page that is used is looked for first.
 fn fill_up(env: &Env<WithoutTls>) -> Result<()> {
     if missing_bytes(env)? == 0 {
         return Ok(());
@@ -134,10 +138,16 @@ fn fill_up(env: &Env<WithoutTls>) -> Result<()> {
     let writing = env.write_txn().map_err(engine_error)?;
     let missing = missing_bytes(env)?;
     if missing > 0 {
-        let path = env.path().join("data.mdb");
+        let path = env.path().join(DATA_FILE);
+        let act = |error| io_error(format!("{} cannot be mended", path.display()), error);
+        let findings = pages::examine(&path, Which::Newest).map_err(act)?;
+        if let Some(finding) = findings.unwrap_or_default().first() {
+            let message = format!("{}: {}", finding.place, finding.problem);
+            return Err(Error::new(ErrorKind::Corrupt, message));
+        }
         let file = fs::OpenOptions::new().write(true).open(&path);
         let lengthened = file.and_then(|file| file.set_len(file.metadata()?.len() + missing));
-        lengthened.map_err(|error| io_error(format!("{} cannot grow", path.display()), error))?;
+        lengthened.map_err(act)?;
     }
     writing.abort();
     Ok(())

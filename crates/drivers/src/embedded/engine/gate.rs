@@ -21,31 +21,35 @@ const OPEN_FOR: Duration = Duration::from_millis(50);
 
 /// Counts who is inside.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(in crate::embedded) struct Gate {
     state: AtomicUsize,
 }
 
 /// The gate did not become free in time.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Busy;
+pub(in crate::embedded) struct Busy;
 
 impl Gate {
     /// Goes in, waiting only for one who is alone. To be matched with [`Self::leave`].
-    pub(super) fn enter(&self) {
+    pub(in crate::embedded) fn enter(&self) {
         while self.state.fetch_add(1, Ordering::Acquire) & (ALONE | CLOSING) != 0 {
             self.leave();
             thread::sleep(PAUSE);
         }
     }
 
-    pub(super) fn leave(&self) {
+    pub(in crate::embedded) fn leave(&self) {
         self.state.fetch_sub(1, Ordering::Release);
     }
 
     /// Runs `act` while nobody is inside. Others may still come in for a moment; then they wait
     /// too, in case there never is a time without somebody. A thread that is inside and wants to
     /// come in once more is why the wait has an end.
-    pub(super) fn alone<T>(&self, patience: Duration, act: impl FnOnce() -> T) -> Result<T, Busy> {
+    pub(in crate::embedded) fn alone<T>(
+        &self,
+        patience: Duration,
+        act: impl FnOnce() -> T,
+    ) -> Result<T, Busy> {
         let start = Instant::now();
         let mut closing = 0;
         while self

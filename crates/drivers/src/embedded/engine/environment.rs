@@ -9,10 +9,10 @@ use heed::types::Bytes;
 use heed::{Database, Env, RoTxn, RwTxn, WithoutTls};
 use parking_lot::Mutex;
 
-use super::config::{Config, Durability};
 use super::error::{engine_error, is_map_outgrown};
 use super::gate::Gate;
 use super::queue::Queue;
+use crate::embedded::{Config, Durability};
 use crate::recent::Recent;
 
 /// Bytes of address space that are reserved: 1 TiB. Less where the system refuses.
@@ -22,7 +22,7 @@ pub const MAP_BYTES: usize = 1 << 40;
 pub const MAP_BYTES_MIN: usize = 1 << 20;
 
 /// Map sizes are multiples of this, as they have to be multiples of any page size: 64 KiB.
-pub(super) const MAP_BYTES_STEP: usize = 1 << 16;
+pub(in crate::embedded) const MAP_BYTES_STEP: usize = 1 << 16;
 
 /// Snapshots that all processes together may hold at once.
 pub const READERS_MAX: u32 = 4096;
@@ -30,29 +30,32 @@ pub const READERS_MAX: u32 = 4096;
 /// How long a map that is full waits for the snapshots of this process to be dropped.
 pub const GROW_PATIENCE: Duration = Duration::from_secs(10);
 
+/// The name of the file that holds everything, as LMDB gives it.
+pub(in crate::embedded) const DATA_FILE: &str = "data.mdb";
+
 /// All keys: the unnamed database of the environment.
-pub(super) type Keys = Database<'static, Bytes, Bytes>;
+pub(in crate::embedded) type Keys = Database<'static, Bytes, Bytes>;
 
 /// An open directory, shared by everybody in this process who opened it.
-pub(super) struct Engine {
-    pub(super) config: Config,
+pub(in crate::embedded) struct Engine {
+    pub(in crate::embedded) config: Config,
     /// The directory, without links in its path.
-    pub(super) dir: PathBuf,
-    pub(super) env: Env<WithoutTls>,
-    pub(super) keys: Keys,
+    pub(in crate::embedded) dir: PathBuf,
+    pub(in crate::embedded) env: Env<WithoutTls>,
+    pub(in crate::embedded) keys: Keys,
     /// Transactions are inside; remapping is alone.
-    pub(super) gate: Gate,
+    pub(in crate::embedded) gate: Gate,
     /// Commits that wait for their turn.
-    pub(super) queue: Queue,
+    pub(in crate::embedded) queue: Queue,
     /// The newest commits, for watchers.
-    pub(super) recent: Recent,
+    pub(in crate::embedded) recent: Recent,
     /// Held from an LMDB commit until it stands in `recent`, so that a watcher that asks LMDB for
     /// the newest version does not take it for another process's.
-    pub(super) publishing: Mutex<()>,
+    pub(in crate::embedded) publishing: Mutex<()>,
 }
 
 /// Being inside the gate of an engine.
-pub(super) struct Pass {
+pub(in crate::embedded) struct Pass {
     engine: Arc<Engine>,
 }
 
@@ -64,7 +67,7 @@ impl Pass {
         }
     }
 
-    pub(super) fn keys(&self) -> &Keys {
+    pub(in crate::embedded) fn keys(&self) -> &Keys {
         &self.engine.keys
     }
 }
@@ -83,13 +86,20 @@ const RESERVE_PATIENCE: Duration = Duration::from_millis(20);
 const BEGIN_ATTEMPTS: usize = 3;
 
 impl Engine {
+    /// The file that holds everything.
+    pub(in crate::embedded) fn data_path(&self) -> PathBuf {
+        self.dir.join(DATA_FILE)
+    }
+
     /// The version of the newest commit of any process.
-    pub(super) fn newest(&self) -> Version {
+    pub(in crate::embedded) fn newest(&self) -> Version {
         Version(self.env.info().last_txn_id as u64)
     }
 
     /// Begins to read.
-    pub(super) fn begin_read(self: &Arc<Self>) -> Result<(RoTxn<'static, WithoutTls>, Pass)> {
+    pub(in crate::embedded) fn begin_read(
+        self: &Arc<Self>,
+    ) -> Result<(RoTxn<'static, WithoutTls>, Pass)> {
         for _ in 1..BEGIN_ATTEMPTS {
             let pass = Pass::new(self);
             match self.env.clone().static_read_txn() {
@@ -106,7 +116,7 @@ impl Engine {
     }
 
     /// Begins to write, when the writer of any other process is done.
-    pub(super) fn begin_write(self: &Arc<Self>) -> Result<(RwTxn<'_>, Pass)> {
+    pub(in crate::embedded) fn begin_write(self: &Arc<Self>) -> Result<(RwTxn<'_>, Pass)> {
         for _ in 1..BEGIN_ATTEMPTS {
             let pass = Pass::new(self);
             match self.env.write_txn() {
@@ -141,12 +151,12 @@ impl Engine {
     }
 
     /// Doubles the map. The caller holds no transaction.
-    pub(super) fn grow_map(&self) -> Result<()> {
+    pub(in crate::embedded) fn grow_map(&self) -> Result<()> {
         self.remap(GROW_PATIENCE, |map_bytes| map_bytes.saturating_mul(2))
     }
 
     /// Sees to it that `bytes` more fit into the map, as far as the system allows.
-    pub(super) fn reserve(&self, bytes: usize) -> Result<()> {
+    pub(in crate::embedded) fn reserve(&self, bytes: usize) -> Result<()> {
         let info = self.env.info();
         let used =
             (info.last_page_number + 1) * self.env.unnamed_database_stat().page_size as usize;
@@ -178,7 +188,7 @@ impl Engine {
     }
 
     /// Makes every commit durable.
-    pub(super) fn sync(&self) -> Result<()> {
+    pub(in crate::embedded) fn sync(&self) -> Result<()> {
         self.env.force_sync().map_err(engine_error)
     }
 }

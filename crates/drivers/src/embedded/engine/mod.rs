@@ -1,0 +1,16 @@
+//! LMDB: its environment and map, how a directory is opened, who may do what at the same time.
+
+mod check;
+mod environment;
+mod error;
+mod format;
+mod gate;
+mod open;
+mod pages;
+mod queue;
+
+pub(in crate::embedded) use check::check;
+pub(in crate::embedded) use environment::{Engine, Keys, Pass};
+pub use environment::{GROW_PATIENCE, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX};
+pub(in crate::embedded) use error::{commit_error, engine_error, is_map_full};
+pub(in crate::embedded) use open::open;

@@ -1,0 +1,5 @@
+//! The engine in memory: an immutable tree, and which one is the newest.
+
+mod state;
+
+pub(in crate::memory) use state::{Engine, State, Tree, bounds};
