@@ -66,16 +66,16 @@ impl<'s> Descent<'s> {
 
     /// An error at the node that was reached.
     pub(super) fn error(&self, tag: ErrorTag, message: impl Into<String>) -> DataError {
-        DataError::new(tag, message)
-            .of_type(ErrorType::Protocol)
-            .at(self.path.to_instance_identifier(self.schema))
+        self.place(DataError::new(tag, message))
     }
 
-    /// The same error at the node that was reached, in words that name a key.
-    pub(super) fn place(&self, error: DataError) -> DataError {
-        error
-            .of_type(ErrorType::Protocol)
-            .at(self.path.to_instance_identifier(self.schema))
+    /// The same error, at the node that was reached; without a place at the root.
+    fn place(&self, error: DataError) -> DataError {
+        let error = error.of_type(ErrorType::Protocol);
+        if self.path.is_root() {
+            return error;
+        }
+        error.at(self.path.to_instance_identifier(self.schema))
     }
 
     pub(super) fn unknown(&self, name: WrittenName<'_>) -> DataError {

@@ -21,4 +21,4 @@ pub use expression::{
     Axis, BinaryOperator, Expr, Expression, LocationPath, NodeTest, PathStep, Resolve,
 };
 pub use function::Function;
-pub use parser::{XPATH_CHARS_MAX, XPATH_DEPTH_MAX};
+pub use parser::{XPATH_CHARS_MAX, XPATH_DEPTH_MAX, XPATH_HEIGHT_MAX};

@@ -13,7 +13,7 @@ pub const XPATH_DEPTH_MAX: usize = 100;
 
 /// How high the tree grows; a chain of one operator is as high as it is long, but for `or`, `and`
 /// and `|`, whose chains are flat. Whoever walks the tree recursively may rely on it.
-const TREE_HEIGHT_MAX: usize = 500;
+pub const XPATH_HEIGHT_MAX: usize = 500;
 
 /// Parses a whole expression.
 pub(super) fn parse(text: &str, resolve: &Resolve<'_>) -> Result<Expr, XPathError> {
@@ -102,8 +102,8 @@ impl<'a> Parser<'a> {
     }
 
     fn part(&self, expr: Expr, height: usize) -> Result<Part, XPathError> {
-        if height > TREE_HEIGHT_MAX {
-            let expected = format!("at most {TREE_HEIGHT_MAX} operators in one chain");
+        if height > XPATH_HEIGHT_MAX {
+            let expected = format!("at most {XPATH_HEIGHT_MAX} operators in one chain");
             return Err(self.expected_at(self.position.saturating_sub(1), expected));
         }
         Ok(Part { expr, height })

@@ -268,6 +268,16 @@ fn api_paths_that_are_wrong_say_what_is_wrong() {
 }
 
 #[test]
+fn errors_of_api_paths_have_the_place_that_was_reached() {
+    let schema = schema();
+    let place = |text: &str| data(&schema, text).expect_err(text).path;
+    assert_eq!(place("t:topp"), "");
+    assert_eq!(place("t:top/foo"), "/t:top");
+    assert_eq!(place("t:top/string=a/foo"), "/t:top/string[k='a']");
+    assert_eq!(place("t:top/pair=x,y"), "/t:top/pair");
+}
+
+#[test]
 fn instance_identifiers_take_keys_in_any_order_and_both_quotes() {
     let schema = schema();
     let same = |text: &str, canonical: &str| {
