@@ -3,11 +3,13 @@
 //! - [`conformance`]: what every driver of a key space does, case by case;
 //! - [`model`]: random operations on a driver, compared with a map;
 //! - [`crash`]: a process that is killed while it commits, and what it leaves;
-//! - [`fault`]: a driver that fails when told to, over any other.
+//! - [`fault`]: a driver that fails when told to, over any other;
+//! - [`oracle`]: random documents of a schema, valid and broken, and libyang's verdict on them.
 
 pub mod conformance;
 pub mod crash;
 pub mod fault;
 pub mod model;
+pub mod oracle;
 pub mod process;
 pub mod seed;

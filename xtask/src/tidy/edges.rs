@@ -53,7 +53,7 @@ const ALLOWED: &[Edges] = &[
     },
     Edges {
         krate: "espalier-testkit",
-        normal: &["espalier-keyspace"],
+        normal: &["espalier-keyspace", "espalier-yang"],
         dev: &[],
     },
     Edges {

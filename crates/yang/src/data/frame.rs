@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::seen::Seen;
 use super::sink::Mark;
-use crate::path::{InstancePath, Keys};
+use crate::path::{InstancePath, Keys, push_quoted};
 use crate::schema::{CaseChoice, ModuleId, NodeId, Schema};
 use crate::value::Value;
 
@@ -159,9 +159,9 @@ impl<'a> PathWriter<'a> {
     }
 
     pub(super) fn predicate(&mut self, name: &str, value: &Value) {
-        let value = value.to_string();
-        let quote = if value.contains('\'') { '"' } else { '\'' };
-        let _ = write!(self.text, "[{name}={quote}{value}{quote}]");
+        let _ = write!(self.text, "[{name}=");
+        push_quoted(&value.to_string(), &mut self.text);
+        self.text.push(']');
     }
 
     fn position(&mut self, position: u64) {

@@ -2,6 +2,7 @@
 
 use super::sink::{Annotation, Operation};
 use crate::error::{DataError, ErrorTag};
+use crate::path::push_quoted;
 use crate::schema::{Namespaces, NodeId, Schema};
 
 /// The modules whose annotations have a meaning of their own, with their namespaces.
@@ -162,8 +163,9 @@ fn canonical_keys(
             .value_type
             .parse(schema, value, namespaces)?
             .to_string();
-        let quote = if value.contains('\'') { '"' } else { '\'' };
-        canonical.push_str(&format!("[{name}={quote}{value}{quote}]"));
+        canonical.push_str(&format!("[{name}="));
+        push_quoted(&value, &mut canonical);
+        canonical.push(']');
     }
     Ok(canonical)
 }

@@ -80,7 +80,7 @@ fn push_values(schema: &Schema, node: NodeId, values: &[Value], out: &mut String
     }
 }
 
-fn push_quoted(value: &str, out: &mut String) {
+pub(crate) fn push_quoted(value: &str, out: &mut String) {
     let _ = match (value.contains('\''), value.contains('"')) {
         (false, _) => write!(out, "'{value}'"),
         (true, false) => write!(out, "\"{value}\""),

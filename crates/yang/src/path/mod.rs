@@ -22,4 +22,5 @@ mod scan;
 
 pub use api::ApiRoot;
 pub use fields::{Fields, Selection};
+pub(crate) use identifier::push_quoted;
 pub use instance::{InstancePath, Keys, Step};

@@ -233,6 +233,12 @@ impl<R: Read> Reader<'_, R> {
         self.tokens.copy(&mut json, ANY_LENGTH_MAX)?;
         // Copied from strings and ASCII.
         let json = String::from_utf8(json).unwrap_or_default();
+        if has_forbidden_character(&json) {
+            let message = "a control character, which YANG and XML do not have";
+            let error = DataError::new(ErrorTag::InvalidValue, message);
+            self.assembler.report(error, Some(node), mark);
+            return Ok(());
+        }
         self.assembler.any(node, &json, mark)
     }
 
@@ -337,6 +343,18 @@ fn canonical(
         leaf_module: schema.node(node).module,
     };
     metadata::canonical(schema, node, annotation, &names)
+}
+
+/// Whether a string in JSON as [`Tokens::copy`] writes it, where only control characters have
+/// escapes of letters, has a character that XML cannot have (RFC 7950 §14, `yang-char`).
+fn has_forbidden_character(json: &str) -> bool {
+    let mut bytes = json.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'\\' && matches!(bytes.next(), Some(b'u' | b'b' | b'f')) {
+            return true;
+        }
+    }
+    json.contains(['\u{fffe}', '\u{ffff}'])
 }
 
 fn place_of(count: u64) -> Place {

@@ -2,17 +2,18 @@
 //!
 //! Content that is data of the schema becomes its RFC 7951 form, and back. Text becomes a JSON
 //! string, and back. Other XML is kept as it is: an object of one member, [`RAW_XML_MEMBER`], with
-//! the XML as a string. Other JSON is written into XML as text; in `anydata`, where text has no
-//! other meaning, that comes back as the JSON it was.
+//! the XML as a string. Other JSON is kept as it is: one element `json` in the namespace
+//! [`RAW_JSON_NAMESPACE`], with the JSON as text. So nothing is lost either way.
 
 use quick_xml::events::Event;
+use quick_xml::name::{Namespace, ResolveResult};
 use serde_json::Value as Json;
 
 use super::capture::Capture;
 use super::input;
 use super::print::Printer;
 use super::read;
-use super::write::write_text;
+use super::write::{write_attribute, write_text};
 use crate::data::json;
 use crate::data::options::PrintOptions;
 use crate::data::sink::Sink;
@@ -22,18 +23,58 @@ use crate::schema::{NodeId, NodeKind, Schema};
 /// The member that holds XML which no module of the schema explains, as a string.
 pub const RAW_XML_MEMBER: &str = "espalier:xml";
 
+/// The namespace of the element that holds JSON which no module of the schema explains, as text.
+pub const RAW_JSON_NAMESPACE: &str = "urn:espalier:json";
+
 /// The content of an element as JSON text.
 pub(super) fn to_json(schema: &Schema, node: NodeId, capture: &Capture) -> String {
-    let is_data = matches!(schema.node(node).kind, NodeKind::AnyData);
-    match (capture.has_elements, is_data) {
-        (true, _) => known_as_json(schema, &capture.xml).unwrap_or_else(|| raw(&capture.xml)),
-        (false, true) if capture.text.trim().is_empty() => "{}".to_owned(),
-        (false, true) => match serde_json::from_str::<Json>(&capture.text) {
-            Ok(object @ Json::Object(_)) => object.to_string(),
-            _ => raw(&capture.xml),
-        },
+    match (capture.has_elements, is_data(schema, node)) {
+        (true, _) => raw_json(&capture.xml)
+            .or_else(|| known_as_json(schema, &capture.xml))
+            .unwrap_or_else(|| raw(&capture.xml)),
+        (false, true) => "{}".to_owned(),
         (false, false) => Json::from(capture.text.as_str()).to_string(),
     }
+}
+
+fn is_data(schema: &Schema, node: NodeId) -> bool {
+    matches!(schema.node(node).kind, NodeKind::AnyData)
+}
+
+/// What [`write_raw_json`] wrote.
+fn raw_json(xml: &[u8]) -> Option<String> {
+    let mut reader = input::open(xml);
+    let mut buffer = Vec::new();
+    match input::next(&mut reader, &mut buffer).ok()?.1 {
+        Event::Start(start) => {
+            let (namespace, name) = reader.resolver().resolve_element(start.name());
+            let ours = ResolveResult::Bound(Namespace(RAW_JSON_NAMESPACE));
+            ((namespace, name.as_ref()) == (ours, "json")).then_some(())?;
+        }
+        _ => return None,
+    }
+    let mut text = String::new();
+    loop {
+        match input::next(&mut reader, &mut buffer).ok()?.1 {
+            Event::Text(part) => text.push_str(&part.xml10_content()),
+            Event::GeneralRef(reference) => text.push(input::character(&reference)?),
+            Event::End(_) => break,
+            _ => return None,
+        }
+    }
+    let is_last = matches!(input::next(&mut reader, &mut buffer).ok()?.1, Event::Eof);
+    let json = serde_json::from_str::<Json>(&text)
+        .ok()
+        .filter(|_| is_last)?;
+    Some(json.to_string())
+}
+
+fn write_raw_json(out: &mut Vec<u8>, json: &str) {
+    out.extend_from_slice(b"<json");
+    write_attribute(out, "xmlns", RAW_JSON_NAMESPACE);
+    out.push(b'>');
+    write_text(out, json);
+    out.extend_from_slice(b"</json>");
 }
 
 fn raw(xml: &[u8]) -> String {
@@ -56,21 +97,20 @@ fn known_as_json(schema: &Schema, xml: &[u8]) -> Option<String> {
 }
 
 /// Appends JSON text as the content of an element.
-pub(super) fn write_json(schema: &Schema, out: &mut Vec<u8>, json: &str) {
+pub(super) fn write_json(schema: &Schema, node: NodeId, out: &mut Vec<u8>, json: &str) {
     match serde_json::from_str::<Json>(json) {
-        Ok(Json::Null) => {}
-        Ok(Json::String(text)) => write_text(out, &text),
+        Ok(Json::String(text)) if !is_data(schema, node) => write_text(out, &text),
         Ok(Json::Object(object)) => match (object.len(), object.get(RAW_XML_MEMBER)) {
-            (0, _) => {}
+            (0, _) if is_data(schema, node) => {}
             (1, Some(Json::String(xml))) if is_well_formed(xml) => {
                 out.extend_from_slice(xml.as_bytes());
             }
             _ => match known_as_xml(schema, json) {
-                Some(xml) => out.extend_from_slice(&xml),
-                None => write_text(out, json),
+                Some(xml) if !xml.is_empty() => out.extend_from_slice(&xml),
+                _ => write_raw_json(out, json),
             },
         },
-        _ => write_text(out, json),
+        _ => write_raw_json(out, json),
     }
 }
 
@@ -98,7 +138,7 @@ fn is_well_formed(xml: &str) -> bool {
                     let scope = reader.resolver();
                     !matches!(
                         scope.resolve_attribute(attribute.key).0,
-                        quick_xml::name::ResolveResult::Unknown(_)
+                        ResolveResult::Unknown(_)
                     )
                 };
                 if !start

@@ -16,6 +16,8 @@ pub(super) struct Capture {
     pub(super) text: String,
     /// Whether there are elements inside.
     pub(super) has_elements: bool,
+    /// Whether there is text beside or instead of elements.
+    pub(super) has_text: bool,
     depth: usize,
 }
 
@@ -52,6 +54,7 @@ impl Capture {
     /// Text, as it is meant.
     pub(super) fn text(&mut self, text: &str) {
         write_text(&mut self.xml, text);
+        self.has_text |= self.depth == 0 && !text.trim_ascii().is_empty();
         if !self.has_elements {
             self.text.push_str(text);
         }

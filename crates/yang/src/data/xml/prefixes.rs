@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 
 use super::write::write_attribute;
-use crate::schema::{JsonScalar, Module, ModuleNames, NodeId, Schema};
+use crate::path::{InstancePath, Keys, push_quoted};
+use crate::schema::{Module, ModuleId, ModuleNames, NodeId, Schema};
 use crate::value::Value;
 
 /// The prefixes of one element. Each element declares its own, so that it can be read, moved and
@@ -82,31 +83,31 @@ impl<'s> Prefixes<'s> {
     /// The XML form of an instance identifier in the JSON form, where every name has a prefix;
     /// `None` where it names what the schema does not have.
     fn path(&mut self, schema: &'s Schema, text: &str) -> Option<String> {
-        let mut out = String::with_capacity(text.len() + 16);
-        let mut parent = None;
-        let mut rest = text;
-        while let Some(step) = rest.strip_prefix('/') {
-            let end = step.find(['/', '[']).unwrap_or(step.len());
-            let node = self.node(schema, parent, &step[..end])?;
-            out.push('/');
-            out.push_str(&self.qualified(schema, node));
-            rest = &step[end..];
-            while let Some(predicate) = rest.strip_prefix('[') {
-                let (written, after) = self.predicate(schema, node, predicate)?;
-                out.push_str(&written);
-                rest = after;
-            }
-            parent = Some(node);
-        }
-        rest.is_empty().then_some(out)
-    }
-
-    fn node(&self, schema: &Schema, parent: Option<NodeId>, name: &str) -> Option<NodeId> {
-        let (module, local) = match name.split_once(':') {
-            Some((module, local)) => (schema.module_by_name(module)?, local),
-            None => (schema.node(parent?).module, name),
+        // Every name in the canonical form has its module where that matters.
+        let names = ModuleNames {
+            leaf_module: ModuleId(0),
         };
-        schema.child(parent, module, local)
+        let path = InstancePath::parse_instance_identifier(schema, text, &names).ok()?;
+        let mut out = String::with_capacity(text.len() + 16);
+        for step in &path.steps {
+            out.push('/');
+            out.push_str(&self.qualified(schema, step.node));
+            match &step.keys {
+                Keys::None => {}
+                Keys::Position(position) => out.push_str(&format!("[{position}]")),
+                Keys::Values(values) => {
+                    let keys = schema.node(step.node).keys();
+                    for (index, value) in values.iter().enumerate() {
+                        let key = keys.get(index);
+                        let name = key.map_or(".".to_owned(), |&key| self.qualified(schema, key));
+                        out.push_str(&format!("[{name}="));
+                        push_quoted(&self.text_of(schema, value), &mut out);
+                        out.push(']');
+                    }
+                }
+            }
+        }
+        Some(out)
     }
 
     fn qualified(&mut self, schema: &'s Schema, node: NodeId) -> String {
@@ -116,54 +117,5 @@ impl<'s> Prefixes<'s> {
             self.of_module(schema.module(node.module)),
             node.name
         )
-    }
-
-    /// One predicate, from behind its `[`; and what follows it.
-    fn predicate<'t>(
-        &mut self,
-        schema: &'s Schema,
-        node: NodeId,
-        text: &'t str,
-    ) -> Option<(String, &'t str)> {
-        let end = text
-            .find([']', '='])
-            .filter(|&end| text.as_bytes()[end] == b'=');
-        let Some(end) = end else {
-            let (position, after) = text.split_once(']')?;
-            return Some((format!("[{position}]"), after));
-        };
-        let name = text[..end].trim();
-        let quoted = text[end + 1..].trim_start();
-        let quote = quoted
-            .chars()
-            .next()
-            .filter(|quote| matches!(quote, '\'' | '"'))?;
-        let (value, after) = quoted[1..].split_once(quote)?;
-        let after = after.trim_start().strip_prefix(']')?;
-        let (name, leaf) = match name {
-            "." => (".".to_owned(), node),
-            name => {
-                let key = self.node(schema, Some(node), name)?;
-                (self.qualified(schema, key), key)
-            }
-        };
-        let value = self.key_value(schema, leaf, value);
-        Some((format!("[{name}={quote}{value}{quote}]"), after))
-    }
-
-    /// A key value, with a prefix where it is an identity.
-    fn key_value(&mut self, schema: &'s Schema, leaf: NodeId, text: &str) -> String {
-        let node = schema.node(leaf);
-        let names = ModuleNames {
-            leaf_module: node.module,
-        };
-        let scalar = JsonScalar::String(text);
-        let value = node
-            .as_value()
-            .map(|leaf| leaf.value_type.parse_json(schema, scalar, &names));
-        match value {
-            Some(Ok(Value::Identity(name))) => self.name(schema, &name),
-            _ => text.to_owned(),
-        }
     }
 }

@@ -210,7 +210,7 @@ impl<W: Write> Sink for Printer<'_, W> {
         let mut prefixes = Prefixes::default();
         self.start(id, &mut prefixes);
         let mut content = Vec::new();
-        any::write_json(self.schema, &mut content, json);
+        any::write_json(self.schema, id, &mut content, json);
         self.content(id, &prefixes, &content);
         self.write_out()
     }

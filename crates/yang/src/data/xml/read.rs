@@ -238,6 +238,12 @@ impl<'a, R: Read> Reader<'a, R> {
                     self.inside = Inside::Any(node, mark, capture);
                     Ok(())
                 }
+                Side::Outside if capture.has_text && self.is_anydata(node) => {
+                    let message = "anydata holds elements, not text";
+                    let error = DataError::new(ErrorTag::BadElement, message);
+                    self.assembler.report(error, Some(node), mark);
+                    Ok(())
+                }
                 Side::Outside => {
                     let json = any::to_json(self.assembler.schema, node, &capture);
                     self.assembler.any(node, &json, mark)
@@ -250,6 +256,10 @@ impl<'a, R: Read> Reader<'a, R> {
                 Ok(())
             }
         }
+    }
+
+    fn is_anydata(&self, node: NodeId) -> bool {
+        matches!(self.assembler.schema.node(node).kind, NodeKind::AnyData)
     }
 
     fn text(&mut self, text: &str, mark: Mark) -> Result<(), Halt> {

@@ -1,0 +1,6 @@
+//! Random documents of a schema, valid and broken, and libyang's verdict on them.
+
+pub mod documents;
+pub mod libyang;
+pub mod mutants;
+pub mod texts;
