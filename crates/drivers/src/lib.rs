@@ -15,8 +15,10 @@
 pub mod embedded;
 #[cfg(feature = "memory")]
 pub mod memory;
+#[cfg(any(feature = "memory", feature = "embedded"))]
 mod recent;
 mod registry;
+#[cfg_attr(not(any(feature = "memory", feature = "embedded")), allow(dead_code))]
 mod url;
 
 pub use registry::{Scheme, open, schemes};

@@ -112,7 +112,7 @@ fn damaged_pages_are_found() {
     let whole = fs::read(&data).expect("the data");
     let mut found = 0;
     seed::run("damaged pages", |random| {
-        for _ in 0..200 {
+        for _ in 0..100 {
             let mut damaged = whole.clone();
             let page = random.random_range(2..whole.len() / 4096) * 4096;
             match random.random_range(0..3) {
@@ -145,6 +145,26 @@ fn one_process_shares_a_directory() {
     assert!(snapshot.get(b"key").expect("the engine lives on").is_some());
     drop(snapshot);
     open(&relaxed).expect("nobody has it open any more");
+}
+
+#[test]
+fn too_many_snapshots_are_refused_until_some_are_dropped() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let driver = open(&url(dir.path())).expect("opens");
+    put(&*driver, "key");
+    let mut held = Vec::new();
+    let error = loop {
+        match driver.snapshot() {
+            Ok(snapshot) => held.push(snapshot),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.is_retryable());
+    assert_eq!(held.len(), espalier_drivers::embedded::READERS_MAX as usize);
+    held.truncate(held.len() - 1);
+    driver.snapshot().expect("there is room again");
+    put(&*driver, "writers need no room");
 }
 
 #[test]

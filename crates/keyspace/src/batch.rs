@@ -123,11 +123,6 @@ impl Batch {
         self.operations.iter().map(Operation::as_ref)
     }
 
-    /// The operations, owned, in order.
-    pub fn into_operations(self) -> Vec<Operation> {
-        self.operations
-    }
-
     /// Bytes of keys and values in the operations.
     pub fn bytes(&self) -> usize {
         self.bytes

@@ -1,6 +1,7 @@
 //! How batches and writes are applied: in one LMDB write transaction.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 use espalier_keyspace::{
@@ -148,6 +149,7 @@ fn change(
     let mut writer = EmbeddedWriter {
         txn,
         keys: engine.keys,
+        dir: &engine.dir,
         recorder: Recorder::new(),
     };
     fill(&mut writer)?;
@@ -193,10 +195,16 @@ fn apply_operations(
 struct EmbeddedWriter<'e> {
     txn: RwTxn<'e>,
     keys: Keys,
+    dir: &'e Path,
     recorder: Recorder,
 }
 
 impl EmbeddedWriter<'_> {
+    /// The error of an operation: any may write, when there are more changed pages than are kept.
+    fn error(&self, error: heed::Error) -> Error {
+        commit_error(self.dir, error)
+    }
+
     fn set(&mut self, key: &[u8], value: &[u8]) -> heed::Result<()> {
         self.keys.put(&mut self.txn, key, value)?;
         self.recorder.put(key, value);
@@ -237,7 +245,7 @@ impl EmbeddedWriter<'_> {
 impl Writer for EmbeddedWriter<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         OperationRef::Put(key, value).check_limits()?;
-        self.set(key, value).map_err(engine_error)
+        self.set(key, value).map_err(|error| self.error(error))
     }
 
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
@@ -249,7 +257,7 @@ impl Writer for EmbeddedWriter<'_> {
                 Ok(Existed::No)
             }
             Err(heed::Error::Mdb(MdbError::KeyExist)) => Ok(Existed::Yes),
-            Err(error) => Err(engine_error(error)),
+            Err(error) => Err(self.error(error)),
         }
     }
 
@@ -263,18 +271,18 @@ impl Writer for EmbeddedWriter<'_> {
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         OperationRef::Delete(key).check_limits()?;
-        self.remove(key).map_err(engine_error)
+        self.remove(key).map_err(|error| self.error(error))
     }
 
     fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        self.remove_range(range).map_err(engine_error)
+        self.remove_range(range).map_err(|error| self.error(error))
     }
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
         self.sum(key, delta).map_err(|stop| match stop {
             Stop::Refused(error) => error,
-            Stop::Failed(error) => engine_error(error),
+            Stop::Failed(error) => self.error(error),
         })
     }
 }

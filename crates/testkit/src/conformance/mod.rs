@@ -57,7 +57,7 @@ macro_rules! conformance {
                 a_large_commit_is_told_or_a_gap, a_watch_wakes_up, no_event_is_none,
                 a_watched_state_is_visible, a_watcher_misses_nothing;
             upkeep: a_durable_engine_keeps_everything, usage_counts_keys, a_sound_engine_has_no_findings,
-                versions_grow_across_reopening, flush_succeeds;
+                versions_grow_across_reopening, values_may_shrink, flush_succeeds;
         }
 
         #[test]

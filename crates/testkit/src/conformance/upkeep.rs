@@ -76,6 +76,20 @@ pub fn a_sound_engine_has_no_findings(open: Open<'_>) {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
+/// A long value that becomes shorter, in one batch and in several, leaves the engine sound.
+pub fn values_may_shrink(open: Open<'_>) {
+    let driver = open();
+    for sizes in [[60_000, 20_000, 5_000], [1_000_000, 9_000, 100]] {
+        let mut batch = Batch::new();
+        for bytes in sizes {
+            put(&*driver, b"apart", &vec![3; bytes]);
+            batch.put("together", vec![4; bytes]);
+        }
+        driver.commit(batch).expect("a batch");
+        assert_eq!(driver.check().expect("a check"), []);
+    }
+}
+
 /// Flush succeeds at any time.
 pub fn flush_succeeds(open: Open<'_>) {
     let driver = open();

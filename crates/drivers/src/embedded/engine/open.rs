@@ -1,7 +1,7 @@
 //! Opening a directory, once for each process.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Weak};
@@ -68,7 +68,11 @@ fn directory(dir: &Path) -> Result<PathBuf> {
 
 fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     format::check_or_create(&dir)?;
+    let is_new = !dir.join(DATA_FILE).exists();
     let env = open_env(&dir, &config)?;
+    if is_new {
+        sync_names(&dir).map_err(|error| io_error("the directory cannot be flushed", error))?;
+    }
     env.clear_stale_readers().map_err(engine_error)?;
     fill_up(&env)?;
     let keys = open_keys(&env)?;
@@ -83,6 +87,13 @@ fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
         recent: Recent::after(newest),
         publishing: Mutex::new(()),
     })
+}
+
+/// Makes a new file's name, and its directory's, durable: LMDB flushes only what the file holds.
+fn sync_names(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()?;
+    dir.parent()
+        .map_or(Ok(()), |parent| File::open(parent)?.sync_all())
 }
 
 /// Opens the environment with the largest map, up to the wanted one, that the system allows.

@@ -187,30 +187,42 @@ impl Walk<'_> {
             return Ok(0);
         }
         let number = u64_at(node.data, 0);
-        let pages = (HEADER_BYTES + node.length()).div_ceil(self.page_bytes) as u64;
-        if !self.take(number, pages) {
+        if !self.is_within(number, 1) {
             return Ok(0);
         }
         let mut header = [0; HEADER_BYTES];
         self.read(number, &mut header)?;
+        // More than it needs, where the value was a longer one when its pages were taken.
+        let pages = u64::from(u32_at(&header, 12));
+        let needed = (HEADER_BYTES + node.length()).div_ceil(self.page_bytes) as u64;
         let sound = u64_at(&header, 0) == number
             && u16_at(&header, 10) & KIND == OVERFLOW
-            && u64::from(u32_at(&header, 12)) == pages;
+            && pages >= needed;
         if !sound {
             self.find(
                 number,
                 "is not the page of a value that it should be".into(),
             );
+        } else if self.take(number, pages) {
+            return Ok(pages);
         }
-        Ok(pages)
+        Ok(0)
+    }
+
+    /// Whether pages lie in the file, which is found where they do not.
+    fn is_within(&mut self, number: u64, pages: u64) -> bool {
+        let end = number.checked_add(pages);
+        let within = number >= 2 && end.is_some_and(|end| end <= self.pages);
+        if !within {
+            let problem = format!("lies beyond the end of the file, of {} pages", self.pages);
+            self.find(number, problem);
+        }
+        within
     }
 
     /// Marks pages as used; finds where they cannot be.
     fn take(&mut self, number: u64, pages: u64) -> bool {
-        let end = number.checked_add(pages);
-        if number < 2 || end.is_none_or(|end| end > self.pages) {
-            let problem = format!("lies beyond the end of the file, of {} pages", self.pages);
-            self.find(number, problem);
+        if !self.is_within(number, pages) {
             return false;
         }
         for number in number..number + pages {
