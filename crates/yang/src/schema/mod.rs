@@ -12,6 +12,7 @@ mod node;
 pub mod pattern;
 mod source;
 mod statement;
+mod tree_diagram;
 mod types;
 
 pub use compile::{SchemaError, SchemaErrors};
@@ -22,6 +23,7 @@ pub use node::{
     CaseChoice, Constraint, ListNode, Node, NodeId, NodeKind, Ordering, Status, ValueNode,
 };
 pub use source::{Features, ModuleSource, SchemaSource};
+pub use tree_diagram::tree_diagram;
 pub use types::{
     Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, Pattern, Type, TypeKind,
 };

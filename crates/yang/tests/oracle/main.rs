@@ -1,6 +1,7 @@
 //! Values of every type, compared with libyang.
 
 mod defaults;
+mod diagram;
 mod generate;
 mod libyang;
 #[path = "../names/seed.rs"]

@@ -13,13 +13,15 @@ pub(super) struct Indexes {
     pub(super) identities: FxHashMap<usize, IdentityId>,
 }
 
-/// Copies every module that the source has to do with, and its identities.
+/// Copies every module that the source has to do with (those to `implement`, and what they import),
+/// and its identities.
 pub(super) fn copy(
     context: &ffi::Context<'_>,
+    implement: &[&str],
     schema: &mut Schema,
 ) -> Result<Indexes, SchemaErrors> {
     let mut indexes = Indexes::default();
-    let mut modules = wanted_modules(context);
+    let mut modules = wanted_modules(context, implement);
     modules.sort_by_key(|module| (module.name(), module.revision()));
     for &module in &modules {
         let id = ModuleId(u16::try_from(schema.modules.len()).map_err(|_| too_many_modules())?);
@@ -53,11 +55,14 @@ const INTERNAL_MODULES: [&str; 7] = [
     "yang",
 ];
 
-fn wanted_modules<'c>(context: &'c ffi::Context<'_>) -> Vec<ffi::Module<'c>> {
+fn wanted_modules<'c>(context: &'c ffi::Context<'_>, implement: &[&str]) -> Vec<ffi::Module<'c>> {
     let modules = context.modules();
     let mut wanted: Vec<ffi::Module<'c>> = modules
         .into_iter()
-        .filter(|module| !INTERNAL_MODULES.contains(&module.name()))
+        .filter(|module| {
+            let name = module.name();
+            !INTERNAL_MODULES.contains(&name) || implement.contains(&name)
+        })
         .collect();
     let mut seen: FxHashSet<usize> = wanted.iter().map(|module| module.address()).collect();
     let mut next = 0;

@@ -27,7 +27,7 @@ impl Schema {
             return Err(SchemaErrors::new(located(errors, source)));
         }
         let mut schema = Self::default();
-        let indexes = modules::copy(&context, &mut schema)?;
+        let indexes = modules::copy(&context, &names, &mut schema)?;
         tree::copy(&context, indexes, schema)
             .map_err(|errors| SchemaErrors::new(located(errors.into_vec(), source)))
     }

@@ -94,7 +94,7 @@ impl<'c> Walk<'c, '_> {
     }
 
     fn node(&mut self, node: ffi::Node<'c>, place: &Place<'c>, children: &mut Vec<NodeId>) {
-        match node.node_type() {
+        match node.node_type().filter(|_| !node.is_internal()) {
             Some(NodeType::Choice) => self.choice(node, place, children),
             Some(node_type) => children.extend(self.data_node(node, node_type, place)),
             None => {}

@@ -237,34 +237,31 @@ fn is_date_and_time_of_2013(compiled: ffi::Type<'_>) -> bool {
     first.is_some_and(|pattern| pattern.pattern.starts_with(r"\d{4}-\d{2}-\d{2}T"))
 }
 
-/// `module:typedef`, or the name of the built-in type.
-fn leaf_type_name(node: ffi::Node<'_>, compiled: ffi::Type<'_>) -> Box<str> {
-    let Some(typedef) = compiled.typedef() else {
-        return built_in_name(compiled).unwrap_or_default().into();
-    };
-    let written = node.written_type().and_then(|(name, prefixes)| {
-        let (prefix, local) = match name.split_once(':') {
-            Some((prefix, local)) => (Some(prefix), local),
-            None => (None, name),
-        };
-        // A deviation may have replaced the type.
-        let module = prefixes.iter().find(|known| known.prefix == prefix)?.module;
-        (local == typedef).then_some(module)
-    });
-    let module = written.or_else(|| typedef_module(node, typedef));
-    match module {
-        Some(module) => format!("{}:{typedef}", module.name()).into(),
-        None => typedef.into(),
-    }
-}
+/// How many typedefs a type may go through; libyang refuses circles.
+const TYPEDEFS_MAX: usize = 1000;
 
-/// The module that a typedef is most likely from: that of the node, or one that it imports.
-fn typedef_module<'c>(node: ffi::Node<'c>, typedef: &str) -> Option<ffi::Module<'c>> {
-    let own = node.module()?;
-    let imports = own.imports().into_iter().map(|import| import.module);
-    std::iter::once(own)
-        .chain(imports)
-        .find(|module| module.has_typedef(typedef))
+/// `module:typedef`, or the name of the built-in type. What the model writes counts, unless it does
+/// not lead to the compiled type: then a deviation has replaced it.
+fn leaf_type_name(node: ffi::Node<'_>, compiled: ffi::Type<'_>) -> Box<str> {
+    let compiled_name = compiled
+        .typedef()
+        .or(built_in_name(compiled))
+        .unwrap_or_default();
+    let Some(written) = node.written_type() else {
+        return compiled_name.into();
+    };
+    let mut names = std::iter::successors(Some(written), |written| written.base());
+    if !names
+        .by_ref()
+        .take(TYPEDEFS_MAX)
+        .any(|found| found.name() == compiled_name)
+    {
+        return compiled_name.into();
+    }
+    match (written.base(), written.module()) {
+        (Some(_), Some(module)) => format!("{}:{}", module.name(), written.name()).into(),
+        _ => written.name().into(),
+    }
 }
 
 fn built_in_name(compiled: ffi::Type<'_>) -> Option<&'static str> {

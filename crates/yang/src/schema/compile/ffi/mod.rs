@@ -12,8 +12,10 @@ mod module;
 mod node;
 mod raw;
 mod types;
+mod written;
 
 pub(super) use context::{Context, Message, ModuleTexts};
 pub(super) use module::{Identity, Module, Prefix};
 pub(super) use node::{Condition, Node, NodeType};
 pub(super) use types::{BaseType, Type};
+pub(super) use written::WrittenType;

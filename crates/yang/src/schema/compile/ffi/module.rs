@@ -86,16 +86,6 @@ impl<'c> Module<'c> {
         unsafe { raw::sized_array(self.0.identities).iter().map(Identity) }
     }
 
-    /// What it imports, and with what prefix.
-    pub(in crate::schema::compile) fn imports(self) -> Vec<Prefix<'c>> {
-        unsafe {
-            self.0
-                .parsed
-                .as_ref()
-                .map_or_else(Vec::new, |parsed| imports(parsed))
-        }
-    }
-
     /// Everything that it or one of its submodules imports.
     pub(in crate::schema::compile) fn all_imports(self) -> Vec<Module<'c>> {
         unsafe {
@@ -110,17 +100,6 @@ impl<'c> Module<'c> {
                 }
             }
             modules
-        }
-    }
-
-    /// Whether a typedef of this name stands at its top level.
-    pub(in crate::schema::compile) fn has_typedef(self, name: &str) -> bool {
-        unsafe {
-            self.0.parsed.as_ref().is_some_and(|parsed| {
-                raw::sized_array(parsed.typedefs)
-                    .iter()
-                    .any(|item| raw::text(item.name) == name)
-            })
         }
     }
 
@@ -174,10 +153,12 @@ impl<'c> Identity<'c> {
 
 /// # Safety
 /// The module lives, unchanged, for `'c`.
-unsafe fn imports<'c>(parsed: &'c sys::lysp_module) -> Vec<Prefix<'c>> {
+pub(super) unsafe fn imports<'c>(parsed: &'c sys::lysp_module) -> Vec<Prefix<'c>> {
     unsafe {
         raw::sized_array(parsed.imports)
             .iter()
+            // Some are put in by libyang.
+            .filter(|import| u32::from(import.flags) & sys::LYS_INTERNAL == 0)
             .filter_map(|import| {
                 Some(Prefix {
                     prefix: raw::optional_text(import.prefix),
@@ -201,21 +182,5 @@ pub(super) unsafe fn prefixes<'c>(first: *const sys::lysc_prefix) -> Vec<Prefix<
                 })
             })
             .collect()
-    }
-}
-
-/// What each prefix means in a parsed module or submodule; no prefix means itself.
-///
-/// # Safety
-/// The module lives, unchanged, for `'c`.
-pub(super) unsafe fn known_prefixes<'c>(parsed: &'c sys::lysp_module) -> Vec<Prefix<'c>> {
-    unsafe {
-        let mut known = imports(parsed);
-        if let Some(own) = parsed.mod_.as_ref() {
-            let module = Module(own);
-            let own_prefix = Some(module.prefix());
-            known.extend([None, own_prefix].map(|prefix| Prefix { prefix, module }));
-        }
-        known
     }
 }

@@ -3,7 +3,7 @@
 use libyang5_sys as sys;
 
 use super::module::prefixes;
-use super::{Module, Prefix, Type, raw};
+use super::{Module, Prefix, Type, WrittenType, raw};
 
 /// What kind of node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +133,14 @@ impl<'c> Node<'c> {
 
     pub(in crate::schema::compile) fn is_obsolete(self) -> bool {
         self.has_flag(sys::LYS_STATUS_OBSLT)
+    }
+
+    /// Whether libyang has put it into the module itself: `rpc-error` into ietf-netconf, say.
+    pub(in crate::schema::compile) fn is_internal(self) -> bool {
+        // LY_CTX_SET_PRIV_PARSED is on: `priv` is the parsed node or null; all kinds of parsed
+        // nodes begin as `lysp_node` does.
+        let parsed = unsafe { self.0.priv_.cast::<sys::lysp_node>().as_ref() };
+        parsed.is_some_and(|parsed| u32::from(parsed.flags) & sys::LYS_INTERNAL != 0)
     }
 
     /// Of a container.
@@ -287,9 +295,8 @@ impl<'c> Node<'c> {
         }
     }
 
-    /// The name of the type as the model writes it, and the module where it is written; that of
-    /// the model without deviations and refinements.
-    pub(in crate::schema::compile) fn written_type(self) -> Option<(&'c str, Vec<Prefix<'c>>)> {
+    /// The type of a leaf or leaf-list as the model writes it, without deviations.
+    pub(in crate::schema::compile) fn written_type(self) -> Option<WrittenType<'c>> {
         unsafe {
             // LY_CTX_SET_PRIV_PARSED is on: `priv` is the parsed node, of the same node type.
             let written = match self.node_type()? {
@@ -304,11 +311,7 @@ impl<'c> Node<'c> {
                 }
                 _ => return None,
             };
-            let parsed = written.pmod.as_ref()?;
-            Some((
-                raw::text(written.name),
-                super::module::known_prefixes(parsed),
-            ))
+            WrittenType::from_raw(written, self.0.priv_.cast())
         }
     }
 
