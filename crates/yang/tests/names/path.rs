@@ -135,7 +135,18 @@ fn is_known_difference(text: &str) -> bool {
     let base64 = text.contains("binary");
     // libyang takes an empty prefix for none.
     let empty_prefix = text.contains("':") || text.contains("\":");
-    both_quotes || doubled_quotes || base64 || empty_prefix || has_odd_position(text)
+    // libyang reads `-.5` and even `-` as decimals; RFC 7950 §9.3.1 wants digits.
+    let decimal = text.contains("decimal");
+    // libyang takes numbers without quotes.
+    let bare_number = text
+        .split('=')
+        .any(|after| after.trim_start().starts_with(is_digit));
+    let quotes = both_quotes || doubled_quotes;
+    quotes || base64 || empty_prefix || decimal || bare_number || has_odd_position(text)
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
 }
 
 /// Whether there is a position that libyang reads as an XPath number, as in `[056]` or `[8.]`: RFC
@@ -143,7 +154,7 @@ fn is_known_difference(text: &str) -> bool {
 fn has_odd_position(text: &str) -> bool {
     text.split('[').skip(1).any(|inside| {
         let inside = inside.trim_start();
-        let after = inside.trim_start_matches(|c: char| c.is_ascii_digit());
+        let after = inside.trim_start_matches(is_digit);
         inside.starts_with('0') || (after != inside && after.starts_with('.'))
     })
 }
