@@ -95,7 +95,7 @@ fn a_document_goes_in_and_comes_out() {
         ),
     );
     let commit = tree
-        .commit(&[edit.clone()], CommitOptions::default())
+        .commit(std::slice::from_ref(&edit), CommitOptions::default())
         .unwrap();
     assert!(commit.is_changed && commit.version == 2);
     println!("{}", show(&tree, "/c/e[name='a']", &Selection::default()));

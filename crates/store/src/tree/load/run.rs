@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::subspace::Subspace;
 use crate::tree::commit::{Commit, Tree};
 use crate::tree::log::CommitLog;
-use crate::tree::stamp::{StampRecord, stamp_key};
+use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 
 impl Tree {
     /// Streams a document into one atomic commit. `document` is called once with the sink that
@@ -42,29 +42,11 @@ impl Tree {
                 value: Some(self.anchor().value.clone()),
             },
         ];
-        let mut report = None;
+        let mut counts = None;
         let mut failure = None;
         let outcome = self.store().driver().write(&preconditions, &mut |writer| {
-            let log = CommitLog::new(
-                self.id(),
-                stamp.version,
-                stamp.time,
-                options.author,
-                options.comment,
-            );
-            let done = self
-                .fill(&mut options, &*base, writer, log, document)
-                .and_then(|counts| {
-                    writer.delete_range(&KeyRange::prefix(&self.id().prefix(Subspace::Stamp)))?;
-                    let record = StampRecord {
-                        any: stamp,
-                        whole: stamp,
-                    };
-                    writer.put(&stamp_key(&self.tree_key()), &record.encode())?;
-                    Ok(counts)
-                });
-            match done {
-                Ok(counts) => report = Some(counts),
+            match self.write_load(&mut options, &*base, writer, stamp, document) {
+                Ok(done) => counts = Some(done),
                 Err(error) => {
                     failure = Some(error);
                     return Err(espalier_keyspace::Error::new(
@@ -82,7 +64,7 @@ impl Tree {
             self.check_anchor(&error)?;
             return Err(error.into());
         }
-        let (fragments, values) = report.unwrap_or_default();
+        let (fragments, values) = counts.unwrap_or_default();
         let commit = Commit {
             version: stamp.version,
             time: stamp.time,
@@ -93,6 +75,32 @@ impl Tree {
             fragments,
             values,
         })
+    }
+
+    /// Writes the document, the log, and the one stamp that says that everything is new.
+    fn write_load(
+        &self,
+        options: &mut LoadOptions<'_>,
+        base: &dyn Snapshot,
+        writer: &mut dyn Writer,
+        stamp: Stamp,
+        document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
+    ) -> Result<(u64, u64)> {
+        let log = CommitLog::new(
+            self.id(),
+            stamp.version,
+            stamp.time,
+            options.author,
+            options.comment,
+        );
+        let counts = self.fill(options, base, writer, log, document)?;
+        writer.delete_range(&KeyRange::prefix(&self.id().prefix(Subspace::Stamp)))?;
+        let record = StampRecord {
+            any: stamp,
+            whole: stamp,
+        };
+        writer.put(&stamp_key(&self.tree_key()), &record.encode())?;
+        Ok(counts)
     }
 
     fn fill(
@@ -111,15 +119,7 @@ impl Tree {
         if is_fresh {
             log.record_loaded();
         }
-        let mut loading = Loading::new(
-            self.compiled(),
-            self.id(),
-            base,
-            writer,
-            log,
-            is_fresh,
-            options,
-        );
+        let mut loading = Loading::new(self, base, writer, log, is_fresh, options);
         let parsed = document(&mut loading);
         loading.finish(parsed)
     }

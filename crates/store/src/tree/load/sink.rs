@@ -9,10 +9,10 @@ use super::hold::{HELD_BYTES_MAX, Held, Holding};
 use super::options::{LoadMode, LoadOptions};
 use crate::error::{Error, Result};
 use crate::fragment::Packed;
-use crate::keys::{LocalId, TreeId};
+use crate::keys::LocalId;
 use crate::position::Position;
 use crate::store::Compiled;
-use crate::subspace::Subspace;
+use crate::tree::Tree;
 use crate::tree::log::CommitLog;
 
 /// The progress is told after this many fragments.
@@ -54,23 +54,21 @@ pub(super) struct Loading<'a, 'o> {
 
 impl<'a, 'o> Loading<'a, 'o> {
     pub fn new(
-        compiled: &'a Compiled,
-        tree: TreeId,
+        tree: &'a Tree,
         base: &'a dyn Snapshot,
         writer: &'a mut dyn Writer,
         log: CommitLog,
         is_fresh: bool,
         options: &'a mut LoadOptions<'o>,
     ) -> Self {
-        let key = tree.prefix(Subspace::Tree);
         let root = Frame {
-            key,
+            key: tree.tree_key(),
             is_placed: true,
             is_fresh,
             ..Frame::default()
         };
         Self {
-            compiled,
+            compiled: tree.compiled(),
             base,
             writer,
             log,
@@ -123,7 +121,7 @@ impl<'a, 'o> Loading<'a, 'o> {
 
     fn open_node(&mut self, node: NodeId) -> Result<()> {
         self.fragments += 1;
-        if self.fragments % PROGRESS_EVERY == 0
+        if self.fragments.is_multiple_of(PROGRESS_EVERY)
             && let Some(progress) = &mut self.progress
         {
             progress(self.fragments);

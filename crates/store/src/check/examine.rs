@@ -1,0 +1,95 @@
+//! Walking over all anchors.
+
+use espalier_keyspace::{Direction, Finding, KeyRange};
+
+use super::{fragments, order};
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::store::Store;
+use crate::subspace::Subspace;
+use crate::tree::{Datastore, StampRecord};
+
+/// Anchors are read from the catalog this many at a time.
+const ANCHORS_AT_ONCE: usize = 1000;
+
+impl Store {
+    /// Examines the engine, the catalog and every anchor: that every key belongs to a node of the
+    /// schema, every value decodes, entries have the keys that their place says, nodes stand in
+    /// nodes that exist, and the order index agrees with the positions. Linear in what is stored;
+    /// `progress` is told the number of keys so far.
+    pub fn check(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Finding>> {
+        let mut findings = self.driver().check()?;
+        let mut keys = 0;
+        for dataspace in self.dataspaces()? {
+            let mut after: Option<String> = None;
+            loop {
+                let anchors = self.anchors(&dataspace, after.as_deref(), ANCHORS_AT_ONCE)?;
+                let Some(last) = anchors.last() else { break };
+                after = Some(last.name.clone());
+                for anchor in &anchors {
+                    self.check_anchor(&dataspace, &anchor.name, &mut findings, &mut |more| {
+                        keys += more;
+                        progress(keys);
+                    })?;
+                }
+            }
+        }
+        Ok(findings)
+    }
+
+    fn check_anchor(
+        &self,
+        dataspace: &str,
+        anchor: &str,
+        findings: &mut Vec<Finding>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<()> {
+        let tree = self.tree(dataspace, anchor, Datastore::Running)?;
+        let view = tree.view()?;
+        let mut found = Found {
+            place: format!("{dataspace}/{anchor}"),
+            findings,
+        };
+        fragments::check(&view, &mut found, progress)?;
+        order::check(&view, &mut found)?;
+        check_stamps(&view, &mut found)
+    }
+}
+
+/// Where findings are collected.
+pub(crate) struct Found<'a> {
+    place: String,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Found<'_> {
+    /// Records a fault at a key.
+    pub fn push(&mut self, key: &[u8], problem: impl Into<String>) {
+        let place = format!("{} key {}", self.place, key.escape_ascii());
+        self.findings.push(Finding {
+            place,
+            problem: problem.into(),
+        });
+    }
+}
+
+/// Every stamp decodes, and none is of a version or time after the datastore's own.
+fn check_stamps(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
+    let state = view.state();
+    let newest = view.stamp(&espalier_yang::InstancePath::root())?;
+    let range = KeyRange::prefix(&state.tree.prefix(Subspace::Stamp));
+    let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
+    while let Some((key, value)) = cursor.next()? {
+        match StampRecord::decode(value) {
+            Err(error) => found.push(key, error.to_string()),
+            Ok(stamp)
+                if stamp.any.version > newest.version
+                    || stamp.any.time > newest.time.max(Timestamp(0)) =>
+            {
+                found.push(key, "a stamp is newer than the datastore");
+            }
+            Ok(_) => {}
+        }
+    }
+    Ok(())
+}
