@@ -30,7 +30,8 @@ pub enum Value {
     Binary(Box<[u8]>),
     /// `identityref`, as `module:name`.
     Identity(Box<str>),
-    /// `instance-identifier`, in the canonical JSON form of RFC 7951 §6.11.
+    /// `instance-identifier`, in the canonical JSON form of RFC 7951 §6.11; and `xpath1.0` of
+    /// ietf-yang-types, likewise with module names for prefixes.
     InstanceIdentifier(Box<str>),
 }
 

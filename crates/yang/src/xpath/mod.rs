@@ -15,6 +15,7 @@ mod leafref;
 mod lexer;
 mod parser;
 mod print;
+mod requalify;
 
 pub use error::XPathError;
 pub use expression::{
@@ -22,3 +23,4 @@ pub use expression::{
 };
 pub use function::Function;
 pub use parser::{XPATH_CHARS_MAX, XPATH_DEPTH_MAX, XPATH_HEIGHT_MAX};
+pub(crate) use requalify::{with_modules, with_prefixes};

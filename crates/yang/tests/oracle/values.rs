@@ -49,7 +49,9 @@ fn is_known_difference_of_typedef(canonical: Canonical, text: &str) -> bool {
         // The offset is optional in the patterns. libyang wants one.
         Canonical::Date => text.len() == 10,
         Canonical::DateAndTime => !text.get(19..).unwrap_or("").contains(['Z', '+', '-']),
-        // So here, and libyang has no times before midnight in UTC.
+        // libyang looks for prefixes anywhere in literals; we where a literal is one name.
+        Canonical::XPath => text.contains('\''),
+        // As with dates; and libyang has no times before midnight in UTC.
         Canonical::Time => !text.contains(['Z', '-']),
         _ => false,
     }
@@ -66,6 +68,10 @@ fn compare(
     let is_same = match (&ours, &theirs) {
         // Unused bits of the last base64 digit are zero in our canonical form.
         (Ok(Value::Binary(_)), Ok(_)) => true,
+        // libyang drops some spaces from expressions.
+        (Ok(Value::InstanceIdentifier(ours)), Ok(theirs)) => {
+            without_space(ours) == without_space(theirs)
+        }
         (Ok(ours), Ok(theirs)) => ours.to_string() == *theirs,
         (Err(_), Err(_)) => true,
         _ => false,
@@ -75,6 +81,10 @@ fn compare(
         return false;
     }
     true
+}
+
+fn without_space(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 fn leaves(schema: &Schema) -> Vec<(&'static str, NodeId)> {

@@ -6,6 +6,7 @@ use super::write::write_attribute;
 use crate::path::{InstancePath, Keys, push_quoted};
 use crate::schema::{Module, ModuleId, ModuleNames, NodeId, Schema};
 use crate::value::Value;
+use crate::xpath::with_prefixes;
 
 /// The prefixes of one element. Each element declares its own, so that it can be read, moved and
 /// printed by itself.
@@ -62,6 +63,7 @@ impl<'s> Prefixes<'s> {
             Value::Identity(text) => self.name(schema, text),
             Value::InstanceIdentifier(text) => {
                 let whole = self.path(schema, text);
+                let whole = whole.or_else(|| self.expression(schema, text));
                 whole.unwrap_or_else(|| text.to_string())
             }
             _ => value.to_string(),
@@ -108,6 +110,16 @@ impl<'s> Prefixes<'s> {
             }
         }
         Some(out)
+    }
+
+    /// The XML form of an XPath expression that is data, of type `xpath1.0`; `None` where it names
+    /// modules that the schema does not have.
+    fn expression(&mut self, schema: &'s Schema, text: &str) -> Option<String> {
+        let mut prefix_of = |module: &str| {
+            let module = schema.module(schema.module_by_name(module)?);
+            Some(self.of_module(module).into())
+        };
+        with_prefixes(text, &mut prefix_of).ok()
     }
 
     fn qualified(&mut self, schema: &'s Schema, node: NodeId) -> String {

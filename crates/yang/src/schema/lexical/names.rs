@@ -5,8 +5,9 @@ use super::mismatch::Mismatch;
 use super::parse::Input;
 use super::text::is_space;
 use crate::path::InstancePath;
-use crate::schema::{Bit, EnumItem, IdentityId};
+use crate::schema::{Bit, EnumItem, IdentityId, NameForm};
 use crate::value::Value;
+use crate::xpath::{Expression, with_modules};
 
 pub(super) fn enumeration<'t>(text: &str, items: &[EnumItem]) -> Result<Value, Mismatch<'t>> {
     let found = items.iter().find(|item| &*item.name == text);
@@ -71,4 +72,25 @@ pub(super) fn instance_identifier<'t>(input: Input<'_>) -> Result<Value, Mismatc
         .map_err(|_| Mismatch::Malformed)?;
     let canonical = path.to_instance_identifier(schema);
     Ok(Value::InstanceIdentifier(canonical.into()))
+}
+
+/// An XPath expression as data, with module names for prefixes. It is kept as an instance identifier
+/// is, so that whoever prints it as XML knows that there are names in it.
+pub(super) fn expression<'t>(input: Input<'_>) -> Result<Value, Mismatch<'t>> {
+    let module_of = |prefix: &str| {
+        let module = input.namespaces.module(input.schema, Some(prefix))?;
+        Some(input.schema.module(module).name.clone())
+    };
+    // Names without a prefix, or with one that no module here has, are no errors in themselves.
+    Expression::parse(input.text, &|prefix| {
+        Some(prefix.unwrap_or_default().into())
+    })
+    .map_err(|_| Mismatch::Malformed)?;
+    let canonical = match input.namespaces.form() {
+        NameForm::Json => input.text.into(),
+        NameForm::Xml => with_modules(input.text, &module_of)
+            .map_err(|_| Mismatch::Malformed)?
+            .into(),
+    };
+    Ok(Value::InstanceIdentifier(canonical))
 }

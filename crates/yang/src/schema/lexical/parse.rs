@@ -3,7 +3,7 @@
 use super::encoding::{Encoding, JsonScalar};
 use super::mismatch::{Mismatch, ValueError};
 use super::{canonical, names, number, text};
-use crate::schema::{Namespaces, Schema, Type, TypeKind};
+use crate::schema::{Canonical, Namespaces, Schema, Type, TypeKind};
 use crate::value::Value;
 
 /// A text that should be a value, and all that it takes to understand it.
@@ -87,9 +87,13 @@ impl Type {
             return Err(Mismatch::Encoding);
         }
         match &self.kind {
-            TypeKind::String(length, patterns) => {
-                canonical::string(self.canonical, input.text, length, patterns)
-            }
+            TypeKind::String(length, patterns) => match self.canonical {
+                Canonical::XPath | Canonical::NodeInstanceIdentifier => {
+                    text::check(input.text, length, patterns)?;
+                    names::expression(input)
+                }
+                canonical => canonical::string(canonical, input.text, length, patterns),
+            },
             TypeKind::Integer(width, range) => number::integer(input, *width, range),
             TypeKind::Enumeration(items) => names::enumeration(input.text, items),
             TypeKind::Boolean => match input.text {
