@@ -1,1 +1,13 @@
-//! Front ends: bytes on a socket to store requests and back.
+//! Front ends: bytes on a socket to store requests and back. Nothing else.
+//!
+//! - [`restconf`]: RESTCONF (RFC 8040), one anchor's tree under one root.
+//! - [`server`]: the HTTP listener that every HTTP front end shares: HTTP/1.1, HTTP/2, TLS, limits,
+//!   graceful shutdown.
+//! - [`ops`]: what an operator asks a server: health and metrics.
+//!
+//! The key decision: a front end holds a [`espalier_store::Tree`] and nothing below it, so it
+//! cannot know which engine answers, and every front end goes through the one commit path.
+
+pub mod ops;
+pub mod restconf;
+pub mod server;

@@ -1,0 +1,277 @@
+//! Entity tags, modification times, and the conditions that requests put on them (RFC 8040 §3.4.1,
+//! §3.5; RFC 9110 §13).
+//!
+//! A tag is the version and time of the last change at or below the resource, and a letter for the
+//! format, so that it is strong: one tag, one sequence of bytes. A write does not concern a
+//! format, so there the letter does not count.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use espalier_store::{Stamp, Timestamp};
+use http::header::{
+    ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
+};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::media::Format;
+
+/// The validators of a resource at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Validators {
+    /// The tag without quotes and format.
+    state: String,
+    modified: SystemTime,
+}
+
+impl Validators {
+    /// Those of data.
+    pub(super) fn of(stamp: &Stamp) -> Self {
+        Self::new(stamp.version, stamp.time)
+    }
+
+    /// Those of data that was last changed by the commit of this version and time.
+    pub(super) fn new(version: u64, time: Timestamp) -> Self {
+        Self {
+            state: format!("{version:x}-{:x}", time.0),
+            modified: time.into(),
+        }
+    }
+
+    /// Those of what the server itself describes.
+    pub(super) fn fixed(state: impl Into<String>, modified: SystemTime) -> Self {
+        Self {
+            state: state.into(),
+            modified,
+        }
+    }
+
+    /// Adds `ETag` and `Last-Modified`.
+    pub(super) fn write(&self, headers: &mut HeaderMap, format: Format) {
+        if let Ok(tag) = HeaderValue::try_from(format!("\"{}\"", self.tag(format))) {
+            headers.insert(ETAG, tag);
+        }
+        if let Ok(time) = HeaderValue::try_from(httpdate::fmt_http_date(self.modified)) {
+            headers.insert(LAST_MODIFIED, time);
+        }
+    }
+
+    fn tag(&self, format: Format) -> String {
+        let letter = match format {
+            Format::Json => 'j',
+            Format::Xml => 'x',
+        };
+        format!("{}-{letter}", self.state)
+    }
+
+    fn is_state_of(&self, tag: &str) -> bool {
+        tag.strip_suffix("-j").or_else(|| tag.strip_suffix("-x")) == Some(&self.state)
+    }
+}
+
+/// What `If-Match` or `If-None-Match` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Tags {
+    Any,
+    /// Each tag without quotes, and whether it is weak.
+    These(Vec<(String, Strength)>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Strength {
+    Strong,
+    Weak,
+}
+
+/// The conditions of one request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Conditions {
+    matching: Option<Tags>,
+    none_matching: Option<Tags>,
+    modified_since: Option<SystemTime>,
+    unmodified_since: Option<SystemTime>,
+}
+
+/// What the conditions of a read say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// They hold.
+    Proceed,
+    /// 304.
+    NotModified,
+    /// 412.
+    Failed,
+}
+
+impl Conditions {
+    /// Those of a request's headers.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        Self {
+            matching: tags(headers, &IF_MATCH),
+            none_matching: tags(headers, &IF_NONE_MATCH),
+            modified_since: time(headers, &IF_MODIFIED_SINCE),
+            unmodified_since: time(headers, &IF_UNMODIFIED_SINCE),
+        }
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.matching.is_none()
+            && self.none_matching.is_none()
+            && self.modified_since.is_none()
+            && self.unmodified_since.is_none()
+    }
+
+    /// RFC 9110 §13.2.2 for GET and HEAD of a resource that exists.
+    pub(super) fn on_read(&self, current: &Validators, format: Format) -> Verdict {
+        let tag = current.tag(format);
+        if let Some(tags) = &self.matching {
+            if !tags.contain(Some(&|theirs, strength| {
+                strength == Strength::Strong && theirs == tag
+            })) {
+                return Verdict::Failed;
+            }
+        } else if self.unmodified_since.is_some_and(|since| seconds(current.modified) > seconds(since)) {
+            return Verdict::Failed;
+        }
+        if let Some(tags) = &self.none_matching {
+            if tags.contain(Some(&|theirs, _| theirs == tag)) {
+                return Verdict::NotModified;
+            }
+        } else if self.modified_since.is_some_and(|since| seconds(current.modified) <= seconds(since)) {
+            return Verdict::NotModified;
+        }
+        Verdict::Proceed
+    }
+
+    /// RFC 9110 §13.2.2 for methods that write; `None` is a resource that does not exist.
+    pub(super) fn hold_for_write(&self, current: Option<&Validators>) -> bool {
+        let is_current = |theirs: &str| current.is_some_and(|mine| mine.is_state_of(theirs));
+        if let Some(tags) = &self.matching {
+            let strong = |theirs: &str, strength| strength == Strength::Strong && is_current(theirs);
+            if !tags.contain(current.is_some().then_some(&strong)) {
+                return false;
+            }
+        } else if let (Some(since), Some(current)) = (self.unmodified_since, current)
+            && seconds(current.modified) > seconds(since)
+        {
+            return false;
+        }
+        let any = |theirs: &str, _| is_current(theirs);
+        self.none_matching
+            .as_ref()
+            .is_none_or(|tags| !tags.contain(current.is_some().then_some(&any)))
+    }
+}
+
+impl Tags {
+    /// Whether one of them is the tag that `is_it` knows; `None` where there is no resource.
+    fn contain(&self, is_it: Option<&dyn Fn(&str, Strength) -> bool>) -> bool {
+        let Some(is_it) = is_it else { return false };
+        match self {
+            Self::Any => true,
+            Self::These(tags) => tags.iter().any(|(tag, strength)| is_it(tag, *strength)),
+        }
+    }
+}
+
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Tags> {
+    if !headers.contains_key(name) {
+        return None;
+    }
+    let mut these = Vec::new();
+    for line in headers.get_all(name) {
+        let text = line.to_str().unwrap_or_default();
+        if text.trim() == "*" {
+            return Some(Tags::Any);
+        }
+        these.extend(text.split(',').filter_map(parse_tag));
+    }
+    Some(Tags::These(these))
+}
+
+/// Our tags hold no comma, so splitting at commas loses only tags that are not ours.
+fn parse_tag(text: &str) -> Option<(String, Strength)> {
+    let text = text.trim();
+    let (quoted, strength) = match text.strip_prefix("W/") {
+        Some(rest) => (rest, Strength::Weak),
+        None => (text, Strength::Strong),
+    };
+    let tag = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    Some((tag.to_owned(), strength))
+}
+
+/// A date that is not one is ignored (RFC 9110 §13.1.3).
+fn time(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
+    httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()
+}
+
+/// HTTP dates have whole seconds.
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO)
+        .as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SATURDAY: &str = "Sat, 01 Jan 2022 00:00:00 GMT";
+    const SUNDAY: &str = "Sun, 02 Jan 2022 00:00:00 GMT";
+
+    fn current() -> Validators {
+        let time = httpdate::parse_http_date(SATURDAY).unwrap();
+        Validators::fixed("5-1", time + Duration::from_millis(700))
+    }
+
+    fn conditions(pairs: &[(HeaderName, &str)]) -> Conditions {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(name.clone(), HeaderValue::from_str(value).unwrap());
+        }
+        Conditions::of(&headers)
+    }
+
+    #[test]
+    fn reads_follow_rfc_9110() {
+        let table: &[(&[(HeaderName, &str)], Verdict)] = &[
+            (&[], Verdict::Proceed),
+            (&[(IF_MATCH, "\"5-1-j\"")], Verdict::Proceed),
+            (&[(IF_MATCH, "W/\"5-1-j\"")], Verdict::Failed),
+            (&[(IF_MATCH, "\"5-1-x\"")], Verdict::Failed),
+            (&[(IF_MATCH, "*")], Verdict::Proceed),
+            (&[(IF_NONE_MATCH, "\"a\", W/\"5-1-j\"")], Verdict::NotModified),
+            (&[(IF_NONE_MATCH, "\"5-1-x\"")], Verdict::Proceed),
+            (&[(IF_NONE_MATCH, "*")], Verdict::NotModified),
+            (&[(IF_MODIFIED_SINCE, SATURDAY)], Verdict::NotModified),
+            (&[(IF_MODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")], Verdict::Proceed),
+            (&[(IF_MODIFIED_SINCE, SUNDAY), (IF_NONE_MATCH, "\"a\"")], Verdict::Proceed),
+            (&[(IF_MODIFIED_SINCE, "rubbish")], Verdict::Proceed),
+            (&[(IF_UNMODIFIED_SINCE, SATURDAY)], Verdict::Proceed),
+            (&[(IF_UNMODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")], Verdict::Failed),
+        ];
+        for (pairs, expected) in table {
+            let verdict = conditions(pairs).on_read(&current(), Format::Json);
+            assert_eq!(verdict, *expected, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn writes_follow_rfc_9110() {
+        let table: &[(&[(HeaderName, &str)], bool, bool)] = &[
+            (&[], true, true),
+            (&[(IF_MATCH, "\"5-1-j\"")], true, false),
+            (&[(IF_MATCH, "\"5-1-x\"")], true, false),
+            (&[(IF_MATCH, "\"4-1-x\"")], false, false),
+            (&[(IF_MATCH, "*")], true, false),
+            (&[(IF_NONE_MATCH, "*")], false, true),
+            (&[(IF_NONE_MATCH, "\"5-1-j\"")], false, true),
+            (&[(IF_UNMODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")], false, true),
+        ];
+        for (pairs, existing, absent) in table {
+            let conditions = conditions(pairs);
+            assert_eq!(conditions.hold_for_write(Some(&current())), *existing, "{pairs:?}");
+            assert_eq!(conditions.hold_for_write(None), *absent, "{pairs:?}");
+        }
+    }
+}

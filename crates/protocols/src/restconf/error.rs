@@ -1,0 +1,201 @@
+//! How a request fails: a status and the errors of RFC 8040 §7.
+
+use std::io;
+
+use espalier_store as store;
+use espalier_yang::data::ParseError;
+use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
+use http::StatusCode;
+
+use super::resource::Methods;
+
+/// The result of handling a request.
+pub(super) type Result<T> = std::result::Result<T, Failure>;
+
+/// Why a request fails.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// The status.
+    pub(super) status: StatusCode,
+    /// What is wrong: at least one error.
+    pub(super) errors: Errors,
+    /// What would be allowed, for 405.
+    pub(super) allow: Option<Methods>,
+}
+
+impl Failure {
+    /// One error of the protocol layer, with the status that RFC 8040 §7 gives its tag.
+    pub(super) fn new(tag: ErrorTag, message: impl Into<String>) -> Self {
+        let error = DataError::new(tag, message).of_type(ErrorType::Protocol);
+        Self {
+            status: status_of(tag),
+            errors: error.into(),
+            allow: None,
+        }
+    }
+
+    /// The same, with another status.
+    pub(super) fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// A value in the request is wrong: 400.
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorTag::InvalidValue, message)
+    }
+
+    /// There is no such resource, or no instance of it: 404.
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Self::invalid(message).with_status(StatusCode::NOT_FOUND)
+    }
+
+    /// The resource does not have this method: 405, with what it has.
+    pub(super) fn not_allowed(allow: Methods) -> Self {
+        Self {
+            allow: Some(allow),
+            ..Self::new(
+                ErrorTag::OperationNotSupported,
+                "the resource does not allow this method",
+            )
+        }
+    }
+
+    /// A condition of the request's headers does not hold: 412.
+    pub(super) fn precondition() -> Self {
+        Self::new(
+            ErrorTag::OperationFailed,
+            "the resource is not in the state that the request expects",
+        )
+        .with_status(StatusCode::PRECONDITION_FAILED)
+    }
+
+    /// The request's body is larger than allowed: 413.
+    pub(super) fn too_big(bytes_max: u64) -> Self {
+        Self::new(
+            ErrorTag::TooBig,
+            format!("the body may have {bytes_max} bytes at most"),
+        )
+        .with_status(StatusCode::PAYLOAD_TOO_LARGE)
+    }
+
+    /// The server failed: 500. The cause goes to the log, not to the client.
+    pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
+        tracing::error!(error = %cause, "a request failed");
+        Self::new(ErrorTag::OperationFailed, "the server failed; see its log")
+            .with_status(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+impl From<Errors> for Failure {
+    fn from(errors: Errors) -> Self {
+        let status = errors
+            .iter()
+            .next()
+            .map_or(StatusCode::INTERNAL_SERVER_ERROR, |error| status_of(error.tag));
+        Self {
+            status,
+            errors,
+            allow: None,
+        }
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        Errors::from(error).into()
+    }
+}
+
+impl From<store::Error> for Failure {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Data(errors) => errors.into(),
+            store::Error::Precondition => Self::precondition(),
+            store::Error::Unknown { .. } => Self::not_found(error.to_string()),
+            store::Error::Exists { .. } => Self::new(ErrorTag::DataExists, error.to_string()),
+            store::Error::InUse { .. } => Self::new(ErrorTag::InUse, error.to_string()),
+            store::Error::BadName { .. } => Self::invalid(error.to_string()),
+            store::Error::Read(error) => Self::unreadable(&error),
+            error => Self::internal(&error),
+        }
+    }
+}
+
+impl From<ParseError> for Failure {
+    fn from(error: ParseError) -> Self {
+        match error {
+            ParseError::Invalid(errors) => errors.into(),
+            ParseError::Read(error) => Self::unreadable(&error),
+            ParseError::Stopped => Self::internal(&"the document's receiver stopped"),
+        }
+    }
+}
+
+impl Failure {
+    /// The body ended early, never came, or was too large.
+    pub(super) fn unreadable(error: &io::Error) -> Self {
+        let status = match error.kind() {
+            io::ErrorKind::FileTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            io::ErrorKind::TimedOut => StatusCode::REQUEST_TIMEOUT,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        let tag = match status {
+            StatusCode::PAYLOAD_TOO_LARGE => ErrorTag::TooBig,
+            _ => ErrorTag::MalformedMessage,
+        };
+        let message = format!("the body could not be read: {error}");
+        Self::new(tag, message).with_status(status)
+    }
+}
+
+/// RFC 8040 §7: the status of a tag, the first where the RFC leaves a choice.
+fn status_of(tag: ErrorTag) -> StatusCode {
+    match tag {
+        ErrorTag::InUse
+        | ErrorTag::LockDenied
+        | ErrorTag::ResourceDenied
+        | ErrorTag::DataExists
+        | ErrorTag::DataMissing => StatusCode::CONFLICT,
+        ErrorTag::AccessDenied => StatusCode::FORBIDDEN,
+        ErrorTag::RollbackFailed | ErrorTag::OperationFailed => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorTag::OperationNotSupported => StatusCode::METHOD_NOT_ALLOWED,
+        ErrorTag::TooBig => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorTag::InvalidValue
+        | ErrorTag::MissingAttribute
+        | ErrorTag::BadAttribute
+        | ErrorTag::UnknownAttribute
+        | ErrorTag::MissingElement
+        | ErrorTag::BadElement
+        | ErrorTag::UnknownElement
+        | ErrorTag::UnknownNamespace
+        | ErrorTag::MalformedMessage => StatusCode::BAD_REQUEST,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of RFC 8040 §7.
+    #[test]
+    fn every_tag_has_the_status_of_the_rfc() {
+        let table = [
+            (ErrorTag::InUse, 409),
+            (ErrorTag::LockDenied, 409),
+            (ErrorTag::ResourceDenied, 409),
+            (ErrorTag::DataExists, 409),
+            (ErrorTag::DataMissing, 409),
+            (ErrorTag::InvalidValue, 400),
+            (ErrorTag::MalformedMessage, 400),
+            (ErrorTag::UnknownElement, 400),
+            (ErrorTag::OperationNotSupported, 405),
+            (ErrorTag::TooBig, 413),
+            (ErrorTag::AccessDenied, 403),
+            (ErrorTag::OperationFailed, 500),
+        ];
+        for (tag, status) in table {
+            assert_eq!(Failure::new(tag, "").status.as_u16(), status, "{tag:?}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The body of an error answer (RFC 8040 §7.1), in JSON and in XML.
+
+use std::fmt::Write as _;
+
+use espalier_yang::{DataError, Schema};
+use serde_json::{Value as Json, json};
+
+use super::error_path::XmlPath;
+use super::media::Format;
+use super::xml_text::escape;
+
+/// The namespace of the module `ietf-restconf`.
+pub(super) const RESTCONF_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-restconf";
+
+/// The errors as a document. `schema` resolves the modules that paths name.
+pub(super) fn print<'a>(
+    errors: impl Iterator<Item = &'a DataError>,
+    format: Format,
+    schema: &Schema,
+) -> String {
+    match format {
+        Format::Json => {
+            let errors: Vec<Json> = errors.map(json_error).collect();
+            json!({"ietf-restconf:errors": {"error": errors}}).to_string()
+        }
+        Format::Xml => {
+            let mut text = format!("<errors xmlns=\"{RESTCONF_NAMESPACE}\">");
+            errors.for_each(|error| xml_error(&mut text, error, schema));
+            text.push_str("</errors>");
+            text
+        }
+    }
+}
+
+fn json_error(error: &DataError) -> Json {
+    let mut members = json!({
+        "error-type": error.kind.as_str(),
+        "error-tag": error.tag.as_str(),
+    });
+    if let Some(tag) = &error.app_tag {
+        members["error-app-tag"] = json!(tag);
+    }
+    if !error.path.is_empty() {
+        members["error-path"] = json!(error.path);
+    }
+    members["error-message"] = json!(message(error));
+    members
+}
+
+fn xml_error(text: &mut String, error: &DataError, schema: &Schema) {
+    text.push_str("<error>");
+    leaf(text, "error-type", error.kind.as_str());
+    leaf(text, "error-tag", error.tag.as_str());
+    if let Some(tag) = &error.app_tag {
+        leaf(text, "error-app-tag", tag);
+    }
+    if !error.path.is_empty() {
+        xml_path(text, &XmlPath::of(&error.path), schema);
+    }
+    leaf(text, "error-message", &message(error));
+    text.push_str("</error>");
+}
+
+fn leaf(text: &mut String, name: &str, value: &str) {
+    let _ = write!(text, "<{name}>{}</{name}>", escape(value));
+}
+
+fn xml_path(text: &mut String, path: &XmlPath, schema: &Schema) {
+    text.push_str("<error-path");
+    for module in &path.modules {
+        let namespace = schema
+            .module_by_name(module)
+            .map_or("", |id| &schema.module(id).namespace);
+        let _ = write!(text, " xmlns:{module}=\"{}\"", escape(namespace));
+    }
+    let _ = write!(text, ">{}</error-path>", escape(&path.text));
+}
+
+fn message(error: &DataError) -> String {
+    match error.line {
+        0 => error.message.clone(),
+        line => format!("line {line}: {}", error.message),
+    }
+}

@@ -1,0 +1,253 @@
+//! Media types (RFC 8040 §5.2): which one an answer has, and which one a body is in.
+
+use espalier_yang::ErrorTag;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use super::error::{Failure, Result};
+
+/// How data is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// RFC 7951.
+    Json,
+    /// RFC 7950.
+    Xml,
+}
+
+/// A media type that answers can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MediaType {
+    /// `application/yang-data+json`, the default.
+    YangJson,
+    /// `application/yang-data+xml`.
+    YangXml,
+    /// `application/json`.
+    Json,
+    /// `application/xml`.
+    Xml,
+    /// `text/xml`.
+    TextXml,
+}
+
+/// What is offered, preferred first.
+const OFFERED: [MediaType; 5] = [
+    MediaType::YangJson,
+    MediaType::YangXml,
+    MediaType::Json,
+    MediaType::Xml,
+    MediaType::TextXml,
+];
+
+/// The bodies that PATCH takes (RFC 5789 §3.1).
+pub(super) const ACCEPT_PATCH: &str = "application/yang-data+json, application/yang-data+xml";
+
+impl MediaType {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::YangJson => "application/yang-data+json",
+            Self::YangXml => "application/yang-data+xml",
+            Self::Json => "application/json",
+            Self::Xml => "application/xml",
+            Self::TextXml => "text/xml; charset=utf-8",
+        }
+    }
+
+    pub(super) fn format(self) -> Format {
+        match self {
+            Self::YangJson | Self::Json => Format::Json,
+            Self::YangXml | Self::Xml | Self::TextXml => Format::Xml,
+        }
+    }
+
+    pub(super) fn header(self) -> HeaderValue {
+        HeaderValue::from_static(self.as_str())
+    }
+
+    /// The media type that data of a format has by default.
+    pub(super) fn of(format: Format) -> Self {
+        match format {
+            Format::Json => Self::YangJson,
+            Format::Xml => Self::YangXml,
+        }
+    }
+
+    fn essence(self) -> &'static str {
+        match self {
+            Self::TextXml => "text/xml",
+            other => other.as_str(),
+        }
+    }
+}
+
+/// The media type of the answer, by `Accept`; 406 where the client takes none of ours.
+pub(super) fn accepted(headers: &HeaderMap) -> Result<MediaType> {
+    let unacceptable = || {
+        let offered: Vec<&str> = OFFERED.iter().map(|media| media.essence()).collect();
+        let message = format!("none of {} is acceptable", offered.join(", "));
+        Failure::invalid(message).with_status(StatusCode::NOT_ACCEPTABLE)
+    };
+    if !headers.contains_key(ACCEPT) {
+        return Ok(MediaType::YangJson);
+    }
+    let mut lines = headers.get_all(ACCEPT).iter();
+    if let (Some(only), None) = (lines.next(), lines.next())
+        && let Some(media) = exactly(only.as_bytes())
+    {
+        return Ok(media);
+    }
+    let ranges = ranges(headers);
+    let ranked = OFFERED.iter().rev().filter_map(|&media| {
+        let (rank, position) = best_match(&ranges, media)?;
+        Some((rank, std::cmp::Reverse(position), media))
+    });
+    ranked
+        .max_by_key(|&(rank, position, _)| (rank, position))
+        .map(|(_, _, media)| media)
+        .ok_or_else(unacceptable)
+}
+
+fn exactly(accept: &[u8]) -> Option<MediaType> {
+    match accept {
+        b"*/*" => Some(MediaType::YangJson),
+        accept => OFFERED
+            .into_iter()
+            .find(|media| media.essence().as_bytes() == accept),
+    }
+}
+
+/// The format of the answer to a failed request: what the client takes, or else what it sent.
+pub(super) fn error_media(headers: &HeaderMap) -> MediaType {
+    if !headers.contains_key(ACCEPT)
+        && let Ok(format) = content(headers)
+    {
+        return MediaType::of(format);
+    }
+    accepted(headers).unwrap_or(MediaType::YangJson)
+}
+
+/// The format of the request's body, by `Content-Type`; 415 where it is none of ours.
+pub(super) fn content(headers: &HeaderMap) -> Result<Format> {
+    let unsupported = |message: String| {
+        Failure::new(ErrorTag::InvalidValue, message)
+            .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+    };
+    let Some(header) = headers.get(CONTENT_TYPE) else {
+        return Err(unsupported("the request has no Content-Type".to_owned()));
+    };
+    let text = header.to_str().unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    OFFERED
+        .into_iter()
+        .find(|media| media.essence().eq_ignore_ascii_case(essence))
+        .map(MediaType::format)
+        .ok_or_else(|| unsupported(format!("the media type “{essence}” is not supported")))
+}
+
+/// One media range of `Accept` (RFC 9110 §12.5.1).
+struct Range {
+    kind: String,
+    subtype: String,
+    /// Thousandths.
+    quality: u16,
+}
+
+impl Range {
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(';');
+        let (kind, subtype) = parts.next()?.trim().split_once('/')?;
+        let mut quality = 1000;
+        for parameter in parts {
+            if let Some((name, value)) = parameter.split_once('=')
+                && name.trim().eq_ignore_ascii_case("q")
+            {
+                quality = parse_quality(value.trim())?;
+            }
+        }
+        Some(Self {
+            kind: kind.to_ascii_lowercase(),
+            subtype: subtype.to_ascii_lowercase(),
+            quality,
+        })
+    }
+
+    /// How exactly it matches: 2 wholly, 1 by type, 0 by `*/*`.
+    fn specificity(&self, media: MediaType) -> Option<u8> {
+        let (kind, subtype) = media.essence().split_once('/')?;
+        match (self.kind.as_str(), self.subtype.as_str()) {
+            ("*", "*") => Some(0),
+            (mine, "*") if mine == kind => Some(1),
+            (mine, own) if mine == kind && own == subtype => Some(2),
+            _ => None,
+        }
+    }
+}
+
+fn parse_quality(text: &str) -> Option<u16> {
+    let quality: f32 = text.parse().ok()?;
+    // In range by the check; a quality has three digits at most.
+    (0.0..=1.0).contains(&quality).then(|| (quality * 1000.0).round() as u16)
+}
+
+fn ranges(headers: &HeaderMap) -> Vec<Range> {
+    let lines = headers.get_all(ACCEPT).iter();
+    let texts = lines.filter_map(|line| line.to_str().ok());
+    texts
+        .flat_map(|line| line.split(','))
+        .filter_map(Range::parse)
+        .collect()
+}
+
+/// The quality and specificity that a media type has, and the position of the range that says so.
+fn best_match(ranges: &[Range], media: MediaType) -> Option<((u16, u8), usize)> {
+    let matching = ranges.iter().enumerate().filter_map(|(position, range)| {
+        Some((range.specificity(media)?, position, range.quality))
+    });
+    let (specificity, position, quality) =
+        matching.max_by_key(|&(specificity, position, _)| (specificity, std::cmp::Reverse(position)))?;
+    (quality > 0).then_some(((quality, specificity), position))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accept(value: &str) -> Option<MediaType> {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_str(value).unwrap());
+        accepted(&headers).ok()
+    }
+
+    #[test]
+    fn the_best_range_decides() {
+        let table = [
+            ("*/*", Some(MediaType::YangJson)),
+            ("application/*", Some(MediaType::YangJson)),
+            ("application/xml", Some(MediaType::Xml)),
+            ("text/*", Some(MediaType::TextXml)),
+            ("text/html,application/xml;q=0.9,*/*;q=0.8", Some(MediaType::Xml)),
+            ("application/yang-data+xml, */*", Some(MediaType::YangXml)),
+            (
+                "application/yang-data+xml;q=0.5, application/yang-data+json;q=0.4",
+                Some(MediaType::YangXml),
+            ),
+            (
+                "application/yang-data+xml, application/yang-data+json",
+                Some(MediaType::YangXml),
+            ),
+            ("*/*, application/yang-data+json;q=0", Some(MediaType::YangXml)),
+            ("APPLICATION/JSON; charset=utf-8", Some(MediaType::Json)),
+            ("text/html", None),
+            ("application/yang-data+json;q=0", None),
+            ("nonsense", None),
+        ];
+        for (value, expected) in table {
+            assert_eq!(accept(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn without_accept_the_answer_is_json() {
+        assert_eq!(accepted(&HeaderMap::new()).unwrap(), MediaType::YangJson);
+    }
+}

@@ -1,0 +1,259 @@
+//! Query parameters (RFC 8040 §4.8): each at most once, and only where it is allowed.
+
+use std::borrow::Cow;
+
+use espalier_store::{Content, WithDefaults};
+use percent_encoding::percent_decode_str;
+
+use super::error::{Failure, Result};
+use super::limits::PAGE_ENTRIES_MAX;
+
+/// `insert` (RFC 8040 §4.8.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Insert {
+    First,
+    Last,
+    Before,
+    After,
+}
+
+impl Insert {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Last => "last",
+            Self::Before => "before",
+            Self::After => "after",
+        }
+    }
+}
+
+/// Which parameters a request may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Allowed {
+    /// None at all.
+    Nothing,
+    /// What selects in an answer: `content`, `depth`, `fields`, `with-defaults`, `limit`, `offset`.
+    Selecting,
+    /// What places a new entry: `insert`, `point`.
+    Placing,
+}
+
+/// The parameters of one request.
+#[derive(Debug, Default)]
+pub(super) struct Query<'a> {
+    pub(super) content: Option<Content>,
+    /// The inner option is `unbounded`.
+    pub(super) depth: Option<Option<u32>>,
+    pub(super) fields: Option<Cow<'a, str>>,
+    pub(super) with_defaults: Option<WithDefaults>,
+    pub(super) insert: Option<Insert>,
+    pub(super) point: Option<Cow<'a, str>>,
+    pub(super) limit: Option<u64>,
+    pub(super) offset: Option<u64>,
+}
+
+impl<'a> Query<'a> {
+    /// Parses what comes after the `?`.
+    pub(super) fn parse(text: Option<&'a str>, allowed: Allowed, bytes_max: usize) -> Result<Self> {
+        let mut query = Self::default();
+        let text = text.unwrap_or_default();
+        if text.len() > bytes_max {
+            return Err(Failure::invalid(format!(
+                "the query string may have {bytes_max} bytes at most"
+            )));
+        }
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            query.parameter(&decode(name)?, decode(value)?, allowed)?;
+        }
+        query.check_placing()?;
+        Ok(query)
+    }
+
+    fn parameter(&mut self, name: &str, value: Cow<'a, str>, allowed: Allowed) -> Result<()> {
+        let belongs = match name {
+            "content" | "depth" | "fields" | "with-defaults" | "limit" | "offset" => {
+                Allowed::Selecting
+            }
+            "insert" | "point" => Allowed::Placing,
+            "filter" | "start-time" | "stop-time" => {
+                let message = format!("the parameter “{name}” is for event streams only");
+                return Err(Failure::invalid(message));
+            }
+            _ => return Err(Failure::invalid(format!("unknown parameter “{name}”"))),
+        };
+        if belongs != allowed {
+            let message = format!("the parameter “{name}” is not allowed in this request");
+            return Err(Failure::invalid(message));
+        }
+        let bad = |range: &str| {
+            Failure::invalid(format!("“{value}” is not a value of “{name}”: {range}"))
+        };
+        match name {
+            "content" => once(&mut self.content, name, parse_content(&value), bad),
+            "depth" => once(&mut self.depth, name, parse_depth(&value), bad),
+            "with-defaults" => once(&mut self.with_defaults, name, parse_defaults(&value), bad),
+            "insert" => once(&mut self.insert, name, parse_insert(&value), bad),
+            "limit" => once(&mut self.limit, name, parse_limit(&value), bad),
+            "offset" => once(&mut self.offset, name, parse_offset(&value), bad),
+            "fields" if self.fields.is_none() => {
+                self.fields = Some(value);
+                Ok(())
+            }
+            "point" if self.point.is_none() => {
+                self.point = Some(value);
+                Ok(())
+            }
+            _ => Err(repeated(name)),
+        }
+    }
+
+    /// RFC 8040 §4.8.6: `point` exactly with `before` and `after`.
+    fn check_placing(&self) -> Result<()> {
+        let needs_point = matches!(self.insert, Some(Insert::Before | Insert::After));
+        match (needs_point, &self.point) {
+            (true, None) => Err(Failure::invalid(
+                "“insert” with “before” or “after” needs “point”",
+            )),
+            (false, Some(_)) => Err(Failure::invalid(
+                "“point” needs “insert” with “before” or “after”",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn once<T>(
+    place: &mut Option<T>,
+    name: &str,
+    parsed: std::result::Result<T, &'static str>,
+    bad: impl Fn(&str) -> Failure,
+) -> Result<()> {
+    if place.is_some() {
+        return Err(repeated(name));
+    }
+    *place = Some(parsed.map_err(bad)?);
+    Ok(())
+}
+
+fn repeated(name: &str) -> Failure {
+    Failure::invalid(format!("the parameter “{name}” is given more than once"))
+}
+
+fn decode(text: &str) -> Result<Cow<'_, str>> {
+    percent_decode_str(text)
+        .decode_utf8()
+        .map_err(|_| Failure::invalid("the query string is not UTF-8"))
+}
+
+type Parsed<T> = std::result::Result<T, &'static str>;
+
+fn parse_content(value: &str) -> Parsed<Content> {
+    match value {
+        "all" => Ok(Content::All),
+        "config" => Ok(Content::Config),
+        "nonconfig" => Ok(Content::NonConfig),
+        _ => Err("all, config or nonconfig"),
+    }
+}
+
+fn parse_depth(value: &str) -> Parsed<Option<u32>> {
+    if value == "unbounded" {
+        return Ok(None);
+    }
+    let depth = parse_digits(value).and_then(|depth| u32::try_from(depth).ok());
+    match depth {
+        Some(depth @ 1..=65535) => Ok(Some(depth)),
+        _ => Err("1 to 65535 or unbounded"),
+    }
+}
+
+fn parse_defaults(value: &str) -> Parsed<WithDefaults> {
+    match value {
+        "report-all" => Ok(WithDefaults::ReportAll),
+        "trim" => Ok(WithDefaults::Trim),
+        "explicit" => Ok(WithDefaults::Explicit),
+        "report-all-tagged" => Ok(WithDefaults::ReportAllTagged),
+        _ => Err("report-all, trim, explicit or report-all-tagged"),
+    }
+}
+
+fn parse_insert(value: &str) -> Parsed<Insert> {
+    match value {
+        "first" => Ok(Insert::First),
+        "last" => Ok(Insert::Last),
+        "before" => Ok(Insert::Before),
+        "after" => Ok(Insert::After),
+        _ => Err("first, last, before or after"),
+    }
+}
+
+fn parse_limit(value: &str) -> Parsed<u64> {
+    if value == "unbounded" {
+        return Ok(PAGE_ENTRIES_MAX);
+    }
+    match parse_digits(value) {
+        Some(limit @ 1..=PAGE_ENTRIES_MAX) => Ok(limit),
+        _ => Err("1 to 4294967295 or unbounded"),
+    }
+}
+
+fn parse_offset(value: &str) -> Parsed<u64> {
+    parse_digits(value).ok_or("a number from 0")
+}
+
+/// Digits only: no sign, no spaces.
+fn parse_digits(value: &str) -> Option<u64> {
+    let is_digits = value.bytes().all(|byte| byte.is_ascii_digit());
+    is_digits.then(|| value.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, allowed: Allowed) -> Result<Query<'_>> {
+        Query::parse(Some(text), allowed, 1024)
+    }
+
+    #[test]
+    fn good_parameters_are_taken() {
+        let query = parse("depth=3&content=config&fields=a%2Fb;c", Allowed::Selecting).unwrap();
+        assert_eq!(query.depth, Some(Some(3)));
+        assert_eq!(query.fields.as_deref(), Some("a/b;c"));
+        let query = parse("insert=before&point=%2Fa:b%2Fc%3D1", Allowed::Placing).unwrap();
+        assert_eq!(query.insert, Some(Insert::Before));
+        assert_eq!(query.point.as_deref(), Some("/a:b/c=1"));
+        let query = parse("depth=unbounded", Allowed::Selecting).unwrap();
+        assert_eq!(query.depth, Some(None));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        let table = [
+            ("depth=0", Allowed::Selecting),
+            ("depth=65536", Allowed::Selecting),
+            ("depth=+1", Allowed::Selecting),
+            ("depth=1&depth=1", Allowed::Selecting),
+            ("fields=a&fields=b", Allowed::Selecting),
+            ("Depth=1", Allowed::Selecting),
+            ("content=state", Allowed::Selecting),
+            ("with-defaults=all", Allowed::Selecting),
+            ("insert=first", Allowed::Selecting),
+            ("depth=1", Allowed::Placing),
+            ("insert=before", Allowed::Placing),
+            ("insert=first&point=%2Fa:b", Allowed::Placing),
+            ("point=%2Fa:b", Allowed::Placing),
+            ("depth=1", Allowed::Nothing),
+            ("filter=x", Allowed::Selecting),
+            ("start-time=x", Allowed::Selecting),
+            ("fields=%ff", Allowed::Selecting),
+            ("limit=0", Allowed::Selecting),
+        ];
+        for (text, allowed) in table {
+            let failure = parse(text, allowed).unwrap_err();
+            assert_eq!(failure.status, http::StatusCode::BAD_REQUEST, "{text}");
+        }
+    }
+}

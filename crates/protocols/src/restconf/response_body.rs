@@ -1,0 +1,185 @@
+//! Bodies of answers: made at once where small, streamed from a thread of their own where large.
+//!
+//! A stream ends cleanly only by its end marker. If the thread fails, or dies, the body fails, and
+//! the connection (HTTP/1.1) or stream (HTTP/2) is aborted: a client never takes half an answer
+//! for a whole one.
+
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use bytes::Bytes;
+use hyper::body::Frame;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::limits::{CHUNK_BYTES, CHUNKS_QUEUED_MAX, INLINE_BYTES_MAX};
+
+/// A buffer that refuses to grow past [`INLINE_BYTES_MAX`].
+#[derive(Debug, Default)]
+pub(super) struct Inline(pub(super) Vec<u8>);
+
+impl Write for Inline {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > INLINE_BYTES_MAX {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+enum Piece {
+    Data(Bytes),
+    End,
+}
+
+/// The writing end of a streamed body, for a thread that may block.
+pub(super) struct BodyWriter {
+    pieces: mpsc::Sender<Piece>,
+    buffer: Vec<u8>,
+    pause_max: Duration,
+    runtime: Handle,
+}
+
+/// A writer, and the body that it writes. To be called within the runtime.
+pub(super) fn stream(pause_max: Duration) -> (BodyWriter, Body) {
+    let (pieces, receiver) = mpsc::channel(CHUNKS_QUEUED_MAX);
+    let writer = BodyWriter {
+        pieces,
+        buffer: Vec::with_capacity(CHUNK_BYTES),
+        pause_max,
+        runtime: Handle::current(),
+    };
+    let body = Streamed {
+        pieces: receiver,
+        is_ended: false,
+    };
+    (writer, Body::new(body))
+}
+
+impl BodyWriter {
+    /// Ends the body. Without this, it fails.
+    pub(super) fn end(mut self) -> io::Result<()> {
+        self.send_buffer()?;
+        self.send(Piece::End)
+    }
+
+    fn send_buffer(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_BYTES));
+        self.send(Piece::Data(full.into()))
+    }
+
+    fn send(&self, piece: Piece) -> io::Result<()> {
+        let piece = match self.pieces.try_send(piece) {
+            Ok(()) => return Ok(()),
+            Err(mpsc::error::TrySendError::Closed(_)) => {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            Err(mpsc::error::TrySendError::Full(piece)) => piece,
+        };
+        let sending = timeout(self.pause_max, self.pieces.send(piece));
+        match self.runtime.block_on(sending) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
+impl Write for BodyWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= CHUNK_BYTES {
+            self.send_buffer()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Streamed {
+    pieces: mpsc::Receiver<Piece>,
+    is_ended: bool,
+}
+
+impl HttpBody for Streamed {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.is_ended {
+            return Poll::Ready(None);
+        }
+        self.pieces.poll_recv(context).map(|piece| match piece {
+            Some(Piece::Data(data)) => Some(Ok(Frame::data(data))),
+            Some(Piece::End) => {
+                self.is_ended = true;
+                None
+            }
+            None => {
+                self.is_ended = true;
+                Some(Err(io::Error::other("the answer broke off")))
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    const PAUSE: Duration = Duration::from_secs(5);
+
+    #[tokio::test]
+    async fn what_is_written_arrives() {
+        let (mut writer, body) = stream(PAUSE);
+        let thread = tokio::task::spawn_blocking(move || {
+            for _ in 0..100 {
+                writer.write_all(&[b'x'; 10_000])?;
+            }
+            writer.end()
+        });
+        let bytes = body.collect().await.unwrap().to_bytes();
+        thread.await.unwrap().unwrap();
+        assert_eq!(bytes.len(), 1_000_000);
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_dies_breaks_the_body() {
+        let (mut writer, body) = stream(PAUSE);
+        writer.write_all(b"half").unwrap();
+        drop(writer);
+        assert!(body.collect().await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_leaves_stops_the_writer() {
+        let (mut writer, body) = stream(PAUSE);
+        drop(body);
+        let written = writer.write_all(&vec![0; 2 * CHUNK_BYTES]);
+        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}

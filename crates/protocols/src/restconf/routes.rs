@@ -1,0 +1,273 @@
+//! From a request to what handles it, and from failures to answers.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::routing::any;
+use espalier_yang::path::ApiRoot;
+use espalier_yang::{DataError, ErrorTag, InstancePath};
+use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use percent_encoding::percent_decode_str;
+
+use super::Restconf;
+use super::address::{Address, locate};
+use super::conditions::{Conditions, Verdict};
+use super::error::{Failure, Result};
+use super::media::{self, ACCEPT_PATCH, MediaType};
+use super::query::{Allowed, Query};
+use super::resource::{Methods, methods_of};
+use super::system::{self, Element, Show};
+use super::write::{self, Target};
+use super::{error_body, read};
+
+/// An answer.
+pub(super) type Answer = Response<Body>;
+
+const ACCEPT_PATCH_HEADER: HeaderName = HeaderName::from_static("accept-patch");
+const XRD: &str = "application/xrd+xml";
+const YANG: &str = "application/yang";
+
+/// The routes of one RESTCONF server: its root, and `/.well-known/host-meta`.
+pub fn router(service: Arc<Restconf>) -> Router {
+    let root = &service.config.root;
+    Router::new()
+        .route("/.well-known/host-meta", any(host_meta))
+        .route("/.well-known/host-meta.json", any(host_meta))
+        .route(root, any(answer))
+        .route(&format!("{root}/"), any(answer))
+        .route(&format!("{root}/{{*rest}}"), any(answer))
+        .with_state(service)
+}
+
+async fn answer(State(service): State<Arc<Restconf>>, request: Request<Body>) -> Answer {
+    let started = Instant::now();
+    let (parts, body) = request.into_parts();
+    let answer = match dispatch(&service, &parts, body).await {
+        Ok(answer) => answer,
+        Err(failure) => refusal(&service, &parts, &failure),
+    };
+    observe(&parts, &answer, started);
+    answer
+}
+
+/// The access log, and the counters.
+fn observe(parts: &Parts, answer: &Answer, started: Instant) {
+    let elapsed = started.elapsed();
+    tracing::debug!(
+        target: "espalier::access",
+        method = %parts.method,
+        path = parts.uri.path(),
+        status = answer.status().as_u16(),
+        elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
+    );
+    let method = match parts.method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    };
+    let class = match answer.status().as_u16() {
+        100..=299 => "2xx",
+        300..=399 => "3xx",
+        400..=499 => "4xx",
+        _ => "5xx",
+    };
+    metrics::counter!("espalier_restconf_requests_total", "method" => method, "status" => class)
+        .increment(1);
+    metrics::histogram!("espalier_restconf_request_seconds", "method" => method)
+        .record(elapsed.as_secs_f64());
+}
+
+async fn dispatch(service: &Restconf, parts: &Parts, body: Body) -> Result<Answer> {
+    let path = parts.uri.path();
+    let below_root = path.strip_prefix(service.config.root.as_str()).unwrap_or(path);
+    match locate(below_root) {
+        Address::Data(rest) => match service.document(rest) {
+            Some(document) => fixed(service, parts, &document?),
+            None => data(service, service.main_tree(), "/data", rest, parts, body).await,
+        },
+        Address::Datastore(name, rest) => {
+            let name = percent_decode_str(name)
+                .decode_utf8()
+                .map_err(|_| Failure::invalid("the path is not UTF-8"))?;
+            let base = format!("/ds/{name}");
+            data(service, service.datastore(&name)?, &base, rest, parts, body).await
+        }
+        Address::Api => fixed(service, parts, &system::api_resource()),
+        Address::Operations => fixed(service, parts, &system::operations(service.schema())),
+        Address::YangLibraryVersion => fixed(service, parts, &system::yang_library_version()),
+        Address::Operation(name) => operation(service, parts, name),
+        Address::Schema(key) => schema_text(service, parts, key),
+        Address::Unknown => Err(Failure::not_found(format!("there is no resource “{path}”"))),
+    }
+}
+
+/// A data resource, or a datastore.
+async fn data(
+    service: &Restconf,
+    tree: &espalier_store::Tree,
+    base: &str,
+    rest: &str,
+    parts: &Parts,
+    body: Body,
+) -> Result<Answer> {
+    let schema = tree.schema();
+    let path = match rest {
+        "" => InstancePath::root(),
+        rest => InstancePath::parse_api_path(schema, rest, ApiRoot::Data).map_err(unlocated)?,
+    };
+    let methods = methods_of(schema, &path, service.config.state_writes);
+    methods.check(&parts.method)?;
+    match parts.method {
+        Method::GET | Method::HEAD => read::read(service, tree, path, parts).await,
+        Method::OPTIONS => Ok(options(methods)),
+        _ if methods == Methods::Invoke => Err(unsupported("actions are not supported")),
+        _ => {
+            let target = Target {
+                tree: tree.clone(),
+                path,
+                location_base: format!("{}{base}", service.config.root),
+            };
+            write::write(service, target, parts, body).await
+        }
+    }
+}
+
+/// A node that the schema does not have is a resource that does not exist (404); a path that does
+/// not follow the grammar, or a key that is no value of its type, is a bad request (400).
+fn unlocated(error: DataError) -> Failure {
+    match error.tag {
+        ErrorTag::UnknownElement | ErrorTag::UnknownNamespace => Failure::not_found(error.message),
+        _ => Failure {
+            status: StatusCode::BAD_REQUEST,
+            ..error.into()
+        },
+    }
+}
+
+fn options(methods: Methods) -> Answer {
+    let mut answer = Response::new(Body::empty());
+    let headers = answer.headers_mut();
+    headers.insert(ALLOW, methods.header());
+    if methods.has_patch() {
+        headers.insert(ACCEPT_PATCH_HEADER, HeaderValue::from_static(ACCEPT_PATCH));
+    }
+    answer
+}
+
+/// A document that the server makes itself.
+fn fixed(service: &Restconf, parts: &Parts, document: &Element) -> Result<Answer> {
+    Methods::Read.check(&parts.method)?;
+    if parts.method == Method::OPTIONS {
+        return Ok(options(Methods::Read));
+    }
+    let media = media::accepted(&parts.headers)?;
+    let limit = service.config.limits.query_bytes_max;
+    let query = Query::parse(parts.uri.query(), Allowed::Selecting, limit)?;
+    if query.limit.is_some() || query.offset.is_some() {
+        return Err(Failure::invalid("“limit” and “offset” are for lists of data"));
+    }
+    let show = Show {
+        depth: query.depth.flatten(),
+    };
+    let text = match &query.fields {
+        Some(fields) => system::selected(document.clone(), fields)?.print(media.format(), show),
+        None => document.print(media.format(), show),
+    };
+    let validators = service.fixed_validators();
+    let verdict = Conditions::of(&parts.headers).on_read(&validators, media.format());
+    let mut answer = match verdict {
+        Verdict::Proceed => with_body(parts, media.header(), text),
+        Verdict::NotModified => status_only(StatusCode::NOT_MODIFIED),
+        Verdict::Failed => return Err(Failure::precondition()),
+    };
+    validators.write(answer.headers_mut(), media.format());
+    Ok(answer)
+}
+
+/// An answer without a body.
+pub(super) fn status_only(status: StatusCode) -> Answer {
+    let mut answer = Response::new(Body::empty());
+    *answer.status_mut() = status;
+    answer
+}
+
+/// A whole answer; for HEAD the same headers without the body.
+pub(super) fn with_body(parts: &Parts, media: HeaderValue, bytes: impl Into<Vec<u8>>) -> Answer {
+    let bytes = bytes.into();
+    let length = HeaderValue::from(bytes.len());
+    let body = match parts.method {
+        Method::HEAD => Body::empty(),
+        _ => Body::from(bytes),
+    };
+    let mut answer = Response::new(body);
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, media);
+    headers.insert(CONTENT_LENGTH, length);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    answer
+}
+
+fn operation(service: &Restconf, parts: &Parts, name: &str) -> Result<Answer> {
+    Methods::Invoke.check(&parts.method)?;
+    if parts.method == Method::OPTIONS {
+        return Ok(options(Methods::Invoke));
+    }
+    Err(match InstancePath::parse_api_path(service.schema(), name, ApiRoot::Operations) {
+        Ok(_) => unsupported(format!("the operation “{name}” is not supported")),
+        Err(error) => unsupported(error.message),
+    })
+}
+
+fn unsupported(message: impl Into<String>) -> Failure {
+    Failure::new(ErrorTag::OperationNotSupported, message).with_status(StatusCode::NOT_IMPLEMENTED)
+}
+
+/// The text of a module (RFC 8040 §3.7).
+fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<Answer> {
+    Methods::Read.check(&parts.method)?;
+    if parts.method == Method::OPTIONS {
+        return Ok(options(Methods::Read));
+    }
+    let text = service
+        .texts
+        .get(key)
+        .ok_or_else(|| Failure::not_found(format!("there is no module “{key}”")))?;
+    Ok(with_body(parts, HeaderValue::from_static(YANG), text.as_bytes()))
+}
+
+async fn host_meta(State(service): State<Arc<Restconf>>, request: Request<Body>) -> Answer {
+    let (parts, _) = request.into_parts();
+    match parts.method {
+        Method::GET | Method::HEAD => {}
+        Method::OPTIONS => return options(Methods::Read),
+        _ => return refusal(&service, &parts, &Failure::not_allowed(Methods::Read)),
+    }
+    let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    let asks_json = accept.is_some_and(|accept| accept.contains("json") && !accept.contains("xml"));
+    let document = &service.host_meta;
+    match asks_json || parts.uri.path().ends_with(".json") {
+        true => with_body(&parts, MediaType::Json.header(), document.json.as_str()),
+        false => with_body(&parts, HeaderValue::from_static(XRD), document.xml.as_str()),
+    }
+}
+
+fn refusal(service: &Restconf, parts: &Parts, failure: &Failure) -> Answer {
+    let media = media::error_media(&parts.headers);
+    let text = error_body::print(failure.errors.iter(), media.format(), service.schema());
+    let mut answer = with_body(parts, media.header(), text);
+    *answer.status_mut() = failure.status;
+    if let Some(allow) = failure.allow {
+        answer.headers_mut().insert(ALLOW, allow.header());
+    }
+    answer
+}

@@ -1,0 +1,103 @@
+//! What a RESTCONF server serves.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use espalier_store::Tree;
+use espalier_yang::Schema;
+use espalier_yang::schema::SchemaSource;
+use tokio::sync::Semaphore;
+
+use super::RestconfConfig;
+use super::conditions::Validators;
+use super::error::{Failure, Result};
+use super::system::{self, Element, Library, Texts, Xrd};
+
+/// A tree for each datastore, and what the server says about itself.
+pub struct Restconf {
+    pub(super) config: RestconfConfig,
+    /// The first is what `{+restconf}/data` shows.
+    datastores: Vec<(&'static str, Tree)>,
+    pub(super) texts: Texts,
+    pub(super) host_meta: Xrd,
+    library: Library,
+    restconf_state: Element,
+    started: SystemTime,
+    /// One for each answer being streamed.
+    pub(super) streams: Arc<Semaphore>,
+    /// One for each commit or load under way.
+    pub(super) writes: Arc<Semaphore>,
+}
+
+impl Restconf {
+    /// Serves `tree` as the running datastore. `source` is what its schema was compiled from.
+    pub fn new(tree: Tree, source: &SchemaSource, config: RestconfConfig) -> Self {
+        let schema = Arc::clone(tree.schema());
+        let texts = Texts::new(&schema, source);
+        let names = ["running"];
+        Self {
+            library: Library::new(&schema, &texts, &config.root, &names),
+            restconf_state: system::restconf_state(),
+            host_meta: Xrd::new(&config.root),
+            streams: Arc::new(Semaphore::new(config.limits.streams_max)),
+            writes: Arc::new(Semaphore::new(config.limits.writes_max)),
+            datastores: vec![("running", tree)],
+            started: SystemTime::now(),
+            texts,
+            config,
+        }
+    }
+
+    /// Serves one more datastore, under `{+restconf}/ds/ietf-datastores:NAME` (RFC 8527). It has
+    /// the same schema.
+    #[must_use]
+    pub fn with_datastore(mut self, name: &'static str, tree: Tree) -> Self {
+        self.datastores.push((name, tree));
+        let names: Vec<&'static str> = self.datastores.iter().map(|&(name, _)| name).collect();
+        let schema = Arc::clone(self.schema());
+        self.library = Library::new(&schema, &self.texts, &self.config.root, &names);
+        self
+    }
+
+    /// The schema of the data.
+    pub(super) fn schema(&self) -> &Arc<Schema> {
+        self.main_tree().schema()
+    }
+
+    /// The tree that `{+restconf}/data` shows.
+    pub(super) fn main_tree(&self) -> &Tree {
+        &self.datastores[0].1
+    }
+
+    /// The tree of an identity derived from `ietf-datastores:datastore`.
+    pub(super) fn datastore(&self, identity: &str) -> Result<&Tree> {
+        let name = identity.strip_prefix("ietf-datastores:");
+        let mut known = self.datastores.iter();
+        known
+            .find(|(known, _)| Some(*known) == name)
+            .map(|(_, tree)| tree)
+            .ok_or_else(|| Failure::not_found(format!("there is no datastore “{identity}”")))
+    }
+
+    /// The document that holds the data resource at `path`, where the server makes it itself.
+    pub(super) fn document(&self, path: &str) -> Option<Result<Element>> {
+        let (first, _) = path.split_once('/').unwrap_or((path, ""));
+        if !first.starts_with("ietf-yang-library") && !first.starts_with("ietf-restconf-monitoring")
+        {
+            return None;
+        }
+        let documents = [
+            &self.library.yang_library,
+            &self.library.modules_state,
+            &self.restconf_state,
+        ];
+        Some(system::find(&documents, path))
+    }
+
+    /// The validators of what the server makes itself.
+    pub(super) fn fixed_validators(&self) -> Validators {
+        let state: Cow<'_, str> = Cow::Borrowed(&self.library.content_id);
+        Validators::fixed(state, self.started)
+    }
+}

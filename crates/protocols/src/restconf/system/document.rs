@@ -1,0 +1,246 @@
+//! A small tree that knows its names and prints itself in JSON and XML.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use crate::restconf::media::Format;
+use crate::restconf::xml_text::escape;
+
+/// A module's name and namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Names {
+    pub(crate) module: Cow<'static, str>,
+    pub(crate) namespace: Cow<'static, str>,
+}
+
+impl Names {
+    /// Names that are known when the program is built.
+    pub(crate) const fn fixed(module: &'static str, namespace: &'static str) -> Self {
+        Self {
+            module: Cow::Borrowed(module),
+            namespace: Cow::Borrowed(namespace),
+        }
+    }
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub(crate) struct Element {
+    /// Its module; that of the node above where absent.
+    pub(crate) names: Option<Names>,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) content: Content,
+}
+
+/// What a node holds.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Container(Vec<Element>),
+    /// The names of the keys, and the entries.
+    List(&'static [&'static str], Vec<Vec<Element>>),
+    Leaf(Scalar),
+    LeafList(Vec<Scalar>),
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scalar {
+    Text(String),
+    Identity(Names, &'static str),
+    Empty,
+}
+
+/// How much of a document to print: levels, as `depth` counts them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Show {
+    pub(crate) depth: Option<u32>,
+}
+
+impl Element {
+    pub(crate) fn container(name: &'static str, children: Vec<Self>) -> Self {
+        Self::new(name, Content::Container(children))
+    }
+
+    pub(crate) fn leaf(name: &'static str, text: impl Into<String>) -> Self {
+        Self::new(name, Content::Leaf(Scalar::Text(text.into())))
+    }
+
+    pub(crate) fn new(name: &'static str, content: Content) -> Self {
+        Self {
+            names: None,
+            name: name.into(),
+            content,
+        }
+    }
+
+    /// The same node, in a module of its own.
+    pub(crate) fn of(mut self, names: Names) -> Self {
+        self.names = Some(names);
+        self
+    }
+
+    /// The node as a document; its [`Self::names`] must be set.
+    pub(crate) fn print(&self, format: Format, show: Show) -> String {
+        let mut text = String::new();
+        match format {
+            Format::Json => {
+                text.push('{');
+                self.print_json(&mut text, show.depth);
+                text.push('}');
+            }
+            Format::Xml => self.print_xml(&mut text, show.depth),
+        }
+        text
+    }
+
+    fn print_json(&self, text: &mut String, depth: Option<u32>) {
+        match &self.names {
+            Some(names) => json_string(text, &format!("{}:{}", names.module, self.name)),
+            None => json_string(text, &self.name),
+        }
+        text.push(':');
+        match &self.content {
+            Content::Container(children) => json_object(text, children, depth),
+            Content::List(_, entries) => {
+                json_array(text, entries, |text, entry| json_object(text, entry, depth));
+            }
+            Content::Leaf(scalar) => scalar.print_json(text),
+            Content::LeafList(values) => {
+                json_array(text, values, |text, value| value.print_json(text));
+            }
+        }
+    }
+
+    fn print_xml(&self, text: &mut String, depth: Option<u32>) {
+        match &self.content {
+            Content::Container(children) => self.xml_inner(text, children, depth),
+            Content::List(_, entries) => {
+                for entry in entries {
+                    self.xml_inner(text, entry, depth);
+                }
+            }
+            Content::Leaf(scalar) => self.xml_leaf(text, scalar),
+            Content::LeafList(values) => {
+                for value in values {
+                    self.xml_leaf(text, value);
+                }
+            }
+        }
+    }
+
+    fn xml_inner(&self, text: &mut String, children: &[Self], depth: Option<u32>) {
+        self.xml_start(text);
+        text.push('>');
+        for child in below(children, depth) {
+            child.print_xml(text, lower(depth));
+        }
+        let _ = write!(text, "</{}>", self.name);
+    }
+
+    fn xml_leaf(&self, text: &mut String, scalar: &Scalar) {
+        self.xml_start(text);
+        let _ = match scalar {
+            Scalar::Text(value) => write!(text, ">{}</{}>", escape(value), self.name),
+            Scalar::Empty => write!(text, "/>"),
+            Scalar::Identity(names, name) => write!(
+                text,
+                " xmlns:{module}=\"{}\">{module}:{name}</{}>",
+                escape(&names.namespace),
+                self.name,
+                module = names.module,
+            ),
+        };
+    }
+
+    fn xml_start(&self, text: &mut String) {
+        let _ = write!(text, "<{}", self.name);
+        if let Some(names) = &self.names {
+            let _ = write!(text, " xmlns=\"{}\"", escape(&names.namespace));
+        }
+    }
+}
+
+impl Scalar {
+    fn print_json(&self, text: &mut String) {
+        match self {
+            Self::Text(value) => json_string(text, value),
+            Self::Identity(names, name) => json_string(text, &format!("{}:{name}", names.module)),
+            Self::Empty => text.push_str("[null]"),
+        }
+    }
+
+    /// The value as a key in a path has it.
+    pub(crate) fn as_key(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(value) => Cow::Borrowed(value),
+            Self::Identity(names, name) => Cow::Owned(format!("{}:{name}", names.module)),
+            Self::Empty => Cow::Borrowed(""),
+        }
+    }
+}
+
+/// RFC 8040 §4.8.2: the target is level 1.
+fn below(children: &[Element], depth: Option<u32>) -> &[Element] {
+    match depth {
+        Some(0 | 1) => &[],
+        _ => children,
+    }
+}
+
+fn lower(depth: Option<u32>) -> Option<u32> {
+    depth.map(|depth| depth.saturating_sub(1))
+}
+
+fn json_object(text: &mut String, children: &[Element], depth: Option<u32>) {
+    text.push('{');
+    for (index, child) in below(children, depth).iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        child.print_json(text, lower(depth));
+    }
+    text.push('}');
+}
+
+fn json_array<T>(text: &mut String, items: &[T], mut print: impl FnMut(&mut String, &T)) {
+    text.push('[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        print(text, item);
+    }
+    text.push(']');
+}
+
+fn json_string(text: &mut String, value: &str) {
+    // Strings cannot fail to serialise.
+    text.push_str(&serde_json::Value::from(value).to_string());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_formats_say_the_same() {
+        let names = Names::fixed("m", "urn:m");
+        let entry = vec![
+            Element::leaf("k", "a<b"),
+            Element::new("e", Content::Leaf(Scalar::Empty)),
+        ];
+        let list = Element::new("l", Content::List(&["k"], vec![entry]));
+        let top = Element::container("top", vec![list]).of(names);
+        let show = Show { depth: None };
+        assert_eq!(
+            top.print(Format::Json, show),
+            r#"{"m:top":{"l":[{"k":"a<b","e":[null]}]}}"#
+        );
+        assert_eq!(
+            top.print(Format::Xml, show),
+            r#"<top xmlns="urn:m"><l><k>a&lt;b</k><e/></l></top>"#
+        );
+        let shallow = Show { depth: Some(1) };
+        assert_eq!(top.print(Format::Json, shallow), r#"{"m:top":{}}"#);
+    }
+}

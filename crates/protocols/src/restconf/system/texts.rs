@@ -1,0 +1,53 @@
+//! The texts of the modules and submodules of a schema (RFC 8040 §3.7).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use espalier_yang::schema::SchemaSource;
+use espalier_yang::{Schema, standard};
+
+/// Each text by `name@revision`, or by the name alone where there is no revision.
+#[derive(Debug, Default)]
+pub(in crate::restconf) struct Texts(HashMap<String, Arc<str>>);
+
+impl Texts {
+    /// The texts of the modules of `schema`: those it was made from, and standard ones.
+    pub(in crate::restconf) fn new(schema: &Schema, source: &SchemaSource) -> Self {
+        let mut texts = HashMap::new();
+        for module in &source.modules {
+            let key = key(&module.name, module.revision.as_deref());
+            texts.insert(key, Arc::from(module.text.as_str()));
+        }
+        for module in schema.modules() {
+            let own = std::iter::once((&module.name, &module.revision));
+            let submodules = module.submodules.iter().map(|(name, revision)| (name, revision));
+            for (name, revision) in own.chain(submodules) {
+                let key = key(name, revision.as_deref());
+                if !texts.contains_key(&key)
+                    && let Some(module) = standard::module(name, revision.as_deref())
+                {
+                    texts.insert(key, Arc::from(module.text));
+                }
+            }
+        }
+        Self(texts)
+    }
+
+    /// The text of `name@revision` or `name`.
+    pub(in crate::restconf) fn get(&self, key: &str) -> Option<&Arc<str>> {
+        self.0.get(key)
+    }
+
+    /// Whether there is a text for a module or submodule.
+    pub(super) fn has(&self, name: &str, revision: Option<&str>) -> bool {
+        self.0.contains_key(&key(name, revision))
+    }
+}
+
+/// How a module is named in the URL of its text, without the ending.
+pub(super) fn key(name: &str, revision: Option<&str>) -> String {
+    match revision {
+        Some(revision) => format!("{name}@{revision}"),
+        None => name.to_owned(),
+    }
+}

@@ -1,0 +1,126 @@
+//! Documents for the whole datastore that are too large to hold: streamed into the store as they
+//! arrive, in one commit.
+
+use std::io::Read;
+
+use espalier_store::{LoadMode, LoadOptions, View};
+use espalier_yang::data::{Annotations, Metadata, ParseOptions, Root, Stop};
+use espalier_yang::{InstancePath, Keys, Mark, NodeId, Schema, Sink, Value};
+use http::{Method, StatusCode};
+
+use super::document::{KeyCollector, child_path};
+use super::guard::Guard;
+use super::job::{Done, Job};
+use crate::restconf::codec;
+use crate::restconf::error::Result;
+use crate::restconf::media::Format;
+
+impl Job {
+    /// Loads a document: PUT replaces the datastore, PATCH merges into it, POST creates one
+    /// top-level node.
+    pub(super) fn load(&self, format: Format, mut input: impl Read) -> Result<Done> {
+        let (mode, root, status) = match self.method {
+            Method::POST => (LoadMode::Create, Root::ChildOf(None), StatusCode::CREATED),
+            Method::PUT => (LoadMode::Replace, Root::Datastore, StatusCode::NO_CONTENT),
+            _ => (LoadMode::Merge, Root::Datastore, StatusCode::NO_CONTENT),
+        };
+        let parse = ParseOptions {
+            accept: self.accept,
+            metadata: Metadata::Ignored,
+            place: InstancePath::root(),
+        };
+        let guard = Guard::new(|view: &View| self.check_existing(view));
+        let examine = |view: &View| guard.examine(view);
+        let options = LoadOptions {
+            mode,
+            author: &self.author,
+            guard: Some(&examine),
+            ..LoadOptions::default()
+        };
+        let schema = self.schema();
+        let mut top = Top::default();
+        let mut document = |sink: &mut dyn Sink| {
+            let mut sink = TopWatch {
+                schema,
+                top: &mut top,
+                sink,
+            };
+            codec::parse(schema, format, root, &mut input, &mut sink, &parse).map_err(Into::into)
+        };
+        let report = self.target.tree.load(options, &mut document);
+        let report = report.map_err(|error| guard.explain(error))?;
+        let path = match (&self.method, top.node) {
+            (&Method::POST, Some(node)) => {
+                let keys = top.keys.keys(schema.node(node).keys());
+                child_path(self.path(), node, top.value.map_or(keys, |v| Keys::Values(vec![v])))
+            }
+            _ => InstancePath::root(),
+        };
+        Done::new(self, status, &path, &report.commit)
+    }
+}
+
+/// The first top-level node of a document, and which instance it is.
+#[derive(Default)]
+struct Top {
+    depth: usize,
+    node: Option<NodeId>,
+    keys: KeyCollector,
+    /// The value, where it is an entry of a leaf-list.
+    value: Option<Value>,
+}
+
+/// Passes events on, and notes what the topmost node is.
+struct TopWatch<'a> {
+    schema: &'a Schema,
+    top: &'a mut Top,
+    sink: &'a mut dyn Sink,
+}
+
+type Event = std::result::Result<(), Stop>;
+
+impl Sink for TopWatch<'_> {
+    fn open(&mut self, node: NodeId, mark: Mark) -> Event {
+        if self.top.depth == 0 {
+            self.top.node.get_or_insert(node);
+        }
+        self.top.depth += 1;
+        self.sink.open(node, mark)
+    }
+
+    fn leaf(&mut self, node: NodeId, value: Value, mark: Mark) -> Event {
+        match self.top.depth {
+            0 => {
+                self.top.node.get_or_insert(node);
+                if self.schema.node(node).is_leaf_list() {
+                    self.top.value.get_or_insert_with(|| value.clone());
+                }
+            }
+            1 if self.schema.node(node).as_value().is_some_and(|leaf| leaf.is_key) => {
+                self.top.keys.add(node, &value);
+            }
+            _ => {}
+        }
+        self.sink.leaf(node, value, mark)
+    }
+
+    fn any(&mut self, node: NodeId, json: &str, mark: Mark) -> Event {
+        if self.top.depth == 0 {
+            self.top.node.get_or_insert(node);
+        }
+        self.sink.any(node, json, mark)
+    }
+
+    fn close(&mut self, mark: Mark) -> Event {
+        self.top.depth -= 1;
+        self.sink.close(mark)
+    }
+
+    fn annotate(&mut self, annotations: Annotations) -> Event {
+        self.sink.annotate(annotations)
+    }
+
+    fn bare(&mut self, node: NodeId, mark: Mark) -> Event {
+        self.sink.bare(node, mark)
+    }
+}

@@ -1,0 +1,97 @@
+//! What each method does with a body that is held in memory.
+
+use std::cell::Cell;
+
+use espalier_store::{Edit, View};
+use espalier_yang::data::{Metadata, Root};
+use espalier_yang::InstancePath;
+use http::StatusCode;
+
+use super::document::{child_path, instance_of};
+use super::guard::Presence;
+use super::job::{Done, Job};
+use crate::restconf::error::{Failure, Result};
+use crate::restconf::media::Format;
+
+impl Job {
+    /// Creates a child of the resource (RFC 8040 §4.4.1).
+    pub(super) fn post(&self, format: Format, body: &[u8]) -> Result<Done> {
+        let root = Root::ChildOf(self.path().target());
+        let place = self.path().clone();
+        let mut tree = self.parse(format, body, root, place, Metadata::Ignored)?;
+        let [node] = tree.nodes.as_slice() else {
+            return Err(Failure::invalid("the body holds more than one resource"));
+        };
+        let path = child_path(self.path(), node.node, instance_of(self, node));
+        if let Some(placement) = &self.placement {
+            placement.apply(self.schema(), &path, &mut tree)?;
+        }
+        let edit = Edit::create(self.path().clone(), tree);
+        let commit = self.commit(edit, |view| self.check_existing(view))?;
+        Done::new(self, StatusCode::CREATED, &path, &commit)
+    }
+
+    /// Creates or replaces the resource (RFC 8040 §4.5).
+    pub(super) fn put(&self, format: Format, body: &[u8]) -> Result<Done> {
+        let Some((node, parent)) = self.node_and_parent() else {
+            return self.put_datastore(format, body);
+        };
+        let root = Root::Resource(node);
+        let mut tree = self.parse(format, body, root, parent.clone(), Metadata::Ignored)?;
+        self.check_keys(&tree)?;
+        if let Some(placement) = &self.placement {
+            placement.apply(self.schema(), self.path(), &mut tree)?;
+        }
+        let presence = Cell::new(Presence::Absent);
+        let check = |view: &View| {
+            self.check_parent(view, self.path())?;
+            presence.set(match view.has_content(self.path())? {
+                true => Presence::Exists,
+                false => Presence::Absent,
+            });
+            self.check_conditions(view, presence.get())
+        };
+        let commit = self.commit(Edit::replace(parent, tree), check)?;
+        let status = match presence.get() {
+            Presence::Exists => StatusCode::NO_CONTENT,
+            Presence::Absent => StatusCode::CREATED,
+        };
+        Done::new(self, status, self.path(), &commit)
+    }
+
+    fn put_datastore(&self, format: Format, body: &[u8]) -> Result<Done> {
+        let place = InstancePath::root();
+        let tree = self.parse(format, body, Root::Datastore, place, Metadata::Ignored)?;
+        let edit = Edit::replace_all(tree);
+        let commit = self.commit(edit, |view| self.check_existing(view))?;
+        Done::new(self, StatusCode::NO_CONTENT, self.path(), &commit)
+    }
+
+    /// Merges into the resource (RFC 8040 §4.6.1). Metadata is kept, so that a patch may carry the
+    /// operations of RFC 6241 §7.2 on nodes below the resource; RFC 8040 is silent on those.
+    pub(super) fn patch(&self, format: Format, body: &[u8]) -> Result<Done> {
+        let (root, parent) = match self.node_and_parent() {
+            Some((node, parent)) => (Root::Resource(node), parent),
+            None => (Root::Datastore, InstancePath::root()),
+        };
+        let tree = self.parse(format, body, root, parent.clone(), Metadata::Kept)?;
+        self.check_keys(&tree)?;
+        let edit = Edit::merge(parent, tree);
+        let commit = self.commit(edit, |view| self.check_existing(view))?;
+        Done::new(self, StatusCode::NO_CONTENT, self.path(), &commit)
+    }
+
+    /// Deletes the resource (RFC 8040 §4.7).
+    pub(super) fn delete(&self) -> Result<Done> {
+        let check = |view: &View| match view.has_content(self.path())? {
+            true => self.check_conditions(view, Presence::Exists),
+            false => Err(self.missing()),
+        };
+        self.commit(Edit::delete(self.path().clone()), check)?;
+        Ok(Done::gone())
+    }
+
+    fn node_and_parent(&self) -> Option<(espalier_yang::NodeId, InstancePath)> {
+        Some((self.path().target()?, self.path().parent()?))
+    }
+}

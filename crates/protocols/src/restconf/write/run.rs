@@ -1,0 +1,120 @@
+//! From a request to a job on a blocking thread.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use espalier_yang::data::Accept;
+use http::Method;
+use http::request::Parts;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::job::{Done, Job, Target};
+use super::placement::Placement;
+use crate::restconf::conditions::Conditions;
+use crate::restconf::error::{Failure, Result};
+use crate::restconf::limits::LOAD_FROM_BYTES;
+use crate::restconf::media::{self, Format};
+use crate::restconf::query::{Allowed, Query};
+use crate::restconf::request_body::{self, Gathered, announced_length, gather, whole};
+use crate::restconf::routes::{Answer, status_only};
+use crate::restconf::{Restconf, StateWrites};
+
+/// Answers POST, PUT, PATCH or DELETE of a resource that allows it.
+pub(in crate::restconf) async fn write(
+    service: &Restconf,
+    target: Target,
+    parts: &Parts,
+    body: Body,
+) -> Result<Answer> {
+    let job = job(service, target, parts)?;
+    let limits = &service.config.limits;
+    if parts.method == Method::DELETE {
+        let permit = permit(service).await?;
+        let done = finish(spawn_blocking(move || run(permit, || job.delete()))).await?;
+        return Ok(status_only(done.status));
+    }
+    let format = media::content(&parts.headers)?;
+    let done = if job.path().is_root() {
+        whole_datastore(service, job, format, parts, body).await?
+    } else {
+        let pause = limits.body_pause_max;
+        let bytes = whole(&parts.headers, body, limits.edit_bytes_max, pause).await?;
+        let permit = permit(service).await?;
+        finish(spawn_blocking(move || run(permit, || edit(&job, format, &bytes)))).await?
+    };
+    Ok(done.answer(format))
+}
+
+fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
+    let allowed = match parts.method {
+        Method::POST | Method::PUT => Allowed::Placing,
+        _ => Allowed::Nothing,
+    };
+    let limit = service.config.limits.query_bytes_max;
+    let query = Query::parse(parts.uri.query(), allowed, limit)?;
+    Ok(Job {
+        placement: Placement::of(&query, target.tree.schema())?,
+        method: parts.method.clone(),
+        conditions: Conditions::of(&parts.headers),
+        accept: match service.config.state_writes {
+            StateWrites::Refused => Accept::Config,
+            StateWrites::Allowed => Accept::All,
+        },
+        author: service.config.author.clone(),
+        target,
+    })
+}
+
+/// A body for the whole datastore: held where small, loaded as it arrives where large.
+async fn whole_datastore(
+    service: &Restconf,
+    job: Job,
+    format: Format,
+    parts: &Parts,
+    body: Body,
+) -> Result<Done> {
+    let limits = &service.config.limits;
+    let bytes_max = limits.load_bytes_max;
+    if announced_length(&parts.headers).is_some_and(|length| length > bytes_max) {
+        return Err(Failure::too_big(bytes_max));
+    }
+    match gather(body, LOAD_FROM_BYTES, limits.body_pause_max).await? {
+        Gathered::Whole(bytes) => {
+            let permit = permit(service).await?;
+            finish(spawn_blocking(move || run(permit, || edit(&job, format, &bytes)))).await
+        }
+        Gathered::More { start, rest } => {
+            let permit = permit(service).await?;
+            let pause = limits.body_pause_max;
+            let (pump, reader) = request_body::reader(start, rest, bytes_max, pause);
+            let load = spawn_blocking(move || run(permit, || job.load(format, reader)));
+            let (done, ()) = tokio::join!(finish(load), pump.run());
+            done
+        }
+    }
+}
+
+fn edit(job: &Job, format: Format, body: &[u8]) -> Result<Done> {
+    match job.method {
+        Method::POST => job.post(format, body),
+        Method::PUT => job.put(format, body),
+        _ => job.patch(format, body),
+    }
+}
+
+async fn permit(service: &Restconf) -> Result<OwnedSemaphorePermit> {
+    let permit = Arc::clone(&service.writes).acquire_owned().await;
+    permit.map_err(|error| Failure::internal(&error))
+}
+
+/// Holds the permit for as long as the work lasts, even if nobody waits for it any more.
+fn run(permit: OwnedSemaphorePermit, work: impl FnOnce() -> Result<Done>) -> Result<Done> {
+    let done = work();
+    drop(permit);
+    done
+}
+
+async fn finish(work: JoinHandle<Result<Done>>) -> Result<Done> {
+    work.await.map_err(|error| Failure::internal(&error))?
+}

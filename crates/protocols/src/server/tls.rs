@@ -1,0 +1,78 @@
+//! TLS from PEM files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::RootCertStore;
+use rustls::ServerConfig;
+use rustls::server::WebPkiClientVerifier;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+/// Where the TLS material is.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The certificate chain, the server's own first.
+    pub certificate: PathBuf,
+    /// The private key: PKCS #8, PKCS #1 or SEC 1.
+    pub key: PathBuf,
+    /// The authorities that clients must have a certificate of; clients need none where absent.
+    pub client_authorities: Option<PathBuf>,
+}
+
+/// Why TLS cannot be offered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// A file is missing, or is not PEM of the expected kind.
+    #[error("{}: {source}", .path.display())]
+    Pem {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: rustls_pki_types::pem::Error,
+    },
+    /// The certificate and key do not fit, or cannot be used.
+    #[error("the TLS certificate and key cannot be used: {0}")]
+    Unusable(#[from] rustls::Error),
+    /// The client authorities cannot be used.
+    #[error("the client authorities cannot be used: {0}")]
+    Authorities(#[from] rustls::server::VerifierBuilderError),
+}
+
+/// The configuration for [`crate::server::serve`]: TLS 1.2 and 1.3, HTTP/2 preferred by ALPN.
+pub fn tls_config(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
+    let chain = certificates(&files.certificate)?;
+    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|e| pem(&files.key, e))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?;
+    let builder = match &files.client_authorities {
+        None => builder.with_no_client_auth(),
+        Some(path) => {
+            let mut roots = RootCertStore::empty();
+            for certificate in certificates(path)? {
+                roots.add(certificate)?;
+            }
+            let verifier =
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let mut config = builder.with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect)
+        .map_err(|e| pem(path, e))
+}
+
+fn pem(path: &Path, source: rustls_pki_types::pem::Error) -> TlsError {
+    TlsError::Pem {
+        path: path.to_path_buf(),
+        source,
+    }
+}
