@@ -31,7 +31,10 @@ pub fn health(check: CheckHealth) -> Router {
             match tokio::task::spawn_blocking(move || check()).await {
                 Ok(Ok(())) => (StatusCode::OK, "ok\n".to_owned()),
                 Ok(Err(unwell)) => (StatusCode::SERVICE_UNAVAILABLE, format!("{unwell}\n")),
-                Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the check failed\n".to_owned()),
+                Err(_) => (
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "the check failed\n".to_owned(),
+                ),
             }
         }
     };

@@ -66,7 +66,10 @@ mod tests {
             ("/data", Address::Data("")),
             ("/data/", Address::Data("")),
             ("/data/a:b/c=1%2F2", Address::Data("a:b/c=1%2F2")),
-            ("/ds/ietf-datastores:running", Address::Datastore("ietf-datastores:running", "")),
+            (
+                "/ds/ietf-datastores:running",
+                Address::Datastore("ietf-datastores:running", ""),
+            ),
             (
                 "/ds/ietf-datastores:running/a:b",
                 Address::Datastore("ietf-datastores:running", "a:b"),

@@ -130,14 +130,20 @@ impl Conditions {
             })) {
                 return Verdict::Failed;
             }
-        } else if self.unmodified_since.is_some_and(|since| seconds(current.modified) > seconds(since)) {
+        } else if self
+            .unmodified_since
+            .is_some_and(|since| seconds(current.modified) > seconds(since))
+        {
             return Verdict::Failed;
         }
         if let Some(tags) = &self.none_matching {
             if tags.contain(Some(&|theirs, _| theirs == tag)) {
                 return Verdict::NotModified;
             }
-        } else if self.modified_since.is_some_and(|since| seconds(current.modified) <= seconds(since)) {
+        } else if self
+            .modified_since
+            .is_some_and(|since| seconds(current.modified) <= seconds(since))
+        {
             return Verdict::NotModified;
         }
         Verdict::Proceed
@@ -147,7 +153,8 @@ impl Conditions {
     pub(super) fn hold_for_write(&self, current: Option<&Validators>) -> bool {
         let is_current = |theirs: &str| current.is_some_and(|mine| mine.is_state_of(theirs));
         if let Some(tags) = &self.matching {
-            let strong = |theirs: &str, strength| strength == Strength::Strong && is_current(theirs);
+            let strong =
+                |theirs: &str, strength| strength == Strength::Strong && is_current(theirs);
             if !tags.contain(current.is_some().then_some(&strong)) {
                 return false;
             }
@@ -240,15 +247,27 @@ mod tests {
             (&[(IF_MATCH, "W/\"5-1-j\"")], Verdict::Failed),
             (&[(IF_MATCH, "\"5-1-x\"")], Verdict::Failed),
             (&[(IF_MATCH, "*")], Verdict::Proceed),
-            (&[(IF_NONE_MATCH, "\"a\", W/\"5-1-j\"")], Verdict::NotModified),
+            (
+                &[(IF_NONE_MATCH, "\"a\", W/\"5-1-j\"")],
+                Verdict::NotModified,
+            ),
             (&[(IF_NONE_MATCH, "\"5-1-x\"")], Verdict::Proceed),
             (&[(IF_NONE_MATCH, "*")], Verdict::NotModified),
             (&[(IF_MODIFIED_SINCE, SATURDAY)], Verdict::NotModified),
-            (&[(IF_MODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")], Verdict::Proceed),
-            (&[(IF_MODIFIED_SINCE, SUNDAY), (IF_NONE_MATCH, "\"a\"")], Verdict::Proceed),
+            (
+                &[(IF_MODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")],
+                Verdict::Proceed,
+            ),
+            (
+                &[(IF_MODIFIED_SINCE, SUNDAY), (IF_NONE_MATCH, "\"a\"")],
+                Verdict::Proceed,
+            ),
             (&[(IF_MODIFIED_SINCE, "rubbish")], Verdict::Proceed),
             (&[(IF_UNMODIFIED_SINCE, SATURDAY)], Verdict::Proceed),
-            (&[(IF_UNMODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")], Verdict::Failed),
+            (
+                &[(IF_UNMODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")],
+                Verdict::Failed,
+            ),
         ];
         for (pairs, expected) in table {
             let verdict = conditions(pairs).on_read(&current(), Format::Json);
@@ -266,11 +285,19 @@ mod tests {
             (&[(IF_MATCH, "*")], true, false),
             (&[(IF_NONE_MATCH, "*")], false, true),
             (&[(IF_NONE_MATCH, "\"5-1-j\"")], false, true),
-            (&[(IF_UNMODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")], false, true),
+            (
+                &[(IF_UNMODIFIED_SINCE, "Fri, 31 Dec 2021 00:00:00 GMT")],
+                false,
+                true,
+            ),
         ];
         for (pairs, existing, absent) in table {
             let conditions = conditions(pairs);
-            assert_eq!(conditions.hold_for_write(Some(&current())), *existing, "{pairs:?}");
+            assert_eq!(
+                conditions.hold_for_write(Some(&current())),
+                *existing,
+                "{pairs:?}"
+            );
             assert_eq!(conditions.hold_for_write(None), *absent, "{pairs:?}");
         }
     }

@@ -92,7 +92,9 @@ impl From<Errors> for Failure {
         let status = errors
             .iter()
             .next()
-            .map_or(StatusCode::INTERNAL_SERVER_ERROR, |error| status_of(error.tag));
+            .map_or(StatusCode::INTERNAL_SERVER_ERROR, |error| {
+                status_of(error.tag)
+            });
         Self {
             status,
             errors,
@@ -116,6 +118,10 @@ impl From<store::Error> for Failure {
             store::Error::Exists { .. } => Self::new(ErrorTag::DataExists, error.to_string()),
             store::Error::InUse { .. } => Self::new(ErrorTag::InUse, error.to_string()),
             store::Error::BadName { .. } => Self::invalid(error.to_string()),
+            store::Error::Engine(error) if error.is_retryable() => Self::new(
+                ErrorTag::InUse,
+                "somebody else changed the datastore meanwhile; try again",
+            ),
             store::Error::Read(error) => Self::unreadable(&error),
             error => Self::internal(&error),
         }

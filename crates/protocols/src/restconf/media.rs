@@ -186,7 +186,9 @@ impl Range {
 fn parse_quality(text: &str) -> Option<u16> {
     let quality: f32 = text.parse().ok()?;
     // In range by the check; a quality has three digits at most.
-    (0.0..=1.0).contains(&quality).then(|| (quality * 1000.0).round() as u16)
+    (0.0..=1.0)
+        .contains(&quality)
+        .then(|| (quality * 1000.0).round() as u16)
 }
 
 fn ranges(headers: &HeaderMap) -> Vec<Range> {
@@ -200,11 +202,12 @@ fn ranges(headers: &HeaderMap) -> Vec<Range> {
 
 /// The quality and specificity that a media type has, and the position of the range that says so.
 fn best_match(ranges: &[Range], media: MediaType) -> Option<((u16, u8), usize)> {
-    let matching = ranges.iter().enumerate().filter_map(|(position, range)| {
-        Some((range.specificity(media)?, position, range.quality))
-    });
-    let (specificity, position, quality) =
-        matching.max_by_key(|&(specificity, position, _)| (specificity, std::cmp::Reverse(position)))?;
+    let matching = ranges
+        .iter()
+        .enumerate()
+        .filter_map(|(position, range)| Some((range.specificity(media)?, position, range.quality)));
+    let (specificity, position, quality) = matching
+        .max_by_key(|&(specificity, position, _)| (specificity, std::cmp::Reverse(position)))?;
     (quality > 0).then_some(((quality, specificity), position))
 }
 
@@ -225,7 +228,10 @@ mod tests {
             ("application/*", Some(MediaType::YangJson)),
             ("application/xml", Some(MediaType::Xml)),
             ("text/*", Some(MediaType::TextXml)),
-            ("text/html,application/xml;q=0.9,*/*;q=0.8", Some(MediaType::Xml)),
+            (
+                "text/html,application/xml;q=0.9,*/*;q=0.8",
+                Some(MediaType::Xml),
+            ),
             ("application/yang-data+xml, */*", Some(MediaType::YangXml)),
             (
                 "application/yang-data+xml;q=0.5, application/yang-data+json;q=0.4",
@@ -235,7 +241,10 @@ mod tests {
                 "application/yang-data+xml, application/yang-data+json",
                 Some(MediaType::YangXml),
             ),
-            ("*/*, application/yang-data+json;q=0", Some(MediaType::YangXml)),
+            (
+                "*/*, application/yang-data+json;q=0",
+                Some(MediaType::YangXml),
+            ),
             ("APPLICATION/JSON; charset=utf-8", Some(MediaType::Json)),
             ("text/html", None),
             ("application/yang-data+json;q=0", None),

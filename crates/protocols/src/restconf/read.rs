@@ -31,7 +31,11 @@ pub(super) async fn read(
 ) -> Result<Answer> {
     let media = media::accepted(&parts.headers)?;
     let limits = &service.config.limits;
-    let query = Query::parse(parts.uri.query(), Allowed::Selecting, limits.query_bytes_max)?;
+    let query = Query::parse(
+        parts.uri.query(),
+        Allowed::Selecting,
+        limits.query_bytes_max,
+    )?;
     let selection = selection(tree.schema(), &path, &query)?;
     let view = tree.view()?;
     let mut answer = match small(&view, &path, &selection, media, parts)? {
@@ -136,7 +140,10 @@ fn small(
 }
 
 fn missing(schema: &Schema, path: &InstancePath) -> Failure {
-    let name = path.target().map(|node| schema.path(node)).unwrap_or_default();
+    let name = path
+        .target()
+        .map(|node| schema.path(node))
+        .unwrap_or_default();
     Failure::not_found(format!("there is no such instance of {name}"))
 }
 
@@ -149,7 +156,9 @@ fn stream(
     writer: BodyWriter,
 ) {
     let ended = match codec::print(view, path, selection, format, writer) {
-        Ok((_, writer)) => writer.end().map_err(|e| AnswerError::Print(PrintError::Write(e))),
+        Ok((_, writer)) => writer
+            .end()
+            .map_err(|e| AnswerError::Print(PrintError::Write(e))),
         Err(error) => Err(error),
     };
     match ended {

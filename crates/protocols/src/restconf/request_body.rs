@@ -35,7 +35,10 @@ pub(super) async fn gather(
     pause_max: Duration,
 ) -> Result<Gathered> {
     let mut start = Vec::new();
-    while let Some(piece) = next(&mut body, pause_max).await.map_err(|e| Failure::unreadable(&e))? {
+    while let Some(piece) = next(&mut body, pause_max)
+        .await
+        .map_err(|e| Failure::unreadable(&e))?
+    {
         start.extend_from_slice(&piece);
         if start.len() > bytes_held_max {
             return Ok(Gathered::More { start, rest: body });
@@ -70,7 +73,10 @@ pub(super) fn announced_length(headers: &HeaderMap) -> Option<u64> {
 async fn next(body: &mut Body, pause_max: Duration) -> io::Result<Option<Bytes>> {
     loop {
         let frame = timeout(pause_max, body.frame()).await.map_err(|_| {
-            io::Error::new(io::ErrorKind::TimedOut, "the client stopped sending the body")
+            io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the client stopped sending the body",
+            )
         })?;
         match frame.transpose().map_err(io::Error::other)? {
             None => return Ok(None),

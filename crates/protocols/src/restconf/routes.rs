@@ -89,7 +89,9 @@ fn observe(parts: &Parts, answer: &Answer, started: Instant) {
 
 async fn dispatch(service: &Restconf, parts: &Parts, body: Body) -> Result<Answer> {
     let path = parts.uri.path();
-    let below_root = path.strip_prefix(service.config.root.as_str()).unwrap_or(path);
+    let below_root = path
+        .strip_prefix(service.config.root.as_str())
+        .unwrap_or(path);
     match locate(below_root) {
         Address::Data(rest) => match service.document(rest) {
             Some(document) => fixed(service, parts, &document?),
@@ -174,7 +176,9 @@ fn fixed(service: &Restconf, parts: &Parts, document: &Element) -> Result<Answer
     let limit = service.config.limits.query_bytes_max;
     let query = Query::parse(parts.uri.query(), Allowed::Selecting, limit)?;
     if query.limit.is_some() || query.offset.is_some() {
-        return Err(Failure::invalid("“limit” and “offset” are for lists of data"));
+        return Err(Failure::invalid(
+            "“limit” and “offset” are for lists of data",
+        ));
     }
     let show = Show {
         depth: query.depth.flatten(),
@@ -222,10 +226,12 @@ fn operation(service: &Restconf, parts: &Parts, name: &str) -> Result<Answer> {
     if parts.method == Method::OPTIONS {
         return Ok(options(Methods::Invoke));
     }
-    Err(match InstancePath::parse_api_path(service.schema(), name, ApiRoot::Operations) {
-        Ok(_) => unsupported(format!("the operation “{name}” is not supported")),
-        Err(error) => unsupported(error.message),
-    })
+    Err(
+        match InstancePath::parse_api_path(service.schema(), name, ApiRoot::Operations) {
+            Ok(_) => unsupported(format!("the operation “{name}” is not supported")),
+            Err(error) => unsupported(error.message),
+        },
+    )
 }
 
 fn unsupported(message: impl Into<String>) -> Failure {
@@ -242,7 +248,11 @@ fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<Answer> {
         .texts
         .get(key)
         .ok_or_else(|| Failure::not_found(format!("there is no module “{key}”")))?;
-    Ok(with_body(parts, HeaderValue::from_static(YANG), text.as_bytes()))
+    Ok(with_body(
+        parts,
+        HeaderValue::from_static(YANG),
+        text.as_bytes(),
+    ))
 }
 
 async fn host_meta(State(service): State<Arc<Restconf>>, request: Request<Body>) -> Answer {
@@ -252,7 +262,10 @@ async fn host_meta(State(service): State<Arc<Restconf>>, request: Request<Body>)
         Method::OPTIONS => return options(Methods::Read),
         _ => return refusal(&service, &parts, &Failure::not_allowed(Methods::Read)),
     }
-    let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    let accept = parts
+        .headers
+        .get(ACCEPT)
+        .and_then(|value| value.to_str().ok());
     let asks_json = accept.is_some_and(|accept| accept.contains("json") && !accept.contains("xml"));
     let document = &service.host_meta;
     match asks_json || parts.uri.path().ends_with(".json") {

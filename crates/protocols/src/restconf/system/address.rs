@@ -38,7 +38,9 @@ pub(in crate::restconf) fn find(documents: &[&Element], path: &str) -> Result<El
 pub(in crate::restconf) fn selected(mut element: Element, fields: &str) -> Result<Element> {
     let (wanted, rest) = parse_fields(fields)?;
     if !rest.is_empty() {
-        return Err(Failure::invalid(format!("“{rest}” cannot stand in “fields”")));
+        return Err(Failure::invalid(format!(
+            "“{rest}” cannot stand in “fields”"
+        )));
     }
     element.content = pick(element.content, &wanted)?;
     Ok(element)
@@ -149,7 +151,9 @@ fn pick(content: Content, wanted: &[Field<'_>]) -> Result<Content> {
     match content {
         Content::Container(children) => Ok(Content::Container(pick_children(children, wanted)?)),
         Content::List(keys, entries) => {
-            let entries = entries.into_iter().map(|entry| pick_children(entry, wanted));
+            let entries = entries
+                .into_iter()
+                .map(|entry| pick_children(entry, wanted));
             Ok(Content::List(keys, entries.collect::<Result<_>>()?))
         }
         _ => Err(Failure::invalid("“fields” goes below a leaf")),
@@ -160,7 +164,10 @@ fn pick_children(children: Vec<Element>, wanted: &[Field<'_>]) -> Result<Vec<Ele
     let mut picked = Vec::new();
     for mut child in children {
         let named = |field: &&Field<'_>| {
-            let name = field.name.split_once(':').map_or(field.name, |(_, name)| name);
+            let name = field
+                .name
+                .split_once(':')
+                .map_or(field.name, |(_, name)| name);
             child.name == name
         };
         let Some(field) = wanted.iter().find(named) else {
@@ -182,7 +189,10 @@ mod tests {
 
     fn document() -> Element {
         let entry = |name: &str| vec![Element::leaf("name", name), Element::leaf("x", "1")];
-        let list = Element::new("item", Content::List(&["name"], vec![entry("a"), entry("b/c")]));
+        let list = Element::new(
+            "item",
+            Content::List(&["name"], vec![entry("a"), entry("b/c")]),
+        );
         Element::container("top", vec![list, Element::leaf("y", "2")])
             .of(Names::fixed("m", "urn:m"))
     }
@@ -200,7 +210,10 @@ mod tests {
         let table = [
             ("m:top/y", Some(r#"{"m:y":"2"}"#)),
             ("m:top/m:y", Some(r#"{"m:y":"2"}"#)),
-            ("m:top/item=b%2Fc", Some(r#"{"m:item":[{"name":"b/c","x":"1"}]}"#)),
+            (
+                "m:top/item=b%2Fc",
+                Some(r#"{"m:item":[{"name":"b/c","x":"1"}]}"#),
+            ),
             ("m:top/item=a/x", Some(r#"{"m:x":"1"}"#)),
             ("m:top/item=z", None),
             ("m:top/y=1", None),
@@ -216,8 +229,14 @@ mod tests {
     fn fields_select() {
         let table = [
             ("y", Some(r#"{"m:top":{"y":"2"}}"#)),
-            ("item/x", Some(r#"{"m:top":{"item":[{"x":"1"},{"x":"1"}]}}"#)),
-            ("y;item(name)", Some(r#"{"m:top":{"item":[{"name":"a"},{"name":"b/c"}],"y":"2"}}"#)),
+            (
+                "item/x",
+                Some(r#"{"m:top":{"item":[{"x":"1"},{"x":"1"}]}}"#),
+            ),
+            (
+                "y;item(name)",
+                Some(r#"{"m:top":{"item":[{"name":"a"},{"name":"b/c"}],"y":"2"}}"#),
+            ),
             ("y/z", None),
             ("item(", None),
             ("item(x", None),

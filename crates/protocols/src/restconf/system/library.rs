@@ -93,7 +93,8 @@ impl Describe<'_> {
             .modules()
             .iter()
             .partition(|module| module.is_implemented);
-        let describe = |modules: Vec<&Module>| modules.into_iter().map(|m| self.module(m)).collect();
+        let describe =
+            |modules: Vec<&Module>| modules.into_iter().map(|m| self.module(m)).collect();
         let mut set = vec![
             Element::leaf("name", SET_NAME),
             Element::new("module", Content::List(&["name"], describe(implemented))),
@@ -147,7 +148,10 @@ impl Describe<'_> {
             "schema" => &["name", "revision"],
             _ => &["name"],
         };
-        leaves.push(Element::new("submodule", Content::List(keys, entries.collect())));
+        leaves.push(Element::new(
+            "submodule",
+            Content::List(keys, entries.collect()),
+        ));
     }
 
     /// Where the text is: a leaf-list in `yang-library`, a leaf in `modules-state`.
@@ -182,14 +186,21 @@ impl Describe<'_> {
             self.deviations(&mut leaves, schema, module);
             leaves.push(Element::leaf(
                 "conformance-type",
-                if module.is_implemented { "implement" } else { "import" },
+                if module.is_implemented {
+                    "implement"
+                } else {
+                    "import"
+                },
             ));
             self.submodules(&mut leaves, module, "schema");
             leaves
         });
         let children = vec![
             Element::leaf("module-set-id", content_id),
-            Element::new("module", Content::List(&["name", "revision"], entries.collect())),
+            Element::new(
+                "module",
+                Content::List(&["name", "revision"], entries.collect()),
+            ),
         ];
         Element::container("modules-state", children).of(LIBRARY)
     }

@@ -20,7 +20,10 @@ impl Texts {
         }
         for module in schema.modules() {
             let own = std::iter::once((&module.name, &module.revision));
-            let submodules = module.submodules.iter().map(|(name, revision)| (name, revision));
+            let submodules = module
+                .submodules
+                .iter()
+                .map(|(name, revision)| (name, revision));
             for (name, revision) in own.chain(submodules) {
                 let key = key(name, revision.as_deref());
                 if !texts.contains_key(&key)

@@ -1,6 +1,8 @@
 //! The document in a request's body.
 
-use espalier_yang::data::{DataNode, DataTree, Metadata, ParseError, ParseOptions, Root, TreeBuilder};
+use espalier_yang::data::{
+    DataNode, DataTree, Metadata, ParseError, ParseOptions, Root, TreeBuilder,
+};
 use espalier_yang::{InstancePath, Keys, NodeId, Step, Value};
 
 use super::job::Job;
@@ -48,7 +50,9 @@ impl Job {
 pub(super) fn instance_of(job: &Job, node: &DataNode) -> Keys {
     let schema = job.schema();
     if schema.node(node.node).is_leaf_list() {
-        return node.value().map_or(Keys::None, |value| Keys::Values(vec![value.clone()]));
+        return node
+            .value()
+            .map_or(Keys::None, |value| Keys::Values(vec![value.clone()]));
     }
     match node.keys(schema) {
         Some(keys) if !keys.is_empty() => Keys::Values(keys.into_iter().cloned().collect()),

@@ -83,7 +83,9 @@ impl Job {
             Some(parent) if !view.exists(&parent)? => {
                 let message = "the resource that is to hold this one does not exist";
                 let error = DataError::new(ErrorTag::DataMissing, message);
-                Err(error.at(parent.to_instance_identifier(self.schema())).into())
+                Err(error
+                    .at(parent.to_instance_identifier(self.schema()))
+                    .into())
             }
             _ => Ok(()),
         }

@@ -52,7 +52,11 @@ impl Job {
         let path = match (&self.method, top.node) {
             (&Method::POST, Some(node)) => {
                 let keys = top.keys.keys(schema.node(node).keys());
-                child_path(self.path(), node, top.value.map_or(keys, |v| Keys::Values(vec![v])))
+                child_path(
+                    self.path(),
+                    node,
+                    top.value.map_or(keys, |v| Keys::Values(vec![v])),
+                )
             }
             _ => InstancePath::root(),
         };
@@ -96,7 +100,12 @@ impl Sink for TopWatch<'_> {
                     self.top.value.get_or_insert_with(|| value.clone());
                 }
             }
-            1 if self.schema.node(node).as_value().is_some_and(|leaf| leaf.is_key) => {
+            1 if self
+                .schema
+                .node(node)
+                .as_value()
+                .is_some_and(|leaf| leaf.is_key) =>
+            {
                 self.top.keys.add(node, &value);
             }
             _ => {}

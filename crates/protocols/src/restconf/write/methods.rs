@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use espalier_store::{Edit, View};
-use espalier_yang::data::{Metadata, Root};
 use espalier_yang::InstancePath;
+use espalier_yang::data::{Metadata, Root};
 use http::StatusCode;
 
 use super::document::{child_path, instance_of};

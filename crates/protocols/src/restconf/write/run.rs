@@ -41,7 +41,10 @@ pub(in crate::restconf) async fn write(
         let pause = limits.body_pause_max;
         let bytes = whole(&parts.headers, body, limits.edit_bytes_max, pause).await?;
         let permit = permit(service).await?;
-        finish(spawn_blocking(move || run(permit, || edit(&job, format, &bytes)))).await?
+        finish(spawn_blocking(move || {
+            run(permit, || edit(&job, format, &bytes))
+        }))
+        .await?
     };
     Ok(done.answer(format))
 }
@@ -82,7 +85,10 @@ async fn whole_datastore(
     match gather(body, LOAD_FROM_BYTES, limits.body_pause_max).await? {
         Gathered::Whole(bytes) => {
             let permit = permit(service).await?;
-            finish(spawn_blocking(move || run(permit, || edit(&job, format, &bytes)))).await
+            finish(spawn_blocking(move || {
+                run(permit, || edit(&job, format, &bytes))
+            }))
+            .await
         }
         Gathered::More { start, rest } => {
             let permit = permit(service).await?;

@@ -1,6 +1,6 @@
 //! What a load is asked to do, and what it did.
 
-use crate::tree::Commit;
+use crate::tree::{Commit, Guard};
 
 /// What happens to the data that is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct LoadOptions<'a> {
     pub author: &'a str,
     /// Kept in the log.
     pub comment: &'a str,
+    /// Called once, on the very state that the load is based on, before the document is read.
+    pub guard: Option<Guard<'a>>,
     /// Called now and then with the number of fragments so far.
     pub progress: Option<&'a mut dyn FnMut(u64)>,
 }

@@ -31,6 +31,10 @@ impl Tree {
             .as_deref()
             .map_or(Ok(StampRecord::default()), StampRecord::decode)?
             .any;
+        // A view later than `base`: what comes between fails the precondition on the stamp.
+        if let Some(guard) = options.guard {
+            guard(&self.view()?)?;
+        }
         let stamp = self.next_stamp(last);
         let preconditions = [
             Precondition {
