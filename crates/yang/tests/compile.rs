@@ -184,6 +184,22 @@ fn patterns_that_cannot_be_translated_are_refused_with_their_place() {
 }
 
 #[test]
+fn nesting_has_a_limit() {
+    let (open, close) = ("container c {".repeat(495), "}".repeat(495));
+    let deep = format!("module a {{ namespace urn:a; prefix a; {open}{close} }}");
+    assert_eq!(compile(&[&deep]).unwrap().nodes().len(), 495);
+    for depth in [600, 100_000] {
+        let open = "container c {\n".repeat(depth);
+        let body = format!("{open}{}", "}".repeat(depth));
+        check(
+            &body,
+            &[],
+            &["a.yang:504: Statements are nested deeper than 500."],
+        );
+    }
+}
+
+#[test]
 fn compilations_run_side_by_side() {
     std::thread::scope(|scope| {
         for number in 0..4 {

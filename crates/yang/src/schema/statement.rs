@@ -3,6 +3,16 @@
 
 use std::borrow::Cow;
 
+/// How deep statements may be nested; libyang would use up the stack at some point.
+pub const STATEMENT_DEPTH_MAX: usize = 500;
+
+/// The line of the first statement that is nested too deep.
+pub(super) fn too_deep(text: &str) -> Option<u32> {
+    let mut statements = Statements::new(text);
+    let found = statements.find(|statement| statement.depth > STATEMENT_DEPTH_MAX)?;
+    Some(found.line)
+}
+
 /// A statement, without its substatements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Statement<'t> {

@@ -1,14 +1,13 @@
 //! Random texts that are values of a type, nearly so, or not at all.
 
-use espalier_yang::Schema;
 use espalier_yang::schema::{Canonical, IntegerWidth, Intervals, Type, TypeKind};
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 
 /// A text for a type. Half of them are changed a little.
-pub fn text(rng: &mut StdRng, schema: &Schema, of: &Type) -> String {
-    let mut text = value(rng, schema, of);
+pub fn text(rng: &mut StdRng, of: &Type) -> String {
+    let mut text = value(rng, of);
     if rng.random_bool(0.4) {
         for _ in 0..rng.random_range(1..=2) {
             mutate(rng, &mut text);
@@ -17,7 +16,7 @@ pub fn text(rng: &mut StdRng, schema: &Schema, of: &Type) -> String {
     text
 }
 
-fn value(rng: &mut StdRng, schema: &Schema, of: &Type) -> String {
+fn value(rng: &mut StdRng, of: &Type) -> String {
     match &of.kind {
         TypeKind::Integer(width, range) => integer(rng, *width, range),
         TypeKind::Decimal64(digits, range) => decimal(rng, *digits, range),
@@ -45,10 +44,10 @@ fn value(rng: &mut StdRng, schema: &Schema, of: &Type) -> String {
                 "x:cat",
             ],
         ),
-        TypeKind::LeafRef { target_type, .. } => value(rng, schema, target_type),
+        TypeKind::LeafRef { target_type, .. } => value(rng, target_type),
         TypeKind::Union(members) => {
             let member = members.choose(rng).unwrap();
-            value(rng, schema, member)
+            value(rng, member)
         }
         TypeKind::String(..) if of.canonical == Canonical::BuiltIn => string(rng, &of.name),
         TypeKind::String(..) => special(rng, of.canonical),

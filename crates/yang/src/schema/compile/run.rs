@@ -7,6 +7,7 @@ use super::ffi::{Context, Message};
 use super::locate::{locate, locate_import};
 use super::texts::{SourceTexts, file_name, find};
 use super::{modules, tree};
+use crate::schema::statement::{STATEMENT_DEPTH_MAX, too_deep};
 use crate::schema::{Features, Schema, SchemaSource};
 
 impl Schema {
@@ -14,6 +15,7 @@ impl Schema {
     ///
     /// Obsolete nodes are left out, as libyang does and RFC 7950 §7.21.2 advises.
     pub fn compile(source: &SchemaSource) -> Result<Self, SchemaErrors> {
+        refuse_deep(source)?;
         let names = implemented_names(source);
         let texts = SourceTexts::new(source);
         let mut context = Context::new(&texts).ok_or_else(out_of_memory)?;
@@ -30,6 +32,26 @@ impl Schema {
         let indexes = modules::copy(&context, &names, &mut schema)?;
         tree::copy(&context, indexes, schema)
             .map_err(|errors| SchemaErrors::new(located(errors.into_vec(), source)))
+    }
+}
+
+/// Refuses texts that are nested too deep for libyang.
+fn refuse_deep(source: &SchemaSource) -> Result<(), SchemaErrors> {
+    let modules = source.modules.iter();
+    let errors: Vec<SchemaError> = modules
+        .filter_map(|module| {
+            Some(SchemaError {
+                module: file_name(&module.name, module.revision.as_deref()),
+                line: too_deep(&module.text)?,
+                path: String::new(),
+                message: format!("Statements are nested deeper than {STATEMENT_DEPTH_MAX}."),
+            })
+        })
+        .collect();
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(SchemaErrors::new(errors))
     }
 }
 
