@@ -1,3 +1,27 @@
 //! The `espalier` command.
+//!
+//! It wires the other crates together and holds what only a program has: the command line, the
+//! configuration, logging, progress and the benches. Commands work on a [`target::Target`]: a
+//! store that this process opens, or a server.
 
-fn main() {}
+mod bench;
+mod cli;
+mod commands;
+mod documents;
+mod error;
+mod example;
+mod logging;
+mod modules;
+mod paths;
+mod progress;
+mod settings;
+mod target;
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    cli::run()
+}

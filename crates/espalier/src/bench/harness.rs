@@ -1,0 +1,129 @@
+//! Measuring: wall-clock time of each repetition, processor time of all of them.
+
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::error::{Failure, Result};
+
+/// What was measured, in seconds of one repetition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    /// How many repetitions.
+    pub n: u64,
+    /// The median.
+    pub median_s: f64,
+    /// The least.
+    pub min_s: f64,
+    /// The 99th percentile.
+    pub p99_s: f64,
+    /// Processor time, user and system, on average.
+    pub cpu_s: f64,
+}
+
+/// How often something is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Repetitions before measuring begins.
+    pub warm_up: u64,
+    /// The most repetitions that are measured.
+    pub repetitions_max: u64,
+    /// Measuring ends after this time, though not before the third repetition.
+    pub time_max: Duration,
+}
+
+impl Plan {
+    /// For operations of microseconds.
+    pub const fn many(repetitions_max: u64) -> Self {
+        Self {
+            warm_up: repetitions_max / 10,
+            repetitions_max,
+            time_max: Duration::from_secs(10),
+        }
+    }
+
+    /// For operations of seconds.
+    pub const fn few(repetitions_max: u64) -> Self {
+        Self {
+            warm_up: 0,
+            repetitions_max,
+            time_max: Duration::from_secs(5),
+        }
+    }
+
+    /// The number of calls that [`measure`] makes at most.
+    pub fn calls_max(self) -> u64 {
+        self.warm_up + self.repetitions_max
+    }
+}
+
+/// Repetitions that are measured whatever they take.
+const REPETITIONS_MIN: usize = 3;
+
+/// Does `operation` again and again; it is given the number of the call, from 0. What it returns
+/// is checked outside the measured time.
+pub fn measure<T>(
+    plan: Plan,
+    mut operation: impl FnMut(u64) -> Result<T>,
+    mut check: impl FnMut(u64, T) -> Result<()>,
+) -> Result<Timing> {
+    let mut samples = Vec::new();
+    let mut cpu = Duration::ZERO;
+    let started = Instant::now();
+    for call in 0..plan.calls_max() {
+        let cpu_before = cpu_time();
+        let before = Instant::now();
+        let answer = operation(call)?;
+        let elapsed = before.elapsed();
+        let cpu_after = cpu_time();
+        check(call, answer)?;
+        if call >= plan.warm_up {
+            samples.push(elapsed.as_secs_f64());
+            cpu += cpu_after.saturating_sub(cpu_before);
+        }
+        if samples.len() >= REPETITIONS_MIN && started.elapsed() > plan.time_max {
+            break;
+        }
+    }
+    Timing::of(samples, cpu)
+}
+
+impl Timing {
+    fn of(mut samples: Vec<f64>, cpu: Duration) -> Result<Self> {
+        samples.sort_unstable_by(f64::total_cmp);
+        let (Some(&min_s), n) = (samples.first(), samples.len()) else {
+            return Err(Failure::usage("nothing was measured"));
+        };
+        let at = |part: f64| samples[((n as f64 * part) as usize).min(n - 1)];
+        Ok(Self {
+            n: n as u64,
+            median_s: at(0.5),
+            min_s,
+            p99_s: at(0.99),
+            cpu_s: cpu.as_secs_f64() / n as f64,
+        })
+    }
+}
+
+/// Processor time of this process so far.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_statistics_are_taken_from_the_samples() {
+        let samples = (1..=100).rev().map(f64::from).collect();
+        let timing = Timing::of(samples, Duration::from_secs(200)).expect("samples");
+        assert_eq!(
+            (timing.min_s, timing.median_s, timing.p99_s),
+            (1.0, 51.0, 100.0)
+        );
+        assert_eq!((timing.n, timing.cpu_s), (100, 2.0));
+        assert!(Timing::of(Vec::new(), Duration::ZERO).is_err());
+    }
+}

@@ -1,0 +1,20 @@
+//! The bench command's suites.
+//!
+//! Every suite measures with [`harness`], prints [`row::Row`]s (one format for all of them), and
+//! checks every answer it times. Beside a figure stands that of the raw engine doing the same
+//! reads and writes: [`recorder`] notes what the store asks of its driver, [`raw`] does it again
+//! on the engine alone.
+
+mod dataset;
+mod harness;
+mod http;
+mod memory;
+mod output;
+mod raw;
+mod recorder;
+mod row;
+mod scale;
+mod scale_rows;
+
+pub use output::Output;
+pub use scale::{Scale, run as run_scale};

@@ -1,0 +1,187 @@
+//! The command line: what there is, and how it ends.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands::{
+    Bench, Check, Completions, Delete, Edit, Example, Export, Get, Info, Load, SchemaTree, Serve,
+    Set,
+};
+use crate::error::{Failure, Result};
+use crate::logging;
+use crate::settings::Settings;
+
+const LONG_ABOUT: &str = "\
+A model-driven tree datastore. Give it YANG modules; it keeps data that fits them, in an embedded \
+engine, and serves it over RESTCONF.
+
+Every command that works on data does so on a store directly (--store) or through a server \
+(--server). A store learns its modules once (--yang) and keeps them.";
+
+const EXAMPLES: &str = "\
+Start:
+  espalier example network -o network
+  espalier load network/network.json --store embedded:data --yang network
+  espalier get '/espalier-network:network/device=core-1' --store embedded:data
+  espalier serve --store embedded:data
+
+Each setting is taken from the flag, else from the environment (ESPALIER_STORE, ESPALIER_SERVER, \
+ESPALIER_YANG, ESPALIER_DATASPACE, ESPALIER_ANCHOR, ESPALIER_LISTEN, ESPALIER_LOG, ...), else \
+from the file named by --config, or ./espalier.toml where it exists:
+  store = \"embedded:data\"
+  listen = \"127.0.0.1:8080\"
+
+Exit status: 0 done, 1 the data or the store is not as needed, 2 the call is wrong.";
+
+/// The command line.
+#[derive(Parser, Debug)]
+#[command(name = "espalier", version, about = "A model-driven tree datastore", long_about = LONG_ABOUT, after_long_help = EXAMPLES)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command has.
+#[derive(Args, Debug)]
+struct Global {
+    /// The configuration file [env: ESPALIER_CONFIG] [default: ./espalier.toml where it exists]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "ESPALIER_CONFIG",
+        hide_env = true
+    )]
+    config: Option<PathBuf>,
+
+    /// What is logged on standard error: a level, or target=level,... as RUST_LOG has it
+    /// [env: ESPALIER_LOG] [default: warn]
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
+
+    /// How it is logged: text or json [env: ESPALIER_LOG_FORMAT] [default: text]
+    #[arg(long, global = true, value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+enum Command {
+    Serve(Serve),
+    Load(Load),
+    Export(Export),
+    Get(Get),
+    Set(Set),
+    Delete(Delete),
+    Edit(Edit),
+    Schema(SchemaTree),
+    Check(Check),
+    Info(Info),
+    Bench(Bench),
+    Example(Example),
+    Completions(Completions),
+}
+
+/// Runs the command that the process was started with.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let json = cli.command.wants_json();
+    match cli.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            report(&failure, json);
+            ExitCode::from(failure.exit_status())
+        }
+    }
+}
+
+fn report(failure: &Failure, json: bool) {
+    // Nobody is left to tell where these fail.
+    let _ = if json {
+        writeln!(io::stdout(), "{}", failure.to_json())
+    } else {
+        writeln!(io::stderr(), "{failure}")
+    };
+}
+
+impl Cli {
+    fn run(&self) -> Result<()> {
+        let flags = Settings {
+            log: self.global.log.clone(),
+            log_format: self.global.log_format.clone(),
+            ..Settings::default()
+        };
+        let settings = flags.over(Settings::surroundings(self.global.config.as_deref())?);
+        let filter = settings.log.clone().or_else(|| self.command.log_filter());
+        logging::start(filter.as_deref(), settings.log_format.as_deref())?;
+        match &self.command {
+            Command::Serve(command) => command.run(settings),
+            Command::Load(command) => command.run(settings),
+            Command::Export(command) => command.run(settings),
+            Command::Get(command) => command.run(settings),
+            Command::Set(command) => command.run(settings),
+            Command::Delete(command) => command.run(settings),
+            Command::Edit(command) => command.run(settings),
+            Command::Schema(command) => command.run(settings),
+            Command::Check(command) => command.run(settings),
+            Command::Info(command) => command.run(settings),
+            Command::Bench(command) => command.run(),
+            Command::Example(command) => command.run(),
+            Command::Completions(command) => command.run(),
+        }
+    }
+}
+
+impl Command {
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::Serve(command) => command.talk.json,
+            Self::Load(command) => command.talk.json,
+            Self::Export(command) => command.talk.json,
+            Self::Get(command) => command.talk.json,
+            Self::Set(command) => command.talk.json,
+            Self::Delete(command) => command.talk.json,
+            Self::Edit(command) => command.talk.json,
+            Self::Schema(command) => command.talk.json,
+            Self::Check(command) => command.talk.json,
+            Self::Info(command) => command.talk.json,
+            Self::Example(command) => command.talk.json,
+            Self::Completions(command) => command.talk.json,
+            Self::Bench(_) => false,
+        }
+    }
+
+    /// What is logged where the settings do not say.
+    fn log_filter(&self) -> Option<String> {
+        matches!(self, Self::Serve(_)).then(|| "info".to_owned())
+    }
+}
+
+/// Prints a result: `json` with `--json`, else `text` where there is any.
+pub fn answer(json: bool, value: &serde_json::Value, text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    if json {
+        writeln!(out, "{value}")?;
+    } else if !text.is_empty() {
+        writeln!(out, "{text}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

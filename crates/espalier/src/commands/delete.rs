@@ -1,0 +1,44 @@
+//! `espalier delete`.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cli;
+use crate::error::{Failure, Result};
+use crate::paths;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Change};
+
+/// Delete what is at a path, with all that is below it
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier delete '/ietf-interfaces:interfaces/interface=eth0/description' --store embedded:data
+  espalier delete '/espalier-network:network/device=core-1' --server http://127.0.0.1:8080
+  espalier delete '/espalier-network:network/device' --store embedded:data    every device")]
+pub struct Delete {
+    /// The path; a list without keys means all its entries
+    path: String,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Delete {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let target = target::open(&settings)?;
+        let path = paths::parse(&*target.schema()?, &self.path)?;
+        if path.is_root() {
+            return Err(Failure::usage("this would delete everything")
+                .hint("load an empty document instead: echo '{}' | espalier load - --replace"));
+        }
+        let changed = target.change(Change::Delete(path))?;
+        let value = json!({"version": changed.version, "changed": changed.is_changed});
+        cli::answer(self.talk.json, &value, "")
+    }
+}

@@ -1,0 +1,77 @@
+//! `espalier edit`.
+
+use std::io::Read;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cli;
+use crate::documents::{self, Format};
+use crate::error::{Failure, Result};
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Change};
+
+/// A document of edits may have this many bytes; larger ones are loaded.
+pub const EDIT_BYTES_MAX: u64 = 64 << 20;
+
+/// Change many nodes in one commit, each by its own operation
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A node says its operation (merge, replace, create, delete, remove; RFC 6241 §7.2) as metadata; \
+one without takes that of its parent, at the top merge.
+
+JSON:
+  {\"ietf-interfaces:interfaces\": {\"interface\": [
+    {\"@\": {\"ietf-netconf:operation\": \"delete\"}, \"name\": \"eth0\"},
+    {\"name\": \"eth1\", \"description\": \"uplink\"}]}}
+XML:
+  <interfaces xmlns=\"urn:ietf:params:xml:ns:yang:ietf-interfaces\"
+              xmlns:nc=\"urn:ietf:params:xml:ns:netconf:base:1.0\">
+    <interface nc:operation=\"delete\"><name>eth0</name></interface>
+  </interfaces>
+
+Examples:
+  espalier edit change.json --store embedded:data
+  espalier edit - --format xml --server http://127.0.0.1:8080 < change.xml")]
+pub struct Edit {
+    /// The document; `-` is standard input
+    file: String,
+
+    /// How it is written; else what the file's name ends in
+    #[arg(long)]
+    format: Option<Format>,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Edit {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let target = target::open(&settings)?;
+        let (input, _) = documents::open(&self.file)?;
+        let mut text = Vec::new();
+        input.take(EDIT_BYTES_MAX + 1).read_to_end(&mut text)?;
+        if text.len() as u64 > EDIT_BYTES_MAX {
+            return Err(
+                Failure::data(format!("an edit has at most {EDIT_BYTES_MAX} bytes"))
+                    .in_file(documents::display_name(&self.file))
+                    .hint("`espalier load` takes documents of any size"),
+            );
+        }
+        let format = Format::of(&self.file, self.format);
+        let changed = target
+            .change(Change::Document { text, format })
+            .map_err(|failure| failure.in_file(documents::display_name(&self.file)))?;
+        let value = json!({"version": changed.version, "changed": changed.is_changed});
+        let text = match changed.is_changed {
+            Some(false) => "nothing differs",
+            _ => "",
+        };
+        cli::answer(self.talk.json, &value, text)
+    }
+}

@@ -1,0 +1,114 @@
+//! `espalier get`.
+
+use std::io;
+
+use clap::{Args, ValueEnum};
+use espalier_store::{Content, WithDefaults};
+
+use crate::documents::{Format, Found};
+use crate::error::{Failure, Result};
+use crate::paths;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Read};
+
+/// Print what is at a path
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier get '/ietf-interfaces:interfaces/interface=eth0' --store embedded:data
+  espalier get \"/ietf-interfaces:interfaces/interface[name='eth0']/enabled\" --with-defaults report-all
+  espalier get / --depth 2 --server http://127.0.0.1:8080
+
+In the first form of a path keys are percent-encoded where they hold / , or % (RFC 8040); in the \
+second form they are quoted.")]
+pub struct Get {
+    /// The path; `/` is everything
+    path: String,
+
+    /// How it is printed
+    #[arg(long, default_value = "json")]
+    format: Format,
+
+    /// How many levels of nodes, the first being the one at the path
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    depth: Option<u32>,
+
+    /// Configuration, state, or both
+    #[arg(long, default_value = "all")]
+    content: ContentChoice,
+
+    /// Which nodes below, as in `name;ipv4(address/ip;mtu)` (RFC 8040 §4.8.3)
+    #[arg(long, value_name = "EXPRESSION")]
+    fields: Option<String>,
+
+    /// What becomes of default values
+    #[arg(long, value_name = "MODE", default_value = "explicit")]
+    with_defaults: DefaultsChoice,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ContentChoice {
+    All,
+    Config,
+    Nonconfig,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DefaultsChoice {
+    /// What was set
+    Explicit,
+    /// What was set, and the defaults of what was not
+    ReportAll,
+    /// What differs from its default
+    Trim,
+    /// As report-all, with defaults marked
+    ReportAllTagged,
+}
+
+impl Get {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let target = target::open(&settings)?;
+        let path = paths::parse(&*target.schema()?, &self.path)?;
+        let read = Read {
+            path: &path,
+            depth: self.depth,
+            content: self.content.into(),
+            fields: self.fields.as_deref(),
+            with_defaults: self.with_defaults.into(),
+            format: self.format,
+        };
+        match target.read(&read, &mut io::stdout().lock())? {
+            Found::Something => Ok(()),
+            Found::Nothing => Err(Failure::data(format!("there is nothing at {}", self.path))),
+        }
+    }
+}
+
+impl From<ContentChoice> for Content {
+    fn from(choice: ContentChoice) -> Self {
+        match choice {
+            ContentChoice::All => Self::All,
+            ContentChoice::Config => Self::Config,
+            ContentChoice::Nonconfig => Self::NonConfig,
+        }
+    }
+}
+
+impl From<DefaultsChoice> for WithDefaults {
+    fn from(choice: DefaultsChoice) -> Self {
+        match choice {
+            DefaultsChoice::Explicit => Self::Explicit,
+            DefaultsChoice::ReportAll => Self::ReportAll,
+            DefaultsChoice::Trim => Self::Trim,
+            DefaultsChoice::ReportAllTagged => Self::ReportAllTagged,
+        }
+    }
+}

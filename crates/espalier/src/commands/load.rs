@@ -1,0 +1,169 @@
+//! `espalier load`.
+
+use std::time::Instant;
+
+use clap::Args;
+use espalier_store::LoadMode;
+use espalier_yang::data::{ParseOptions, Root};
+use espalier_yang::{Mark, NodeId, Schema, Sink, Value};
+use serde_json::json;
+
+use crate::cli;
+use crate::documents::{self, Format, STANDARD};
+use crate::error::Result;
+use crate::progress::ProgressReader;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Loaded, Upload};
+
+/// Bytes are read in pieces of this size.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Load a document (JSON or XML) into the data: all of it or, where anything is wrong, nothing
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier load network.json --store embedded:data --yang ietf-interfaces --yang ietf-ip
+  espalier load devices.xml --server http://127.0.0.1:8080
+  generate | espalier load - --format json --replace --store embedded:data")]
+pub struct Load {
+    /// The document; `-` is standard input
+    file: String,
+
+    /// How it is written; else what the file's name ends in
+    #[arg(long)]
+    format: Option<Format>,
+
+    /// Replace all the data; else the document is merged into what is there
+    #[arg(long)]
+    replace: bool,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Load {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let format = Format::of(&self.file, self.format);
+        let target = target::open(&settings)?;
+        // A server does not say how much it stored, so a file is counted, and checked, first.
+        let counted = match settings.server {
+            Some(_) if self.file != STANDARD => Some(self.count(format, &*target.schema()?)?),
+            _ => None,
+        };
+        let (input, length) = documents::open(&self.file)?;
+        let mut input = ProgressReader::new(
+            std::io::BufReader::with_capacity(PIECE_BYTES, input),
+            "loading",
+            length,
+        );
+        let started = Instant::now();
+        let upload = Upload {
+            input: &mut input,
+            format,
+            mode: self.mode(),
+        };
+        let loaded = target
+            .load(upload)
+            .map_err(|failure| failure.in_file(documents::display_name(&self.file)))?;
+        let seconds = started.elapsed().as_secs_f64();
+        let bytes = input.bytes();
+        input.finish();
+        self.report(loaded, counted, bytes, seconds)
+    }
+
+    fn mode(&self) -> LoadMode {
+        match self.replace {
+            true => LoadMode::Replace,
+            false => LoadMode::Merge,
+        }
+    }
+
+    fn count(&self, format: Format, schema: &Schema) -> Result<Count> {
+        let (input, length) = documents::open(&self.file)?;
+        let mut input = ProgressReader::new(input, "checking", length);
+        let mut count = Count::default();
+        let options = ParseOptions::default();
+        documents::parse(
+            format,
+            schema,
+            Root::Datastore,
+            &mut input,
+            &mut count,
+            &options,
+        )
+        .map_err(|error| documents::parse_failure(error, &self.file))?;
+        input.finish();
+        Ok(count)
+    }
+
+    fn report(
+        &self,
+        loaded: Loaded,
+        counted: Option<Count>,
+        bytes: u64,
+        seconds: f64,
+    ) -> Result<()> {
+        let fragments = loaded.fragments.or(counted.map(|count| count.fragments));
+        let values = loaded.values.or(counted.map(|count| count.values));
+        let rate = fragments.map(|fragments| fragments as f64 / seconds);
+        let value = json!({
+            "fragments": fragments,
+            "values": values,
+            "bytes": bytes,
+            "seconds": seconds,
+            "fragments-per-second": rate,
+            "version": loaded.changed.version,
+            "changed": loaded.changed.is_changed,
+        });
+        let text = match (fragments, values, rate) {
+            (Some(fragments), Some(values), Some(rate)) => format!(
+                "loaded {fragments} fragments with {values} values in {seconds:.3} s ({rate:.0} fragments/s)"
+            ),
+            _ => format!("loaded {bytes} bytes in {seconds:.3} s"),
+        };
+        cli::answer(self.talk.json, &value, &text)
+    }
+}
+
+/// Counts what a document holds.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    fragments: u64,
+    values: u64,
+}
+
+impl Sink for Count {
+    fn open(&mut self, _: NodeId, _: Mark) -> std::result::Result<(), espalier_yang::data::Stop> {
+        self.fragments += 1;
+        Ok(())
+    }
+
+    fn leaf(
+        &mut self,
+        _: NodeId,
+        _: Value,
+        _: Mark,
+    ) -> std::result::Result<(), espalier_yang::data::Stop> {
+        self.values += 1;
+        Ok(())
+    }
+
+    fn any(
+        &mut self,
+        _: NodeId,
+        _: &str,
+        _: Mark,
+    ) -> std::result::Result<(), espalier_yang::data::Stop> {
+        self.values += 1;
+        Ok(())
+    }
+
+    fn close(&mut self, _: Mark) -> std::result::Result<(), espalier_yang::data::Stop> {
+        Ok(())
+    }
+}

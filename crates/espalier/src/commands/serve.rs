@@ -1,0 +1,170 @@
+//! `espalier serve`.
+
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use clap::Args;
+use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
+use espalier_protocols::{ops, server};
+use espalier_store::Tree;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli;
+use crate::commands::shell_routes;
+use crate::error::{Failure, Result};
+use crate::settings::{Access, DEFAULT_LISTEN, Settings, Talk};
+use crate::target;
+
+/// Serve a store over RESTCONF (RFC 8040)
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier serve --store embedded:data
+  espalier serve --store embedded:data --yang models --listen 0.0.0.0:8443 \\
+      --tls-cert cert.pem --tls-key key.pem
+  espalier serve --store memory: --yang ietf-interfaces --yang ietf-ip --listen 127.0.0.1:0
+
+Then:
+  curl http://127.0.0.1:8080/restconf/data
+  curl http://127.0.0.1:8080/metrics      counters, for Prometheus
+  curl http://127.0.0.1:8080/healthz      200 while all is well
+
+SIGINT or SIGTERM ends it when the requests under way are done; a second one ends it at once.")]
+pub struct Serve {
+    /// The address to listen on; port 0 takes a free one [env: ESPALIER_LISTEN]
+    /// [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+
+    /// The certificate chain, PEM: serve over TLS [env: ESPALIER_TLS_CERT]
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+
+    /// The key of the certificate, PEM [env: ESPALIER_TLS_KEY]
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+
+    /// Let clients write state data (config false) too, which RFC 8040 refuses
+    #[arg(long)]
+    allow_state_writes: bool,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Serve {
+    /// Runs it until a signal comes.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let flags = Settings {
+            listen: self.listen.clone(),
+            tls_cert: self.tls_cert.clone(),
+            tls_key: self.tls_key.clone(),
+            ..Settings::from(&self.access)
+        };
+        let settings = flags.over(settings);
+        if settings.server.is_some() {
+            return Err(Failure::usage("serve needs a store, not a server")
+                .hint("add --store embedded:DIR"));
+        }
+        let tree = target::open_tree(&settings)?;
+        let router = self.router(&tree, &settings)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(self.listen(&settings, router))?;
+        tree.store().driver().flush()?;
+        tracing::info!("stopped");
+        Ok(())
+    }
+
+    fn router(&self, tree: &Tree, settings: &Settings) -> Result<Router> {
+        let config = RestconfConfig {
+            state_writes: match self.allow_state_writes {
+                true => StateWrites::Allowed,
+                false => StateWrites::Refused,
+            },
+            ..RestconfConfig::default()
+        };
+        let recorder = PrometheusBuilder::new()
+            .install_recorder()
+            .map_err(|error| Failure::data(format!("the metrics cannot be recorded: {error}")))?;
+        let render = Arc::new(move || {
+            recorder.run_upkeep();
+            recorder.render()
+        });
+        let health_tree = tree.clone();
+        let health = Arc::new(move || match health_tree.view() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(ops::Unwell(error.to_string())),
+        });
+        let source = target::source_of(tree, settings)?;
+        let service = Restconf::new(tree.clone(), &source, config);
+        Ok(restconf::router(Arc::new(service))
+            .merge(ops::metrics(render))
+            .merge(ops::health(health))
+            .merge(shell_routes::router(tree.clone(), &source)?))
+    }
+
+    async fn listen(&self, settings: &Settings, router: Router) -> Result<()> {
+        let address = settings.listen.as_deref().unwrap_or(DEFAULT_LISTEN);
+        let tls = match (&settings.tls_cert, &settings.tls_key) {
+            (Some(certificate), Some(key)) => {
+                let files = server::TlsFiles {
+                    certificate: certificate.clone(),
+                    key: key.clone(),
+                    client_authorities: None,
+                };
+                let config = server::tls_config(&files)
+                    .map_err(|error| Failure::usage(error.to_string()))?;
+                Some(config)
+            }
+            (None, None) => None,
+            _ => return Err(Failure::usage("--tls-cert and --tls-key go together")),
+        };
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            Failure::data(format!("cannot listen on {address}: {error}"))
+                .hint("choose another address with --listen ADDRESS:PORT; port 0 takes a free one")
+        })?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{}", listener.local_addr()?);
+        let text = format!("serving {url}/restconf");
+        cli::answer(
+            self.talk.json,
+            &json!({"url": url, "restconf": "/restconf"}),
+            &text,
+        )?;
+        tracing::info!(%url, "serving");
+        let stop = stop_signal()?;
+        server::serve(listener, router, tls, server::Limits::default(), stop).await?;
+        Ok(())
+    }
+}
+
+/// Completes at the first SIGINT or SIGTERM; the second ends the process.
+fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        tracing::info!("stopping: requests under way are finished first");
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            std::process::exit(1);
+        });
+    })
+}

@@ -1,0 +1,106 @@
+//! What `serve` offers beside RESTCONF so that `espalier --server` can do what `--store` does.
+//!
+//! - `GET /espalier/schema`: the texts of the modules (a [`SchemaSource`] as JSON).
+//! - `POST /espalier/edit`: a document whose nodes carry edit operations, applied in one commit.
+//!
+//! Errors have the body of RFC 8040 §7.1.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use espalier_store::{CommitOptions, Edit, Error, Tree};
+use espalier_yang::data::Operation;
+use espalier_yang::schema::SchemaSource;
+use espalier_yang::{DataError, ErrorTag, Errors, InstancePath};
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderMap};
+use serde_json::json;
+
+use crate::commands::edit::EDIT_BYTES_MAX;
+use crate::documents::Format;
+use crate::error::{Failure, Result};
+use crate::target::{EDIT_PATH, SCHEMA_PATH, annotated_tree};
+
+/// Who commits are by.
+const AUTHOR: &str = "espalier edit";
+
+/// The routes for a tree and the modules it is under.
+pub fn router(tree: Tree, source: &SchemaSource) -> Result<Router> {
+    let text: Bytes = serde_json::to_vec(source)
+        .map_err(|error| Failure::data(error.to_string()))?
+        .into();
+    let schema = get(move || async move { ([(CONTENT_TYPE, "application/json")], text) });
+    let limit = usize::try_from(EDIT_BYTES_MAX).unwrap_or(usize::MAX);
+    Ok(Router::new()
+        .route(EDIT_PATH, post(edit))
+        .layer(DefaultBodyLimit::max(limit))
+        .route(SCHEMA_PATH, schema)
+        .with_state(tree))
+}
+
+async fn edit(State(tree): State<Tree>, headers: HeaderMap, body: Bytes) -> Response {
+    let format = match headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+    {
+        Some(media) if media.starts_with(Format::Json.media_type()) => Format::Json,
+        Some(media) if media.starts_with(Format::Xml.media_type()) => Format::Xml,
+        _ => return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response(),
+    };
+    match tokio::task::spawn_blocking(move || apply(&tree, &body, format)).await {
+        Ok(Ok(())) => StatusCode::NO_CONTENT.into_response(),
+        Ok(Err(failure)) => refusal(&failure),
+        Err(error) => {
+            tracing::error!(%error, "an edit ended early");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+fn apply(tree: &Tree, text: &[u8], format: Format) -> std::result::Result<(), Errors> {
+    let document = annotated_tree(tree.schema(), text, format).map_err(Failure::into_errors)?;
+    let edit = Edit::apply(InstancePath::root(), document, Operation::Merge);
+    let options = CommitOptions {
+        author: AUTHOR,
+        ..CommitOptions::default()
+    };
+    match tree.commit(&[edit], options) {
+        Ok(_) => Ok(()),
+        Err(Error::Data(errors)) => Err(errors),
+        Err(error) => {
+            tracing::error!(%error, "an edit could not be committed");
+            Err(DataError::new(ErrorTag::OperationFailed, error.to_string()).into())
+        }
+    }
+}
+
+fn refusal(errors: &Errors) -> Response {
+    let items: Vec<_> = errors
+        .iter()
+        .map(|error| {
+            let message = match error.line {
+                0 => error.message.clone(),
+                line => format!("line {line}: {}", error.message),
+            };
+            json!({
+                "error-type": error.kind.as_str(),
+                "error-tag": error.tag.as_str(),
+                "error-app-tag": error.app_tag,
+                "error-path": error.path,
+                "error-message": message,
+            })
+        })
+        .collect();
+    let status = match errors.iter().next().map(|error| error.tag) {
+        Some(ErrorTag::DataExists | ErrorTag::DataMissing | ErrorTag::InUse) => {
+            StatusCode::CONFLICT
+        }
+        Some(ErrorTag::OperationFailed) => StatusCode::INTERNAL_SERVER_ERROR,
+        Some(ErrorTag::TooBig) => StatusCode::PAYLOAD_TOO_LARGE,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    let body = json!({"ietf-restconf:errors": {"error": items}}).to_string();
+    (status, [(CONTENT_TYPE, Format::Json.media_type())], body).into_response()
+}

@@ -1,0 +1,180 @@
+//! What a command says when it fails: what is wrong, where, and what to do next.
+
+use std::fmt;
+
+use espalier_yang::{DataError, ErrorTag, Errors};
+use serde_json::{Value, json};
+
+/// The result of a command.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// How the process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The command line, the configuration or a path is wrong: exit status 2.
+    Usage,
+    /// The data, the store or the server is not as needed: exit status 1.
+    Data,
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub struct Failure {
+    kind: Kind,
+    message: String,
+    file: Option<String>,
+    errors: Vec<DataError>,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// A mistake in how the command was called.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// Anything else that went wrong.
+    pub fn data(message: impl Into<String>) -> Self {
+        Self::new(Kind::Data, message)
+    }
+
+    /// Every error of a document or request.
+    pub fn invalid(message: impl Into<String>, errors: &Errors) -> Self {
+        let mut failure = Self::data(message);
+        failure.errors = errors.iter().cloned().collect();
+        let dropped = errors.len() - failure.errors.len();
+        if dropped > 0 {
+            failure.hint = Some(format!(
+                "{dropped} more errors are not shown; correct these first"
+            ));
+        }
+        failure
+    }
+
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            file: None,
+            errors: Vec::new(),
+            hint: None,
+        }
+    }
+
+    /// The same failure, in a file.
+    #[must_use]
+    pub fn in_file(mut self, file: impl fmt::Display) -> Self {
+        self.file = Some(file.to_string());
+        self
+    }
+
+    /// The same failure, with what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The errors of the data; for a failure without such, itself as one.
+    pub fn into_errors(self) -> Errors {
+        let mut errors = Errors::new();
+        if self.errors.is_empty() {
+            errors.push(DataError::new(ErrorTag::OperationFailed, self.message));
+        }
+        self.errors.into_iter().for_each(|error| errors.push(error));
+        errors
+    }
+
+    /// What the process ends with.
+    pub fn exit_status(&self) -> u8 {
+        match self.kind {
+            Kind::Usage => 2,
+            Kind::Data => 1,
+        }
+    }
+
+    /// The machine-readable form, printed with `--json`.
+    pub fn to_json(&self) -> Value {
+        let errors: Vec<_> = self.errors.iter().map(|error| self.item(error)).collect();
+        json!({"error": {
+            "message": self.message,
+            "file": self.file,
+            "hint": self.hint,
+            "exit-status": self.exit_status(),
+            "errors": errors,
+        }})
+    }
+
+    fn item(&self, error: &DataError) -> Value {
+        json!({
+            "file": self.file,
+            "line": (error.line > 0).then_some(error.line),
+            "error-path": (!error.path.is_empty()).then_some(&error.path),
+            "error-type": error.kind.as_str(),
+            "error-tag": error.tag.as_str(),
+            "error-app-tag": error.app_tag,
+            "error-message": error.message,
+        })
+    }
+}
+
+/// `file:line: path: message (tag)` for each error, then what to do.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        match &self.file {
+            Some(file) if self.errors.is_empty() => write!(f, " ({file})")?,
+            _ => {}
+        }
+        for error in &self.errors {
+            write!(f, "\n  ")?;
+            match (&self.file, error.line) {
+                (Some(file), 0) => write!(f, "{file}: ")?,
+                (Some(file), line) => write!(f, "{file}:{line}: ")?,
+                (None, 0) => {}
+                (None, line) => write!(f, "line {line}: ")?,
+            }
+            if !error.path.is_empty() {
+                write!(f, "{}: ", error.path)?;
+            }
+            write!(f, "{} ({})", error.message, error.tag.as_str())?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<espalier_store::Error> for Failure {
+    fn from(error: espalier_store::Error) -> Self {
+        match error {
+            espalier_store::Error::Data(errors) => Self::invalid("the data is not valid", &errors),
+            other => Self::data(other.to_string()),
+        }
+    }
+}
+
+impl From<espalier_keyspace::Error> for Failure {
+    fn from(error: espalier_keyspace::Error) -> Self {
+        Self::data(error.to_string())
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        Self::invalid("the request is not valid", &Errors::from(error))
+    }
+}
+
+impl From<Errors> for Failure {
+    fn from(errors: Errors) -> Self {
+        Self::invalid("the data is not valid", &errors)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::data(error.to_string())
+    }
+}

@@ -1,0 +1,5 @@
+//! Examples that the binary can write, to start from.
+
+mod network;
+
+pub use network::write;

@@ -1,0 +1,102 @@
+//! Progress bars: on a terminal only, and only for work that takes longer than a second.
+
+use std::io::{self, Read};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Work shorter than this shows nothing.
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
+
+/// Progress of one piece of work.
+pub struct Progress {
+    bar: ProgressBar,
+    started: Instant,
+    is_shown: bool,
+}
+
+impl Progress {
+    /// Progress in bytes, of so many where that is known.
+    pub fn bytes(label: &'static str, total: Option<u64>) -> Self {
+        let template = match total {
+            Some(_) => "{msg} {wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} eta {eta}",
+            None => "{msg} {spinner} {bytes} {binary_bytes_per_sec} {elapsed}",
+        };
+        Self::new(label, total, template)
+    }
+
+    /// Progress in things counted.
+    pub fn count(label: &'static str) -> Self {
+        Self::new(
+            label,
+            None,
+            "{msg} {spinner} {human_pos} {per_sec} {elapsed}",
+        )
+    }
+
+    fn new(label: &'static str, total: Option<u64>, template: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message(label);
+        Self {
+            bar,
+            started: Instant::now(),
+            is_shown: false,
+        }
+    }
+
+    /// So much is done, altogether.
+    pub fn set(&mut self, done: u64) {
+        self.bar.set_position(done);
+        if !self.is_shown && self.started.elapsed() > SHOWN_AFTER {
+            self.is_shown = true;
+            // Hides itself where standard error is not a terminal.
+            self.bar
+                .set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        }
+    }
+
+    /// The work is done; the bar goes.
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A reader that shows how far it has come.
+pub struct ProgressReader<R> {
+    inner: R,
+    done: u64,
+    progress: Progress,
+}
+
+impl<R> ProgressReader<R> {
+    /// Reads from `inner`, which has so many bytes where that is known.
+    pub fn new(inner: R, label: &'static str, total: Option<u64>) -> Self {
+        Self {
+            inner,
+            done: 0,
+            progress: Progress::bytes(label, total),
+        }
+    }
+
+    /// How many bytes were read.
+    pub fn bytes(&self) -> u64 {
+        self.done
+    }
+
+    /// The reading is done; the bar goes.
+    pub fn finish(self) {
+        self.progress.finish();
+    }
+}
+
+impl<R: Read> Read for ProgressReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.done += count as u64;
+        self.progress.set(self.done);
+        Ok(count)
+    }
+}

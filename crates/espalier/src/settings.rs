@@ -1,0 +1,241 @@
+//! What a command is told besides its arguments: flags, then environment, then a TOML file.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::error::{Failure, Result};
+
+/// The file that is read where `--config` names none and it exists.
+const DEFAULT_FILE: &str = "espalier.toml";
+
+/// The dataspace and the anchor, where none is named.
+pub const DEFAULT_NAME: &str = "default";
+
+/// The address to serve on, where none is named.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+
+/// Where the data is: options that every command with data has.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Where the data is")]
+pub struct Access {
+    /// The store to work on directly: `embedded:DIR`, or `memory:` for a store that is gone at
+    /// the end [env: ESPALIER_STORE]
+    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    pub store: Option<String>,
+
+    /// The server to work through, as in `http://127.0.0.1:8080` [env: ESPALIER_SERVER]
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
+
+    /// YANG modules: a file, a folder (every .yang file below it) or the name of a built-in IETF
+    /// module such as `ietf-ip`. Needed once: a store remembers its modules. Given again, the
+    /// store's modules become these [env: ESPALIER_YANG, separated by `:`]
+    #[arg(long, value_name = "FILE|DIR|NAME")]
+    pub yang: Vec<String>,
+
+    /// Implement this module of those given with --yang, and use the others only where they are
+    /// imported; may be repeated. Without it, all are implemented [env: ESPALIER_IMPLEMENT]
+    #[arg(long, value_name = "MODULE")]
+    pub implement: Vec<String>,
+
+    /// The features of a module that are on, as in `ietf-ip:ipv4-non-contiguous-netmasks,other`;
+    /// `ietf-ip:` for none. Modules not named have all of theirs [env: ESPALIER_FEATURES]
+    #[arg(long, value_name = "MODULE:FEATURES")]
+    pub features: Vec<String>,
+
+    /// The dataspace [env: ESPALIER_DATASPACE] [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub dataspace: Option<String>,
+
+    /// The anchor: the data tree within the dataspace [env: ESPALIER_ANCHOR] [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub anchor: Option<String>,
+}
+
+/// How a command talks.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Talk {
+    /// Print results and errors as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Every setting, from one source or from all of them.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// The store, as a URL.
+    pub store: Option<String>,
+    /// The server, as a URL.
+    pub server: Option<String>,
+    /// Files, folders or names of modules.
+    pub yang: Vec<String>,
+    /// The modules to implement.
+    pub implement: Vec<String>,
+    /// Features by module.
+    pub features: Vec<String>,
+    /// The dataspace.
+    pub dataspace: Option<String>,
+    /// The anchor.
+    pub anchor: Option<String>,
+    /// The address to serve on.
+    pub listen: Option<String>,
+    /// The server's certificate chain, PEM.
+    pub tls_cert: Option<PathBuf>,
+    /// The server's key, PEM.
+    pub tls_key: Option<PathBuf>,
+    /// What is logged, as `RUST_LOG` has it.
+    pub log: Option<String>,
+    /// How it is logged: `text` or `json`.
+    pub log_format: Option<String>,
+}
+
+impl From<&Access> for Settings {
+    fn from(access: &Access) -> Self {
+        Self {
+            store: access.store.clone(),
+            server: access.server.clone(),
+            yang: access.yang.clone(),
+            implement: access.implement.clone(),
+            features: access.features.clone(),
+            dataspace: access.dataspace.clone(),
+            anchor: access.anchor.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Settings {
+    /// What environment and file say: `file` where it is named, else `espalier.toml` where it
+    /// exists in the working directory.
+    pub fn surroundings(file: Option<&Path>) -> Result<Self> {
+        let environment = Self::from_environment(&|name| env::var(name).ok());
+        let file = match file {
+            Some(file) => Self::from_file(file)?,
+            None if Path::new(DEFAULT_FILE).is_file() => Self::from_file(Path::new(DEFAULT_FILE))?,
+            None => Self::default(),
+        };
+        Ok(environment.over(file))
+    }
+
+    fn from_environment(variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        let text = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let list = |name: &str, separator: char| -> Vec<String> {
+            let value = text(name).unwrap_or_default();
+            let parts = value.split(separator).filter(|part| !part.is_empty());
+            parts.map(str::to_owned).collect()
+        };
+        Self {
+            store: text("ESPALIER_STORE"),
+            server: text("ESPALIER_SERVER"),
+            yang: list("ESPALIER_YANG", ':'),
+            implement: list("ESPALIER_IMPLEMENT", ','),
+            features: list("ESPALIER_FEATURES", ' '),
+            dataspace: text("ESPALIER_DATASPACE"),
+            anchor: text("ESPALIER_ANCHOR"),
+            listen: text("ESPALIER_LISTEN"),
+            tls_cert: text("ESPALIER_TLS_CERT").map(PathBuf::from),
+            tls_key: text("ESPALIER_TLS_KEY").map(PathBuf::from),
+            log: text("ESPALIER_LOG"),
+            log_format: text("ESPALIER_LOG_FORMAT"),
+        }
+    }
+
+    fn from_file(file: &Path) -> Result<Self> {
+        let text = fs::read_to_string(file).map_err(|error| {
+            Failure::usage(format!("the configuration cannot be read: {error}"))
+                .in_file(file.display())
+        })?;
+        Self::from_toml(&text).map_err(|error| error.in_file(file.display()))
+    }
+
+    fn from_toml(text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            let line = text[..offset.min(text.len())].matches('\n').count() + 1;
+            Failure::usage(format!(
+                "line {line}: {}",
+                error.message().replace('\n', " ")
+            ))
+            .hint("`espalier help` lists the settings; each option is a key of the same name")
+        })
+    }
+
+    /// These settings, and for what they leave open those of `weaker`. A store and a server
+    /// exclude each other, so whichever is named first wins over both of the weaker source.
+    #[must_use]
+    pub fn over(self, weaker: Self) -> Self {
+        let placed = self.store.is_some() || self.server.is_some();
+        let (store, server) = if placed {
+            (self.store, self.server)
+        } else {
+            (weaker.store, weaker.server)
+        };
+        Self {
+            store,
+            server,
+            yang: first(self.yang, weaker.yang),
+            implement: first(self.implement, weaker.implement),
+            features: first(self.features, weaker.features),
+            dataspace: self.dataspace.or(weaker.dataspace),
+            anchor: self.anchor.or(weaker.anchor),
+            listen: self.listen.or(weaker.listen),
+            tls_cert: self.tls_cert.or(weaker.tls_cert),
+            tls_key: self.tls_key.or(weaker.tls_key),
+            log: self.log.or(weaker.log),
+            log_format: self.log_format.or(weaker.log_format),
+        }
+    }
+
+    /// The dataspace, named or not.
+    pub fn dataspace(&self) -> &str {
+        self.dataspace.as_deref().unwrap_or(DEFAULT_NAME)
+    }
+
+    /// The anchor, named or not.
+    pub fn anchor(&self) -> &str {
+        self.anchor.as_deref().unwrap_or(DEFAULT_NAME)
+    }
+}
+
+fn first(strong: Vec<String>, weak: Vec<String>) -> Vec<String> {
+    if strong.is_empty() { weak } else { strong }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_win_over_environment_and_environment_over_the_file() {
+        let environment = Settings::from_environment(&|name| match name {
+            "ESPALIER_STORE" => Some("embedded:environment".into()),
+            "ESPALIER_YANG" => Some("a:b".into()),
+            "ESPALIER_ANCHOR" => Some(String::new()),
+            _ => None,
+        });
+        let file = "server = \"http://file\"\nanchor = \"file\"\nyang = [\"c\"]";
+        let file = Settings::from_toml(file).expect("a file");
+        let access = Access {
+            dataspace: Some("flag".into()),
+            ..Access::default()
+        };
+        let all = Settings::from(&access).over(environment.over(file));
+        assert_eq!(all.store.as_deref(), Some("embedded:environment"));
+        assert_eq!((all.server.as_deref(), all.anchor()), (None, "file"));
+        assert_eq!(
+            (all.dataspace(), all.yang.as_slice()),
+            ("flag", &["a".into(), "b".into()][..])
+        );
+    }
+
+    #[test]
+    fn a_mistake_in_the_file_is_reported_with_its_line() {
+        let error = Settings::from_toml("anchor = \"a\"\nancor = \"b\"\n").expect_err("a typo");
+        assert!(error.to_string().contains("line 2"), "{error}");
+    }
+}

@@ -1,0 +1,43 @@
+//! What the tests load.
+
+/// A small document of ietf-interfaces and ietf-ip.
+pub const INTERFACES: &str = r#"{
+  "ietf-interfaces:interfaces": {
+    "interface": [
+      {
+        "name": "eth0",
+        "type": "iana-if-type:ethernetCsmacd",
+        "description": "uplink",
+        "ietf-ip:ipv4": {
+          "mtu": 1500,
+          "address": [{"ip": "192.0.2.1", "prefix-length": 24}]
+        }
+      },
+      {
+        "name": "a/b, \"c\"",
+        "type": "iana-if-type:ethernetCsmacd"
+      }
+    ]
+  }
+}
+"#;
+
+/// The modules it is under.
+pub const MODULES: [&str; 6] = [
+    "--yang",
+    "ietf-interfaces",
+    "--yang",
+    "ietf-ip",
+    "--yang",
+    "iana-if-type",
+];
+
+/// A store with the document.
+pub fn store() -> (crate::process::Bench, Vec<&'static str>) {
+    let bench = crate::process::Bench::new();
+    bench.write("interfaces.json", INTERFACES);
+    let access = vec!["--store", "embedded:store"];
+    let arguments = [&["load", "interfaces.json"], &access[..], &MODULES].concat();
+    bench.run(&arguments).ok();
+    (bench, access)
+}

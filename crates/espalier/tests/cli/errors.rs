@@ -1,0 +1,170 @@
+//! What commands say when something is wrong: file, line, path, and what to do.
+
+use crate::documents::{INTERFACES, MODULES, store};
+use crate::process::Bench;
+
+/// Two mistakes on known lines.
+fn broken() -> String {
+    INTERFACES
+        .replace("\"mtu\": 1500", "\"mtu\": 15")
+        .replace("\"description\"", "\"descriptoin\"")
+}
+
+fn line_of(text: &str, part: &str) -> usize {
+    let at = text.find(part).expect("the part");
+    text[..at].matches('\n').count() + 1
+}
+
+#[test]
+fn every_error_of_a_document_names_file_line_and_path() {
+    let (bench, access) = store();
+    let text = broken();
+    bench.write("broken.json", &text);
+    let before = bench.run(&[&["export"], &access[..]].concat()).ok();
+    let said = bench
+        .run(&[&["load", "broken.json"], &access[..]].concat())
+        .failed(1);
+    for (part, path) in [
+        (
+            "15,",
+            "/ietf-interfaces:interfaces/interface[name='eth0']/ietf-ip:ipv4/mtu",
+        ),
+        ("descriptoin", "interface[name='eth0']"),
+    ] {
+        let place = format!("broken.json:{}: ", line_of(&text, part));
+        let line = said.lines().find(|line| line.contains(&place));
+        let line = line.unwrap_or_else(|| panic!("no {place} in {said}"));
+        assert!(line.contains(path), "{line}");
+    }
+    assert_eq!(bench.run(&[&["export"], &access[..]].concat()).ok(), before);
+}
+
+#[test]
+fn json_errors_are_machine_readable() {
+    let (bench, access) = store();
+    let text = broken();
+    bench.write("broken.json", &text);
+    let outcome = bench.run(&[&["load", "broken.json", "--json"], &access[..]].concat());
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (1, ""));
+    let said: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let errors = said["error"]["errors"].as_array().expect("errors");
+    assert_eq!(errors.len(), 2, "{said}");
+    for error in errors {
+        assert_eq!(error["file"], "broken.json");
+        assert!(
+            error["line"].as_u64().is_some() && error["error-path"].is_string(),
+            "{error}"
+        );
+        assert!(
+            error["error-tag"].is_string() && error["error-message"].is_string(),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_server_says_the_same() {
+    let (bench, access) = store();
+    let server = bench.serve(&access);
+    let text = broken();
+    bench.write("broken.json", &text);
+    let said = bench
+        .run(&["load", "broken.json", "--server", &server.url])
+        .failed(1);
+    assert!(
+        said.contains(&format!("broken.json:{}: ", line_of(&text, "15,"))),
+        "{said}"
+    );
+    let said = bench
+        .run_with(
+            &["load", "-", "--server", &server.url],
+            text.as_bytes(),
+            &[],
+        )
+        .failed(1);
+    assert!(
+        said.contains("/ietf-interfaces:interfaces/interface[name='eth0']"),
+        "{said}"
+    );
+}
+
+#[test]
+fn mistakes_in_the_call_end_with_2_and_say_what_to_do() {
+    let bench = Bench::new();
+    let cases: [(&[&str], &str); 9] = [
+        (&["get", "/x"], "--store embedded:DIR or --server URL"),
+        (&["get", "/x", "--store", "embedded:none"], "--yang"),
+        (
+            &["get", "/x", "--store", "embedded:a", "--server", "http://b"],
+            "cannot be used with",
+        ),
+        (&["get", "/x", "--server", "b"], "http://127.0.0.1:8080"),
+        (
+            &[
+                "load",
+                "none.json",
+                "--store",
+                "memory:",
+                "--yang",
+                "ietf-ip",
+            ],
+            "none.json",
+        ),
+        (&["schema", "--yang", "no-such-module"], "--built-in"),
+        (
+            &["schema", "--yang", "ietf-ip", "--features", "x"],
+            "MODULE:FEATURE",
+        ),
+        (
+            &[
+                "export",
+                "--store",
+                "memory:",
+                "--yang",
+                "ietf-interfaces",
+                "--path",
+                "/nothing:here",
+            ],
+            "espalier schema",
+        ),
+        (&["check", "--server", "http://127.0.0.1:1"], "--store"),
+    ];
+    for (arguments, hint) in cases {
+        let said = bench.run(arguments).failed(2);
+        assert!(said.contains(hint), "{arguments:?}: {said}");
+    }
+    assert!(!bench.path("none").exists(), "a mistyped store was created");
+}
+
+#[test]
+fn a_model_that_does_not_compile_is_told_with_its_place() {
+    let bench = Bench::new();
+    bench.write(
+        "m.yang",
+        "module m {\n  namespace \"urn:m\";\n  prefix m;\n  leaf a { type strin; }\n}\n",
+    );
+    let said = bench.run(&["schema", "--yang", "m.yang"]).failed(1);
+    assert!(said.contains("strin"), "{said}");
+    bench.write("n.yang", "<module/>");
+    let said = bench.run(&["schema", "--yang", "n.yang"]).failed(2);
+    assert!(said.contains("n.yang") && said.contains("YIN"), "{said}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told() {
+    let bench = Bench::new();
+    let said = bench
+        .run(&["get", "/", "--server", "http://127.0.0.1:1"])
+        .failed(1);
+    assert!(said.contains("espalier serve"), "{said}");
+}
+
+#[test]
+fn xml_errors_name_the_line_too() {
+    let bench = Bench::new();
+    let text = "<interfaces xmlns=\"urn:ietf:params:xml:ns:yang:ietf-interfaces\">\n  <interface>\n    \
+        <name>a</name>\n    <type>wrong</type>\n  </interface>\n</interfaces>\n";
+    bench.write("a.xml", text);
+    let arguments = [&["load", "a.xml", "--store", "memory:"], &MODULES[..]].concat();
+    assert!(bench.run(&arguments).failed(1).contains("a.xml:4: "));
+}

@@ -1,0 +1,29 @@
+//! What `make run` does: the script with a small network, its three commands run and checked.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::process::Bench;
+
+#[test]
+fn the_printed_commands_work_as_printed() {
+    let bench = Bench::new();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/run-example");
+    let output = Command::new("bash")
+        .arg(script)
+        .env("ESPALIER_BIN", env!("CARGO_BIN_EXE_espalier"))
+        .env("ESPALIER_RUN_DIR", bench.path("run"))
+        .env("ESPALIER_RUN_DEVICES", "40")
+        .env("ESPALIER_RUN_CHECK", "1")
+        .output()
+        .expect("bash");
+    let (said, complained) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(output.status.success(), "{said}\n{complained}");
+    assert!(
+        said.contains("the three commands answer as they should"),
+        "{said}"
+    );
+}

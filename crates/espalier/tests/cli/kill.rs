@@ -1,0 +1,233 @@
+//! SIGKILL, between commits and in the middle of them: what was acknowledged is there afterwards,
+//! and nothing else.
+
+use std::thread;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde_json::json;
+
+use crate::inventory::{Devices, Inventory, tree};
+use crate::process::{Bench, Server};
+
+const STORE: &str = "embedded:store";
+
+fn export(bench: &Bench) -> String {
+    bench.run(&["export", "--store", STORE]).ok()
+}
+
+/// Whether the store holds these devices, and nothing else.
+fn holds(
+    inventory: &Inventory,
+    schema: &espalier_yang::Schema,
+    exported: &str,
+    devices: &Devices,
+) -> bool {
+    let wanted = inventory.document(devices.values().cloned()).to_string();
+    tree(schema, exported).same_as(&tree(schema, &wanted), schema)
+}
+
+/// Load, export, GET of one device, PATCH of one leaf, DELETE of 100 devices, SIGKILL.
+fn acceptance(inventory: &Inventory, count: u64) {
+    let bench = Bench::new();
+    let schema = inventory.schema();
+    let mut devices: Devices = (1..=count)
+        .map(|number| (number, inventory.device(number)))
+        .collect();
+    let document = inventory.document(devices.values().cloned()).to_string();
+    bench.write("devices.json", &document);
+    let modules = inventory.modules.display().to_string();
+    let loaded = bench
+        .run(&[
+            "load",
+            "devices.json",
+            "--store",
+            STORE,
+            "--yang",
+            &modules,
+            "--json",
+        ])
+        .json();
+    assert_eq!(
+        loaded["fragments"],
+        json!(count * inventory.fragments + 1),
+        "{loaded}"
+    );
+    assert!(
+        holds(inventory, &schema, &export(&bench), &devices),
+        "export is not the input"
+    );
+
+    let server = bench.serve(&["--store", STORE]);
+    let answer = server.request("GET", &inventory.device_path(7), None);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let got: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
+    let device = got[inventory.qualified_list()][0].clone();
+    let alone = inventory.document([device]).to_string();
+    let wanted = inventory.document([devices[&7].clone()]).to_string();
+    assert!(
+        tree(&schema, &alone).same_as(&tree(&schema, &wanted), &schema),
+        "GET of one device"
+    );
+
+    change(inventory, &server, &mut devices, 7, inventory.values[1]);
+    for number in 1..=100 {
+        let answer = server.request("DELETE", &inventory.device_path(number), None);
+        assert_eq!(answer.status, 204, "{answer:?}");
+        devices.remove(&number);
+    }
+    server.kill();
+    assert!(
+        holds(inventory, &schema, &export(&bench), &devices),
+        "after SIGKILL"
+    );
+    bench.run(&["check", "--store", STORE]).ok();
+}
+
+fn change(inventory: &Inventory, server: &Server, devices: &mut Devices, number: u64, value: &str) {
+    let module = inventory.top.split(':').next().expect("a module");
+    let path = format!("{}/{}", inventory.device_path(number), inventory.leaf);
+    let body = json!({format!("{module}:{}", inventory.leaf): value}).to_string();
+    let answer = server.request("PATCH", &path, Some(&body));
+    assert_eq!(answer.status, 204, "{answer:?}");
+    devices.get_mut(&number).expect("a device")[inventory.leaf] = json!(value);
+}
+
+#[test]
+fn a_thousand_devices_of_our_own_model_survive() {
+    acceptance(&Inventory::own(), 1000);
+}
+
+#[test]
+fn a_thousand_openroadm_devices_survive() {
+    match Inventory::openroadm() {
+        Some(inventory) => acceptance(&inventory, 1000),
+        None => eprintln!("skipped: there is no ../shared/data/openroadm"),
+    }
+}
+
+/// One change as a client asks for it.
+struct Change {
+    number: u64,
+    method: &'static str,
+    path: String,
+    body: Option<String>,
+    after: Option<serde_json::Value>,
+}
+
+fn choose(inventory: &Inventory, devices: &Devices, random: &mut StdRng) -> Change {
+    let number = random.random_range(1..=30);
+    let path = inventory.device_path(number);
+    let Some(device) = devices.get(&number) else {
+        return put(inventory, number, inventory.device(number));
+    };
+    match random.random_range(0..3) {
+        0 => Change {
+            number,
+            method: "DELETE",
+            path,
+            body: None,
+            after: None,
+        },
+        1 => {
+            let mut device = device.clone();
+            device[inventory.leaf] = json!(inventory.values[random.random_range(0..2)]);
+            put(inventory, number, device)
+        }
+        _ => {
+            let mut device = device.clone();
+            device["commissioned"] = json!(format!("{}", random.random::<u64>()));
+            let body = json!({inventory.qualified_list(): [{
+                "device-id": Inventory::id(number), "commissioned": device["commissioned"],
+            }]});
+            Change {
+                number,
+                method: "PATCH",
+                path,
+                body: Some(body.to_string()),
+                after: Some(device),
+            }
+        }
+    }
+}
+
+fn put(inventory: &Inventory, number: u64, device: serde_json::Value) -> Change {
+    Change {
+        number,
+        method: "PUT",
+        path: inventory.device_path(number),
+        body: Some(json!({inventory.qualified_list(): [&device]}).to_string()),
+        after: Some(device),
+    }
+}
+
+/// Changes until the server is gone. What was acknowledged, and what was under way.
+fn change_until_killed(
+    inventory: &Inventory,
+    server: &Server,
+    mut devices: Devices,
+    random: &mut StdRng,
+) -> (Devices, Devices) {
+    loop {
+        let change = choose(inventory, &devices, random);
+        let mut after = devices.clone();
+        match &change.after {
+            Some(device) => after.insert(change.number, device.clone()),
+            None => after.remove(&change.number),
+        };
+        match server.try_request(change.method, &change.path, change.body.as_deref()) {
+            Ok(answer) => assert!((200..300).contains(&answer.status), "{answer:?}"),
+            Err(_) => return (devices, after),
+        }
+        devices = after;
+    }
+}
+
+#[test]
+fn a_kill_in_the_middle_of_commits_leaves_what_was_acknowledged() {
+    let seed: u64 = rand::random();
+    println!("seed {seed}");
+    let mut random = StdRng::seed_from_u64(seed);
+    let inventory = Inventory::own();
+    let schema = inventory.schema();
+    let bench = Bench::new();
+    let modules = inventory.modules.display().to_string();
+    let mut devices: Devices = (1..=20)
+        .map(|number| (number, inventory.device(number)))
+        .collect();
+    bench.write(
+        "devices.json",
+        inventory.document(devices.values().cloned()).to_string(),
+    );
+    bench
+        .run(&["load", "devices.json", "--store", STORE, "--yang", &modules])
+        .ok();
+    for round in 0..6 {
+        let server = bench.serve(&["--store", STORE, "--allow-state-writes"]);
+        let id = server.process_id().to_string();
+        let pause = Duration::from_millis(random.random_range(20..300));
+        let killer = thread::spawn(move || {
+            thread::sleep(pause);
+            let sent = std::process::Command::new("kill")
+                .args(["-KILL", &id])
+                .status();
+            assert!(sent.expect("kill").success());
+        });
+        let (acknowledged, under_way) =
+            change_until_killed(&inventory, &server, devices, &mut random);
+        killer.join().expect("the killer");
+        drop(server);
+        let exported = export(&bench);
+        bench.run(&["check", "--store", STORE]).ok();
+        devices = if holds(&inventory, &schema, &exported, &acknowledged) {
+            acknowledged
+        } else {
+            assert!(
+                holds(&inventory, &schema, &exported, &under_way),
+                "seed {seed}, round {round}: neither what was acknowledged nor that and the change under way"
+            );
+            under_way
+        };
+    }
+}

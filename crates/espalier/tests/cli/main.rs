@@ -1,0 +1,12 @@
+//! The binary, run as its users run it.
+
+mod bench;
+mod commands;
+mod configuration;
+mod documents;
+mod errors;
+mod example;
+mod inventory;
+mod kill;
+mod process;
+mod serving;

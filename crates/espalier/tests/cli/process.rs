@@ -1,0 +1,223 @@
+//! Running the binary.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder to run the binary in, without settings from outside.
+pub struct Bench {
+    folder: TempDir,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// Standard output of a run that succeeded.
+    pub fn ok(self) -> String {
+        assert_eq!(self.status, 0, "{self:?}");
+        self.stdout
+    }
+
+    /// Standard output of a run that succeeded, as JSON.
+    pub fn json(self) -> Value {
+        serde_json::from_str(&self.ok()).expect("JSON")
+    }
+
+    /// Standard error of a run that failed with this status.
+    pub fn failed(self, status: i32) -> String {
+        assert_eq!(self.status, status, "{self:?}");
+        self.stderr
+    }
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        Self { folder }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(&path, text).expect("a file");
+        name.to_owned()
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_espalier"));
+        command.args(arguments).current_dir(self.folder.path());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("ESPALIER_") {
+                command.env_remove(name);
+            }
+        }
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Outcome {
+        self.run_with(arguments, b"", &[])
+    }
+
+    /// Runs with a text on standard input and variables in the environment.
+    pub fn run_with(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        variables: &[(&str, &str)],
+    ) -> Outcome {
+        let mut child = self
+            .command(arguments)
+            .envs(variables.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary");
+        let mut stdin = child.stdin.take().expect("standard input");
+        let input = input.to_vec();
+        let writer = std::thread::spawn(move || {
+            // A command that fails early does not read it all.
+            let _ = stdin.write_all(&input);
+        });
+        let output = child.wait_with_output().expect("an end");
+        writer.join().expect("the writer");
+        Outcome {
+            status: output.status.code().expect("no signal"),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+        }
+    }
+
+    /// Serves a store of this folder on a free port.
+    pub fn serve(&self, arguments: &[&str]) -> Server {
+        let fixed = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--json",
+            "--log",
+            "warn",
+        ];
+        let mut child = self
+            .command(&[&fixed, arguments].concat())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary");
+        let mut stdout = BufReader::new(child.stdout.take().expect("standard output"));
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("a line");
+        let told: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("told {line:?}"));
+        let url = told["url"]
+            .as_str()
+            .unwrap_or_else(|| panic!("told {line}"))
+            .to_owned();
+        Server {
+            child,
+            _stdout: stdout,
+            url,
+        }
+    }
+}
+
+/// A server of its own process; it is killed when this is dropped.
+pub struct Server {
+    child: Child,
+    _stdout: BufReader<ChildStdout>,
+    pub url: String,
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub body: String,
+}
+
+impl Server {
+    /// SIGKILL.
+    pub fn kill(mut self) {
+        self.child.kill().expect("a living server");
+        self.child.wait().expect("an end");
+    }
+
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// SIGTERM, and how the process ended.
+    pub fn terminate(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .expect("kill");
+        assert!(sent.success());
+        self.child.wait().expect("an end").code()
+    }
+
+    /// A request with an absolute path; an error where the connection broke.
+    pub fn try_request(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Result<Answer, String> {
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .allow_non_standard_methods(true)
+            .build()
+            .into();
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url))
+            .header("accept", "application/yang-data+json")
+            .header("content-type", "application/yang-data+json");
+        let answer = match body {
+            Some(body) => agent.run(request.body(body.to_owned()).expect("a request")),
+            None => agent.run(request.body(()).expect("a request")),
+        };
+        let mut answer = answer.map_err(|error| error.to_string())?;
+        let mut text = String::new();
+        let mut reader = answer.body_mut().as_reader();
+        reader
+            .read_to_string(&mut text)
+            .map_err(|error| error.to_string())?;
+        Ok(Answer {
+            status: answer.status().as_u16(),
+            body: text,
+        })
+    }
+
+    pub fn request(&self, method: &str, path: &str, body: Option<&str>) -> Answer {
+        self.try_request(method, path, body).expect("an answer")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The folder with data that is shared between projects, where it is there.
+pub fn shared_data() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    folder.is_dir().then_some(folder)
+}
