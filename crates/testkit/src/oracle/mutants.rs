@@ -64,10 +64,16 @@ fn change(random: &mut StdRng, value: &mut Json) {
                 0 => drop(object.shift_remove(name)),
                 1 => {
                     let value = object.shift_remove(name).expect("a member");
-                    object.insert(renamed(random, name), value);
+                    let renamed = renamed(random, name);
+                    // A list given in two members is one to libyang, and an error to us.
+                    object.retain(|other, _| local(other) != local(&renamed));
+                    object.insert(renamed, value);
                 }
                 2 => drop(object.insert("nothing".to_owned(), scalar(random))),
-                _ => drop(object.insert(renamed(random, name), scalar(random))),
+                _ => {
+                    let value = scalar(random);
+                    object.insert(name.clone(), value);
+                }
             }
         }
         Json::Array(array) if !array.is_empty() => {
@@ -83,9 +89,13 @@ fn change(random: &mut StdRng, value: &mut Json) {
     }
 }
 
+fn local(name: &str) -> &str {
+    name.rsplit(':').next().unwrap_or(name)
+}
+
 /// The same name with or without a module, maybe a wrong one, or another name.
 fn renamed(random: &mut StdRng, name: &str) -> String {
-    let local = name.rsplit(':').next().unwrap_or(name);
+    let local = local(name);
     let prefix = ["", "farm:", "orchard:", "nowhere:"]
         .choose(random)
         .expect("a prefix");

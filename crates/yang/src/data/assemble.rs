@@ -123,8 +123,14 @@ impl<'a> Assembler<'a> {
 
     /// The child of a name; reports where there is none.
     pub(super) fn find(&mut self, name: ChildName<'_>, mark: Mark) -> Option<NodeId> {
+        if let Some(id) = self.frames[self.depth - 1].expected(name) {
+            return Some(id);
+        }
         match self.look_up(name).and_then(|id| self.admit(id)) {
-            Ok(id) => Some(id),
+            Ok(id) => {
+                self.frames[self.depth - 1].remember(name, id);
+                Some(id)
+            }
             Err(error) => {
                 self.report(error, None, mark);
                 None

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use smallvec::SmallVec;
 
+use super::assemble::ChildName;
 use super::seen::Seen;
 use super::sink::Mark;
 use crate::path::{InstancePath, Keys, push_quoted};
@@ -29,11 +30,52 @@ pub(super) struct Frame {
     lists: Vec<(NodeId, Seen)>,
     /// The case of each choice that has data, with the node that showed it.
     cases: Vec<(CaseChoice, NodeId)>,
+    /// The children in the order that they came here and in the entry of this list before, by
+    /// name: most entries are like the one before.
+    names: Vec<(OwnName, NodeId)>,
+    /// Which of `names` comes next, if this entry is like the one before.
+    next_name: usize,
 }
+
+/// The name of a child as its document writes it: empty namespace in JSON.
+#[derive(Debug)]
+struct OwnName {
+    namespace: Box<str>,
+    name: Box<str>,
+}
+
+impl OwnName {
+    fn is(&self, name: ChildName<'_>) -> bool {
+        match name {
+            ChildName::Json(name) => *self.name == *name,
+            ChildName::Xml(namespace, name) => *self.name == *name && *self.namespace == *namespace,
+        }
+    }
+}
+
+impl From<ChildName<'_>> for OwnName {
+    fn from(name: ChildName<'_>) -> Self {
+        let (namespace, name) = match name {
+            ChildName::Json(name) => ("", name),
+            ChildName::Xml(namespace, name) => (namespace, name),
+        };
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+/// How many names a frame remembers.
+const NAMES_MAX: usize = 64;
 
 impl Frame {
     /// Makes it the frame of another node.
     pub(super) fn reset(&mut self, schema: &Schema, node: Option<NodeId>, mark: Mark) {
+        if self.node != node {
+            self.names.clear();
+        }
+        self.next_name = 0;
         self.node = node;
         self.mark = mark;
         self.has_wrong_key = false;
@@ -45,6 +87,27 @@ impl Frame {
         if let Some(node) = node {
             self.keys.resize(schema.node(node).keys().len(), None);
         }
+    }
+
+    /// The child of a name, where it is the one that came next in the entry before.
+    pub(super) fn expected(&mut self, name: ChildName<'_>) -> Option<NodeId> {
+        // The same list member comes again and again in XML.
+        let from = self.next_name.saturating_sub(1);
+        let to = self.names.len().min(self.next_name + 2);
+        let found = (from..to).find(|&index| self.names[index].0.is(name))?;
+        self.next_name = found + 1;
+        Some(self.names[found].1)
+    }
+
+    /// Remembers the child of a name, which [`Self::expected`] did not know.
+    pub(super) fn remember(&mut self, name: ChildName<'_>, node: NodeId) {
+        if self.names.len() == NAMES_MAX {
+            self.names.clear();
+            self.next_name = 0;
+        }
+        let place = self.next_name.min(self.names.len());
+        self.names.insert(place, (name.into(), node));
+        self.next_name = place + 1;
     }
 
     /// Notes a child that may come once; false where it came before.

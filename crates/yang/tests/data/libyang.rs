@@ -4,7 +4,7 @@ use espalier_testkit::oracle::documents::{Documents, shuffle};
 use espalier_testkit::oracle::libyang::{Format, Libyang};
 use espalier_testkit::oracle::mutants::{mutate_json, mutate_xml, shuffle_json};
 use espalier_testkit::seed;
-use espalier_yang::data::{Content, DataNode, ParseOptions, Root};
+use espalier_yang::data::{Content, DataNode, DataTree, ParseError, ParseOptions, Root};
 
 use crate::documents::{
     json_of, parse_json, parse_xml, schema, source, tree_of_json, tree_of_xml, xml_of,
@@ -75,13 +75,25 @@ fn libyang_agrees_on_mutants() {
             let text = mutate_xml(random, &xml_of(&schema, &tree));
             let ours = parse_xml(&schema, &text, Root::Datastore, &options);
             accepted += usize::from(ours.is_ok());
-            agree(&schema, ours, libyang.read(Format::Xml, &text), &text);
+            if !gives_something_twice(&ours) {
+                agree(&schema, ours, libyang.read(Format::Xml, &text), &text);
+            }
         }
         assert!(
             accepted > ROUNDS / 2,
             "only {accepted} mutants were accepted"
         );
     });
+}
+
+/// libyang 5.4.9 sorts an entry with a key too many by the wrong values, and may crash.
+fn gives_something_twice(ours: &Result<DataTree, ParseError>) -> bool {
+    match ours {
+        Err(ParseError::Invalid(errors)) => errors
+            .iter()
+            .any(|error| error.message.contains("is given twice")),
+        _ => false,
+    }
 }
 
 /// Each has its own way to keep what no module explains.
@@ -97,7 +109,7 @@ fn forget_any(nodes: &mut [DataNode]) {
 
 fn agree(
     schema: &espalier_yang::Schema,
-    ours: Result<espalier_yang::data::DataTree, espalier_yang::data::ParseError>,
+    ours: Result<DataTree, ParseError>,
     theirs: Result<String, String>,
     text: &str,
 ) {

@@ -480,9 +480,10 @@ pub(super) enum Place {
 fn plain_length(bytes: &[u8]) -> usize {
     let is_special = |byte: u8| byte == b'"' || byte == b'\\' || byte < 0x20;
     let mut length = 0;
-    while let Some(chunk) = bytes.get(length..length + 8) {
-        if let Some(index) = chunk.iter().position(|&byte| is_special(byte)) {
-            return length + index;
+    while let Some(chunk) = bytes[length..].first_chunk() {
+        let marks = special_bytes(u64::from_le_bytes(*chunk));
+        if marks != 0 {
+            return length + marks.trailing_zeros() as usize / 8;
         }
         length += 8;
     }
@@ -492,6 +493,17 @@ fn plain_length(bytes: &[u8]) -> usize {
             .iter()
             .position(|&byte| is_special(byte))
             .unwrap_or(rest.len())
+}
+
+/// The high bit of the first byte that does not stand for itself, of eight; bytes after that may
+/// be marked wrongly.
+fn special_bytes(word: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word;
+    let quotes = zero_bytes(word ^ (ONES * u64::from(b'"')));
+    let backslashes = zero_bytes(word ^ (ONES * u64::from(b'\\')));
+    let controls = word.wrapping_sub(ONES * 0x20) & !word;
+    (quotes | backslashes | controls) & (ONES * 0x80)
 }
 
 /// The grammar of RFC 8259 §6.
