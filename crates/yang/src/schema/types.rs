@@ -39,13 +39,11 @@ pub enum Canonical {
     Ipv6AddressAndPrefix,
     /// `ietf-yang-types:hex-string`, `mac-address`, `phys-address`, `uuid`: lower case.
     HexString,
-    /// `ietf-yang-types:date-and-time`: in UTC, `Z` where the local zone is not known.
+    /// `ietf-yang-types:date-and-time`: as written, with its offset.
     DateAndTime,
-    /// The same in revision 2013-07-15, where `-00:00` says so.
-    DateAndTime2013,
-    /// `ietf-yang-types:date` and `date-no-zone`.
+    /// `ietf-yang-types:date` and `date-no-zone`: as written.
     Date,
-    /// `ietf-yang-types:time` and `time-no-zone`.
+    /// `ietf-yang-types:time` and `time-no-zone`: as written.
     Time,
     /// `ietf-yang-types:xpath1.0`.
     XPath,

@@ -220,7 +220,6 @@ fn canonical(compiled: ffi::Type<'_>) -> Canonical {
         "ipv6-address-prefix" if compiled.typedef() == Some("ipv6-prefix") => Canonical::Ipv6Prefix,
         "ipv6-address-prefix" => Canonical::Ipv6AddressAndPrefix,
         "hex-string" => Canonical::HexString,
-        "date-and-time" if is_date_and_time_of_2013(compiled) => Canonical::DateAndTime2013,
         "date-and-time" => Canonical::DateAndTime,
         "date" => Canonical::Date,
         "time" => Canonical::Time,
@@ -228,13 +227,6 @@ fn canonical(compiled: ffi::Type<'_>) -> Canonical {
         "node-instance-identifier" => Canonical::NodeInstanceIdentifier,
         _ => Canonical::BuiltIn,
     }
-}
-
-/// The old pattern leaves the range of months to the description.
-fn is_date_and_time_of_2013(compiled: ffi::Type<'_>) -> bool {
-    let patterns = compiled.patterns();
-    let first = patterns.first();
-    first.is_some_and(|pattern| pattern.pattern.starts_with(r"\d{4}-\d{2}-\d{2}T"))
 }
 
 /// How many typedefs a type may go through; libyang refuses circles.

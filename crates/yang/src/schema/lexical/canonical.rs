@@ -29,10 +29,9 @@ pub(super) fn string<'t>(
         Canonical::Ipv6Address | Canonical::Ipv6AddressNoZone => ip::ipv6_address(text),
         Canonical::Ipv6Prefix => ip::ipv6_prefix(text, ip::Host::Cleared),
         Canonical::Ipv6AddressAndPrefix => ip::ipv6_prefix(text, ip::Host::Kept),
-        Canonical::DateAndTime => date::date_and_time(text, date::UnknownZone::Z),
-        Canonical::DateAndTime2013 => date::date_and_time(text, date::UnknownZone::MinusZero),
-        Canonical::Date => date::date(text),
-        Canonical::Time => date::time(text),
+        Canonical::DateAndTime | Canonical::Date | Canonical::Time => {
+            date::has_possible_offset(text).then(|| text.to_owned())
+        }
     };
     let changed = changed.ok_or(Mismatch::Malformed)?;
     Ok(Value::String(changed.into()))
