@@ -51,3 +51,6 @@ pub(super) const CHUNKS_QUEUED_MAX: usize = 4;
 
 /// How many entries one page may have (`limit`).
 pub(super) const PAGE_ENTRIES_MAX: u64 = u32::MAX as u64;
+
+/// How many bytes of a refused request's body are read past.
+pub(super) const DRAIN_BYTES_MAX: u64 = 64 << 20;

@@ -7,13 +7,13 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, EXPECT};
 use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::error::{Failure, Result};
-use super::limits::CHUNKS_QUEUED_MAX;
+use super::limits::{CHUNKS_QUEUED_MAX, DRAIN_BYTES_MAX};
 
 /// A body, as far as it was read.
 pub(super) enum Gathered {
@@ -23,25 +23,23 @@ pub(super) enum Gathered {
     More {
         /// What was read.
         start: Vec<u8>,
-        /// What was not.
-        rest: Body,
     },
 }
 
 /// Reads a body until its end, or until it has more than `bytes_held_max`.
 pub(super) async fn gather(
-    mut body: Body,
+    body: &mut Body,
     bytes_held_max: usize,
     pause_max: Duration,
 ) -> Result<Gathered> {
     let mut start = Vec::new();
-    while let Some(piece) = next(&mut body, pause_max)
+    while let Some(piece) = next(body, pause_max)
         .await
         .map_err(|e| Failure::unreadable(&e))?
     {
         start.extend_from_slice(&piece);
         if start.len() > bytes_held_max {
-            return Ok(Gathered::More { start, rest: body });
+            return Ok(Gathered::More { start });
         }
     }
     Ok(Gathered::Whole(start))
@@ -50,7 +48,7 @@ pub(super) async fn gather(
 /// Reads a body of at most `bytes_max`.
 pub(super) async fn whole(
     headers: &HeaderMap,
-    body: Body,
+    body: &mut Body,
     bytes_max: usize,
     pause_max: Duration,
 ) -> Result<Vec<u8>> {
@@ -61,6 +59,23 @@ pub(super) async fn whole(
     match gather(body, bytes_max, pause_max).await? {
         Gathered::Whole(bytes) => Ok(bytes),
         Gathered::More { .. } => Err(Failure::too_big(limit)),
+    }
+}
+
+/// Reads past what a refused request still sends, within limits: a client that is cut off while it
+/// sends does not see the answer. One that waits to be told to send is not told.
+pub(super) async fn drain(headers: &HeaderMap, body: &mut Body, pause_max: Duration) {
+    if headers.contains_key(EXPECT)
+        || announced_length(headers).is_some_and(|l| l > DRAIN_BYTES_MAX)
+    {
+        return;
+    }
+    let mut bytes = 0;
+    while let Ok(Some(piece)) = next(body, pause_max).await {
+        bytes += piece.len() as u64;
+        if bytes > DRAIN_BYTES_MAX {
+            return;
+        }
     }
 }
 
@@ -136,8 +151,8 @@ pub(super) fn reader(
 }
 
 impl Pump {
-    /// Runs until the body ends, or the reader wants no more.
-    pub(super) async fn run(mut self) {
+    /// Runs until the body ends, or the reader wants no more. Then the rest of the body is left.
+    pub(super) async fn run(mut self) -> Body {
         loop {
             let piece = match next(&mut self.body, self.pause_max).await {
                 Ok(Some(data)) => self.count(data),
@@ -146,7 +161,7 @@ impl Pump {
             };
             let is_last = !matches!(piece, Piece::Data(_));
             if self.pieces.send(piece).await.is_err() || is_last {
-                return;
+                return self.body;
             }
         }
     }
@@ -192,7 +207,7 @@ mod tests {
             let mut all = Vec::new();
             reader.read_to_end(&mut all).map(|_| all)
         });
-        let (all, ()) = tokio::join!(thread, pump.run());
+        let (all, _) = tokio::join!(thread, pump.run());
         all.unwrap()
     }
 
@@ -226,7 +241,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_over_the_edit_limit_is_too_big() {
-        let failure = whole(&HeaderMap::new(), Body::from(vec![0; 11]), 10, PAUSE).await;
+        let failure = whole(&HeaderMap::new(), &mut Body::from(vec![0; 11]), 10, PAUSE).await;
         assert_eq!(failure.unwrap_err().status, 413);
     }
 }

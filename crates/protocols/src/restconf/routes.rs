@@ -23,7 +23,7 @@ use super::query::{Allowed, Query};
 use super::resource::{Methods, methods_of};
 use super::system::{self, Element, Show};
 use super::write::{self, Target};
-use super::{error_body, read};
+use super::{error_body, read, request_body};
 
 /// An answer.
 pub(super) type Answer = Response<Body>;
@@ -46,10 +46,14 @@ pub fn router(service: Arc<Restconf>) -> Router {
 
 async fn answer(State(service): State<Arc<Restconf>>, request: Request<Body>) -> Answer {
     let started = Instant::now();
-    let (parts, body) = request.into_parts();
-    let answer = match dispatch(&service, &parts, body).await {
+    let (parts, mut body) = request.into_parts();
+    let answer = match dispatch(&service, &parts, &mut body).await {
         Ok(answer) => answer,
-        Err(failure) => refusal(&service, &parts, &failure),
+        Err(failure) => {
+            let pause = service.config.limits.body_pause_max;
+            request_body::drain(&parts.headers, &mut body, pause).await;
+            refusal(&service, &parts, &failure)
+        }
     };
     observe(&parts, &answer, started);
     answer
@@ -87,7 +91,7 @@ fn observe(parts: &Parts, answer: &Answer, started: Instant) {
         .record(elapsed.as_secs_f64());
 }
 
-async fn dispatch(service: &Restconf, parts: &Parts, body: Body) -> Result<Answer> {
+async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<Answer> {
     let path = parts.uri.path();
     let below_root = path
         .strip_prefix(service.config.root.as_str())
@@ -120,7 +124,7 @@ async fn data(
     base: &str,
     rest: &str,
     parts: &Parts,
-    body: Body,
+    body: &mut Body,
 ) -> Result<Answer> {
     let schema = tree.schema();
     let path = match rest {

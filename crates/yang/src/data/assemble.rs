@@ -57,7 +57,7 @@ enum Output<'a> {
 /// Checks what a parser reads against the schema and passes it on.
 pub(super) struct Assembler<'a> {
     pub(super) schema: &'a Schema,
-    options: &'a ParseOptions,
+    pub(super) options: &'a ParseOptions,
     root: Root,
     output: Output<'a>,
     errors: Errors,

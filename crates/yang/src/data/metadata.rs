@@ -56,6 +56,21 @@ fn bad(name: &str, value: &str, right: &str) -> DataError {
     DataError::new(ErrorTag::BadAttribute, message)
 }
 
+/// Why an annotation cannot stand where metadata is [plain](super::options::Metadata::Plain).
+pub(super) fn refused_as_plain(annotation: &Annotation) -> Option<DataError> {
+    match annotation {
+        Annotation::Default | Annotation::Other(..) => None,
+        Annotation::Operation(_)
+        | Annotation::Insert(_)
+        | Annotation::Key(_)
+        | Annotation::Value(_) => {
+            let (_, name, _) = written(annotation);
+            let message = format!("'{name}' is for edits, and this document is no edit");
+            Some(DataError::new(ErrorTag::UnknownAttribute, message))
+        }
+    }
+}
+
 /// The module, name and value that an annotation is written as.
 pub(super) fn written(annotation: &Annotation) -> (&str, &str, &str) {
     match annotation {

@@ -38,6 +38,9 @@ pub enum Metadata {
     /// It is read past. For documents of any size.
     #[default]
     Ignored,
+    /// It is read past, but what only edits may say (operations, places of entries) is an error:
+    /// better refused than not done. For documents of any size.
+    Plain,
     /// It is given to [`crate::Sink::annotate`]. JSON may put it after the node it is about, so a
     /// JSON document is held in memory as a whole first ([`crate::data::NODES_MAX`] limits it):
     /// for edits, not for bulk data. A document with edit operations may hold data of two cases

@@ -26,7 +26,7 @@ impl Job {
         };
         let parse = ParseOptions {
             accept: self.accept,
-            metadata: Metadata::Ignored,
+            metadata: Metadata::Plain,
             place: InstancePath::root(),
         };
         let guard = Guard::new(|view: &View| self.check_existing(view));

@@ -18,7 +18,7 @@ impl Job {
     pub(super) fn post(&self, format: Format, body: &[u8]) -> Result<Done> {
         let root = Root::ChildOf(self.path().target());
         let place = self.path().clone();
-        let mut tree = self.parse(format, body, root, place, Metadata::Ignored)?;
+        let mut tree = self.parse(format, body, root, place, Metadata::Plain)?;
         let [node] = tree.nodes.as_slice() else {
             return Err(Failure::invalid("the body holds more than one resource"));
         };
@@ -37,7 +37,7 @@ impl Job {
             return self.put_datastore(format, body);
         };
         let root = Root::Resource(node);
-        let mut tree = self.parse(format, body, root, parent.clone(), Metadata::Ignored)?;
+        let mut tree = self.parse(format, body, root, parent.clone(), Metadata::Plain)?;
         self.check_keys(&tree)?;
         if let Some(placement) = &self.placement {
             placement.apply(self.schema(), self.path(), &mut tree)?;
@@ -61,14 +61,15 @@ impl Job {
 
     fn put_datastore(&self, format: Format, body: &[u8]) -> Result<Done> {
         let place = InstancePath::root();
-        let tree = self.parse(format, body, Root::Datastore, place, Metadata::Ignored)?;
+        let tree = self.parse(format, body, Root::Datastore, place, Metadata::Plain)?;
         let edit = Edit::replace_all(tree);
         let commit = self.commit(edit, |view| self.check_existing(view))?;
         Done::new(self, StatusCode::NO_CONTENT, self.path(), &commit)
     }
 
     /// Merges into the resource (RFC 8040 §4.6.1). Metadata is kept, so that a patch may carry the
-    /// operations of RFC 6241 §7.2 on nodes below the resource; RFC 8040 is silent on those.
+    /// operations of RFC 6241 §7.2 on nodes below the resource; RFC 8040 is silent on those. A patch that
+    /// is loaded as it arrives cannot, and is refused if it does.
     pub(super) fn patch(&self, format: Format, body: &[u8]) -> Result<Done> {
         let (root, parent) = match self.node_and_parent() {
             Some((node, parent)) => (Root::Resource(node), parent),

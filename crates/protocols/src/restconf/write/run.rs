@@ -25,7 +25,7 @@ pub(in crate::restconf) async fn write(
     service: &Restconf,
     target: Target,
     parts: &Parts,
-    body: Body,
+    body: &mut Body,
 ) -> Result<Answer> {
     let job = job(service, target, parts)?;
     let limits = &service.config.limits;
@@ -75,14 +75,19 @@ async fn whole_datastore(
     job: Job,
     format: Format,
     parts: &Parts,
-    body: Body,
+    body: &mut Body,
 ) -> Result<Done> {
     let limits = &service.config.limits;
     let bytes_max = limits.load_bytes_max;
     if announced_length(&parts.headers).is_some_and(|length| length > bytes_max) {
         return Err(Failure::too_big(bytes_max));
     }
-    match gather(body, LOAD_FROM_BYTES, limits.body_pause_max).await? {
+    let held_max = match job.method {
+        // Held as long as it may be, for it may carry operations.
+        Method::PATCH => limits.edit_bytes_max.max(LOAD_FROM_BYTES),
+        _ => LOAD_FROM_BYTES,
+    };
+    match gather(body, held_max, limits.body_pause_max).await? {
         Gathered::Whole(bytes) => {
             let permit = permit(service).await?;
             finish(spawn_blocking(move || {
@@ -90,12 +95,14 @@ async fn whole_datastore(
             }))
             .await
         }
-        Gathered::More { start, rest } => {
+        Gathered::More { start } => {
             let permit = permit(service).await?;
             let pause = limits.body_pause_max;
+            let rest = std::mem::take(body);
             let (pump, reader) = request_body::reader(start, rest, bytes_max, pause);
             let load = spawn_blocking(move || run(permit, || job.load(format, reader)));
-            let (done, ()) = tokio::join!(finish(load), pump.run());
+            let (done, rest) = tokio::join!(finish(load), pump.run());
+            *body = rest;
             done
         }
     }

@@ -260,7 +260,10 @@ impl<R: Read> Reader<'_, R> {
     /// A metadata member: of the open node for an empty name, of a child else (RFC 7952 §5.2).
     fn metadata(&mut self, about: &str, mark: Mark, pending: &mut Pending) -> Result<(), Halt> {
         if !self.assembler.keeps_metadata() {
-            return self.tokens.skip();
+            return match self.assembler.options.metadata {
+                Metadata::Plain => self.plain_metadata(mark),
+                _ => self.tokens.skip(),
+            };
         }
         if about.is_empty() {
             let annotations = self.annotations(self.assembler.parent())?;
@@ -280,6 +283,25 @@ impl<R: Read> Reader<'_, R> {
             all.push(self.annotations(Some(node))?);
         }
         pending.push((node, all, mark));
+        Ok(())
+    }
+
+    /// Metadata that is read past, unless it is for edits.
+    fn plain_metadata(&mut self, mark: Mark) -> Result<(), Halt> {
+        let mut all = Annotations::new();
+        if self.tokens.shape()? == Shape::Array {
+            self.tokens.descend()?;
+            let mut place = Place::First;
+            while self.tokens.another(b']', place)? {
+                place = Place::Later;
+                all.extend(self.annotations(None)?);
+            }
+        } else {
+            all = self.annotations(None)?;
+        }
+        for error in all.iter().filter_map(metadata::refused_as_plain) {
+            self.assembler.report(error, None, mark);
+        }
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use super::input::{self, DEPTH_MAX, TOKEN_LENGTH_MAX, Xml};
 use crate::data::assemble::{Assembler, ChildName, Comes, Halt, malformed};
 use crate::data::json::ANY_LENGTH_MAX;
 use crate::data::metadata;
-use crate::data::options::{Envelope, ParseError, ParseOptions, Root};
+use crate::data::options::{Envelope, Metadata, ParseError, ParseOptions, Root};
 use crate::data::sink::{Annotation, Annotations, Mark, Operation, Sink};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{NodeId, NodeKind, Schema, XmlPrefixes};
@@ -312,7 +312,8 @@ impl<'a, R: Read> Reader<'a, R> {
     /// The annotations of an element, where they are kept.
     fn annotations(&mut self, start: &BytesStart<'_>, node: NodeId, mark: Mark) -> Annotations {
         let mut annotations = Annotations::new();
-        if !self.assembler.keeps_metadata() || start.attributes_raw().is_empty() {
+        let mode = self.assembler.options.metadata;
+        if mode == Metadata::Ignored || start.attributes_raw().is_empty() {
             return annotations;
         }
         for attribute in start.attributes().flatten() {
@@ -336,6 +337,11 @@ impl<'a, R: Read> Reader<'a, R> {
             match annotation {
                 Ok(annotation) => annotations.push(annotation),
                 Err(error) => self.assembler.report(error, Some(node), mark),
+            }
+        }
+        if mode == Metadata::Plain {
+            for error in annotations.drain(..).filter_map(|one| metadata::refused_as_plain(&one)) {
+                self.assembler.report(error, Some(node), mark);
             }
         }
         annotations

@@ -1,0 +1,13 @@
+//! RESTCONF over a real socket: a server on loopback, the memory engine, a real client.
+
+mod conditions;
+mod http2;
+mod queries;
+mod reads;
+mod streaming;
+mod support;
+mod system;
+mod throughput;
+mod tls;
+mod types;
+mod writes;

@@ -1,0 +1,121 @@
+//! Documents too large to hold: in and out.
+
+use std::io::Read;
+use std::io::Write;
+use std::net::TcpStream;
+
+use crate::support::{Server, XML, check_json};
+
+const ENTRIES: usize = 60_000;
+
+fn document() -> String {
+    let mut text = String::from(r#"{"ietf-restconf:data":{"garden:keyed":["#);
+    for index in 0..ENTRIES {
+        let comma = if index == 0 { "" } else { "," };
+        text.push_str(&format!(
+            r#"{comma}{{"k":"{index:08}","v":"some value of {index}"}}"#
+        ));
+    }
+    text.push_str("]}}");
+    text
+}
+
+/// What is loaded as it arrives is streamed back equal, in JSON and (through XML) again.
+#[test]
+fn a_large_datastore_goes_there_and_back() {
+    let server = Server::start();
+    let document = document();
+    let put = server.json("PUT", "", &document);
+    assert_eq!(put.status, 204, "{put:?}");
+    let answer = server.get("");
+    assert_eq!(answer.header("content-length"), "");
+    check_json(&answer, &document);
+    let head = server.send("HEAD", "/restconf/data", &[], "");
+    assert_eq!(
+        (head.status, head.header("etag")),
+        (200, answer.header("etag"))
+    );
+    let xml = server.get_xml("").body;
+    assert_eq!(xml.matches("<keyed").count(), ENTRIES);
+    let other = Server::start();
+    assert_eq!(other.xml("PUT", "", &xml).status, 204);
+    assert_eq!(
+        other
+            .send("GET", "/restconf/data", &[("accept", XML)], "")
+            .body,
+        xml
+    );
+}
+
+#[test]
+fn a_broken_large_document_changes_nothing() {
+    let server = Server::start();
+    server.put("/garden:keyed=a", r#"{"garden:keyed":[{"k":"a"}]}"#);
+    let document = document().replace(r#""k":"00059000""#, r#""k":"00000000""#);
+    let put = server.json("PUT", "", &document);
+    assert_eq!(put.status, 400, "{}", &put.body[..put.body.len().min(500)]);
+    check_json(
+        &server.get("/garden:keyed"),
+        r#"{"garden:keyed":[{"k":"a"}]}"#,
+    );
+}
+
+#[test]
+fn a_large_post_creates_one_resource() {
+    let server = Server::start();
+    let body = format!(
+        r#"{{"garden:keyed":[{{"v":"{}","k":"a/b"}}]}}"#,
+        "x".repeat(2 << 20)
+    );
+    let answer = server.json("POST", "", &body);
+    assert_eq!(answer.status, 201, "{answer:?}");
+    assert_eq!(
+        answer.header("location"),
+        "/restconf/data/garden:keyed=a%2Fb"
+    );
+    assert_eq!(server.json("POST", "", &body).status, 409);
+}
+
+/// A client that says it sends more than it does gets nothing stored.
+#[test]
+fn a_document_that_breaks_off_changes_nothing() {
+    let server = Server::start();
+    let document = document();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let head = format!(
+        "PUT /restconf/data HTTP/1.1\r\nHost: x\r\nContent-Type: application/yang-data+json\r\n\
+         Content-Length: {}\r\n\r\n",
+        document.len() + 10
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(document.as_bytes()).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(
+        !answer.starts_with(b"HTTP/1.1 204"),
+        "{}",
+        String::from_utf8_lossy(&answer)
+    );
+    check_json(&server.get(""), r#"{"ietf-restconf:data":{}}"#);
+}
+
+/// A client that leaves in the middle of an answer frees what the answer held.
+#[test]
+fn clients_may_leave() {
+    let server = Server::start();
+    assert_eq!(server.json("PUT", "", &document()).status, 204);
+    for _ in 0..100 {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream
+            .write_all(b"GET /restconf/data HTTP/1.1\r\nHost: x\r\n\r\n")
+            .unwrap();
+        let mut start = [0; 1000];
+        stream.read_exact(&mut start).unwrap();
+    }
+    check_json(
+        &server.get("/garden:keyed=00000001/k"),
+        r#"{"garden:k":"00000001"}"#,
+    );
+    assert_eq!(server.get("").status, 200);
+}

@@ -1,0 +1,220 @@
+//! A server to test against, a client, and tables of requests with their answers.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use espalier_drivers::memory::{Config, Memory};
+use espalier_protocols::restconf::{Restconf, RestconfConfig, router};
+use espalier_protocols::server::{Limits, serve};
+use espalier_store::{Datastore, Store, SystemClock, Tree};
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+const GARDEN: &str = include_str!("../models/garden.yang");
+
+/// The JSON media type.
+pub const JSON: &str = "application/yang-data+json";
+/// The XML media type.
+pub const XML: &str = "application/yang-data+xml";
+
+/// A running server; it ends when dropped.
+pub struct Server {
+    pub address: SocketAddr,
+    agent: ureq::Agent,
+    stop: Option<oneshot::Sender<()>>,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: ureq::http::HeaderMap,
+    pub body: String,
+}
+
+impl Answer {
+    /// A header; empty where there is none.
+    pub fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    }
+}
+
+/// The model, and what it was made from.
+pub fn garden() -> (Tree, SchemaSource) {
+    garden_on(Arc::new(Memory::new(Config::default())))
+}
+
+/// The same on another engine.
+pub fn garden_on(driver: Arc<dyn espalier_keyspace::Driver>) -> (Tree, SchemaSource) {
+    let source = SchemaSource {
+        modules: vec![ModuleSource::from_text(GARDEN).unwrap()],
+        ..SchemaSource::default()
+    };
+    let store = Store::open(driver, Arc::new(SystemClock)).unwrap();
+    store.create_dataspace("test").unwrap();
+    store.create_schema_set("test", "garden", &source).unwrap();
+    store.create_anchor("test", "garden", "garden").unwrap();
+    let tree = store.tree("test", "garden", Datastore::Running).unwrap();
+    (tree, source)
+}
+
+impl Server {
+    /// A server with the defaults.
+    pub fn start() -> Self {
+        Self::with(RestconfConfig::default(), None)
+    }
+
+    /// A server.
+    pub fn with(config: RestconfConfig, tls: Option<Arc<rustls::ServerConfig>>) -> Self {
+        Self::of(garden(), config, tls)
+    }
+
+    /// A server of a tree.
+    pub fn of(
+        (tree, source): (Tree, SchemaSource),
+        config: RestconfConfig,
+        tls: Option<Arc<rustls::ServerConfig>>,
+    ) -> Self {
+        let service = Arc::new(Restconf::new(tree, &source, config));
+        let (stop, stopped) = oneshot::channel();
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread();
+            let runtime = { runtime }.worker_threads(2).enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                ready.send(listener.local_addr().unwrap()).unwrap();
+                let shutdown = async {
+                    let _ = stopped.await;
+                };
+                let router = router(service);
+                serve(listener, router, tls, Limits::default(), shutdown)
+                    .await
+                    .unwrap();
+            });
+        });
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .allow_non_standard_methods(true)
+            .build();
+        Self {
+            address: is_ready.recv().unwrap(),
+            agent: agent.into(),
+            stop: Some(stop),
+        }
+    }
+
+    /// Sends a request.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.address));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let result = match body {
+            "" => self.agent.run(request.body(()).unwrap()),
+            body => self.agent.run(request.body(body.to_owned()).unwrap()),
+        };
+        let mut answer = result.unwrap();
+        Answer {
+            status: answer.status().as_u16(),
+            headers: answer.headers().clone(),
+            body: answer
+                .body_mut()
+                .with_config()
+                .limit(1 << 30)
+                .read_to_string()
+                .unwrap(),
+        }
+    }
+
+    /// GET of data, in JSON.
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", &format!("/restconf/data{path}"), &[], "")
+    }
+
+    /// GET of data, in XML.
+    pub fn get_xml(&self, path: &str) -> Answer {
+        self.send(
+            "GET",
+            &format!("/restconf/data{path}"),
+            &[("accept", XML)],
+            "",
+        )
+    }
+
+    /// A request with a JSON body.
+    pub fn json(&self, method: &str, path: &str, body: &str) -> Answer {
+        self.send(
+            method,
+            &format!("/restconf/data{path}"),
+            &[("content-type", JSON)],
+            body,
+        )
+    }
+
+    /// A request with an XML body.
+    pub fn xml(&self, method: &str, path: &str, body: &str) -> Answer {
+        self.send(
+            method,
+            &format!("/restconf/data{path}"),
+            &[("content-type", XML)],
+            body,
+        )
+    }
+
+    /// PUT of a JSON document that must succeed.
+    pub fn put(&self, path: &str, body: &str) {
+        let answer = self.json("PUT", path, body);
+        assert!(matches!(answer.status, 201 | 204), "PUT {path}: {answer:?}");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+    }
+}
+
+/// The tag of the first error of a JSON answer.
+pub fn error_tag(answer: &Answer) -> String {
+    let body: serde_json::Value =
+        serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
+    let tag = &body["ietf-restconf:errors"]["error"][0]["error-tag"];
+    tag.as_str().unwrap_or_default().to_owned()
+}
+
+/// Asserts that an answer is a JSON document.
+#[track_caller]
+pub fn check_json(answer: &Answer, expected: &str) {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let actual: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+    let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
+    assert_eq!(actual, expected);
+}
+
+/// Asserts the status and the tag of a failed request.
+#[track_caller]
+pub fn check_error(answer: &Answer, status: u16, tag: &str) {
+    assert_eq!(
+        (answer.status, error_tag(answer).as_str()),
+        (status, tag),
+        "{answer:?}"
+    );
+}
+
+/// Text as one segment of a path.
+pub fn encode(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}

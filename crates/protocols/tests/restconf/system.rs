@@ -1,0 +1,97 @@
+//! What the server says about itself.
+
+use crate::support::{Server, XML, check_error, check_json};
+
+#[test]
+fn host_meta_leads_to_the_root() {
+    let server = Server::start();
+    let answer = server.send("GET", "/.well-known/host-meta", &[], "");
+    assert_eq!(answer.header("content-type"), "application/xrd+xml");
+    assert!(
+        answer
+            .body
+            .contains(r#"<Link rel="restconf" href="/restconf"/>"#)
+    );
+    let headers = [("accept", "application/json")];
+    let answer = server.send("GET", "/.well-known/host-meta", &headers, "");
+    check_json(
+        &answer,
+        r#"{"links":[{"rel":"restconf","href":"/restconf"}]}"#,
+    );
+}
+
+#[test]
+fn the_root_lists_its_resources() {
+    let server = Server::start();
+    let expected = r#"{"ietf-restconf:restconf":
+        {"data":{},"operations":{},"yang-library-version":"2019-01-04"}}"#;
+    check_json(&server.send("GET", "/restconf", &[], ""), expected);
+    let version = server.send(
+        "GET",
+        "/restconf/yang-library-version",
+        &[("accept", XML)],
+        "",
+    );
+    assert_eq!(
+        version.body,
+        r#"<yang-library-version xmlns="urn:ietf:params:xml:ns:yang:ietf-restconf">2019-01-04</yang-library-version>"#
+    );
+    let operations = server.send("GET", "/restconf/operations", &[], "");
+    assert!(
+        operations.body.contains(r#""garden:prune":[null]"#),
+        "{}",
+        operations.body
+    );
+}
+
+#[test]
+fn the_library_names_modules_whose_texts_can_be_had() {
+    let server = Server::start();
+    let path = "/ietf-yang-library:yang-library/module-set=complete/module=garden";
+    let answer = server.get(path);
+    let module: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+    let module = &module["ietf-yang-library:module"][0];
+    assert_eq!(module["revision"], "2026-01-01");
+    assert_eq!(module["namespace"], "urn:espalier:test:garden");
+    let location = module["location"][0].as_str().unwrap();
+    let text = server.send("GET", location, &[], "");
+    assert_eq!(
+        (text.status, text.header("content-type")),
+        (200, "application/yang")
+    );
+    assert!(text.body.starts_with("module garden {"));
+    check_error(
+        &server.send("GET", "/restconf/schema/none.yang", &[], ""),
+        404,
+        "invalid-value",
+    );
+    for path in ["yang-library", "modules-state", "yang-library/content-id"] {
+        let answer = server.get(&format!("/ietf-yang-library:{path}"));
+        assert_eq!(answer.status, 200, "{path}");
+        let headers = [("if-none-match", answer.header("etag"))];
+        let url = format!("/restconf/data/ietf-yang-library:{path}");
+        assert_eq!(server.send("GET", &url, &headers, "").status, 304);
+    }
+    let state = server.get("/ietf-yang-library:modules-state/module=garden,2026-01-01/schema");
+    check_json(
+        &state,
+        r#"{"ietf-yang-library:schema":"/restconf/schema/garden@2026-01-01.yang"}"#,
+    );
+    let write = server.json("PUT", "/ietf-yang-library:yang-library", "{}");
+    check_error(&write, 405, "operation-not-supported");
+}
+
+#[test]
+fn capabilities_are_listed() {
+    let server = Server::start();
+    let answer = server.get("/ietf-restconf-monitoring:restconf-state/capabilities");
+    for name in [
+        "depth:1.0",
+        "fields:1.0",
+        "with-defaults:1.0",
+        "defaults:1.0?basic-mode=explicit",
+    ] {
+        let uri = format!("urn:ietf:params:restconf:capability:{name}");
+        assert!(answer.body.contains(&uri), "{}", answer.body);
+    }
+}
