@@ -1,0 +1,91 @@
+//! What a target does.
+
+use std::io;
+use std::sync::Arc;
+
+use espalier_store::{Content, LoadMode, WithDefaults};
+use espalier_yang::data::DataTree;
+use espalier_yang::schema::SchemaSource;
+use espalier_yang::{InstancePath, Schema};
+
+use crate::documents::{Format, Found};
+use crate::error::Result;
+
+/// Data under one schema, wherever it is.
+pub trait Target {
+    /// The modules' texts.
+    fn source(&self) -> Result<SchemaSource>;
+
+    /// The schema.
+    fn schema(&self) -> Result<Arc<Schema>>;
+
+    /// Puts a document into the data, all or nothing.
+    fn load(&self, upload: Upload<'_>) -> Result<Loaded>;
+
+    /// Writes what is at a path.
+    fn read(&self, read: &Read<'_>, out: &mut dyn io::Write) -> Result<Found>;
+
+    /// Changes the data, all or nothing.
+    fn change(&self, change: Change) -> Result<Changed>;
+}
+
+/// A document to load.
+pub struct Upload<'a> {
+    /// Where it is read from.
+    pub input: &'a mut (dyn io::Read + Send),
+    /// How it is written.
+    pub format: Format,
+    /// What becomes of the data that is there.
+    pub mode: LoadMode,
+}
+
+/// What a load did.
+#[derive(Clone, Copy, Debug)]
+pub struct Loaded {
+    /// Containers and list entries; not known from a server.
+    pub fragments: Option<u64>,
+    /// Leaves and leaf-list entries; not known from a server.
+    pub values: Option<u64>,
+    /// What the commit did.
+    pub changed: Changed,
+}
+
+/// What a change did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changed {
+    /// The version of the data after it; not known from a server.
+    pub version: Option<u64>,
+    /// Whether anything differs; not known from a server.
+    pub is_changed: Option<bool>,
+}
+
+/// What to read, and how to write it.
+pub struct Read<'a> {
+    /// What.
+    pub path: &'a InstancePath,
+    /// How many levels (RFC 8040 §4.8.2).
+    pub depth: Option<u32>,
+    /// Configuration, state, or both.
+    pub content: Content,
+    /// The `fields` expression (RFC 8040 §4.8.3).
+    pub fields: Option<&'a str>,
+    /// What becomes of default values (RFC 6243).
+    pub with_defaults: WithDefaults,
+    /// How it is written.
+    pub format: Format,
+}
+
+/// A change to the data.
+pub enum Change {
+    /// Merges a tree of top-level nodes.
+    Merge(DataTree),
+    /// Deletes what is at a path; an error where there is nothing.
+    Delete(InstancePath),
+    /// A document whose nodes carry edit operations; without one, a node is merged.
+    Document {
+        /// The document.
+        text: Vec<u8>,
+        /// How it is written.
+        format: Format,
+    },
+}

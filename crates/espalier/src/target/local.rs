@@ -1,0 +1,237 @@
+//! A store that this process opens.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use espalier_keyspace::Driver;
+use espalier_store::{
+    Commit, CommitOptions, Datastore, Edit, Error, LoadOptions, Selection, Store, SystemClock, Tree,
+};
+use espalier_yang::data::{DataTree, Metadata, Operation, ParseOptions, Root, TreeBuilder};
+use espalier_yang::path::Fields;
+use espalier_yang::schema::SchemaSource;
+use espalier_yang::{InstancePath, Schema};
+
+use crate::documents::{self, Format, Found};
+use crate::error::{Failure, Result};
+use crate::modules;
+use crate::settings::Settings;
+use crate::target::{Change, Changed, Loaded, Read, Target, Upload};
+
+/// Who commits are by.
+const AUTHOR: &str = "espalier";
+
+/// A tree of a store.
+pub struct Local {
+    tree: Tree,
+    source: SchemaSource,
+}
+
+/// Opens the store that the settings name.
+pub fn open_store(settings: &Settings) -> Result<Store> {
+    let url = settings.store.as_deref().ok_or_else(|| {
+        Failure::usage("this command works on a store").hint("add --store embedded:DIR")
+    })?;
+    require_existing(url, settings)?;
+    let driver: Arc<dyn Driver> = espalier_drivers::open(url)
+        .map_err(|error| Failure::data(format!("the store {url} cannot be opened: {error}")))?;
+    Ok(Store::open(driver, Arc::new(SystemClock))?)
+}
+
+/// A mistyped folder should not become an empty store: only `--yang` creates one.
+fn require_existing(url: &str, settings: &Settings) -> Result<()> {
+    let Some(place) = url.strip_prefix("embedded:") else {
+        return Ok(());
+    };
+    let folder = place.rsplit_once('?').map_or(place, |(folder, _)| folder);
+    if settings.yang.is_empty() && !Path::new(folder).exists() {
+        return Err(Failure::usage(format!("there is no store at {folder}"))
+            .hint("create one by naming its modules: --yang FILE|DIR|NAME"));
+    }
+    Ok(())
+}
+
+/// Opens the tree that the settings name. Where they name modules, dataspace, schema set and
+/// anchor are created, or the schema set is brought to these modules.
+pub fn open_tree(settings: &Settings) -> Result<Tree> {
+    let store = open_store(settings)?;
+    if let Some(source) = modules::source(settings)? {
+        prepare(&store, settings, &source)?;
+    }
+    let tree = store.tree(settings.dataspace(), settings.anchor(), Datastore::Running);
+    tree.map_err(|error| match error {
+        Error::Unknown { .. } => Failure::data(format!("in this store, {error}"))
+            .hint("create it by naming its modules: --yang FILE|DIR|NAME; `espalier info` lists what there is"),
+        other => other.into(),
+    })
+}
+
+/// A schema set has the name of its anchor.
+fn prepare(store: &Store, settings: &Settings, source: &SchemaSource) -> Result<()> {
+    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
+    ignore_existing(store.create_dataspace(dataspace))?;
+    match store.schema_set(dataspace, anchor) {
+        Ok(existing) if existing.source == *source => {}
+        Ok(_) => store
+            .upgrade_schema_set(dataspace, anchor, source)
+            .map_err(modules_failure)?,
+        Err(Error::Unknown { .. }) => store
+            .create_schema_set(dataspace, anchor, source)
+            .map_err(modules_failure)?,
+        Err(error) => return Err(error.into()),
+    }
+    ignore_existing(store.create_anchor(dataspace, anchor, anchor))
+}
+
+fn ignore_existing(result: espalier_store::Result<()>) -> Result<()> {
+    match result {
+        Err(Error::Exists { .. }) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn modules_failure(error: Error) -> Failure {
+    match error {
+        Error::Schema(errors) => Failure::data(format!("the modules do not compile\n  {errors}")),
+        other => other.into(),
+    }
+}
+
+impl Local {
+    /// The tree, with the modules that it is under.
+    pub fn new(tree: Tree, settings: &Settings) -> Result<Self> {
+        let source = source_of(&tree, settings)?;
+        Ok(Self { tree, source })
+    }
+
+    fn commit(&self, edits: Vec<Edit>) -> Result<Changed> {
+        let options = CommitOptions {
+            author: AUTHOR,
+            ..CommitOptions::default()
+        };
+        Ok(self.tree.commit(&edits, options)?.into())
+    }
+
+    fn edits_of(&self, text: &[u8], format: Format) -> Result<Vec<Edit>> {
+        let tree = annotated_tree(self.tree.schema(), text, format)?;
+        Ok(vec![Edit::apply(
+            InstancePath::root(),
+            tree,
+            Operation::Merge,
+        )])
+    }
+}
+
+/// The modules that a tree is under.
+pub fn source_of(tree: &Tree, settings: &Settings) -> Result<SchemaSource> {
+    let store = tree.store();
+    let anchor = store.anchor(settings.dataspace(), settings.anchor())?;
+    Ok(store
+        .schema_set(settings.dataspace(), &anchor.schema_set)?
+        .source)
+}
+
+/// Reads a document with its edit operations.
+pub fn annotated_tree(schema: &Schema, text: &[u8], format: Format) -> Result<DataTree> {
+    let options = ParseOptions {
+        metadata: Metadata::Kept,
+        ..ParseOptions::default()
+    };
+    let mut builder = TreeBuilder::new();
+    let parsed = documents::parse(
+        format,
+        schema,
+        Root::Datastore,
+        &mut &*text,
+        &mut builder,
+        &options,
+    );
+    match parsed {
+        Ok(()) => Ok(builder.finish()?),
+        Err(espalier_yang::data::ParseError::Stopped) => {
+            builder.finish()?;
+            Err(Failure::data("the document was not read to its end"))
+        }
+        Err(espalier_yang::data::ParseError::Invalid(errors)) => Err(Failure::invalid(
+            "the document is not valid, and nothing was changed",
+            &errors,
+        )),
+        Err(error) => Err(Failure::data(error.to_string())),
+    }
+}
+
+impl From<Commit> for Changed {
+    fn from(commit: Commit) -> Self {
+        Self {
+            version: Some(commit.version),
+            is_changed: Some(commit.is_changed),
+        }
+    }
+}
+
+impl Target for Local {
+    fn source(&self) -> Result<SchemaSource> {
+        Ok(self.source.clone())
+    }
+
+    fn schema(&self) -> Result<Arc<Schema>> {
+        Ok(Arc::clone(self.tree.schema()))
+    }
+
+    fn load(&self, upload: Upload<'_>) -> Result<Loaded> {
+        let schema = Arc::clone(self.tree.schema());
+        let options = LoadOptions {
+            mode: upload.mode,
+            author: AUTHOR,
+            ..LoadOptions::default()
+        };
+        let input: &mut dyn io::Read = upload.input;
+        let report = self.tree.load(options, &mut |sink| {
+            let options = ParseOptions::default();
+            documents::parse(
+                upload.format,
+                &schema,
+                Root::Datastore,
+                input,
+                sink,
+                &options,
+            )?;
+            Ok(())
+        })?;
+        Ok(Loaded {
+            fragments: Some(report.fragments),
+            values: Some(report.values),
+            changed: report.commit.into(),
+        })
+    }
+
+    fn read(&self, read: &Read<'_>, out: &mut dyn Write) -> Result<Found> {
+        let schema = self.tree.schema();
+        let fields = read
+            .fields
+            .map(|text| Fields::parse(schema, read.path.target(), text))
+            .transpose()?;
+        let selection = Selection {
+            depth: read.depth,
+            content: read.content,
+            fields,
+            with_defaults: read.with_defaults,
+            page: None,
+        };
+        let view = self.tree.view()?;
+        let options = documents::print_options(read.format, read.path);
+        documents::print(read.format, schema, options, out, |sink| {
+            Ok(Found::from_store(view.read(read.path, &selection, sink)?))
+        })
+    }
+
+    fn change(&self, change: Change) -> Result<Changed> {
+        let edits = match change {
+            Change::Merge(tree) => vec![Edit::merge(InstancePath::root(), tree)],
+            Change::Delete(path) => vec![Edit::delete(path)],
+            Change::Document { text, format } => self.edits_of(&text, format)?,
+        };
+        self.commit(edits)
+    }
+}

@@ -1,0 +1,24 @@
+//! Choosing the target.
+
+use crate::error::{Failure, Result};
+use crate::settings::Settings;
+use crate::target::Target;
+use crate::target::local::{Local, open_tree};
+use crate::target::remote::Remote;
+
+/// The target that the settings name.
+pub fn open(settings: &Settings) -> Result<Box<dyn Target>> {
+    match (&settings.store, &settings.server) {
+        (Some(_), None) => Ok(Box::new(Local::new(open_tree(settings)?, settings)?)),
+        (None, Some(server)) if settings.yang.is_empty() => Ok(Box::new(Remote::new(server)?)),
+        (None, Some(_)) => Err(Failure::usage(
+            "--yang goes with --store: a server has its modules",
+        )
+        .hint("change the modules of the server's store with `espalier load --yang`")),
+        (None, None) => Err(Failure::usage("nothing says where the data is")
+            .hint("add --store embedded:DIR or --server URL, or set ESPALIER_STORE")),
+        (Some(_), Some(_)) => {
+            Err(Failure::usage("store and server exclude each other").hint("keep one of the two"))
+        }
+    }
+}

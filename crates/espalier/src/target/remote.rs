@@ -1,0 +1,258 @@
+//! A server, spoken to over RESTCONF (RFC 8040).
+//!
+//! Two resources beside RESTCONF make a server as capable as a store: the texts of the modules
+//! (so that paths and values are checked here, with the same messages), and documents with edit
+//! operations. `serve` offers both; see [`crate::commands`].
+
+use std::cell::OnceCell;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use espalier_store::{Content, LoadMode, WithDefaults};
+use espalier_yang::Schema;
+use espalier_yang::data::{ParseOptions, PrintOptions, Root};
+use espalier_yang::schema::SchemaSource;
+use ureq::http::Response;
+use ureq::{Agent, Body, SendBody};
+
+use crate::documents::{self, Format, Found};
+use crate::error::{Failure, Result};
+use crate::paths;
+use crate::target::remote_error::failure_of;
+use crate::target::{Change, Changed, Loaded, Read, Target, Upload};
+
+/// Where RESTCONF is (RFC 8040 §3.1); `serve` has it nowhere else.
+pub const RESTCONF_ROOT: &str = "/restconf";
+
+/// Where `serve` offers the texts of its modules.
+pub const SCHEMA_PATH: &str = "/espalier/schema";
+
+/// Where `serve` takes documents with edit operations.
+pub const EDIT_PATH: &str = "/espalier/edit";
+
+/// The most that modules' texts may have.
+const SOURCE_BYTES_MAX: u64 = 256 << 20;
+
+/// A server.
+pub struct Remote {
+    agent: Agent,
+    base: String,
+    source: OnceCell<SchemaSource>,
+    schema: OnceCell<Arc<Schema>>,
+}
+
+impl Remote {
+    /// The server at a URL. Nothing is sent yet.
+    pub fn new(url: &str) -> Result<Self> {
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(
+                Failure::usage(format!("--server {url}: this is not an HTTP URL"))
+                    .hint("write it as in http://127.0.0.1:8080"),
+            );
+        }
+        let config = Agent::config_builder().http_status_as_error(false).build();
+        Ok(Self {
+            agent: Agent::new_with_config(config),
+            base: url.trim_end_matches('/').to_owned(),
+            source: OnceCell::new(),
+            schema: OnceCell::new(),
+        })
+    }
+
+    fn unreachable(&self, error: &ureq::Error) -> Failure {
+        Failure::data(format!("the server {} does not answer: {error}", self.base))
+            .hint("start one with `espalier serve --store embedded:DIR`")
+    }
+
+    fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
+        let request = self.agent.get(format!("{}{path}", self.base));
+        let answer = request.header("accept", accept).call();
+        answer.map_err(|error| self.unreachable(&error))
+    }
+
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        format: Format,
+        body: SendBody<'_>,
+    ) -> Result<Response<Body>> {
+        let url = format!("{}{path}", self.base);
+        let request = match method {
+            "PUT" => self.agent.put(url),
+            "PATCH" => self.agent.patch(url),
+            _ => self.agent.post(url),
+        };
+        let answer = request
+            .header("content-type", format.media_type())
+            .header("accept", Format::Json.media_type())
+            .send(body);
+        answer.map_err(|error| self.unreachable(&error))
+    }
+
+    fn fetch_source(&self) -> Result<SchemaSource> {
+        let mut answer = self.get(SCHEMA_PATH, "application/json")?;
+        if !answer.status().is_success() {
+            return Err(failure_of(answer).hint("is this an Espalier server?"));
+        }
+        let text = answer
+            .body_mut()
+            .with_config()
+            .limit(SOURCE_BYTES_MAX)
+            .read_to_vec()
+            .map_err(|error| self.unreachable(&error))?;
+        serde_json::from_slice(&text)
+            .map_err(|error| Failure::data(format!("the server's modules cannot be read: {error}")))
+    }
+}
+
+/// What a successful change over RESTCONF tells.
+fn changed(answer: Response<Body>) -> Result<Changed> {
+    if !answer.status().is_success() {
+        return Err(failure_of(answer));
+    }
+    Ok(Changed::default())
+}
+
+/// The query of a read (RFC 8040 §4.8).
+fn query(read: &Read<'_>) -> String {
+    let mut parts = Vec::new();
+    if let Some(depth) = read.depth {
+        parts.push(format!("depth={depth}"));
+    }
+    match read.content {
+        Content::All => {}
+        Content::Config => parts.push("content=config".to_owned()),
+        Content::NonConfig => parts.push("content=nonconfig".to_owned()),
+    }
+    if let Some(fields) = read.fields {
+        parts.push(format!("fields={}", paths::percent_encoded(fields)));
+    }
+    let defaults = match read.with_defaults {
+        WithDefaults::Explicit => "explicit",
+        WithDefaults::ReportAll => "report-all",
+        WithDefaults::Trim => "trim",
+        WithDefaults::ReportAllTagged => "report-all-tagged",
+    };
+    parts.push(format!("with-defaults={defaults}"));
+    format!("?{}", parts.join("&"))
+}
+
+/// Prints the whole datastore as a store would: the answer has another envelope and white space.
+fn reprint(
+    read: &Read<'_>,
+    schema: &Schema,
+    body: &mut dyn io::Read,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let options = documents::print_options(read.format, read.path);
+    documents::print(read.format, schema, options, out, |sink| {
+        let options = ParseOptions::default();
+        documents::parse(read.format, schema, Root::Datastore, body, sink, &options)
+            .map_err(|error| documents::parse_failure(error, "the server's answer"))?;
+        Ok(Found::Something)
+    })?;
+    Ok(())
+}
+
+/// Copies the answer; JSON is indented on the way.
+fn copy(read: &Read<'_>, body: &mut dyn io::Read, out: &mut dyn Write) -> Result<()> {
+    let ended = |error: io::Error| Failure::data(format!("the answer ended early: {error}"));
+    match read.format {
+        Format::Xml => {
+            io::copy(body, out).map_err(ended)?;
+        }
+        Format::Json => {
+            let value: serde_json::Value =
+                serde_json::from_reader(body).map_err(|error| ended(error.into()))?;
+            serde_json::to_writer_pretty(&mut *out, &value).map_err(io::Error::from)?;
+        }
+    }
+    Ok(writeln!(out)?)
+}
+
+impl Target for Remote {
+    fn source(&self) -> Result<SchemaSource> {
+        if self.source.get().is_none() {
+            let _ = self.source.set(self.fetch_source()?);
+        }
+        Ok(self.source.get().cloned().unwrap_or_default())
+    }
+
+    fn schema(&self) -> Result<Arc<Schema>> {
+        if let Some(schema) = self.schema.get() {
+            return Ok(Arc::clone(schema));
+        }
+        let compiled = Schema::compile(&self.source()?).map_err(|errors| {
+            Failure::data(format!(
+                "the server's modules do not compile here\n  {errors}"
+            ))
+        })?;
+        Ok(Arc::clone(self.schema.get_or_init(|| Arc::new(compiled))))
+    }
+
+    fn load(&self, upload: Upload<'_>) -> Result<Loaded> {
+        let method = match upload.mode {
+            LoadMode::Merge => "PATCH",
+            LoadMode::Replace => "PUT",
+            LoadMode::Create => "POST",
+        };
+        let mut input: &mut dyn io::Read = upload.input;
+        let body = SendBody::from_reader(&mut input);
+        let path = format!("{RESTCONF_ROOT}/data");
+        let answer = self.send(method, &path, upload.format, body)?;
+        Ok(Loaded {
+            fragments: None,
+            values: None,
+            changed: changed(answer)?,
+        })
+    }
+
+    fn read(&self, read: &Read<'_>, out: &mut dyn Write) -> Result<Found> {
+        let schema = self.schema()?;
+        let place = paths::api_path(&schema, read.path)?;
+        let path = format!("{RESTCONF_ROOT}/data{place}{}", query(read));
+        let mut answer = self.get(&path, read.format.media_type())?;
+        if answer.status().as_u16() == 404 {
+            return Ok(Found::Nothing);
+        }
+        if !answer.status().is_success() {
+            return Err(failure_of(answer));
+        }
+        let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
+        if read.path.is_root() && read.with_defaults != WithDefaults::ReportAllTagged {
+            reprint(read, &schema, &mut body, out)?;
+        } else {
+            copy(read, &mut body, out)?;
+        }
+        Ok(Found::Something)
+    }
+
+    fn change(&self, change: Change) -> Result<Changed> {
+        let data = format!("{RESTCONF_ROOT}/data");
+        match change {
+            Change::Merge(tree) => {
+                let schema = self.schema()?;
+                let mut text = Vec::new();
+                let options = PrintOptions::default();
+                documents::print(Format::Json, &schema, options, &mut text, |sink| {
+                    // A stopped printer says why by itself.
+                    let _ = tree.emit(sink);
+                    Ok(Found::Something)
+                })?;
+                let body = SendBody::from_owned_reader(io::Cursor::new(text));
+                changed(self.send("PATCH", &data, Format::Json, body)?)
+            }
+            Change::Delete(path) => {
+                let place = paths::api_path(&*self.schema()?, &path)?;
+                let request = self.agent.delete(format!("{}{data}{place}", self.base));
+                let answer = request.header("accept", Format::Json.media_type()).call();
+                changed(answer.map_err(|error| self.unreachable(&error))?)
+            }
+            Change::Document { text, format } => {
+                let body = SendBody::from_owned_reader(io::Cursor::new(text));
+                changed(self.send("POST", EDIT_PATH, format, body)?)
+            }
+        }
+    }
+}
