@@ -364,3 +364,38 @@ fn layouts_and_envelopes() {
     assert_eq!(printed, expected);
     assert!(tree_of_xml(&schema, &printed).same_as(&tree, &schema));
 }
+
+/// The data set that the maintainers' machines have beside the repository.
+#[test]
+fn openroadm_devices_pass_through_both_formats() {
+    let shared =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/openroadm");
+    let Ok(device) = std::fs::read_to_string(shared.join("device.json")) else {
+        return;
+    };
+    let files = std::fs::read_dir(shared.join("yang")).unwrap();
+    let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    let source = espalier_yang::schema::SchemaSource {
+        modules: texts
+            .map(|text| espalier_yang::schema::ModuleSource::from_text(text).unwrap())
+            .collect(),
+        implement: vec!["openroadm-devices-inventory-v2".to_owned()],
+        ..Default::default()
+    };
+    let schema = Schema::compile(&source).unwrap();
+    let devices: Vec<String> = (1..=20)
+        .map(|number| device.replace("NODE_ID_HERE", &number.to_string()))
+        .collect();
+    let json = format!(
+        r#"{{"openroadm-devices-inventory-v2:openroadm-devices":{{"openroadm-device":[{}]}}}}"#,
+        devices.join(",")
+    );
+    let tree = tree_of_json(&schema, &json);
+    let printed: serde_json::Value = serde_json::from_str(&json_of(&schema, &tree)).unwrap();
+    // In canonical form, as the typedef's description has it.
+    let canonical = json.replace("T14:12:23.260487-06:00", "T20:12:23.260487+00:00");
+    let expected: serde_json::Value = serde_json::from_str(&canonical).unwrap();
+    assert!(printed == expected, "{printed}");
+    let again = tree_of_xml(&schema, &xml_of(&schema, &tree));
+    assert!(again.same_as(&tree, &schema));
+}
