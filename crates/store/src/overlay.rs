@@ -44,6 +44,9 @@ impl Overlay {
 
     /// Deletes a range of keys.
     pub fn delete_range(&mut self, range: &KeyRange) {
+        if range.is_empty() {
+            return;
+        }
         let inside: Vec<Vec<u8>> = self
             .written
             .range(range.start.clone()..)
@@ -60,11 +63,11 @@ impl Overlay {
     /// Adds a range to the cleared ones, joined with those that it touches.
     fn clear(&mut self, range: &KeyRange) {
         let KeyRange { mut start, mut end } = range.clone();
+        let last = end.clone().map_or(Bound::Unbounded, Bound::Included);
         let touching: Vec<Vec<u8>> = self
             .cleared
-            .iter()
+            .range::<Vec<u8>, _>((Bound::Unbounded, last))
             .rev()
-            .skip_while(|(other, _)| end.as_ref().is_some_and(|end| *other > end))
             .take_while(|(_, other)| other.as_ref().is_none_or(|other| *other >= start))
             .map(|(other, _)| other.clone())
             .collect();
@@ -281,3 +284,6 @@ impl Cursor for Merged<'_> {
         self.read_base()
     }
 }
+
+#[cfg(test)]
+mod tests;
