@@ -10,8 +10,10 @@
 //! | element | bytes |
 //! |---|---|
 //! | integer | `0x14 + n` and `n` bytes big endian for positives (`0x14` alone is 0); `0x14 - n` and the complement for negatives |
-//! | string, bytes | `0x02`, the bytes with `00` as `01 01` and `01` as `01 02`, then `00` |
+//! | string | `0x02`, the bytes with `00` as `01 01` and `01` as `01 02`, then `00` |
 //! | long string | `0x02`, its first [`LONG_PREFIX_BYTES`] bytes escaped, then `01 03` and 16 bytes of BLAKE3 |
+//! | bytes | `0x03`, then as a string |
+//! | decimal | `0x22`, the number of fraction digits, the scaled integer |
 //! | false, true, empty | `0x26`, `0x27`, `0x28` |
 //!
 //! Strings longer than [`STRING_BYTES_MAX`] sort exactly up to their first [`LONG_PREFIX_BYTES`]
@@ -27,7 +29,9 @@ pub const LONG_PREFIX_BYTES: usize = 32;
 
 const HASH_BYTES: usize = 16;
 const STRING: u8 = 0x02;
+const BINARY: u8 = 0x03;
 const ZERO: u8 = 0x14;
+const DECIMAL: u8 = 0x22;
 const FALSE: u8 = 0x26;
 const TRUE: u8 = 0x27;
 const EMPTY: u8 = 0x28;
@@ -44,10 +48,16 @@ const HASHED: u8 = 0x03;
 pub enum Element {
     /// An integer between `i64::MIN` and `u64::MAX`.
     Integer(i128),
-    /// A string or bytes, in full.
+    /// A string, in full.
     Bytes(Vec<u8>),
+    /// Bytes that are no text, in full.
+    Binary(Vec<u8>),
     /// The first [`LONG_PREFIX_BYTES`] bytes of a long string, and the hash of the whole.
     Hashed([u8; LONG_PREFIX_BYTES], [u8; HASH_BYTES]),
+    /// The same of long bytes that are no text.
+    HashedBinary([u8; LONG_PREFIX_BYTES], [u8; HASH_BYTES]),
+    /// A decimal: the number of fraction digits, and the value scaled by them.
+    Decimal(u8, i128),
     /// A truth value.
     Boolean(bool),
     /// The value of type `empty`.
@@ -72,6 +82,13 @@ pub fn put_unsigned(key: &mut Vec<u8>, value: u64) {
     key.extend_from_slice(&value.to_be_bytes()[8 - bytes..]);
 }
 
+/// Appends a decimal: `value` scaled by `digits` fraction digits. Decimals of the same number of
+/// digits sort by value.
+pub fn put_decimal(key: &mut Vec<u8>, value: i64, digits: u8) {
+    key.extend_from_slice(&[DECIMAL, digits]);
+    put_signed(key, value);
+}
+
 /// Appends a truth value.
 pub fn put_boolean(key: &mut Vec<u8>, value: bool) {
     key.push(if value { TRUE } else { FALSE });
@@ -82,9 +99,18 @@ pub fn put_empty(key: &mut Vec<u8>) {
     key.push(EMPTY);
 }
 
-/// Appends a string or bytes; shortened with a hash when longer than [`STRING_BYTES_MAX`].
+/// Appends a string; shortened with a hash when longer than [`STRING_BYTES_MAX`].
 pub fn put_bytes(key: &mut Vec<u8>, value: &[u8]) {
-    key.push(STRING);
+    put_tagged(key, STRING, value);
+}
+
+/// Appends bytes that are no text, so that they differ from the string of the same bytes.
+pub fn put_binary(key: &mut Vec<u8>, value: &[u8]) {
+    put_tagged(key, BINARY, value);
+}
+
+fn put_tagged(key: &mut Vec<u8>, tag: u8, value: &[u8]) {
+    key.push(tag);
     if value.len() <= STRING_BYTES_MAX {
         put_escaped(key, value);
         key.push(END);
@@ -106,6 +132,12 @@ pub fn take(bytes: &mut &[u8]) -> Result<Element> {
     *bytes = rest;
     match tag {
         STRING => take_bytes(bytes),
+        BINARY => Ok(match take_bytes(bytes)? {
+            Element::Bytes(value) => Element::Binary(value),
+            Element::Hashed(prefix, hash) => Element::HashedBinary(prefix, hash),
+            other => other,
+        }),
+        DECIMAL => take_decimal(bytes),
         FALSE => Ok(Element::Boolean(false)),
         TRUE => Ok(Element::Boolean(true)),
         EMPTY => Ok(Element::Empty),
@@ -122,7 +154,8 @@ pub fn skip(bytes: &mut &[u8]) -> Result<()> {
     let (&tag, rest) = bytes.split_first().ok_or_else(truncated)?;
     *bytes = rest;
     match tag {
-        STRING => skip_bytes(bytes),
+        STRING | BINARY => skip_bytes(bytes),
+        DECIMAL => take_decimal(bytes).map(drop),
         FALSE | TRUE | EMPTY => Ok(()),
         tag if tag.abs_diff(ZERO) <= 8 => bytes
             .split_off(..usize::from(tag.abs_diff(ZERO)))
@@ -176,6 +209,16 @@ fn take_integer(tag: u8, bytes: &mut &[u8]) -> Result<i128> {
     } else {
         i128::from(value)
     })
+}
+
+fn take_decimal(bytes: &mut &[u8]) -> Result<Element> {
+    let digits = *bytes.split_off_first().ok_or_else(truncated)?;
+    let tag = *bytes.split_off_first().ok_or_else(truncated)?;
+    if tag.abs_diff(ZERO) > 8 {
+        let message = "a decimal in a key has no integer";
+        return Err(Error::new(ErrorKind::Corrupt, message));
+    }
+    take_integer(tag, bytes).map(|value| Element::Decimal(digits, value))
 }
 
 fn take_bytes(bytes: &mut &[u8]) -> Result<Element> {

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use espalier_keyspace::tuple::{
-    self, Element, LONG_PREFIX_BYTES, STRING_BYTES_MAX, put_boolean, put_bytes, put_empty,
-    put_signed, put_unsigned, take,
+    self, Element, LONG_PREFIX_BYTES, STRING_BYTES_MAX, put_binary, put_boolean, put_bytes,
+    put_decimal, put_empty, put_signed, put_unsigned, take,
 };
 use espalier_keyspace::{ErrorKind, KEY_BYTES_MAX, KeyRange};
 use proptest::collection::vec;
@@ -14,7 +14,9 @@ use proptest::prelude::*;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
     Bytes(Vec<u8>),
+    Binary(Vec<u8>),
     Integer(i128),
+    Decimal(u8, i64),
     Boolean(bool),
     Empty,
 }
@@ -23,6 +25,8 @@ fn encode(value: &Value) -> Vec<u8> {
     let mut key = Vec::new();
     match value {
         Value::Bytes(bytes) => put_bytes(&mut key, bytes),
+        Value::Binary(bytes) => put_binary(&mut key, bytes),
+        Value::Decimal(digits, number) => put_decimal(&mut key, *number, *digits),
         Value::Integer(number) => match u64::try_from(*number) {
             Ok(number) => put_unsigned(&mut key, number),
             Err(_) => put_signed(&mut key, i64::try_from(*number).expect("not below i64")),
@@ -86,14 +90,16 @@ fn long_bytes() -> impl Strategy<Value = Vec<u8>> {
 fn value() -> impl Strategy<Value = Value> {
     prop_oneof![
         4 => short_bytes().prop_map(Value::Bytes),
+        1 => short_bytes().prop_map(Value::Binary),
         4 => integer().prop_map(Value::Integer),
+        1 => (1u8..=18, any::<i64>()).prop_map(|(digits, number)| Value::Decimal(digits, number)),
         1 => any::<bool>().prop_map(Value::Boolean),
         1 => Just(Value::Empty),
     ]
 }
 
 fn any_value() -> impl Strategy<Value = Value> {
-    prop_oneof![4 => value(), 1 => long_bytes().prop_map(Value::Bytes)]
+    prop_oneof![4 => value(), 1 => long_bytes().prop_map(Value::Bytes), 1 => long_bytes().prop_map(Value::Binary)]
 }
 
 /// What may follow an element: anything.
@@ -105,6 +111,11 @@ fn rest() -> impl Strategy<Value = Vec<u8>> {
 fn decoded(value: &Value) -> Element {
     match value {
         Value::Integer(number) => Element::Integer(*number),
+        Value::Decimal(digits, number) => Element::Decimal(*digits, (*number).into()),
+        Value::Binary(bytes) => match decoded(&Value::Bytes(bytes.clone())) {
+            Element::Hashed(prefix, hash) => Element::HashedBinary(prefix, hash),
+            _ => Element::Binary(bytes.clone()),
+        },
         Value::Boolean(value) => Element::Boolean(*value),
         Value::Empty => Element::Empty,
         Value::Bytes(bytes) if tuple::is_shortened(bytes.len()) => {

@@ -79,7 +79,9 @@ pub(crate) fn take_local_id(key: &mut &[u8]) -> Result<LocalId> {
 pub(crate) fn put_key_value(key: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Int32(value) => tuple::put_signed(key, (*value).into()),
-        Value::Int64(value) | Value::Decimal64(value, _) => tuple::put_signed(key, *value),
+        Value::Int64(value) => tuple::put_signed(key, *value),
+        // In a union, 5.0 and 50 are different values, and so are a string and bytes.
+        Value::Decimal64(value, digits) => tuple::put_decimal(key, *value, *digits),
         Value::Uint32(value) => tuple::put_unsigned(key, (*value).into()),
         Value::Uint64(value) => tuple::put_unsigned(key, *value),
         Value::Boolean(value) => tuple::put_boolean(key, *value),
@@ -87,7 +89,7 @@ pub(crate) fn put_key_value(key: &mut Vec<u8>, value: &Value) {
         Value::String(text) | Value::Identity(text) | Value::InstanceIdentifier(text) => {
             tuple::put_bytes(key, text.as_bytes());
         }
-        Value::Binary(bytes) => tuple::put_bytes(key, bytes),
+        Value::Binary(bytes) => tuple::put_binary(key, bytes),
     }
 }
 

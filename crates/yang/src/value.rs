@@ -44,13 +44,11 @@ impl Value {
     /// The order of RFC 7950 `ordered-by system` lists here: numbers as numbers, strings as bytes;
     /// between kinds (in a union) by kind. The same order as the keys of the store.
     pub fn compare(&self, other: &Self) -> Ordering {
-        match (self.as_integer(), other.as_integer()) {
+        let by_kind = self.kind_rank().cmp(&other.kind_rank());
+        by_kind.then_with(|| match (self.as_integer(), other.as_integer()) {
             (Some(mine), Some(theirs)) => mine.cmp(&theirs),
-            _ => match (self.as_bytes(), other.as_bytes()) {
-                (Some(mine), Some(theirs)) => mine.cmp(theirs),
-                _ => self.kind_rank().cmp(&other.kind_rank()),
-            },
-        }
+            _ => self.as_bytes().cmp(&other.as_bytes()),
+        })
     }
 
     /// The number, for integers (and the scaled number, for decimals).
@@ -75,16 +73,15 @@ impl Value {
         }
     }
 
-    fn kind_rank(&self) -> u8 {
+    /// Which values are of one order, and the order of those (decimals by fraction digits).
+    fn kind_rank(&self) -> (u8, u8) {
         match self {
-            Self::String(_) | Self::Identity(_) | Self::InstanceIdentifier(_) | Self::Binary(_) => {
-                0
-            }
-            Self::Int32(_) | Self::Int64(_) | Self::Uint32(_) | Self::Uint64(_) => 1,
-            Self::Decimal64(..) => 1,
-            Self::Boolean(false) => 2,
-            Self::Boolean(true) => 3,
-            Self::Empty => 4,
+            Self::String(_) | Self::Identity(_) | Self::InstanceIdentifier(_) => (0, 0),
+            Self::Binary(_) => (1, 0),
+            Self::Int32(_) | Self::Int64(_) | Self::Uint32(_) | Self::Uint64(_) => (2, 0),
+            Self::Decimal64(_, digits) => (3, *digits),
+            Self::Boolean(value) => (4, u8::from(*value)),
+            Self::Empty => (5, 0),
         }
     }
 }
