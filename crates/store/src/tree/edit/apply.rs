@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use espalier_keyspace::KeyRange;
 use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::schema::Node;
 use espalier_yang::{
@@ -45,6 +46,19 @@ pub(in crate::tree) struct Around {
     pub boundaries: Vec<usize>,
     /// Whether it was created by this edit, so that nothing was in it.
     pub is_new: bool,
+}
+
+impl Around {
+    /// A resource that was there before; its key is as long as the last of `boundaries`.
+    pub fn at(key: &[u8], node: Option<NodeId>, boundaries: &[usize]) -> Self {
+        let length = boundaries.last().copied().unwrap_or_default();
+        Self {
+            key: key[..length].to_vec(),
+            node,
+            boundaries: boundaries.to_vec(),
+            is_new: false,
+        }
+    }
 }
 
 impl<'a> Applying<'a> {
@@ -104,22 +118,38 @@ impl<'a> Applying<'a> {
             );
             return Ok(());
         }
-        let Place {
-            key,
-            node,
-            boundaries,
-            ..
-        } = place;
-        self.children(
-            &Around {
-                key,
-                node,
-                boundaries,
-                is_new: false,
-            },
-            nodes,
-            operation,
-        )
+        let new_cases = self.cases_that_may_come_to_be(at, &place)?;
+        let around = Around::at(&place.key, place.node, &place.boundaries);
+        self.children(&around, nodes, operation)?;
+        for (around, key, node) in new_cases {
+            if self.state().any(&KeyRange::prefix(&key))? {
+                self.clear_rivals(&around, self.schema().node(node))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The containers without presence on a path that are in a case and hold nothing: each with
+    /// what is around it and its key.
+    fn cases_that_may_come_to_be(
+        &self,
+        path: &InstancePath,
+        place: &Place,
+    ) -> Result<Vec<(Around, Vec<u8>, NodeId)>> {
+        let mut found = Vec::new();
+        let mut parent = None;
+        for (index, step) in path.steps.iter().enumerate() {
+            let node = self.schema().node(step.node);
+            if node.is_np_container() && !node.cases.is_empty() {
+                let around = &place.boundaries[..=index];
+                let key = place.key[..place.boundaries[index + 1]].to_vec();
+                if !self.state().any(&KeyRange::prefix(&key))? {
+                    found.push((Around::at(&place.key, parent, around), key, step.node));
+                }
+            }
+            parent = Some(step.node);
+        }
+        Ok(found)
     }
 
     /// Whether children can be created at a place: it exists, or is a container without presence
@@ -168,9 +198,7 @@ impl<'a> Applying<'a> {
         let node = self.schema().node(data.node);
         let exists = !around.is_new
             && match node.is_np_container() {
-                true => self
-                    .state()
-                    .any(&espalier_keyspace::KeyRange::prefix(&key))?,
+                true => self.state().any(&KeyRange::prefix(&key))?,
                 false => self.overlay_has(&key)?,
             };
         let result = self.inner(around, data, inherited, key, exists);
@@ -192,7 +220,11 @@ impl<'a> Applying<'a> {
         let node = self.schema().node(data.node);
         match operation {
             Operation::Delete | Operation::Remove => {
-                return self.delete_inner(around, &key, exists, operation);
+                self.delete_inner(around, &key, exists, operation)?;
+                if exists {
+                    self.touch_emptied(Some(data.node), &key);
+                }
+                return Ok(());
             }
             Operation::Create if exists => {
                 self.fail_on(data, ErrorTag::DataExists, "the node exists already");
@@ -209,6 +241,8 @@ impl<'a> Applying<'a> {
         if operation != Operation::None {
             self.clear_rivals(around, node)?;
         }
+        // What is created in a container that is only passed through may be what makes it exist.
+        let may_come_to_be = operation == Operation::None && !exists && !node.cases.is_empty();
         let mut boundaries = around.boundaries.clone();
         boundaries.push(key.len());
         let inside = Around {
@@ -224,7 +258,11 @@ impl<'a> Applying<'a> {
             Operation::Create | Operation::Replace => Operation::Merge,
             other => other,
         };
-        self.children(&inside, data.children(), for_children)
+        self.children(&inside, data.children(), for_children)?;
+        if may_come_to_be && self.state().any(&KeyRange::prefix(&inside.key))? {
+            self.clear_rivals(around, node)?;
+        }
+        Ok(())
     }
 
     /// Writes the fragment that makes a node exist: the keys of an entry, nothing for a container

@@ -4,7 +4,7 @@ use espalier_keyspace::KeyRange;
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind, Schema};
 
-use super::apply::{Applying, Around};
+use super::apply::{Applying, Around, Touch};
 use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::put_local_id;
@@ -50,6 +50,8 @@ impl Applying<'_> {
                 put_local_id(&mut key, self.compiled.layout.id(rival));
                 if self.state().any(&KeyRange::prefix(&key))? {
                     self.clear(&key)?;
+                    self.touch(around, Touch::Within);
+                    self.touch_emptied(Some(rival), &key);
                 }
             }
         }

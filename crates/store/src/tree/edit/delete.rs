@@ -3,7 +3,7 @@
 use espalier_keyspace::KeyRange;
 use espalier_yang::data::Operation;
 use espalier_yang::schema::Node;
-use espalier_yang::{ErrorTag, InstancePath, Keys};
+use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId};
 
 use super::apply::{Applying, Around, Touch};
 use crate::error::Result;
@@ -32,6 +32,7 @@ impl Applying<'_> {
                 self.clear(&place.key)?;
                 self.forget_position(path)?;
                 self.touch_around(&place, path);
+                self.touch_emptied(place.node, &place.key);
             }
         }
         Ok(())
@@ -53,18 +54,7 @@ impl Applying<'_> {
             return Ok(());
         };
         let node = self.schema().node(leaf).parent;
-        if self
-            .schema()
-            .node(leaf)
-            .as_value()
-            .is_some_and(|value| value.is_key)
-        {
-            self.fail(
-                ErrorTag::OperationNotSupported,
-                "a key of a list entry cannot be deleted; delete the entry",
-            );
-            return Ok(());
-        }
+        let value = self.schema().node(leaf).as_value();
         let around = Around {
             key: place.key.clone(),
             node,
@@ -74,6 +64,10 @@ impl Applying<'_> {
         let id = self.compiled.layout.id(leaf);
         let fragment = self.fragment(&around)?;
         match fragment.filter(|fragment| fragment.get(id).is_some()) {
+            Some(_) if value.is_some_and(|value| value.is_key) => self.fail(
+                ErrorTag::OperationNotSupported,
+                "a key of a list entry cannot be deleted; delete the entry",
+            ),
             Some(mut fragment) => {
                 fragment.remove(id);
                 self.write_fragment(&around, &fragment);
@@ -137,8 +131,16 @@ impl Applying<'_> {
         Ok(())
     }
 
+    /// A container without presence that was emptied is a resource still, and changed.
+    pub fn touch_emptied(&mut self, node: Option<NodeId>, key: &[u8]) {
+        if node.is_some_and(|node| self.schema().node(node).is_np_container()) {
+            self.touched.insert(key.to_vec(), Touch::Whole);
+        }
+    }
+
     /// Deletes the keys at and below a key of the tree, with their order index and stamps.
     pub fn clear(&mut self, key: &[u8]) -> Result<()> {
+        self.take_touched(key);
         self.overlay.delete_range(&KeyRange::prefix(key));
         for subspace in [Subspace::Order, Subspace::Stamp] {
             let range = KeyRange::prefix(&in_subspace(key, subspace));
@@ -147,6 +149,19 @@ impl Applying<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Takes the resources at and below a key out of those that were touched.
+    pub fn take_touched(&mut self, key: &[u8]) -> Vec<(Vec<u8>, Touch)> {
+        let below = self.touched.range(key.to_vec()..);
+        let taken: Vec<_> = below
+            .take_while(|(other, _)| other.starts_with(key))
+            .map(|(other, touch)| (other.clone(), *touch))
+            .collect();
+        for (other, _) in &taken {
+            self.touched.remove(other);
+        }
+        taken
     }
 
     /// Deletes everything in the datastore.

@@ -7,7 +7,7 @@ use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId, Step, Value};
 
 use rustc_hash::FxHashMap;
 
-use super::apply::{Applying, Around};
+use super::apply::{Applying, Around, Touch};
 use crate::error::Result;
 use crate::keys::{put_key_value, put_local_id};
 use crate::position::Position;
@@ -112,11 +112,19 @@ impl Applying<'_> {
         };
         let insert = self.insert(data)?;
         let deletes = matches!(operation, Operation::Delete | Operation::Remove);
+        let may_move = matches!(operation, Operation::Merge | Operation::Replace);
         let position = match (&stored, insert) {
-            (Some(stored), None) => stored.clone(),
-            (Some(stored), Some(_)) if deletes || operation == Operation::Create => stored.clone(),
-            (Some(_), Some(insert)) => self.move_entry(list, keys, &insert, data)?,
+            (Some(_), Some(insert)) if may_move => {
+                let moved = self.move_entry(list, keys, &insert, data)?;
+                self.touch(around, Touch::Within);
+                moved
+            }
+            (Some(stored), _) => stored.clone(),
             (None, _) if deletes => return self.delete_inner(around, list, false, operation),
+            (None, _) if operation == Operation::None => {
+                self.fail_on(data, ErrorTag::DataMissing, "the node does not exist");
+                return Ok(());
+            }
             (None, insert) => self.new_position(list, &insert.unwrap_or(Insert::Last), data)?,
         };
         if !self.errors.is_empty() {
@@ -320,6 +328,10 @@ impl Applying<'_> {
             return Ok(stored);
         };
         let (old_key, new_key) = ([list, &stored].concat(), [list, &new].concat());
+        for (key, touch) in self.take_touched(&old_key) {
+            let key = [&new_key, &key[old_key.len()..]].concat();
+            self.touched.insert(key, touch);
+        }
         for subspace in [Subspace::Tree, Subspace::Order, Subspace::Stamp] {
             self.rename(
                 &in_subspace(&old_key, subspace),
@@ -367,6 +379,13 @@ impl Applying<'_> {
         }
         for subspace in [Subspace::Tree, Subspace::Order, Subspace::Stamp] {
             self.renumber_in(&in_subspace(list, subspace), &new_positions)?;
+        }
+        for (key, touch) in self.take_touched(list) {
+            let entry = entry_prefix(list, &key)?.len();
+            let new = new_positions.get(&key[list.len()..entry]);
+            let new = new.map_or(&key[list.len()..entry], Vec::as_slice);
+            self.touched
+                .insert([list, new, &key[entry..]].concat(), touch);
         }
         Ok(())
     }

@@ -109,6 +109,7 @@ impl Applying<'_> {
             if self.state().any(&KeyRange::prefix(&key))? {
                 self.clear(&key)?;
                 self.touch(around, Touch::Within);
+                self.touch_emptied(Some(rival), &key);
             }
         }
         Ok(())

@@ -36,8 +36,11 @@ impl Applying<'_> {
             node: data.node,
             keys: Keys::Values(vec![value.clone()]),
         });
-        let deletes = matches!(operation, Operation::Delete | Operation::Remove);
-        if !deletes {
+        let creates = !matches!(
+            operation,
+            Operation::Delete | Operation::Remove | Operation::None
+        );
+        if creates {
             self.clear_rivals(around, node)?;
         }
         let is_changed = match (node.is_positional(), node.is_config) {
@@ -84,8 +87,8 @@ impl Applying<'_> {
         let stored = self.state().position(list, keys)?;
         let insert = self.insert(data)?;
         let deletes = matches!(operation, Operation::Delete | Operation::Remove);
-        let moves =
-            stored.is_some() && insert.is_some() && !deletes && operation != Operation::Create;
+        let may_move = matches!(operation, Operation::Merge | Operation::Replace);
+        let moves = stored.is_some() && insert.is_some() && may_move;
         if !moves && !self.may(data, operation, stored.is_some()) {
             return Ok(false);
         }
