@@ -1,14 +1,31 @@
 //! Reporting the defaults of what was not set (RFC 6243 §3.1, §3.4).
 //!
-//! A default is in use where its leaf could have been set: nodes with a `when`, and nodes of a case
-//! that holds nothing else, are not reported.
+//! A default is in use where its leaf could have been set (RFC 7950 §7.6.1): not in a case while
+//! another of the choice holds something, and only in the default case while none does. Nodes with
+//! a `when` are not reported.
 
 use espalier_yang::data::Annotation;
-use espalier_yang::schema::Node;
-use espalier_yang::{Mark, NodeId, NodeKind};
+use espalier_yang::schema::{CaseChoice, Node};
+use espalier_yang::{Mark, NodeId, NodeKind, Schema};
 
 use super::super::selection::WithDefaults;
 use super::frame::{Flow, Reading};
+
+/// Whether the default of a node is in use beside the siblings that are there.
+pub(super) fn is_in_use(schema: &Schema, node: &Node, siblings: &[NodeId]) -> bool {
+    let is_active = |mine: &CaseChoice| {
+        let theirs = siblings
+            .iter()
+            .flat_map(|&other| &schema.node(other).cases)
+            .find(|theirs| theirs.choice == mine.choice);
+        let case = match theirs {
+            Some(theirs) => Some(theirs.case),
+            None => schema.choices()[mine.choice as usize].default_case,
+        };
+        case == Some(mine.case)
+    };
+    node.whens.is_empty() && node.cases.iter().all(is_active)
+}
 
 impl Reading<'_> {
     /// Reports what the innermost frame (or the datastore) does not hold.
@@ -60,12 +77,7 @@ impl Reading<'_> {
     }
 
     fn is_implied(&self, node: &Node, seen: &[NodeId]) -> bool {
-        let schema = self.state.schema();
-        let is_case_active = node.cases.is_empty()
-            || seen
-                .iter()
-                .any(|&other| schema.node(other).cases == node.cases);
-        node.whens.is_empty() && is_case_active
+        is_in_use(self.state.schema(), node, seen)
     }
 
     fn absent(&mut self, node: &Node) -> Flow<()> {

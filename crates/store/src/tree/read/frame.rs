@@ -79,16 +79,14 @@ pub(super) struct Reading<'a> {
 impl Reading<'_> {
     /// A container or list entry begins; its key is the first `length` bytes of `key`.
     pub fn push(&mut self, node: NodeId, key: &[u8], length: usize) -> Flow<()> {
-        let depth = self
-            .frames
-            .last()
-            .map_or(self.outer_depth, |frame| frame.depth)
-            + 1;
+        let depth = self.depth_below();
         let is_whole = self.is_whole(node);
+        let shows_itself = is_whole && self.is_shown_empty(node);
         self.see(node);
         self.key.clear();
         self.key.extend_from_slice(&key[..length]);
-        let is_open = !self.is_lazy || depth == 1;
+        let is_target = self.outer_depth == 0 && self.frames.is_empty();
+        let is_open = !self.is_lazy || is_target;
         self.frames.push(Frame {
             node,
             length,
@@ -98,19 +96,32 @@ impl Reading<'_> {
             keys: Vec::new(),
             seen: Vec::new(),
         });
-        if is_open {
-            self.sink.open(node, Mark::default())?;
+        match (is_open, shows_itself) {
+            (true, _) => Ok(self.sink.open(node, Mark::default())?),
+            (false, true) => self.open_frames(),
+            (false, false) => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether a node that is wholly selected says something by being there: as state, or as
+    /// config that is not left out; containers without presence say nothing.
+    fn is_shown_empty(&self, node: NodeId) -> bool {
+        let node = self.state.schema().node(node);
+        let is_content = self.selection.content != Content::NonConfig || !node.is_config;
+        is_content && !node.is_np_container()
     }
 
     /// Remembers that a node is there, where that decides on defaults.
-    fn see(&mut self, node: NodeId) {
-        if self.reports_defaults {
-            self.frames
-                .last_mut()
-                .map_or(&mut self.outer_seen, |frame| &mut frame.seen)
-                .push(node);
+    pub fn see(&mut self, node: NodeId) {
+        if !self.reports_defaults {
+            return;
+        }
+        let seen = match self.frames.last_mut() {
+            Some(frame) => &mut frame.seen,
+            None => &mut self.outer_seen,
+        };
+        if seen.last() != Some(&node) {
+            seen.push(node);
         }
     }
 
@@ -158,7 +169,8 @@ impl Reading<'_> {
     /// A leaf of the innermost frame.
     pub fn leaf(&mut self, node: NodeId, packed: Packed) -> Flow<()> {
         self.see(node);
-        if self.selection.content == Content::NonConfig && self.is_config_key(node) {
+        let is_state = self.selection.content == Content::NonConfig;
+        if is_state && self.is_within_depth() && self.is_config_key(node) {
             return self.config_key(node, packed);
         }
         if !self.selects_leaf(node) || self.is_trimmed(node, &packed) {

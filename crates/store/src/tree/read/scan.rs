@@ -60,6 +60,7 @@ impl Reading<'_> {
             };
             let node = self.state.schema().node(child);
             if !self.descends(node) {
+                self.see(child);
                 return Ok(Some(after_id));
             }
             skip_entry(node, &mut rest)?;

@@ -50,12 +50,19 @@ impl Reading<'_> {
                 .is_some_and(|node| !node.is_key && node.defaults.first() == Some(value))
     }
 
-    fn is_within_depth(&self) -> bool {
-        let around = self
-            .frames
-            .last()
-            .map_or(self.outer_depth, |frame| frame.depth);
-        self.selection.depth.is_none_or(|depth| around < depth)
+    pub fn is_within_depth(&self) -> bool {
+        let below = self.depth_below();
+        self.selection.depth.is_none_or(|depth| below <= depth)
+    }
+
+    /// The level of what is in the innermost frame. What `fields` selects has level 1, and so has
+    /// what leads there (RFC 8040 §4.8.2).
+    pub fn depth_below(&self) -> u32 {
+        match self.frames.last() {
+            Some(frame) if self.selection.fields.is_none() || frame.is_whole => frame.depth + 1,
+            None if self.selection.fields.is_none() => self.outer_depth + 1,
+            _ => 1,
+        }
     }
 
     fn wanted(&self, node: NodeId) -> Fields {

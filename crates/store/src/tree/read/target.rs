@@ -1,15 +1,17 @@
 //! What a reading begins with.
 
 use espalier_keyspace::KeyRange;
+use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, Keys, Mark, NodeId, Sink};
 
 use super::super::locate::{Place, Shape, State};
 use super::super::selection::{Content, Page, Selection, WithDefaults};
+use super::defaults::is_in_use;
 use super::frame::{Flow, Halt, Reading};
 use super::page::Paging;
 use crate::error::Result;
 use crate::fragment::{Reader, take_entry_value};
-use crate::keys::put_key_value;
+use crate::keys::{put_key_value, put_local_id};
 
 /// Sends the resource of a path as events; false where there is none.
 pub(in crate::tree) fn read(
@@ -117,8 +119,41 @@ impl Reading<'_> {
         if !has_default || !self.reports_defaults || !self.has_parent(&parent)? {
             return Ok(false);
         }
+        let target = self.state.schema().node(node);
+        if !is_in_use(
+            self.state.schema(),
+            target,
+            &self.cases_beside(target, &parent)?,
+        ) {
+            return Ok(false);
+        }
         self.send_defaults(node)?;
         Ok(true)
+    }
+
+    /// The siblings of a node that are there and in a case.
+    fn cases_beside(&self, node: &Node, parent: &InstancePath) -> Flow<Vec<NodeId>> {
+        let (state, schema) = (self.state, self.state.schema());
+        let Some(place) = state.locate(parent)?.filter(|_| !node.cases.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let siblings = node
+            .parent
+            .map_or(schema.roots(), |parent| &schema.node(parent).children);
+        let mut there = Vec::new();
+        if let Some(value) = state.snapshot.get(&place.key)? {
+            for leaf in Reader::new(&value) {
+                there.extend(state.layout().child(node.parent, leaf?.0));
+            }
+        }
+        for &sibling in siblings {
+            let mut key = place.key.clone();
+            put_local_id(&mut key, state.layout().id(sibling));
+            if !schema.node(sibling).cases.is_empty() && state.any(&KeyRange::prefix(&key))? {
+                there.push(sibling);
+            }
+        }
+        Ok(there)
     }
 
     fn entry_target(&mut self, place: &Place, node: NodeId) -> Flow<bool> {
