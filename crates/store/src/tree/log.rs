@@ -5,6 +5,7 @@
 //! | version | the header: time, author, comment, and records |
 //! | version, chunk | further records, where the header would exceed [`CHUNK_BYTES`] |
 //!
+//! The chunks of a version, one after the other, are one text: a record may go on in the next.
 //! A record is a kind, the key without its tree prefix (the subspace, then the rest), and the value
 //! that it held before. Reading records backwards from the newest version gives every older state,
 //! so new values are not repeated here. A bulk load into an empty datastore is one record.
@@ -19,6 +20,10 @@ use crate::subspace::Subspace;
 
 /// Records beyond this many bytes go into a further chunk.
 const CHUNK_BYTES: usize = 64 << 10;
+
+/// A chunk is at most this long, so that an engine takes it: a record with a large old value goes
+/// on in the next.
+const PART_BYTES_MAX: usize = 1 << 20;
 
 /// What a record says of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,12 +120,14 @@ impl CommitLog {
         if self.chunk.len() <= bytes {
             return Ok(());
         }
-        let mut key = self.key.clone();
-        if self.chunks > 0 {
-            tuple::put_unsigned(&mut key, self.chunks);
+        for part in self.chunk.chunks(PART_BYTES_MAX) {
+            let mut key = self.key.clone();
+            if self.chunks > 0 {
+                tuple::put_unsigned(&mut key, self.chunks);
+            }
+            target.put(&key, part)?;
+            self.chunks += 1;
         }
-        target.put(&key, &self.chunk)?;
-        self.chunks += 1;
         self.chunk.clear();
         Ok(())
     }
