@@ -107,22 +107,23 @@ impl Loading<'_, '_> {
             .next()?
             .is_some();
         let is_top = depth == 1;
-        if is_stored && is_top && self.mode == LoadMode::Create && !node.is_np_container() {
-            return Err(self.exists(depth, node).into());
+        if is_stored && is_top && self.mode == LoadMode::Create {
+            let keys = self.frames[depth].keys.iter().flatten().cloned().collect();
+            return Err(self.exists(node.id, keys).into());
         }
         self.clear_rivals(depth - 1, node)?;
         self.frames[depth].is_fresh = !is_stored;
         Ok(())
     }
 
-    fn exists(&self, depth: usize, node: &Node) -> DataError {
-        let values: Vec<Value> = self.frames[depth].keys.iter().flatten().cloned().collect();
+    /// The error of a top-level node that is there and must not be.
+    fn exists(&self, node: NodeId, values: Vec<Value>) -> DataError {
         let keys = if values.is_empty() {
             Keys::None
         } else {
             Keys::Values(values)
         };
-        let path = InstancePath::root().child(node.id, keys);
+        let path = InstancePath::root().child(node, keys);
         let path = path.to_instance_identifier(&self.compiled.schema);
         DataError::new(ErrorTag::DataExists, "the node exists already").at(path)
     }
@@ -177,6 +178,11 @@ impl Loading<'_, '_> {
         };
         for (id, packed) in frame.leaves.drain(..) {
             let leaf = self.compiled.layout.child(frame.node, id);
+            if let Some(leaf) = leaf.filter(|_| self.creates(node))
+                && fragment.get(id).is_some()
+            {
+                return Err(self.exists(leaf, Vec::new()).into());
+            }
             if let Some(leaf) = leaf
                 .map(|leaf| self.compiled.schema.node(leaf))
                 .filter(|leaf| !leaf.cases.is_empty())
@@ -190,6 +196,11 @@ impl Loading<'_, '_> {
         }
         self.put_logged(&frame.key, &fragment.encode())?;
         Ok(frame)
+    }
+
+    /// Whether what is directly in a node (none: the datastore) must not be there before.
+    fn creates(&self, node: Option<&Node>) -> bool {
+        node.is_none() && self.mode == LoadMode::Create
     }
 
     /// Writes one entry of a leaf-list in the innermost frame.
@@ -206,6 +217,10 @@ impl Loading<'_, '_> {
             key.extend_from_slice(&position);
         } else {
             put_key_value(&mut key, value);
+        }
+        let is_state = node.is_positional() && !node.is_config;
+        if depth == 0 && self.creates(None) && !is_state && self.base.get(&key)?.is_some() {
+            return Err(self.exists(id, vec![value.clone()]).into());
         }
         let mut bytes = Vec::with_capacity(16);
         put_value(&mut bytes, value);
