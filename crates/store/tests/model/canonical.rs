@@ -1,0 +1,67 @@
+//! What is stored is a function of the tree: random edits that lead to a tree leave the same keys
+//! and values as a load of that tree.
+
+use espalier_keyspace::{Direction, KeyRange, tuple};
+use espalier_store::{Datastore, LoadMode, Subspace, Tree};
+use espalier_testkit::seed;
+use espalier_yang::data::DataTree;
+
+use crate::edit::{Change, apply};
+use crate::generate::Generator;
+use crate::setting::{SORTED, assert_same, commit, load_tree, memory_tree, read_all, show};
+
+const COMMITS: u64 = 150;
+
+#[test]
+fn edits_leave_what_a_load_of_their_result_leaves() {
+    seed::run("canonical storage", |random| {
+        let commits = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(COMMITS);
+        let tree = memory_tree(SORTED);
+        let schema = tree.schema().clone();
+        let mut model = DataTree::default();
+        let mut generator = Generator {
+            schema: &schema,
+            random,
+        };
+        for number in 0..commits {
+            let change = generator.change(&model);
+            if matches!(change, Change::ReplaceAll(_) | Change::Delete(_)) && number % 3 != 0 {
+                continue;
+            }
+            let _ = apply(&schema, &mut model, std::slice::from_ref(&change));
+            let _ = commit(&tree, &[change.to_edit()]);
+            if number % 5 == 0 {
+                compare(&tree, &model);
+            }
+        }
+    });
+}
+
+fn compare(tree: &Tree, model: &DataTree) {
+    let store = tree.store();
+    store.create_anchor("d", "fresh", "s").unwrap();
+    let fresh = store.tree("d", "fresh", Datastore::Running).unwrap();
+    let found = read_all(tree);
+    assert_same(tree.schema(), &found, model, "the edits");
+    load_tree(&fresh, LoadMode::Create, &found).unwrap();
+    for subspace in [Subspace::Tree, Subspace::Order] {
+        let (edited, loaded) = (dump(tree, "a", subspace), dump(&fresh, "fresh", subspace));
+        assert!(edited == loaded, "{}", show(tree.schema(), model));
+    }
+    store.delete_anchor("d", "fresh").unwrap();
+}
+
+/// The keys of an anchor in a subspace, without what they begin with, and the values.
+pub fn dump(tree: &Tree, anchor: &str, subspace: Subspace) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let store = tree.store();
+    let mut prefix = subspace.key();
+    tuple::put_unsigned(&mut prefix, store.anchor("d", anchor).unwrap().id);
+    let snapshot = store.driver().snapshot().unwrap();
+    let range = KeyRange::prefix(&prefix);
+    let mut cursor = snapshot.scan(&range, Direction::Forward).unwrap();
+    let mut pairs = Vec::new();
+    while let Some((key, value)) = cursor.next().unwrap() {
+        pairs.push((key[prefix.len()..].to_vec(), value.to_vec()));
+    }
+    pairs
+}

@@ -1,0 +1,14 @@
+//! The store against a naive model: a tree of vectors, edited and filtered the obvious way.
+//!
+//! Every run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets how
+//! many commits it has.
+
+mod canonical;
+mod edit;
+mod generate;
+mod random_runs;
+mod reference;
+mod regressions;
+mod select;
+mod setting;
+mod stamps;

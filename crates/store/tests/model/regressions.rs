@@ -1,0 +1,291 @@
+//! Bugs that were, each by name.
+
+use espalier_store::{Content, Edit, LoadMode, Selection, Stamp, Tree, WithDefaults};
+use espalier_yang::data::Operation;
+use espalier_yang::path::Fields;
+use espalier_yang::{ErrorTag, InstancePath};
+
+use crate::setting::{
+    MODEL, assert_sound, commit, data, first_tag, load_json, memory_tree, merge, path, read, show,
+    text,
+};
+
+fn stamp(tree: &Tree, at: &str) -> Stamp {
+    let view = tree.view().unwrap();
+    view.stamp(&path(tree.schema(), at)).unwrap()
+}
+
+fn delete(tree: &Tree, at: &str) -> espalier_store::Commit {
+    commit(tree, &[Edit::delete(path(tree.schema(), at))]).unwrap()
+}
+
+fn merge_at(tree: &Tree, at: &str, text: &str) -> Edit {
+    // The document is about the whole datastore; what is taken of it is below `at`.
+    let at = path(tree.schema(), at);
+    let mut data = data(tree.schema(), text);
+    for _ in &at.steps {
+        let inner = data.nodes.remove(0);
+        data.nodes = inner.children().to_vec();
+    }
+    Edit::merge(at, data)
+}
+
+fn show_selected(tree: &Tree, at: &str, selection: &Selection) -> String {
+    let view = tree.view().unwrap();
+    let found = read(&view, &path(tree.schema(), at), selection);
+    show(tree.schema(), &found.expect("it is there"))
+}
+
+#[test]
+fn values_of_different_types_of_a_union_are_different_entries() {
+    let tree = memory_tree(MODEL);
+    // The scaled number of 5.0 is 50; the bytes of YWJj are abc.
+    let all = r#"{"m:tag":["YWJj","abc",50,"5.0"]}"#;
+    merge(&tree, all);
+    let found = text(&tree);
+    for value in ["\"YWJj\"", "\"abc\"", "50,", "\"5.0\""] {
+        assert!(found.contains(value), "{found}");
+    }
+    let view = tree.view().unwrap();
+    assert_eq!(view.count(&path(tree.schema(), "/tag")).unwrap(), 4);
+    assert_sound(tree.store());
+}
+
+#[test]
+fn moving_an_entry_alone_makes_a_version() {
+    let tree = memory_tree(MODEL);
+    merge(&tree, r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#);
+    let moved = merge(
+        &tree,
+        r#"{"m:rule":[{"name":"b","@":{"yang:insert":"first"}}]}"#,
+    );
+    assert!(moved.is_changed);
+    assert_eq!(stamp(&tree, "/").version, moved.version);
+    let next = merge(&tree, r#"{"m:top":"x"}"#);
+    assert_eq!(next.version, moved.version + 1);
+    assert!(text(&tree).contains(r#"[{"name":"b"},{"name":"a"}]"#));
+}
+
+#[test]
+fn an_entry_that_is_changed_and_then_moved_is_stamped_where_it_went() {
+    let tree = memory_tree(MODEL);
+    merge(&tree, r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#);
+    let document = |text: &str| Edit::merge(InstancePath::root(), data(tree.schema(), text));
+    let edits = [
+        document(r#"{"m:rule":[{"name":"b","action":"permit"}]}"#),
+        document(r#"{"m:rule":[{"name":"b","@":{"yang:insert":"first"}}]}"#),
+    ];
+    let made = commit(&tree, &edits).unwrap();
+    assert_eq!(stamp(&tree, "/rule[name='b']").version, made.version);
+    assert_eq!(stamp(&tree, "/rule[name='a']").version, 1);
+}
+
+#[test]
+fn an_emptied_container_has_a_new_stamp() {
+    let tree = memory_tree(MODEL);
+    load_json(&tree, LoadMode::Merge, r#"{"m:plain":{"x":"1"}}"#).unwrap();
+    let before = stamp(&tree, "/plain");
+    let made = delete(&tree, "/plain");
+    assert_ne!(stamp(&tree, "/plain"), before);
+    assert_eq!(stamp(&tree, "/plain").version, made.version);
+}
+
+#[test]
+fn a_container_emptied_by_another_case_has_a_new_stamp() {
+    let tree = memory_tree(MODEL);
+    load_json(&tree, LoadMode::Merge, r#"{"m:walk":{"pace":1}}"#).unwrap();
+    let made = merge(&tree, r#"{"m:line":"x"}"#);
+    assert_eq!(stamp(&tree, "/walk").version, made.version);
+}
+
+#[test]
+fn what_one_edit_touched_and_another_deleted_leaves_no_stamp() {
+    let tree = memory_tree(MODEL);
+    merge(&tree, r#"{"m:named":[{"name":"a"}]}"#);
+    let keys = || {
+        let usage = tree.store().usage().unwrap();
+        let stamps = usage.iter().find(|(one, _)| one.name() == "stamp");
+        stamps.expect("stamps").1.keys
+    };
+    let before = keys();
+    let edits = [
+        Edit::merge(
+            InstancePath::root(),
+            data(tree.schema(), r#"{"m:named":[{"name":"b","in":{"w":1}}]}"#),
+        ),
+        Edit::delete(path(tree.schema(), "/named[name='b']")),
+        Edit::merge(
+            InstancePath::root(),
+            data(tree.schema(), r#"{"m:top":"x"}"#),
+        ),
+    ];
+    assert!(commit(&tree, &edits).unwrap().is_changed);
+    assert_eq!(keys(), before);
+}
+
+#[test]
+fn an_edit_below_an_empty_container_of_a_case_deletes_the_other_cases() {
+    let tree = memory_tree(MODEL);
+    merge(&tree, r#"{"m:line":"x","m:seat":{"number":1}}"#);
+    let edit = merge_at(&tree, "/walk", r#"{"m:walk":{"pace":3}}"#);
+    commit(&tree, &[edit]).unwrap();
+    assert_eq!(text(&tree), r#"{"m:walk":{"pace":3}}"#);
+}
+
+#[test]
+fn what_comes_to_be_in_a_container_passed_through_deletes_the_other_cases() {
+    let tree = memory_tree(MODEL);
+    merge(&tree, r#"{"m:line":"x"}"#);
+    let document = data(
+        tree.schema(),
+        r#"{"m:walk":{"pace":3,"@pace":{"ietf-netconf:operation":"merge"}}}"#,
+    );
+    let edit = Edit::apply(InstancePath::root(), document, Operation::None);
+    commit(&tree, &[edit]).unwrap();
+    assert_eq!(text(&tree), r#"{"m:walk":{"pace":3}}"#);
+}
+
+#[test]
+fn an_entry_that_is_only_passed_through_does_not_move_and_deletes_nothing() {
+    let tree = memory_tree(MODEL);
+    merge(
+        &tree,
+        r#"{"m:rule":[{"name":"a"},{"name":"b"}],"m:line":"x","m:turn":["1","2"]}"#,
+    );
+    let before = text(&tree);
+    let document = data(
+        tree.schema(),
+        r#"{"m:rule":[{"name":"b","@":{"yang:insert":"first"}}],"m:chair":[1],
+            "m:turn":["2"],"@m:turn":[{"yang:insert":"first"}]}"#,
+    );
+    let edit = Edit::apply(InstancePath::root(), document, Operation::None);
+    assert!(!commit(&tree, &[edit]).unwrap().is_changed);
+    assert_eq!(text(&tree), before);
+}
+
+#[test]
+fn to_delete_the_key_of_an_entry_that_is_missing_is_missing_data() {
+    let tree = memory_tree(MODEL);
+    let key = path(tree.schema(), "/named[name='a']/name");
+    let missing = commit(&tree, &[Edit::delete(key.clone())]);
+    assert_eq!(first_tag(&missing), Some(ErrorTag::DataMissing));
+    merge(&tree, r#"{"m:named":[{"name":"a"}]}"#);
+    let refused = commit(&tree, &[Edit::delete(key)]);
+    assert_eq!(first_tag(&refused), Some(ErrorTag::OperationNotSupported));
+}
+
+#[test]
+fn depth_counts_from_what_fields_select() {
+    let tree = memory_tree(MODEL);
+    merge(
+        &tree,
+        r#"{"m:plain":{"inner":{"z":"1","deep":[{"k":1,"v":"x","in":{"u":"3"}}]}}}"#,
+    );
+    let selection = |depth| Selection {
+        depth: Some(depth),
+        fields: Some(Fields::parse(tree.schema(), None, "m:plain/inner").unwrap()),
+        ..Selection::default()
+    };
+    assert_eq!(
+        show_selected(&tree, "/", &selection(2)),
+        r#"{"m:plain":{"inner":{"z":"1","deep":[{}]}}}"#
+    );
+    assert_eq!(
+        show_selected(&tree, "/", &selection(3)),
+        r#"{"m:plain":{"inner":{"z":"1","deep":[{"k":1,"v":"x"}]}}}"#
+    );
+}
+
+#[test]
+fn state_that_only_says_that_it_is_there_is_shown() {
+    let tree = memory_tree(MODEL);
+    merge(
+        &tree,
+        r#"{"m:state":{"alive":{},"event":[{}]},"m:present":{},"m:top":"x"}"#,
+    );
+    let state = Selection {
+        content: Content::NonConfig,
+        ..Selection::default()
+    };
+    assert_eq!(
+        show_selected(&tree, "/", &state),
+        r#"{"m:state":{"event":[{}],"alive":{}}}"#
+    );
+    let fields = Selection {
+        fields: Some(Fields::parse(tree.schema(), None, "m:present").unwrap()),
+        ..Selection::default()
+    };
+    assert_eq!(show_selected(&tree, "/", &fields), r#"{"m:present":{}}"#);
+}
+
+#[test]
+fn defaults_of_a_choice_are_those_of_the_case_that_is_there() {
+    let tree = memory_tree(MODEL);
+    let defaults = Selection {
+        with_defaults: WithDefaults::ReportAll,
+        ..Selection::default()
+    };
+    let kind = |tree: &Tree| {
+        let found = show_selected(tree, "/plain", &defaults);
+        (
+            found.contains("\"lad\":4"),
+            found.contains("\"lb\":\"bee\""),
+        )
+    };
+    assert_eq!(kind(&tree), (true, false), "the default case");
+    merge(&tree, r#"{"m:plain":{"llb":[1]}}"#);
+    assert_eq!(kind(&tree), (false, true), "the other case");
+    let view = tree.view().unwrap();
+    let lad = path(tree.schema(), "/plain/lad");
+    assert!(read(&view, &lad, &defaults).is_none());
+    // What `fields` leaves out is there all the same.
+    let fields = Selection {
+        fields: Some(Fields::parse(tree.schema(), None, "m:plain/lad").unwrap()),
+        ..defaults.clone()
+    };
+    assert_eq!(show_selected(&tree, "/", &fields), "{}");
+}
+
+#[test]
+fn a_load_that_creates_refuses_every_kind_of_top_node_that_is_there() {
+    let tree = memory_tree(MODEL);
+    merge(
+        &tree,
+        r#"{"m:top":"x","m:tag":["a"],"m:turn":["b"],"m:plain":{"x":"1"},"m:named":[{"name":"n"}],"m:present":{}}"#,
+    );
+    let before = text(&tree);
+    for document in [
+        r#"{"m:top":"x"}"#,
+        r#"{"m:tag":["a"]}"#,
+        r#"{"m:turn":["b"]}"#,
+        r#"{"m:plain":{"d":"1"}}"#,
+        r#"{"m:named":[{"name":"n"}]}"#,
+        r#"{"m:present":{}}"#,
+    ] {
+        let refused = load_json(&tree, LoadMode::Create, document);
+        assert_eq!(
+            first_tag(&refused),
+            Some(ErrorTag::DataExists),
+            "{document}"
+        );
+    }
+    load_json(
+        &tree,
+        LoadMode::Create,
+        r#"{"m:named":[{"name":"o"}],"m:turn":["c"]}"#,
+    )
+    .unwrap();
+    assert_ne!(text(&tree), before);
+    assert_sound(tree.store());
+}
+
+#[test]
+fn a_large_value_can_be_changed_and_deleted() {
+    let tree = memory_tree(MODEL);
+    let large = "x".repeat((4 << 20) - 100);
+    merge(&tree, &format!(r#"{{"m:present":{{"x":"{large}"}}}}"#));
+    merge(&tree, r#"{"m:present":{"x":"small"}}"#);
+    merge(&tree, &format!(r#"{{"m:present":{{"x":"{large}"}}}}"#));
+    delete(&tree, "/present");
+    assert_eq!(text(&tree), "{}");
+}
