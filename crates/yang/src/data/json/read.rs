@@ -376,7 +376,9 @@ fn has_forbidden_character(json: &str) -> bool {
             return true;
         }
     }
-    json.contains(['\u{fffe}', '\u{ffff}'])
+    json.contains(|character| {
+        matches!(character, '\u{fdd0}'..='\u{fdef}') || u32::from(character) & 0xfffe == 0xfffe
+    })
 }
 
 fn place_of(count: u64) -> Place {

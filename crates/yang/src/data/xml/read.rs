@@ -340,7 +340,10 @@ impl<'a, R: Read> Reader<'a, R> {
             }
         }
         if mode == Metadata::Plain {
-            for error in annotations.drain(..).filter_map(|one| metadata::refused_as_plain(&one)) {
+            for error in annotations
+                .drain(..)
+                .filter_map(|one| metadata::refused_as_plain(&one))
+            {
                 self.assembler.report(error, Some(node), mark);
             }
         }

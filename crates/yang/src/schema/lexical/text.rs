@@ -36,18 +36,25 @@ fn character_count(text: &str) -> i128 {
     i128::try_from(count).unwrap_or(i128::MAX)
 }
 
-/// RFC 7950 §14 (`yang-char`): no control characters but tab, line feed and carriage return.
+/// RFC 7950 §14 (`yang-char`): no control characters but tab, line feed and carriage return, and no
+/// noncharacters.
 fn check_characters<'t>(text: &str) -> Result<(), Mismatch<'t>> {
-    // One pass without branches: nearly no text has any.
-    let has_control = text
+    // One pass without branches: nearly no text has any. Noncharacters begin with 0xEF or more.
+    let is_suspect = text
         .bytes()
-        .fold(false, |found, byte| found | (byte < b' '));
-    if !has_control {
+        .fold(false, |found, byte| found | (byte < b' ') | (byte >= 0xef));
+    if !is_suspect {
         return Ok(());
     }
-    let forbidden = |&character: &char| character < ' ' && !matches!(character, '\t' | '\n' | '\r');
-    let found = text.chars().find(forbidden);
+    let found = text.chars().find(|&character| is_forbidden(character));
     found.map_or(Ok(()), |character| Err(Mismatch::Character(character)))
+}
+
+fn is_forbidden(character: char) -> bool {
+    let is_control = character < ' ' && !matches!(character, '\t' | '\n' | '\r');
+    let is_noncharacter =
+        matches!(character, '\u{fdd0}'..='\u{fdef}') || u32::from(character) & 0xfffe == 0xfffe;
+    is_control || is_noncharacter
 }
 
 /// Unused bits of the last digit may be anything, as libyang has it; they are zero in the
