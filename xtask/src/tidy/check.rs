@@ -27,3 +27,18 @@ fn check_source(source: &Source, report: &mut Report) {
     banned::check(source, report);
     layout::check_file(source, report);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_tidy() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let root = root.canonicalize().expect("the repository");
+        let report = check(&root).expect("files to read");
+        let problems: Vec<_> = report.problems.iter().map(ToString::to_string).collect();
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+        assert!(report.files > 100, "only {} files", report.files);
+    }
+}

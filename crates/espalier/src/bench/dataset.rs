@@ -28,6 +28,11 @@ pub fn source() -> SchemaSource {
     }
 }
 
+/// Writes the model's text.
+pub fn write_model(file: &Path) -> io::Result<()> {
+    std::fs::write(file, MODEL)
+}
+
 /// Writes a document of `size` entries.
 pub fn write_document(file: &Path, size: u64) -> io::Result<()> {
     let mut out = BufWriter::new(File::create(file)?);

@@ -1,54 +1,47 @@
-//! How much memory a piece of work takes: private memory, so that pages mapped by the engine,
-//! which are a cache that the system may take back, do not count.
+//! How much memory a command takes: private memory, so that pages mapped by the engine, which are
+//! a cache that the system may take back, do not count.
+//!
+//! The command runs in a process of its own: in the bench's process, what other rows have left
+//! behind would count.
 
 use std::fs;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{self, JoinHandle};
+use std::process::{Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
+use crate::error::{Failure, Result};
+
 /// How often memory is looked at.
-const INTERVAL: Duration = Duration::from_millis(5);
+const INTERVAL: Duration = Duration::from_millis(2);
 
-/// Watches this process's private memory (`RssAnon`) until it is asked for the peak.
-pub struct PeakMemory {
-    peak: Arc<AtomicU64>,
-    is_done: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
-}
-
-impl PeakMemory {
-    /// Starts watching.
-    pub fn watch() -> Self {
-        let peak = Arc::new(AtomicU64::new(0));
-        let is_done = Arc::new(AtomicBool::new(false));
-        let (thread_peak, thread_done) = (Arc::clone(&peak), Arc::clone(&is_done));
-        let thread = thread::spawn(move || {
-            while !thread_done.load(Ordering::Relaxed) {
-                thread_peak.fetch_max(private_bytes(), Ordering::Relaxed);
-                thread::sleep(INTERVAL);
-            }
-        });
-        Self {
-            peak,
-            is_done,
-            thread,
+/// The peak of the private memory (`RssAnon`) of this program with other arguments, in bytes.
+pub fn peak_of(arguments: &[&str]) -> Result<u64> {
+    let program = std::env::current_exe()?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()?;
+    let mut peak = 0;
+    let status = loop {
+        peak = peak.max(private_bytes(child.id()));
+        match child.try_wait()? {
+            Some(status) => break status,
+            None => thread::sleep(INTERVAL),
         }
+    };
+    if status.success() {
+        return Ok(peak);
     }
-
-    /// The peak in bytes.
-    pub fn finish(self) -> u64 {
-        self.is_done.store(true, Ordering::Relaxed);
-        let last = private_bytes();
-        // The thread does nothing that can panic.
-        let _ = self.thread.join();
-        self.peak.load(Ordering::Relaxed).max(last)
-    }
+    Err(Failure::data(format!(
+        "espalier {} failed",
+        arguments.join(" ")
+    )))
 }
 
-/// `RssAnon` of `/proc/self/status`; 0 where there is none.
-fn private_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// `RssAnon` of `/proc/ID/status`; 0 where there is none.
+fn private_bytes(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("RssAnon:"));
