@@ -1,8 +1,8 @@
 //! GET and HEAD of data (RFC 8040 §4.2, §4.3).
 
+use std::io::Write;
 use std::sync::Arc;
 
-use axum::body::Body;
 use espalier_store::{Page, Selection, Tree, View};
 use espalier_yang::data::{PrintError, Stop};
 use espalier_yang::path::Fields;
@@ -10,6 +10,7 @@ use espalier_yang::{InstancePath, Mark, NodeId, Schema, Sink, Value};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
+use tokio::task::spawn_blocking;
 
 use super::Restconf;
 use super::codec::{self, AnswerError, Found};
@@ -21,6 +22,22 @@ use super::query::{Allowed, Query};
 use super::resource::is_whole_list;
 use super::response_body::{self, BodyWriter, Inline};
 use super::routes::{Answer, status_only, with_body};
+
+/// A read that is under way: everything that a blocking thread needs.
+struct Reading {
+    view: View,
+    path: InstancePath,
+    selection: Selection,
+    media: MediaType,
+    method: Method,
+    conditions: Conditions,
+}
+
+/// An answer that was made at once, or the news that it cannot be.
+enum Size {
+    Small(Answer),
+    Large,
+}
 
 /// Answers GET or HEAD of the resource at `path`.
 pub(super) async fn read(
@@ -36,32 +53,56 @@ pub(super) async fn read(
         Allowed::Selecting,
         limits.query_bytes_max,
     )?;
-    let selection = selection(tree.schema(), &path, &query)?;
-    let view = tree.view()?;
-    let mut answer = match small(&view, &path, &selection, media, parts)? {
-        Size::Small(answer) => answer,
-        Size::Large => {
-            let validators = Validators::of(&view.stamp(&path)?);
-            let mut answer = match parts.method {
-                Method::HEAD => Response::new(Body::empty()),
-                _ => {
-                    let permit = Arc::clone(&service.streams).acquire_owned().await;
-                    let permit = permit.map_err(|error| Failure::internal(&error))?;
-                    let (writer, body) = response_body::stream(limits.answer_pause_max);
-                    tokio::task::spawn_blocking(move || {
-                        stream(&view, &path, &selection, media.format(), writer);
-                        drop(permit);
-                    });
-                    Response::new(body)
-                }
-            };
-            answer.headers_mut().insert(CONTENT_TYPE, media.header());
-            validators.write(answer.headers_mut(), media.format());
-            answer
+    let reading = Reading {
+        selection: selection(tree.schema(), &path, &query)?,
+        view: tree.view()?,
+        path,
+        media,
+        method: parts.method.clone(),
+        conditions: Conditions::of(&parts.headers),
+    };
+    // What is selected from much may take long and still be small, so it is not for this task.
+    let (reading, size) = match parts.uri.query() {
+        None => {
+            let size = reading.small();
+            (reading, size)
+        }
+        Some(_) => {
+            let attempt = spawn_blocking(move || {
+                let size = reading.small();
+                (reading, size)
+            });
+            attempt.await.map_err(|error| Failure::internal(&error))?
+        }
+    };
+    match size? {
+        Size::Small(answer) => Ok(answer),
+        Size::Large => large(service, reading).await,
+    }
+}
+
+/// The answer that is streamed from a thread of its own; for HEAD, its headers.
+async fn large(service: &Restconf, reading: Reading) -> Result<Answer> {
+    let media = reading.media;
+    let validators = reading.validators()?;
+    let mut answer = match reading.method {
+        Method::HEAD => status_only(StatusCode::OK),
+        _ => {
+            let permit = Arc::clone(&service.streams).acquire_owned().await;
+            let permit = permit.map_err(|error| Failure::internal(&error))?;
+            let pause_max = service.config.limits.answer_pause_max;
+            let (writer, body) = response_body::stream(pause_max);
+            spawn_blocking(move || {
+                reading.stream(writer);
+                drop(permit);
+            });
+            Response::new(body)
         }
     };
     let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, media.header());
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    validators.write(headers, media.format());
     Ok(answer)
 }
 
@@ -93,107 +134,104 @@ fn selection(schema: &Schema, path: &InstancePath, query: &Query<'_>) -> Result<
     })
 }
 
-/// An answer that was made at once, or the news that it cannot be.
-enum Size {
-    Small(Answer),
-    Large,
-}
-
-fn small(
-    view: &View,
-    path: &InstancePath,
-    selection: &Selection,
-    media: MediaType,
-    parts: &Parts,
-) -> Result<Size> {
-    let format = media.format();
-    if format == Format::Xml && is_whole_list(view.schema(), path) {
-        check_single(view, path, selection)?;
-    }
-    let conditions = Conditions::of(&parts.headers);
-    if !conditions.is_empty() {
-        if !view.exists(path)? {
-            return Err(missing(view.schema(), path));
+impl Reading {
+    fn small(&self) -> Result<Size> {
+        let format = self.media.format();
+        if format == Format::Xml && is_whole_list(self.view.schema(), &self.path) {
+            self.check_single()?;
         }
-        let validators = Validators::of(&view.stamp(path)?);
-        match conditions.on_read(&validators, format) {
-            Verdict::Proceed => {}
-            Verdict::Failed => return Err(Failure::precondition()),
+        if let Some(answer) = self.unless_conditions_hold(format)? {
+            return Ok(Size::Small(answer));
+        }
+        match self.print(Inline::default()) {
+            Ok((Found::Something, Inline(bytes))) => {
+                let mut answer = with_body(&self.method, self.media.header(), bytes);
+                self.validators()?.write(answer.headers_mut(), format);
+                Ok(Size::Small(answer))
+            }
+            Ok((Found::Nothing, _)) => Err(self.missing()),
+            Err(AnswerError::Print(PrintError::Write(_))) => Ok(Size::Large),
+            Err(AnswerError::Print(error)) => Err(Failure::internal(&error)),
+            Err(AnswerError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// The answer where the conditions decide: 304, or a failure.
+    fn unless_conditions_hold(&self, format: Format) -> Result<Option<Answer>> {
+        if self.conditions.is_empty() {
+            return Ok(None);
+        }
+        if !self.view.exists(&self.path)? {
+            return Err(self.missing());
+        }
+        let validators = self.validators()?;
+        match self.conditions.on_read(&validators, format) {
+            Verdict::Proceed => Ok(None),
+            Verdict::Failed => Err(Failure::precondition()),
             Verdict::NotModified => {
                 let mut answer = status_only(StatusCode::NOT_MODIFIED);
                 validators.write(answer.headers_mut(), format);
-                return Ok(Size::Small(answer));
+                Ok(Some(answer))
             }
         }
     }
-    match codec::print(view, path, selection, format, Inline::default()) {
-        Ok((Found::Something, Inline(bytes))) => {
-            let mut answer = with_body(parts, media.header(), bytes);
-            Validators::of(&view.stamp(path)?).write(answer.headers_mut(), format);
-            Ok(Size::Small(answer))
+
+    /// Prints into a streamed body; one that fails is left without its end.
+    fn stream(&self, writer: BodyWriter) {
+        let ended = self.print(writer).and_then(|(_, writer)| {
+            let ended = writer.end();
+            ended.map_err(|error| AnswerError::Print(PrintError::Write(error)))
+        });
+        match ended {
+            Ok(()) => {}
+            Err(AnswerError::Print(PrintError::Write(error))) => {
+                tracing::debug!(%error, "a client left before its answer ended");
+            }
+            Err(AnswerError::Print(error)) => tracing::error!(%error, "an answer was broken off"),
+            Err(AnswerError::Store(error)) => tracing::error!(%error, "an answer was broken off"),
         }
-        Ok((Found::Nothing, _)) => Err(missing(view.schema(), path)),
-        Err(AnswerError::Print(PrintError::Write(_))) => Ok(Size::Large),
-        Err(AnswerError::Print(error)) => Err(Failure::internal(&error)),
-        Err(AnswerError::Store(error)) => Err(error.into()),
     }
-}
 
-fn missing(schema: &Schema, path: &InstancePath) -> Failure {
-    let name = path
-        .target()
-        .map(|node| schema.path(node))
-        .unwrap_or_default();
-    Failure::not_found(format!("there is no such instance of {name}"))
-}
+    fn print<W: Write>(&self, out: W) -> std::result::Result<(Found, W), AnswerError> {
+        let format = self.media.format();
+        codec::print(&self.view, &self.path, &self.selection, format, out)
+    }
 
-/// Prints into a streamed body; one that fails is left without its end.
-fn stream(
-    view: &View,
-    path: &InstancePath,
-    selection: &Selection,
-    format: Format,
-    writer: BodyWriter,
-) {
-    let ended = match codec::print(view, path, selection, format, writer) {
-        Ok((_, writer)) => writer
-            .end()
-            .map_err(|e| AnswerError::Print(PrintError::Write(e))),
-        Err(error) => Err(error),
-    };
-    match ended {
-        Ok(()) => {}
-        Err(AnswerError::Print(PrintError::Write(error))) => {
-            tracing::debug!(%error, "a client left before its answer ended");
+    fn validators(&self) -> Result<Validators> {
+        Ok(Validators::of(&self.view.stamp(&self.path)?))
+    }
+
+    fn missing(&self) -> Failure {
+        let schema = self.view.schema();
+        let name = self.path.target().map(|node| schema.path(node));
+        let name = name.unwrap_or_default();
+        Failure::not_found(format!("there is no such instance of {name}"))
+    }
+
+    /// RFC 8040 §4.3: in XML, one entry of a list at most.
+    fn check_single(&self) -> Result<()> {
+        let page = self.selection.page.clone().unwrap_or(Page {
+            after: None,
+            offset: 0,
+            limit: PAGE_ENTRIES_MAX,
+        });
+        let probe = Selection {
+            depth: Some(1),
+            page: Some(Page {
+                limit: page.limit.min(2),
+                ..page
+            }),
+            ..Selection::default()
+        };
+        let mut count = Count::default();
+        self.view.read(&self.path, &probe, &mut count)?;
+        if count.entries > 1 {
+            return Err(Failure::invalid(
+                "an answer in XML has one entry of a list at most: name its keys, or accept JSON",
+            ));
         }
-        Err(AnswerError::Print(error)) => tracing::error!(%error, "an answer was broken off"),
-        Err(AnswerError::Store(error)) => tracing::error!(%error, "an answer was broken off"),
+        Ok(())
     }
-}
-
-/// RFC 8040 §4.3: in XML, one entry of a list at most.
-fn check_single(view: &View, path: &InstancePath, selection: &Selection) -> Result<()> {
-    let page = selection.page.clone().unwrap_or(Page {
-        after: None,
-        offset: 0,
-        limit: PAGE_ENTRIES_MAX,
-    });
-    let probe = Selection {
-        depth: Some(1),
-        page: Some(Page {
-            limit: page.limit.min(2),
-            ..page
-        }),
-        ..Selection::default()
-    };
-    let mut count = Count::default();
-    view.read(path, &probe, &mut count)?;
-    if count.entries > 1 {
-        return Err(Failure::invalid(
-            "an answer in XML has one entry of a list at most: name its keys, or accept JSON",
-        ));
-    }
-    Ok(())
 }
 
 /// Counts topmost nodes.

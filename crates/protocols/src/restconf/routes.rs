@@ -194,7 +194,7 @@ fn fixed(service: &Restconf, parts: &Parts, document: &Element) -> Result<Answer
     let validators = service.fixed_validators();
     let verdict = Conditions::of(&parts.headers).on_read(&validators, media.format());
     let mut answer = match verdict {
-        Verdict::Proceed => with_body(parts, media.header(), text),
+        Verdict::Proceed => with_body(&parts.method, media.header(), text),
         Verdict::NotModified => status_only(StatusCode::NOT_MODIFIED),
         Verdict::Failed => return Err(Failure::precondition()),
     };
@@ -210,10 +210,10 @@ pub(super) fn status_only(status: StatusCode) -> Answer {
 }
 
 /// A whole answer; for HEAD the same headers without the body.
-pub(super) fn with_body(parts: &Parts, media: HeaderValue, bytes: impl Into<Vec<u8>>) -> Answer {
+pub(super) fn with_body(method: &Method, media: HeaderValue, bytes: impl Into<Vec<u8>>) -> Answer {
     let bytes = bytes.into();
     let length = HeaderValue::from(bytes.len());
-    let body = match parts.method {
+    let body = match *method {
         Method::HEAD => Body::empty(),
         _ => Body::from(bytes),
     };
@@ -253,7 +253,7 @@ fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<Answer> {
         .get(key)
         .ok_or_else(|| Failure::not_found(format!("there is no module “{key}”")))?;
     Ok(with_body(
-        parts,
+        &parts.method,
         HeaderValue::from_static(YANG),
         text.as_bytes(),
     ))
@@ -273,15 +273,23 @@ async fn host_meta(State(service): State<Arc<Restconf>>, request: Request<Body>)
     let asks_json = accept.is_some_and(|accept| accept.contains("json") && !accept.contains("xml"));
     let document = &service.host_meta;
     match asks_json || parts.uri.path().ends_with(".json") {
-        true => with_body(&parts, MediaType::Json.header(), document.json.as_str()),
-        false => with_body(&parts, HeaderValue::from_static(XRD), document.xml.as_str()),
+        true => with_body(
+            &parts.method,
+            MediaType::Json.header(),
+            document.json.as_str(),
+        ),
+        false => with_body(
+            &parts.method,
+            HeaderValue::from_static(XRD),
+            document.xml.as_str(),
+        ),
     }
 }
 
 fn refusal(service: &Restconf, parts: &Parts, failure: &Failure) -> Answer {
     let media = media::error_media(&parts.headers);
     let text = error_body::print(failure.errors.iter(), media.format(), service.schema());
-    let mut answer = with_body(parts, media.header(), text);
+    let mut answer = with_body(&parts.method, media.header(), text);
     *answer.status_mut() = failure.status;
     if let Some(allow) = failure.allow {
         answer.headers_mut().insert(ALLOW, allow.header());

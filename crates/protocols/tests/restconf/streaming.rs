@@ -119,3 +119,23 @@ fn clients_may_leave() {
     );
     assert_eq!(server.get("").status, 200);
 }
+
+/// Shutdown closes idle connections and lets an answer under way end.
+#[test]
+fn shutdown_is_graceful() {
+    let server = Server::start();
+    assert_eq!(server.json("PUT", "", &document()).status, 204);
+    let mut idle = TcpStream::connect(server.address).unwrap();
+    let mut busy = TcpStream::connect(server.address).unwrap();
+    busy.write_all(b"GET /restconf/data HTTP/1.1\r\nHost: x\r\n\r\n")
+        .unwrap();
+    let mut answer = vec![0; 1000];
+    busy.read_exact(&mut answer).unwrap();
+    let rest = std::thread::spawn(move || {
+        busy.read_to_end(&mut answer).unwrap();
+        answer
+    });
+    server.shut_down();
+    assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0);
+    assert!(rest.join().unwrap().ends_with(b"\r\n0\r\n\r\n"));
+}

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use espalier_drivers::memory::{Config, Memory};
 use espalier_protocols::restconf::{Restconf, RestconfConfig, router};
@@ -23,6 +24,7 @@ pub struct Server {
     pub address: SocketAddr,
     agent: ureq::Agent,
     stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// An answer.
@@ -45,16 +47,16 @@ impl Answer {
 
 /// The model, and what it was made from.
 pub fn garden() -> (Tree, SchemaSource) {
-    garden_on(Arc::new(Memory::new(Config::default())))
+    let driver = Arc::new(Memory::new(Config::default()));
+    garden_in(&Store::open(driver, Arc::new(SystemClock)).unwrap())
 }
 
-/// The same on another engine.
-pub fn garden_on(driver: Arc<dyn espalier_keyspace::Driver>) -> (Tree, SchemaSource) {
+/// The same in a store on another engine.
+pub fn garden_in(store: &Store) -> (Tree, SchemaSource) {
     let source = SchemaSource {
         modules: vec![ModuleSource::from_text(GARDEN).unwrap()],
         ..SchemaSource::default()
     };
-    let store = Store::open(driver, Arc::new(SystemClock)).unwrap();
     store.create_dataspace("test").unwrap();
     store.create_schema_set("test", "garden", &source).unwrap();
     store.create_anchor("test", "garden", "garden").unwrap();
@@ -82,7 +84,7 @@ impl Server {
         let service = Arc::new(Restconf::new(tree, &source, config));
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread();
             let runtime = { runtime }.worker_threads(2).enable_all().build().unwrap();
             runtime.block_on(async {
@@ -105,6 +107,15 @@ impl Server {
             address: is_ready.recv().unwrap(),
             agent: agent.into(),
             stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+
+    /// Tells the server to end, and waits until it has.
+    pub fn shut_down(mut self) {
+        if let (Some(stop), Some(thread)) = (self.stop.take(), self.thread.take()) {
+            stop.send(()).unwrap();
+            thread.join().unwrap();
         }
     }
 

@@ -3,13 +3,15 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use espalier_drivers::embedded::{Config, Embedded};
 use espalier_protocols::restconf::RestconfConfig;
+use espalier_store::{Store, SystemClock};
 
-use crate::support::{Server, garden_on};
+use crate::support::{Server, garden_in};
 
 const REQUESTS: u32 = 50_000;
 
@@ -19,9 +21,7 @@ const REQUESTS: u32 = 50_000;
 fn gets_of_one_entry() {
     for entries in [1000, 1_000_000] {
         let folder = tempfile::tempdir().unwrap();
-        let driver = Embedded::open(Config::new(folder.path())).unwrap();
-        let tree = garden_on(Arc::new(driver));
-        let server = Server::of(tree, RestconfConfig::default(), None);
+        let server = embedded(folder.path());
         load(&server, entries);
         let stream = TcpStream::connect(server.address).unwrap();
         stream.set_nodelay(true).unwrap();
@@ -48,8 +48,7 @@ fn gets_of_one_entry() {
 #[ignore = "a measurement"]
 fn memory_of_large_documents() {
     let folder = tempfile::tempdir().unwrap();
-    let driver = Embedded::open(Config::new(folder.path())).unwrap();
-    let server = Server::of(garden_on(Arc::new(driver)), RestconfConfig::default(), None);
+    let server = embedded(folder.path());
     let before = anonymous_kb();
     let started = Instant::now();
     load(&server, 1_000_000);
@@ -76,6 +75,13 @@ fn memory_of_large_documents() {
     let seconds = started.elapsed().as_secs_f64();
     println!("export: {bytes} bytes in {seconds:.1} s, at most {most} kB more");
     assert!(most < 300_000);
+}
+
+/// A server on the embedded engine.
+fn embedded(folder: &Path) -> Server {
+    let driver = Embedded::open(Config::new(folder)).unwrap();
+    let store = Store::open(Arc::new(driver), Arc::new(SystemClock)).unwrap();
+    Server::of(garden_in(&store), RestconfConfig::default(), None)
 }
 
 /// PUT of a datastore of `entries` entries, made as it is sent.
