@@ -53,7 +53,7 @@ impl Generator<'_> {
     }
 
     /// A text for a leaf of a type, mostly out of few, so that keys meet.
-    fn text(&mut self, node: &Node, value_type: &Type) -> String {
+    fn text(&mut self, value_type: &Type) -> String {
         let few = |texts: &[&str], random: &mut StdRng| (*texts.choose(random).unwrap()).to_owned();
         match &value_type.kind {
             TypeKind::String(..) if self.random.random_ratio(1, 16) => {
@@ -73,10 +73,10 @@ impl Generator<'_> {
                 format!("{}:{}", self.schema.module(one.module).name, one.name)
             }
             TypeKind::InstanceIdentifier { .. } => few(&["/m:top", "/m:plain/x"], self.random),
-            TypeKind::LeafRef { target_type, .. } => self.text(node, target_type),
+            TypeKind::LeafRef { target_type, .. } => self.text(target_type),
             TypeKind::Union(members) => {
                 let member = members.choose(self.random).unwrap();
-                self.text(node, member)
+                self.text(member)
             }
             TypeKind::Empty => String::new(),
         }
@@ -89,7 +89,7 @@ impl Generator<'_> {
             leaf_module: node.module,
         };
         loop {
-            let text = self.text(node, value_type);
+            let text = self.text(value_type);
             if let Ok(value) = value_type.parse(self.schema, &text, &names) {
                 return value;
             }
@@ -327,14 +327,14 @@ impl Generator<'_> {
 
     /// The same tree with siblings in another order, keys among them; entries in a kept order
     /// stay in theirs.
-    pub fn shuffle(&mut self, nodes: &mut Vec<DataNode>) {
+    pub fn shuffle(&mut self, nodes: &mut [DataNode]) {
         for node in nodes.iter_mut() {
             if let Content::Inner(children) = &mut node.content {
                 self.shuffle(children);
             }
         }
         let schema = self.schema;
-        let original = nodes.clone();
+        let original = nodes.to_vec();
         nodes.shuffle(self.random);
         let is_kept = |node: &DataNode| schema.node(node.node).is_positional();
         let mut kept: Vec<DataNode> = original.into_iter().filter(is_kept).collect();

@@ -118,7 +118,8 @@ impl<'a> Run<'a> {
                 let change = self.generator().change(&model);
                 let mut result = model.clone();
                 tries += 1;
-                let is_good = apply(&self.schema, &mut result, &[change.clone()]).is_ok();
+                let is_good =
+                    apply(&self.schema, &mut result, std::slice::from_ref(&change)).is_ok();
                 if is_good || tries == 8 || self.random.random_ratio(1, 12) {
                     break change;
                 }

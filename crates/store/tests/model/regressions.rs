@@ -280,6 +280,21 @@ fn a_load_that_creates_refuses_every_kind_of_top_node_that_is_there() {
 }
 
 #[test]
+fn a_load_that_takes_the_last_leaf_of_a_container_leaves_no_empty_fragment() {
+    let tree = memory_tree(MODEL);
+    load_json(
+        &tree,
+        LoadMode::Merge,
+        r#"{"m:plain":{"la":"x"},"m:line":"y"}"#,
+    )
+    .unwrap();
+    let other = r#"{"m:plain":{"cb":{}},"m:walk":{"pace":1}}"#;
+    load_json(&tree, LoadMode::Merge, other).unwrap();
+    assert_eq!(text(&tree), r#"{"m:walk":{"pace":1},"m:plain":{"cb":{}}}"#);
+    assert_sound(tree.store());
+}
+
+#[test]
 fn a_large_value_can_be_changed_and_deleted() {
     let tree = memory_tree(MODEL);
     let large = "x".repeat((4 << 20) - 100);

@@ -237,18 +237,23 @@ impl Loading<'_, '_> {
         let Some(stored) = self.writer.get(&around)?.map(Cow::into_owned) else {
             return Ok(());
         };
-        let keys = self.frames[depth]
-            .node
-            .map_or(0, |node| self.compiled.schema.node(node).keys().len());
+        let holder = self.frames[depth].node;
+        let holder = holder.map(|node| self.compiled.schema.node(node));
+        let keys = holder.map_or(0, |node| node.keys().len());
         let mut fragment = Fragment::decode(&stored, keys)?;
         let mut is_changed = false;
         for rival in rivals(&self.compiled.schema, node) {
             is_changed |= fragment.remove(self.compiled.layout.id(rival));
         }
-        if is_changed {
-            self.put_logged(&around, &fragment.encode())?;
+        match is_changed {
+            true if fragment.leaves.is_empty() && holder.is_none_or(Node::is_np_container) => {
+                self.log
+                    .record(&around, Some(&stored), None, &mut *self.writer)?;
+                Ok(self.writer.delete(&around)?)
+            }
+            true => self.put_logged(&around, &fragment.encode()),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn clear_rival_subtrees(&mut self, around: &[u8], node: &Node) -> Result<()> {
