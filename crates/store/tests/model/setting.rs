@@ -13,8 +13,8 @@ use espalier_yang::data::{
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::{ErrorTag, InstancePath, Schema, Sink};
 
-pub const MODEL: &str = include_str!("model.yang");
-pub const SORTED: &str = include_str!("sorted.yang");
+pub const MODEL: &str = include_str!("../model/model.yang");
+pub const SORTED: &str = include_str!("../model/sorted.yang");
 
 pub fn source(text: &str) -> SchemaSource {
     SchemaSource {

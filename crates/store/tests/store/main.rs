@@ -1,0 +1,9 @@
+//! The store as a whole: loads, the catalog, several threads and processes' worth of stores.
+
+mod catalog;
+mod load;
+#[path = "../model/setting.rs"]
+#[allow(dead_code)]
+mod setting;
+mod threads;
+mod upgrade;

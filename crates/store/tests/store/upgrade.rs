@@ -1,0 +1,111 @@
+//! New versions of models: the data stays, nodes keep their numbers.
+
+use espalier_keyspace::{Direction, KeyRange};
+use espalier_store::{Datastore, LoadMode, Subspace, Tree};
+
+use crate::setting::{assert_sound, load_json, open_store, source, text};
+
+const OLD: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
+  leaf first { type string; } leaf gone { type string; }
+  list e { key k; leaf k { type string; } leaf v { type int8; } container in { leaf x { type string; } }
+    list o { key n; ordered-by user; leaf n { type string; } } } }";
+
+/// Another order, new nodes in front and between, one gone, wider types.
+const NEW: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
+  container before { presence p; leaf a { type string; } } leaf added { type string; }
+  list e { key k; leaf a0 { type string; } leaf v { type int8 { range '-128..127'; } }
+    list o { key n; ordered-by user; leaf extra { type string; } leaf n { type string; } }
+    container in { leaf w { type string; } leaf x { type string; } } leaf k { type string; } }
+  leaf first { type string; } }";
+
+const DATA: &str =
+    r#"{"m:first":"1","m:e":[{"k":"a","v":1,"in":{"x":"y"},"o":[{"n":"2"},{"n":"1"}]},{"k":"b"}]"#;
+
+fn dump(tree: &Tree, subspace: Subspace) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let snapshot = tree.store().driver().snapshot().unwrap();
+    let range: KeyRange = subspace.range();
+    let mut cursor = snapshot.scan(&range, Direction::Forward).unwrap();
+    let mut pairs = Vec::new();
+    while let Some((key, value)) = cursor.next().unwrap() {
+        pairs.push((key.to_vec(), value.to_vec()));
+    }
+    pairs
+}
+
+#[test]
+fn an_upgrade_keeps_the_data_and_the_numbers_of_nodes() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("embedded:{}?durability=relaxed", directory.path().display());
+    let open = || open_store(espalier_drivers::open(&url).unwrap());
+    let kept = {
+        let store = open();
+        store.create_dataspace("d").unwrap();
+        store.create_schema_set("d", "s", &source(OLD)).unwrap();
+        store.create_anchor("d", "a", "s").unwrap();
+        let tree = store.tree("d", "a", Datastore::Running).unwrap();
+        load_json(&tree, LoadMode::Merge, &format!(r#"{DATA},"m:gone":"g"}}"#)).unwrap();
+        let kept = dump(&tree, Subspace::Tree);
+        store.upgrade_schema_set("d", "s", &source(NEW)).unwrap();
+        let new = store.tree("d", "a", Datastore::Running).unwrap();
+        assert!(new.schema().nodes().len() > tree.schema().nodes().len());
+        assert_eq!(dump(&new, Subspace::Tree), kept);
+        kept
+    };
+    let store = open();
+    let tree = store.tree("d", "a", Datastore::Running).unwrap();
+    let shown = text(&tree);
+    for part in [
+        r#""m:first":"1""#,
+        r#""o":[{"n":"2"},{"n":"1"}]"#,
+        r#""in":{"x":"y"}"#,
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    assert!(!shown.contains("gone"), "{shown}");
+    assert_sound(&store);
+    // What is gone is stored still, and shows again when the model has it again.
+    let more =
+        r#"{"m:added":"x","m:e":[{"k":"a","a0":"z","in":{"w":"w"},"o":[{"n":"3","extra":"e"}]}]}"#;
+    load_json(&tree, LoadMode::Merge, more).unwrap();
+    assert_sound(&store);
+    store.upgrade_schema_set("d", "s", &source(OLD)).unwrap();
+    let tree = store.tree("d", "a", Datastore::Running).unwrap();
+    assert!(text(&tree).contains(r#""m:gone":"g""#));
+    assert!(text(&tree).contains(r#""o":[{"n":"2"},{"n":"1"},{"n":"3"}]"#));
+    assert_sound(&store);
+    // A load of the same data under the first model stands where it stood.
+    load_json(
+        &tree,
+        LoadMode::Replace,
+        &format!(r#"{DATA},"m:gone":"g"}}"#),
+    )
+    .unwrap();
+    assert_eq!(dump(&tree, Subspace::Tree), kept);
+}
+
+#[test]
+fn schema_sets_share_the_numbers_of_what_they_share() {
+    let store = open_store(espalier_drivers::open("memory:").unwrap());
+    store.create_dataspace("d").unwrap();
+    for (set, model) in [("old", OLD), ("new", NEW)] {
+        store.create_schema_set("d", set, &source(model)).unwrap();
+        store.create_anchor("d", set, set).unwrap();
+        let tree = store.tree("d", set, Datastore::Running).unwrap();
+        load_json(&tree, LoadMode::Merge, &format!("{DATA}}}")).unwrap();
+    }
+    let tree = store.tree("d", "old", Datastore::Running).unwrap();
+    let pairs = dump(&tree, Subspace::Tree);
+    let prefix = |set: &str| {
+        let mut key = Subspace::Tree.key();
+        espalier_keyspace::tuple::put_unsigned(&mut key, store.anchor("d", set).unwrap().id);
+        key
+    };
+    let of = |set: &str| -> Vec<_> {
+        let prefix = prefix(set);
+        let own = pairs.iter().filter(|(key, _)| key.starts_with(&prefix));
+        own.map(|(key, value)| (key[prefix.len()..].to_vec(), value.clone()))
+            .collect()
+    };
+    assert_eq!(of("old"), of("new"));
+    assert!(of("old").len() > 4);
+}
