@@ -64,6 +64,7 @@ pub(super) struct CommitLog {
     key: Vec<u8>,
     chunk: Vec<u8>,
     chunks: u64,
+    has_records: bool,
 }
 
 impl CommitLog {
@@ -82,7 +83,13 @@ impl CommitLog {
             key,
             chunk,
             chunks: 0,
+            has_records: false,
         }
+    }
+
+    /// Whether there is a record of a key.
+    pub fn has_records(&self) -> bool {
+        self.has_records
     }
 
     /// Records that a key held `old` and now holds `new`.
@@ -93,6 +100,7 @@ impl CommitLog {
         new: Option<&[u8]>,
         target: &mut T,
     ) -> Result<()> {
+        self.has_records = true;
         let kind = match (old, new) {
             (None, _) => Kind::Created,
             (Some(_), Some(_)) => Kind::Changed,

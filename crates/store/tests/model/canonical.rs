@@ -10,7 +10,7 @@ use crate::edit::{Change, apply};
 use crate::generate::Generator;
 use crate::setting::{SORTED, assert_same, commit, load_tree, memory_tree, read_all, show};
 
-const COMMITS: u64 = 150;
+const COMMITS: u64 = 800;
 
 #[test]
 fn edits_leave_what_a_load_of_their_result_leaves() {

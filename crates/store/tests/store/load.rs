@@ -188,6 +188,18 @@ fn every_commit_is_in_the_log_and_the_stamp_is_one() {
 }
 
 #[test]
+fn a_load_that_changes_nothing_makes_no_version() {
+    let tree = memory_tree(MODEL);
+    let nothing = load_json(&tree, LoadMode::Merge, "{}").unwrap().commit;
+    assert_eq!((nothing.version, nothing.is_changed), (0, false));
+    let first = load_json(&tree, LoadMode::Merge, KEYS_FIRST).unwrap().commit;
+    let again = load_json(&tree, LoadMode::Merge, KEYS_LAST).unwrap().commit;
+    assert!(first.is_changed && !again.is_changed);
+    assert_eq!((again.version, again.time), (first.version, first.time));
+    assert_eq!(log_keys(&tree), 1);
+}
+
+#[test]
 fn the_progress_of_a_load_is_told() {
     let tree = memory_tree(MODEL);
     let entries: Vec<String> = (0..10_000)

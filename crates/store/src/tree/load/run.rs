@@ -4,7 +4,7 @@ use espalier_keyspace::{Direction, ErrorKind, KeyRange, Precondition, Snapshot, 
 use espalier_yang::Sink;
 
 use super::options::{LoadMode, LoadOptions, LoadReport};
-use super::sink::Loading;
+use super::sink::{Done, Loading};
 use crate::error::Result;
 use crate::subspace::Subspace;
 use crate::tree::commit::{Commit, Tree};
@@ -46,11 +46,11 @@ impl Tree {
                 value: Some(self.anchor().value.clone()),
             },
         ];
-        let mut counts = None;
+        let mut done = Done::default();
         let mut failure = None;
         let outcome = self.store().driver().write(&preconditions, &mut |writer| {
             match self.write_load(&mut options, &*base, writer, stamp, document) {
-                Ok(done) => counts = Some(done),
+                Ok(written) => done = written,
                 Err(error) => {
                     failure = Some(error);
                     return Err(espalier_keyspace::Error::new(
@@ -68,20 +68,20 @@ impl Tree {
             self.check_anchor(&error)?;
             return Err(error.into());
         }
-        let (fragments, values) = counts.unwrap_or_default();
-        let commit = Commit {
-            version: stamp.version,
-            time: stamp.time,
-            is_changed: true,
-        };
+        let Stamp { version, time } = if done.is_changed { stamp } else { last };
         Ok(LoadReport {
-            commit,
-            fragments,
-            values,
+            commit: Commit {
+                version,
+                time,
+                is_changed: done.is_changed,
+            },
+            fragments: done.fragments,
+            values: done.values,
         })
     }
 
-    /// Writes the document, the log, and the one stamp that says that everything is new.
+    /// Writes the document, the log, and the one stamp that says that everything is new; nothing
+    /// where the document changes nothing.
     fn write_load(
         &self,
         options: &mut LoadOptions<'_>,
@@ -89,7 +89,7 @@ impl Tree {
         writer: &mut dyn Writer,
         stamp: Stamp,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
-    ) -> Result<(u64, u64)> {
+    ) -> Result<Done> {
         let log = CommitLog::new(
             self.id(),
             stamp.version,
@@ -97,14 +97,17 @@ impl Tree {
             options.author,
             options.comment,
         );
-        let counts = self.fill(options, base, writer, log, document)?;
+        let done = self.fill(options, base, writer, log, document)?;
+        if !done.is_changed {
+            return Ok(done);
+        }
         writer.delete_range(&KeyRange::prefix(&self.id().prefix(Subspace::Stamp)))?;
         let record = StampRecord {
             any: stamp,
             whole: stamp,
         };
         writer.put(&stamp_key(&self.tree_key()), &record.encode())?;
-        Ok(counts)
+        Ok(done)
     }
 
     fn fill(
@@ -114,7 +117,7 @@ impl Tree {
         writer: &mut dyn Writer,
         mut log: CommitLog,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
-    ) -> Result<(u64, u64)> {
+    ) -> Result<Done> {
         let mut is_fresh = self.is_empty(base)?;
         if options.mode == LoadMode::Replace && !is_fresh {
             self.delete_all(base, writer, &mut log)?;

@@ -33,6 +33,14 @@ pub(super) struct Frame {
     pub positions: FxHashMap<NodeId, Position>,
 }
 
+/// What a load did.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Done {
+    pub fragments: u64,
+    pub values: u64,
+    pub is_changed: bool,
+}
+
 /// A load under way.
 pub(super) struct Loading<'a, 'o> {
     pub compiled: &'a Compiled,
@@ -84,17 +92,28 @@ impl<'a, 'o> Loading<'a, 'o> {
         }
     }
 
-    /// Ends the load after the document; the counts of fragments and values.
-    pub fn finish(mut self, parsed: Result<()>) -> Result<(u64, u64)> {
+    /// Ends the load after the document. Where it changed nothing, nothing is written.
+    pub fn finish(mut self, parsed: Result<()>) -> Result<Done> {
         if let Some(error) = self.error {
             return Err(error);
         }
         parsed?;
+        if self.frames.len() > 1 {
+            return Err(Error::Stopped);
+        }
         if let Some(root) = self.frames.pop() {
             self.write(root)?;
         }
-        self.log.finish(&mut *self.writer)?;
-        Ok((self.fragments, self.values))
+        let (fragments, values) = (self.fragments, self.values);
+        let is_changed = self.log.has_records() || self.is_fresh && fragments + values > 0;
+        if is_changed {
+            self.log.finish(&mut *self.writer)?;
+        }
+        Ok(Done {
+            fragments,
+            values,
+            is_changed,
+        })
     }
 
     /// Keeps an error for the end and stops the document.
