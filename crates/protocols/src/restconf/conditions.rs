@@ -82,6 +82,9 @@ enum Strength {
     Weak,
 }
 
+/// Knows a tag: by its text, and how strong it must be.
+type IsTag<'a> = &'a dyn Fn(&str, Strength) -> bool;
+
 /// The conditions of one request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions {
@@ -172,7 +175,7 @@ impl Conditions {
 
 impl Tags {
     /// Whether one of them is the tag that `is_it` knows; `None` where there is no resource.
-    fn contain(&self, is_it: Option<&dyn Fn(&str, Strength) -> bool>) -> bool {
+    fn contain(&self, is_it: Option<IsTag<'_>>) -> bool {
         let Some(is_it) = is_it else { return false };
         match self {
             Self::Any => true,
@@ -277,7 +280,8 @@ mod tests {
 
     #[test]
     fn writes_follow_rfc_9110() {
-        let table: &[(&[(HeaderName, &str)], bool, bool)] = &[
+        type Row<'a> = (&'a [(HeaderName, &'a str)], bool, bool);
+        let table: &[Row<'_>] = &[
             (&[], true, true),
             (&[(IF_MATCH, "\"5-1-j\"")], true, false),
             (&[(IF_MATCH, "\"5-1-x\"")], true, false),

@@ -116,14 +116,16 @@ fn exactly(accept: &[u8]) -> Option<MediaType> {
     }
 }
 
-/// The format of the answer to a failed request: what the client takes, or else what it sent.
+/// The format of the answer to a failed request: what the client takes, or else (it takes
+/// anything, or does not say) what it sent.
 pub(super) fn error_media(headers: &HeaderMap) -> MediaType {
-    if !headers.contains_key(ACCEPT)
-        && let Ok(format) = content(headers)
-    {
-        return MediaType::of(format);
+    let is_open = headers
+        .get(ACCEPT)
+        .is_none_or(|accept| accept.as_bytes() == b"*/*");
+    match content(headers) {
+        Ok(format) if is_open => MediaType::of(format),
+        _ => accepted(headers).unwrap_or(MediaType::YangJson),
     }
-    accepted(headers).unwrap_or(MediaType::YangJson)
 }
 
 /// The format of the request's body, by `Content-Type`; 415 where it is none of ours.

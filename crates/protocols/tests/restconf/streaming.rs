@@ -4,7 +4,9 @@ use std::io::Read;
 use std::io::Write;
 use std::net::TcpStream;
 
-use crate::support::{Server, XML, check_json};
+use espalier_protocols::restconf::RestconfConfig;
+
+use crate::support::{Server, XML, check_json, error_tag};
 
 const ENTRIES: usize = 60_000;
 
@@ -138,4 +140,27 @@ fn shutdown_is_graceful() {
     server.shut_down();
     assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0);
     assert!(rest.join().unwrap().ends_with(b"\r\n0\r\n\r\n"));
+}
+
+/// A patch that is too large to hold is merged as it arrives, unless it carries operations.
+#[test]
+fn a_large_patch_merges_or_is_refused() {
+    let mut config = RestconfConfig::default();
+    config.limits.edit_bytes_max = 1000;
+    let server = Server::with(config, None);
+    server.put("/garden:keyed=a", r#"{"garden:keyed":[{"k":"a"}]}"#);
+    let document = document();
+    assert_eq!(server.json("PATCH", "", &document).status, 204);
+    assert_eq!(server.get("/garden:keyed=a").status, 200);
+    assert_eq!(server.get("/garden:keyed=00000001").status, 200);
+    let deleting = document.replace(
+        r#"{"k":"00059000""#,
+        r#"{"@":{"ietf-netconf:operation":"delete"},"k":"00059000""#,
+    );
+    let refused = server.json("PATCH", "", &deleting);
+    assert_eq!(
+        (refused.status, error_tag(&refused).as_str()),
+        (400, "unknown-attribute")
+    );
+    assert_eq!(server.get("/garden:keyed=00059000").status, 200);
 }

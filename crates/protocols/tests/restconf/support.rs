@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use espalier_drivers::memory::{Config, Memory};
+use espalier_protocols::ops;
 use espalier_protocols::restconf::{Restconf, RestconfConfig, router};
 use espalier_protocols::server::{Limits, serve};
 use espalier_store::{Datastore, Store, SystemClock, Tree};
@@ -93,7 +94,9 @@ impl Server {
                 let shutdown = async {
                     let _ = stopped.await;
                 };
-                let router = router(service);
+                let router = router(service)
+                    .merge(ops::health(Arc::new(|| Ok(()))))
+                    .merge(ops::metrics(Arc::new(|| "a 1\n".to_owned())));
                 serve(listener, router, tls, Limits::default(), shutdown)
                     .await
                     .unwrap();

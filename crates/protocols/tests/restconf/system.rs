@@ -95,3 +95,12 @@ fn capabilities_are_listed() {
         assert!(answer.body.contains(&uri), "{}", answer.body);
     }
 }
+
+#[test]
+fn operators_are_answered() {
+    let server = Server::start();
+    let health = server.send("GET", "/healthz", &[], "");
+    assert_eq!((health.status, health.body.as_str()), (200, "ok\n"));
+    let metrics = server.send("GET", "/metrics", &[], "");
+    assert_eq!((metrics.status, metrics.body.as_str()), (200, "a 1\n"));
+}

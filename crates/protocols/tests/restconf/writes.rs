@@ -298,9 +298,12 @@ fn a_patch_may_carry_operations() {
 #[test]
 fn an_error_answer_is_in_the_format_of_the_request() {
     let server = Server::start();
-    let headers = [("content-type", XML), ("accept", "*/*")];
-    let answer = server.send("PUT", "/restconf/data/garden:keyed=a", &headers, "<broken");
-    assert_eq!((answer.status, answer.header("content-type")), (400, JSON));
+    for (accept, media) in [("*/*", XML), (JSON, JSON), (XML, XML)] {
+        let headers = [("content-type", XML), ("accept", accept)];
+        let path = "/restconf/data/garden:keyed=a";
+        let answer = server.send("PUT", path, &headers, "<broken");
+        assert_eq!((answer.status, answer.header("content-type")), (400, media));
+    }
 }
 
 /// What would be done in a patch is refused elsewhere, rather than not done.
