@@ -170,7 +170,7 @@ impl Reader<'_> {
             return None;
         }
         let children = self.children(Some(node.id), data, level, wanted == Wanted::Whole);
-        let is_own = wanted == Wanted::Whole && self.is_content(node);
+        let is_own = wanted == Wanted::Whole && self.is_content(node) && !node.is_np_container();
         let says_more = children.iter().any(|child| !self.is_state_key(child.node));
         let shows = is_own || says_more && !children.is_empty();
         shows.then(|| DataNode::new(node.id, Content::Inner(children)))

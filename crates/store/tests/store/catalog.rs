@@ -192,7 +192,7 @@ fn many_anchors_cost_what_few_do() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("embedded:{}?durability=relaxed", directory.path().display());
     let anchors: u32 =
-        std::env::var("ESPALIER_ANCHORS").map_or(2_000, |text| text.parse().unwrap());
+        std::env::var("ESPALIER_ANCHORS").map_or(20_000, |text| text.parse().unwrap());
     let few = {
         let store = open_store(espalier_drivers::open(&url).unwrap());
         store.create_dataspace("d").unwrap();

@@ -192,7 +192,9 @@ fn a_load_that_changes_nothing_makes_no_version() {
     let tree = memory_tree(MODEL);
     let nothing = load_json(&tree, LoadMode::Merge, "{}").unwrap().commit;
     assert_eq!((nothing.version, nothing.is_changed), (0, false));
-    let first = load_json(&tree, LoadMode::Merge, KEYS_FIRST).unwrap().commit;
+    let first = load_json(&tree, LoadMode::Merge, KEYS_FIRST)
+        .unwrap()
+        .commit;
     let again = load_json(&tree, LoadMode::Merge, KEYS_LAST).unwrap().commit;
     assert!(first.is_changed && !again.is_changed);
     assert_eq!((again.version, again.time), (first.version, first.time));
