@@ -2,6 +2,7 @@
 
 mod catalog;
 mod load;
+mod order;
 #[path = "../model/setting.rs"]
 #[allow(dead_code)]
 mod setting;
