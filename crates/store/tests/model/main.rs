@@ -6,6 +6,7 @@
 mod canonical;
 mod edit;
 mod generate;
+mod history;
 mod random_runs;
 mod reference;
 mod regressions;

@@ -14,6 +14,7 @@ use rand::seq::IndexedRandom;
 
 use crate::edit::{Change, apply};
 use crate::generate::Generator;
+use crate::history;
 use crate::reference::{entry_keys, find, prune};
 use crate::select::{is_whole, select};
 use crate::setting::{
@@ -83,6 +84,7 @@ impl<'a> Run<'a> {
 
     fn go(mut self, commits: u64) {
         for number in 1..=commits {
+            let (version, state) = (self.version, history::state(self.tree()));
             match self.random.random_range(0..20) {
                 0 => self.load(),
                 1 if number % 3 == 0 => self.reopen(),
@@ -90,6 +92,11 @@ impl<'a> Run<'a> {
             }
             let found = read_all(self.tree());
             assert_same(&self.schema, &found, &self.model, "the whole tree");
+            let mut before = history::state(self.tree());
+            if self.version > version {
+                history::undo(self.tree(), self.version, &mut before);
+            }
+            assert!(before == state, "version {} taken back", self.version);
             for _ in 0..6 {
                 self.compare_reading();
             }
