@@ -90,10 +90,21 @@ enum Command {
 
 /// Runs the command that the process was started with.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() && std::env::args().any(|text| text == "--json") => {
+            let text = error.render().to_string();
+            let message = text.strip_prefix("error: ").unwrap_or(&text).trim();
+            let failure = Failure::usage(message);
+            report(&failure, true);
+            return ExitCode::from(failure.exit_status());
+        }
+        Err(error) => error.exit(),
+    };
     let json = cli.command.wants_json();
     match cli.run() {
         Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_silent() => ExitCode::SUCCESS,
         Err(failure) => {
             report(&failure, json);
             ExitCode::from(failure.exit_status())

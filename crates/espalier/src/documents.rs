@@ -110,7 +110,7 @@ fn end(
     if let Ok(Found::Nothing) = told {
         return Ok(Found::Nothing);
     }
-    finish().map_err(|error| print_failure(&error))?;
+    finish().map_err(|error| Failure::from(&error))?;
     told
 }
 
@@ -122,11 +122,6 @@ pub fn print_options(format: Format, path: &InstancePath) -> PrintOptions {
         layout: Layout::Pretty,
         envelope: needs_envelope.then_some(Envelope::NETCONF_DATA),
     }
-}
-
-/// Why printing failed.
-fn print_failure(error: &PrintError) -> Failure {
-    Failure::data(format!("the data cannot be written: {error}"))
 }
 
 /// Why a document was refused.

@@ -1,7 +1,9 @@
 //! What a command says when it fails: what is wrong, where, and what to do next.
 
 use std::fmt;
+use std::io::ErrorKind;
 
+use espalier_yang::data::PrintError;
 use espalier_yang::{DataError, ErrorTag, Errors};
 use serde_json::{Value, json};
 
@@ -15,6 +17,8 @@ pub enum Kind {
     Usage,
     /// The data, the store or the server is not as needed: exit status 1.
     Data,
+    /// Whoever read the output has had enough, as `head` does: no failure at all.
+    Closed,
 }
 
 /// Why a command failed.
@@ -36,6 +40,16 @@ impl Failure {
     /// Anything else that went wrong.
     pub fn data(message: impl Into<String>) -> Self {
         Self::new(Kind::Data, message)
+    }
+
+    /// Nobody reads the output any more.
+    fn closed() -> Self {
+        Self::new(Kind::Closed, "the output was closed")
+    }
+
+    /// Whether there is nothing to report.
+    pub fn is_silent(&self) -> bool {
+        self.kind == Kind::Closed
     }
 
     /// Every error of a document or request.
@@ -90,6 +104,7 @@ impl Failure {
         match self.kind {
             Kind::Usage => 2,
             Kind::Data => 1,
+            Kind::Closed => 0,
         }
     }
 
@@ -161,6 +176,15 @@ impl From<espalier_keyspace::Error> for Failure {
     }
 }
 
+impl From<&PrintError> for Failure {
+    fn from(error: &PrintError) -> Self {
+        match error {
+            PrintError::Write(error) if error.kind() == ErrorKind::BrokenPipe => Self::closed(),
+            error => Self::data(format!("the data cannot be written: {error}")),
+        }
+    }
+}
+
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         Self::invalid("the request is not valid", &Errors::from(error))
@@ -175,6 +199,9 @@ impl From<Errors> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Self::closed();
+        }
         Self::data(error.to_string())
     }
 }

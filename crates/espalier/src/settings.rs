@@ -31,6 +31,11 @@ pub struct Access {
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
 
+    /// The certificate that the server's must be signed by (or be), PEM; else those of the web
+    /// [env: ESPALIER_SERVER_CA]
+    #[arg(long, value_name = "FILE")]
+    pub server_ca: Option<PathBuf>,
+
     /// YANG modules: a file, a folder (every .yang file below it) or the name of a built-in IETF
     /// module such as `ietf-ip`. Needed once: a store remembers its modules. Given again, the
     /// store's modules become these [env: ESPALIER_YANG, separated by `:`]
@@ -72,6 +77,8 @@ pub struct Settings {
     pub store: Option<String>,
     /// The server, as a URL.
     pub server: Option<String>,
+    /// The certificate that the server's must be signed by, PEM.
+    pub server_ca: Option<PathBuf>,
     /// Files, folders or names of modules.
     pub yang: Vec<String>,
     /// The modules to implement.
@@ -99,6 +106,7 @@ impl From<&Access> for Settings {
         Self {
             store: access.store.clone(),
             server: access.server.clone(),
+            server_ca: access.server_ca.clone(),
             yang: access.yang.clone(),
             implement: access.implement.clone(),
             features: access.features.clone(),
@@ -132,6 +140,7 @@ impl Settings {
         Self {
             store: text("ESPALIER_STORE"),
             server: text("ESPALIER_SERVER"),
+            server_ca: text("ESPALIER_SERVER_CA").map(PathBuf::from),
             yang: list("ESPALIER_YANG", ':'),
             implement: list("ESPALIER_IMPLEMENT", ','),
             features: list("ESPALIER_FEATURES", ' '),
@@ -178,6 +187,7 @@ impl Settings {
         Self {
             store,
             server,
+            server_ca: self.server_ca.or(weaker.server_ca),
             yang: first(self.yang, weaker.yang),
             implement: first(self.implement, weaker.implement),
             features: first(self.features, weaker.features),

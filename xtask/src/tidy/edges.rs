@@ -38,7 +38,7 @@ const ALLOWED: &[Edges] = &[
     Edges {
         krate: "espalier-protocols",
         normal: &["espalier-store", "espalier-yang"],
-        dev: &["espalier-drivers", "espalier-testkit"],
+        dev: &["espalier-drivers", "espalier-keyspace", "espalier-testkit"],
     },
     Edges {
         krate: "espalier",

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use clap::Args;
@@ -20,6 +21,14 @@ use crate::commands::shell_routes;
 use crate::error::{Failure, Result};
 use crate::settings::{Access, DEFAULT_LISTEN, Settings, Talk};
 use crate::target;
+
+/// The buckets of durations, in seconds.
+const SECONDS_BUCKETS: [f64; 10] = [
+    10e-6, 30e-6, 100e-6, 300e-6, 1e-3, 3e-3, 10e-3, 100e-3, 1.0, 10.0,
+];
+
+/// How often the metrics' samples are put into their buckets.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Serve a store over RESTCONF (RFC 8040)
 #[derive(Args, Debug)]
@@ -94,13 +103,7 @@ impl Serve {
             },
             ..RestconfConfig::default()
         };
-        let recorder = PrometheusBuilder::new()
-            .install_recorder()
-            .map_err(|error| Failure::data(format!("the metrics cannot be recorded: {error}")))?;
-        let render = Arc::new(move || {
-            recorder.run_upkeep();
-            recorder.render()
-        });
+        let render = metrics()?;
         let health_tree = tree.clone();
         let health = Arc::new(move || match health_tree.view() {
             Ok(_) => Ok(()),
@@ -147,6 +150,27 @@ impl Serve {
         server::serve(listener, router, tls, server::Limits::default(), stop).await?;
         Ok(())
     }
+}
+
+/// Records metrics from now on. What renders them.
+fn metrics() -> Result<ops::RenderMetrics> {
+    let failed = |error: metrics_exporter_prometheus::BuildError| {
+        Failure::data(format!("the metrics cannot be recorded: {error}"))
+    };
+    let builder = PrometheusBuilder::new().set_buckets(&SECONDS_BUCKETS);
+    let recorder = builder
+        .map_err(failed)?
+        .install_recorder()
+        .map_err(failed)?;
+    let upkeep = recorder.clone();
+    // Samples are kept one by one until they are put into buckets.
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(UPKEEP_INTERVAL);
+            upkeep.run_upkeep();
+        }
+    });
+    Ok(Arc::new(move || recorder.render()))
 }
 
 /// Completes at the first SIGINT or SIGTERM; the second ends the process.

@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use espalier_store::{Content, LoadMode, WithDefaults};
@@ -13,6 +14,7 @@ use espalier_yang::Schema;
 use espalier_yang::data::{ParseOptions, PrintOptions, Root};
 use espalier_yang::schema::SchemaSource;
 use ureq::http::Response;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, SendBody};
 
 use crate::documents::{self, Format, Found};
@@ -43,16 +45,20 @@ pub struct Remote {
 
 impl Remote {
     /// The server at a URL. Nothing is sent yet.
-    pub fn new(url: &str) -> Result<Self> {
+    pub fn new(url: &str, authority: Option<&Path>) -> Result<Self> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(
                 Failure::usage(format!("--server {url}: this is not an HTTP URL"))
                     .hint("write it as in http://127.0.0.1:8080"),
             );
         }
-        let config = Agent::config_builder().http_status_as_error(false).build();
+        let config = Agent::config_builder().http_status_as_error(false);
+        let config = match authority {
+            Some(file) => config.tls_config(trusting(file)?),
+            None => config,
+        };
         Ok(Self {
-            agent: Agent::new_with_config(config),
+            agent: Agent::new_with_config(config.build()),
             base: url.trim_end_matches('/').to_owned(),
             source: OnceCell::new(),
             schema: OnceCell::new(),
@@ -104,6 +110,18 @@ impl Remote {
         serde_json::from_slice(&text)
             .map_err(|error| Failure::data(format!("the server's modules cannot be read: {error}")))
     }
+}
+
+/// Trust in one certificate alone.
+fn trusting(file: &Path) -> Result<TlsConfig> {
+    let failed = |reason: String| {
+        Failure::usage(format!("--server-ca: no certificate can be read: {reason}"))
+            .in_file(file.display())
+    };
+    let text = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
+    let certificate = Certificate::from_pem(&text).map_err(|error| failed(error.to_string()))?;
+    let roots = RootCerts::new_with_certs(&[certificate]);
+    Ok(TlsConfig::builder().root_certs(roots).build())
 }
 
 /// What a successful change over RESTCONF tells.

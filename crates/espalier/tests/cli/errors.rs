@@ -137,6 +137,41 @@ fn mistakes_in_the_call_end_with_2_and_say_what_to_do() {
 }
 
 #[test]
+fn mistakes_in_the_call_are_json_too() {
+    let bench = Bench::new();
+    for arguments in [
+        &["get", "--json"][..],
+        &["get", "/x", "--json"],
+        &["get", "/x", "--json", "--nothing"],
+    ] {
+        let outcome = bench.run(arguments);
+        let said: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+        assert_eq!(
+            (outcome.status, &said["error"]["exit-status"]),
+            (2, &2.into()),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn an_output_that_is_closed_is_no_error() {
+    let (bench, access) = store();
+    let mut child = bench
+        .command(&[&["export"], &access[..]].concat())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), &b""[..])
+    );
+}
+
+#[test]
 fn a_model_that_does_not_compile_is_told_with_its_place() {
     let bench = Bench::new();
     bench.write(

@@ -32,3 +32,21 @@ fn an_address_in_use_is_told() {
         .failed(1);
     assert!(said.contains("--listen"), "{said}");
 }
+
+#[test]
+fn tls_is_served_and_spoken() {
+    let (bench, access) = store();
+    let made =
+        rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
+    bench.write("cert.pem", made.cert.pem());
+    bench.write("key.pem", made.signing_key.serialize_pem());
+    let tls = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
+    let server = bench.serve(&[&tls, &access[..]].concat());
+    let url = server.url.replace("127.0.0.1", "localhost");
+    assert!(url.starts_with("https://"), "{url}");
+    let direct = bench.run(&[&["export"], &access[..]].concat()).ok();
+    let trusted = ["export", "--server", &url, "--server-ca", "cert.pem"];
+    assert_eq!(bench.run(&trusted).ok(), direct);
+    let distrusted = bench.run(&["export", "--server", &url]).failed(1);
+    assert!(distrusted.contains("certificate"), "{distrusted}");
+}
