@@ -42,7 +42,7 @@ fn check_characters<'t>(text: &str) -> Result<(), Mismatch<'t>> {
     // One pass without branches: nearly no text has any. Noncharacters begin with 0xEF or more.
     let is_suspect = text
         .bytes()
-        .fold(false, |found, byte| found | (byte < b' ') | (byte >= 0xef));
+        .fold(false, |found, byte| found | !(b' '..0xef).contains(&byte));
     if !is_suspect {
         return Ok(());
     }
