@@ -220,7 +220,7 @@ impl<'a> Applying<'a> {
         let node = self.schema().node(data.node);
         match operation {
             Operation::Delete | Operation::Remove => {
-                self.delete_inner(around, &key, exists, operation)?;
+                self.delete_inner(around, data, &key, exists, operation)?;
                 if exists {
                     self.touch_emptied(Some(data.node), &key);
                 }

@@ -1,7 +1,7 @@
 //! Deleting subtrees.
 
 use espalier_keyspace::KeyRange;
-use espalier_yang::data::Operation;
+use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::schema::Node;
 use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId};
 
@@ -118,6 +118,7 @@ impl Applying<'_> {
     pub fn delete_inner(
         &mut self,
         around: &Around,
+        data: &DataNode,
         key: &[u8],
         exists: bool,
         operation: Operation,
@@ -125,8 +126,8 @@ impl Applying<'_> {
         if exists {
             self.clear(key)?;
             self.touch(around, Touch::Within);
-        } else {
-            self.missing(operation);
+        } else if operation == Operation::Delete {
+            self.fail_on(data, ErrorTag::DataMissing, MISSING);
         }
         Ok(())
     }

@@ -78,7 +78,7 @@ impl Applying<'_> {
             keys: Keys::None,
         });
         let exists = self.state().any(&KeyRange::below(list))?;
-        let result = self.delete_inner(around, list, exists, operation);
+        let result = self.delete_inner(around, data, list, exists, operation);
         self.path.steps.pop();
         result
     }
@@ -120,7 +120,7 @@ impl Applying<'_> {
                 moved
             }
             (Some(stored), _) => stored.clone(),
-            (None, _) if deletes => return self.delete_inner(around, list, false, operation),
+            (None, _) if deletes => return self.delete_inner(around, data, list, false, operation),
             (None, _) if operation == Operation::None => {
                 self.fail_on(data, ErrorTag::DataMissing, "the node does not exist");
                 return Ok(());
