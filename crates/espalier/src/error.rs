@@ -164,7 +164,7 @@ impl fmt::Display for Failure {
 impl From<espalier_store::Error> for Failure {
     fn from(error: espalier_store::Error) -> Self {
         match error {
-            espalier_store::Error::Data(errors) => Self::invalid("the data is not valid", &errors),
+            espalier_store::Error::Data(errors) => Self::invalid("the data is not valid, and nothing was changed", &errors),
             other => Self::data(other.to_string()),
         }
     }
@@ -193,7 +193,7 @@ impl From<DataError> for Failure {
 
 impl From<Errors> for Failure {
     fn from(errors: Errors) -> Self {
-        Self::invalid("the data is not valid", &errors)
+        Self::invalid("the data is not valid, and nothing was changed", &errors)
     }
 }
 
