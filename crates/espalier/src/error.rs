@@ -164,7 +164,9 @@ impl fmt::Display for Failure {
 impl From<espalier_store::Error> for Failure {
     fn from(error: espalier_store::Error) -> Self {
         match error {
-            espalier_store::Error::Data(errors) => Self::invalid("the data is not valid, and nothing was changed", &errors),
+            espalier_store::Error::Data(errors) => {
+                Self::invalid("the data is not valid, and nothing was changed", &errors)
+            }
             other => Self::data(other.to_string()),
         }
     }
