@@ -20,7 +20,7 @@ run: build ## Make an example network, load it, serve it and print three command
 	@./scripts/run-example
 
 test: setup ## Run every test.
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --no-fail-fast
 
 check: setup ## Formatting, clippy and tidy.
 	$(CARGO) fmt --all --check
