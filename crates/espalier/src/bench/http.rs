@@ -3,7 +3,7 @@
 //! The client is written by hand, so that what is measured is the server: it sends one request,
 //! and reads the answer by its `content-length`.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -11,17 +11,43 @@ use std::thread::{self, JoinHandle};
 use espalier_protocols::restconf::{self, Restconf, RestconfConfig};
 use espalier_protocols::server;
 use espalier_store::Tree;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::dataset;
 use crate::error::{Failure, Result};
 
-/// A server on one thread.
+/// A server on one thread, on the core of the thread that started it: a client that waits on
+/// another core would measure how long that core takes to wake up.
 pub struct Server {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<()>>,
+    _core: OneCore,
+}
+
+/// Keeps the calling thread on the core that it runs on, until this is dropped.
+struct OneCore {
+    set: CpuSet,
+    before: CpuSet,
+}
+
+impl OneCore {
+    fn hold() -> io::Result<Self> {
+        let before = sched_getaffinity(None)?;
+        let mut set = CpuSet::new();
+        set.set(sched_getcpu());
+        sched_setaffinity(None, &set)?;
+        Ok(Self { set, before })
+    }
+}
+
+impl Drop for OneCore {
+    fn drop(&mut self) {
+        // Staying on one core is slower, not wrong.
+        let _ = sched_setaffinity(None, &self.before);
+    }
 }
 
 impl Server {
@@ -33,7 +59,10 @@ impl Server {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel();
+        let core = OneCore::hold()?;
+        let cores = core.set;
         let thread = thread::spawn(move || {
+            sched_setaffinity(None, &cores).map_err(io::Error::from)?;
             let service = Restconf::new(tree, &dataset::source(), RestconfConfig::default());
             let router = restconf::router(Arc::new(service));
             let until = async move {
@@ -48,6 +77,7 @@ impl Server {
             address,
             stop,
             thread,
+            _core: core,
         })
     }
 

@@ -382,7 +382,7 @@ impl<'a> Rows<'a> {
         server.stop()?;
         let row = self.row("restconf get one", bed, durability).timed(&timing);
         (self.emit)(row.note(format!(
-            "one keep-alive connection, client and server in one process; {:.0} requests/s, \
+            "one keep-alive connection, client and server on one core; {:.0} requests/s, \
              {:.0} requests a processor second",
             1.0 / timing.median_s,
             1.0 / timing.cpu_s
