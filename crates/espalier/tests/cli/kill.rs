@@ -231,3 +231,49 @@ fn a_kill_in_the_middle_of_commits_leaves_what_was_acknowledged() {
         };
     }
 }
+
+#[test]
+fn a_kill_in_the_middle_of_a_load_leaves_all_of_it_or_nothing() {
+    let seed: u64 = rand::random();
+    println!("seed {seed}");
+    let mut random = StdRng::seed_from_u64(seed);
+    let inventory = Inventory::own();
+    let schema = inventory.schema();
+    let bench = Bench::new();
+    let modules = inventory.modules.display().to_string();
+    let number = |number| (number, inventory.device(number));
+    let before: Devices = (1..=20).map(number).collect();
+    let after: Devices = (1..=4000).map(number).collect();
+    for (file, devices) in [("before.json", &before), ("after.json", &after)] {
+        let document = inventory.document(devices.values().cloned());
+        bench.write(file, document.to_string());
+    }
+    let load = |file| {
+        [
+            "load",
+            file,
+            "--replace",
+            "--store",
+            STORE,
+            "--yang",
+            &modules,
+        ]
+    };
+    for round in 0..4 {
+        bench.run(&load("before.json")).ok();
+        let mut child = bench.command(&load("after.json")).spawn().expect("a load");
+        thread::sleep(Duration::from_millis(random.random_range(1..200)));
+        child
+            .kill()
+            .expect("a living process, or one that is not waited for");
+        let is_done = child.wait().expect("an end").success();
+        let exported = export(&bench);
+        bench.run(&["check", "--store", STORE]).ok();
+        let is_all = holds(&inventory, &schema, &exported, &after);
+        let is_nothing = holds(&inventory, &schema, &exported, &before);
+        assert!(
+            is_all || (is_nothing && !is_done),
+            "seed {seed}, round {round}"
+        );
+    }
+}
