@@ -23,6 +23,8 @@ test: setup ## Run every test.
 	$(CARGO) test --workspace --locked --no-fail-fast
 
 check: setup ## Formatting, clippy and tidy.
+	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 \
+		|| rustup component add clippy rustfmt
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) xtask tidy
