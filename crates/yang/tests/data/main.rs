@@ -2,5 +2,6 @@
 
 mod documents;
 mod hostile;
+mod json_text;
 mod libyang;
 mod shapes;

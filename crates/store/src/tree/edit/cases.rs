@@ -2,7 +2,7 @@
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::schema::Node;
-use espalier_yang::{NodeId, NodeKind, Schema};
+use espalier_yang::{NodeId, Schema};
 
 use super::apply::{Applying, Around, Touch};
 use crate::error::Result;
@@ -40,27 +40,26 @@ impl Applying<'_> {
         {
             return Ok(());
         }
-        let schema = self.schema();
-        for rival in rivals(schema, node) {
-            if !matches!(
-                schema.node(rival).kind,
-                NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml
-            ) {
-                let mut key = around.key.clone();
-                put_local_id(&mut key, self.compiled.layout.id(rival));
-                if self.state().any(&KeyRange::prefix(&key))? {
-                    self.clear(&key)?;
-                    self.touch(around, Touch::Within);
-                    self.touch_emptied(Some(rival), &key);
-                }
-            }
-        }
+        self.clear_rival_subtrees(around, node)?;
         self.clear_rival_leaves(around, node)
     }
 
     fn has_written(&self, around: &Around) -> bool {
-        self.overlay.writes_in(&KeyRange::below(&around.key))
-            || self.overlay.writes_in(&KeyRange::prefix(&around.key))
+        self.overlay.writes_in(&KeyRange::prefix(&around.key))
+    }
+
+    /// Deletes the containers and entries of other cases. Leaves have no keys of their own.
+    pub fn clear_rival_subtrees(&mut self, around: &Around, node: &Node) -> Result<()> {
+        for rival in rivals(self.schema(), node) {
+            let mut key = around.key.clone();
+            put_local_id(&mut key, self.compiled.layout.id(rival));
+            if self.state().any(&KeyRange::prefix(&key))? {
+                self.clear(&key)?;
+                self.touch(around, Touch::Within);
+                self.touch_emptied(Some(rival), &key);
+            }
+        }
+        Ok(())
     }
 
     fn clear_rival_leaves(&mut self, around: &Around, node: &Node) -> Result<()> {

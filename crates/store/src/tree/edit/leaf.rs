@@ -1,6 +1,5 @@
 //! Leaves: the content of fragments.
 
-use espalier_keyspace::KeyRange;
 use espalier_yang::data::{Content, DataNode, Operation};
 use espalier_yang::schema::Node;
 use espalier_yang::{ErrorTag, Keys, NodeKind, Schema, Step};
@@ -8,7 +7,7 @@ use espalier_yang::{ErrorTag, Keys, NodeKind, Schema, Step};
 use super::apply::{Applying, Around, Touch};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed};
-use crate::keys::{LocalId, put_local_id};
+use crate::keys::LocalId;
 
 impl Applying<'_> {
     /// Applies the leaves among the children of a resource to its fragment, and writes it once.
@@ -99,20 +98,6 @@ impl Applying<'_> {
             self.clear_rival_subtrees(around, node)?;
         }
         Ok(is_changed)
-    }
-
-    fn clear_rival_subtrees(&mut self, around: &Around, node: &Node) -> Result<()> {
-        let rivals: Vec<_> = super::cases::rivals(self.schema(), node).collect();
-        for rival in rivals {
-            let mut key = around.key.clone();
-            put_local_id(&mut key, self.compiled.layout.id(rival));
-            if self.state().any(&KeyRange::prefix(&key))? {
-                self.clear(&key)?;
-                self.touch(around, Touch::Within);
-                self.touch_emptied(Some(rival), &key);
-            }
-        }
-        Ok(())
     }
 
     /// The fragment of a resource, where it has one.

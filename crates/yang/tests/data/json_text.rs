@@ -1,0 +1,158 @@
+//! Our JSON reader against serde_json: what is JSON, and what it says.
+
+use espalier_testkit::seed;
+use espalier_yang::Schema;
+use espalier_yang::data::{Content, ParseOptions, Root, TreeBuilder, json};
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+use rand::Rng;
+use rand::rngs::StdRng;
+use serde_json::Value as Json;
+
+const ROUNDS: usize = 20_000;
+
+/// Without control characters: JSON may escape them, YANG has none.
+const SCALARS: [&str; 24] = [
+    "0",
+    "-0",
+    "1",
+    "-12",
+    "1.5",
+    "1e5",
+    "1E-5",
+    "-0.0e+0",
+    "18446744073709551615",
+    "01",
+    "1.",
+    ".5",
+    "+1",
+    "1e",
+    "true",
+    "false",
+    "null",
+    "nul",
+    "True",
+    "\"\"",
+    r#""a\u00e9\ud83d\ude00""#,
+    r#""\"\\\/\n\r\t""#,
+    r#""\x""#,
+    r#""\u12""#,
+];
+
+const NOISE: [&str; 12] = [
+    ",", ":", "{", "}", "[", "]", "\"", " ", "\t", "\n", "\u{e9}", "\\",
+];
+
+fn schema() -> Schema {
+    let text = "module jt { yang-version 1.1; namespace urn:jt; prefix jt; anyxml any; }";
+    let module = ModuleSource {
+        name: "jt".into(),
+        revision: None,
+        text: text.into(),
+    };
+    Schema::compile(&SchemaSource {
+        modules: vec![module],
+        ..SchemaSource::default()
+    })
+    .unwrap()
+}
+
+/// A random JSON text, mostly right.
+fn value(random: &mut StdRng, depth: usize, text: &mut String) {
+    let space = |random: &mut StdRng, text: &mut String| {
+        if random.random_ratio(1, 6) {
+            text.push_str([" ", "\n", "\t", "\r\n"][random.random_range(0..4)]);
+        }
+    };
+    space(random, text);
+    match random.random_range(0..if depth == 0 { 4 } else { 7 }) {
+        0..4 => text.push_str(SCALARS[random.random_range(0..SCALARS.len())]),
+        4 => {
+            text.push('[');
+            for index in 0..random.random_range(0..4) {
+                text.push_str(if index > 0 { "," } else { "" });
+                value(random, depth - 1, text);
+            }
+            text.push(']');
+        }
+        _ => {
+            text.push('{');
+            for index in 0..random.random_range(0..4) {
+                text.push_str(if index > 0 { "," } else { "" });
+                space(random, text);
+                text.push_str(&format!("\"n{index}\""));
+                space(random, text);
+                text.push(':');
+                value(random, depth - 1, text);
+            }
+            text.push('}');
+        }
+    }
+    space(random, text);
+}
+
+/// Puts something in or takes something out.
+fn mutate(random: &mut StdRng, text: &mut String) {
+    let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let at = places[random.random_range(0..places.len())];
+    if random.random() {
+        text.remove(at);
+    } else {
+        text.insert_str(at, NOISE[random.random_range(0..NOISE.len())]);
+    }
+}
+
+/// What our reader makes of a document of one anyxml node.
+fn ours(schema: &Schema, text: &str) -> Option<Json> {
+    let mut tree = TreeBuilder::new();
+    json::parse(
+        schema,
+        Root::Datastore,
+        text.as_bytes(),
+        &mut tree,
+        &ParseOptions::default(),
+    )
+    .ok()?;
+    match &tree.finish().unwrap().nodes.first()?.content {
+        Content::Any(kept) => Some(serde_json::from_str(kept).expect("what is kept is JSON")),
+        other => panic!("an anyxml node holds {other:?}"),
+    }
+}
+
+#[test]
+fn what_is_json_is_what_serde_json_takes() {
+    let schema = schema();
+    seed::run("what_is_json_is_what_serde_json_takes", |random| {
+        let mut accepted = 0;
+        for _ in 0..ROUNDS {
+            let mut text = String::from("{\"jt:any\":");
+            value(random, 3, &mut text);
+            text.push('}');
+            if random.random_ratio(1, 3) {
+                mutate(random, &mut text);
+            }
+            let theirs: Option<Json> = serde_json::from_str(&text).ok();
+            // What is JSON, but no document of this model.
+            let theirs = theirs.and_then(|json| match json {
+                Json::Object(members) if members.len() == 1 => members.get("jt:any").cloned(),
+                _ => None,
+            });
+            let mine = ours(&schema, &text);
+            // A name that a mutation has given twice: refused by RFC 7951 (I-JSON), not by serde_json.
+            if mine.is_none()
+                && theirs.is_some()
+                && text.matches("\"n").count() > 1
+                && has_twins(&text)
+            {
+                continue;
+            }
+            assert_eq!(mine, theirs, "{text:?}");
+            accepted += usize::from(theirs.is_some());
+        }
+        assert!(accepted > ROUNDS / 20, "{accepted}");
+    });
+}
+
+/// Whether a mutation may have made two names of one object the same.
+fn has_twins(text: &str) -> bool {
+    text.contains("\"n\"") || !(0..3).all(|index| text.contains(&format!("\"n{index}\"")))
+}
