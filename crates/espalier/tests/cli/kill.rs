@@ -13,6 +13,14 @@ use crate::process::{Bench, Server};
 
 const STORE: &str = "embedded:store";
 
+/// The seed of a run, from `ESPALIER_SEED` where that is set; printed, so that it can be repeated.
+fn seeded() -> (u64, StdRng) {
+    let given = std::env::var("ESPALIER_SEED").ok();
+    let seed = given.map_or_else(rand::random, |seed| seed.parse().expect("ESPALIER_SEED"));
+    println!("ESPALIER_SEED={seed}");
+    (seed, StdRng::seed_from_u64(seed))
+}
+
 fn export(bench: &Bench) -> String {
     bench.run(&["export", "--store", STORE]).ok()
 }
@@ -186,9 +194,7 @@ fn change_until_killed(
 
 #[test]
 fn a_kill_in_the_middle_of_commits_leaves_what_was_acknowledged() {
-    let seed: u64 = rand::random();
-    println!("seed {seed}");
-    let mut random = StdRng::seed_from_u64(seed);
+    let (seed, mut random) = seeded();
     let inventory = Inventory::own();
     let schema = inventory.schema();
     let bench = Bench::new();
@@ -234,9 +240,7 @@ fn a_kill_in_the_middle_of_commits_leaves_what_was_acknowledged() {
 
 #[test]
 fn a_kill_in_the_middle_of_a_load_leaves_all_of_it_or_nothing() {
-    let seed: u64 = rand::random();
-    println!("seed {seed}");
-    let mut random = StdRng::seed_from_u64(seed);
+    let (seed, mut random) = seeded();
     let inventory = Inventory::own();
     let schema = inventory.schema();
     let bench = Bench::new();

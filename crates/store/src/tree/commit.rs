@@ -1,9 +1,10 @@
 //! The one way to change a datastore.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange};
+use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, Precondition, Snapshot};
 use espalier_yang::Schema;
 
 use super::edit::{Applying, Edit, Touch};
@@ -142,16 +143,11 @@ impl Tree {
         } = applying;
         errors.into_result()?;
         // The constraints of RFC 7950 §8 are to be validated here, on the overlay.
-        let root = self.tree_key();
-        let stored = overlay
-            .base()
-            .get(&stamp_key(&root))?
-            .map(|value| value.into_owned());
-        let last = stored
-            .as_deref()
-            .map_or(Ok(StampRecord::default()), StampRecord::decode)?
-            .any;
-        let stamp = self.next_stamp(last);
+        let Basis {
+            last,
+            next: stamp,
+            conditions,
+        } = self.basis(overlay.base())?;
         let mut log = CommitLog::new(
             self.id(),
             stamp.version,
@@ -171,8 +167,9 @@ impl Tree {
         let stamps = KeyRange::prefix(&self.id().prefix(Subspace::Stamp));
         differences(&overlay, &[stamps], &mut batch, None)?;
         log.finish(&mut batch)?;
-        batch.require(stamp_key(&root), stored);
-        batch.require(self.anchor().key.clone(), Some(self.anchor().value.clone()));
+        for Precondition { key, value } in conditions {
+            batch.require(key, value);
+        }
         drop(overlay);
         self.store().driver().commit(batch)?;
         Ok(Commit {
@@ -187,12 +184,32 @@ impl Tree {
         self.id().prefix(Subspace::Tree)
     }
 
-    /// The stamp after `last`. Time does not run backwards in a log.
-    pub(super) fn next_stamp(&self, last: Stamp) -> Stamp {
-        Stamp {
-            version: last.version + 1,
-            time: self.store().now().max(last.time),
-        }
+    /// What a commit on a snapshot is based on. Time does not run backwards in a log.
+    pub(super) fn basis(&self, snapshot: &dyn Snapshot) -> Result<Basis> {
+        let root = stamp_key(&self.tree_key());
+        let stored = snapshot.get(&root)?.map(Cow::into_owned);
+        let record = stored
+            .as_deref()
+            .map_or(Ok(StampRecord::default()), StampRecord::decode)?;
+        let last = record.any;
+        let AnchorRow { key, value, .. } = self.anchor().clone();
+        Ok(Basis {
+            last,
+            next: Stamp {
+                version: last.version + 1,
+                time: self.store().now().max(last.time),
+            },
+            conditions: [
+                Precondition {
+                    key: root,
+                    value: stored,
+                },
+                Precondition {
+                    key,
+                    value: Some(value),
+                },
+            ],
+        })
     }
 
     /// What the log is about.
@@ -211,6 +228,16 @@ impl Tree {
         }
         Ok(())
     }
+}
+
+/// What a commit is based on.
+pub(super) struct Basis {
+    /// The newest commit.
+    pub last: Stamp,
+    /// The stamp of the commit that is being made.
+    pub next: Stamp,
+    /// The datastore did not move, and its anchor still stands.
+    pub conditions: [Precondition; 2],
 }
 
 /// Puts what an overlay changes within `ranges` into a batch and a log; whether there is any.

@@ -9,6 +9,7 @@ mod frame;
 pub mod json;
 mod metadata;
 mod options;
+mod pieces;
 mod seen;
 mod sink;
 mod tree;

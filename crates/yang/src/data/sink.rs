@@ -29,6 +29,13 @@ pub enum Operation {
     None,
 }
 
+impl Operation {
+    /// Whether it takes away what is there: delete and remove.
+    pub fn deletes(self) -> bool {
+        matches!(self, Self::Delete | Self::Remove)
+    }
+}
+
 /// What a document says about one node beside its content: XML attributes, or JSON metadata
 /// (RFC 7952) under `@`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +56,12 @@ pub enum Annotation {
 
 /// The annotations of one node, mostly none.
 pub type Annotations = Vec<Annotation>;
+
+/// Whether annotations say that their node is deleted.
+pub(super) fn deletes(annotations: &[Annotation]) -> bool {
+    let deletes = |annotation: &Annotation| matches!(annotation, Annotation::Operation(operation) if operation.deletes());
+    annotations.iter().any(deletes)
+}
 
 /// Returned by a sink that wants no more events: the source stops at once. The reason stays with
 /// the sink (a full disk, a client that went away, enough errors).

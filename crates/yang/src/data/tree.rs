@@ -1,6 +1,6 @@
 //! Data trees in memory: small documents, edits and tests.
 
-use super::sink::{Annotation, Annotations, Mark, Operation, Sink, Stop};
+use super::sink::{Annotation, Annotations, Mark, Operation, Sink, Stop, deletes};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{NodeId, Schema};
 use crate::value::Value;
@@ -319,15 +319,6 @@ impl TreeBuilder {
             self.siblings().push(node);
         }
     }
-}
-
-fn deletes(annotations: &[Annotation]) -> bool {
-    annotations.iter().any(|annotation| {
-        matches!(
-            annotation,
-            Annotation::Operation(Operation::Delete | Operation::Remove)
-        )
-    })
 }
 
 impl Sink for TreeBuilder {

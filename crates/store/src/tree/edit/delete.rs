@@ -178,7 +178,7 @@ impl Applying<'_> {
 
     /// Whether the node that an edit names in a list means every entry of it.
     pub fn is_whole_list(&self, node: &Node, has_keys: bool, operation: Operation) -> bool {
-        let deletes = matches!(operation, Operation::Delete | Operation::Remove);
+        let deletes = operation.deletes();
         deletes && !has_keys && (node.is_list() || node.is_leaf_list())
     }
 }

@@ -111,7 +111,7 @@ impl Applying<'_> {
             false => self.state().position(list, keys)?,
         };
         let insert = self.insert(data)?;
-        let deletes = matches!(operation, Operation::Delete | Operation::Remove);
+        let deletes = operation.deletes();
         let may_move = matches!(operation, Operation::Merge | Operation::Replace);
         let position = match (&stored, insert) {
             (Some(_), Some(insert)) if may_move => {

@@ -36,10 +36,7 @@ impl Applying<'_> {
             node: data.node,
             keys: Keys::Values(vec![value.clone()]),
         });
-        let creates = !matches!(
-            operation,
-            Operation::Delete | Operation::Remove | Operation::None
-        );
+        let creates = !operation.deletes() && operation != Operation::None;
         if creates {
             self.clear_rivals(around, node)?;
         }
@@ -86,7 +83,7 @@ impl Applying<'_> {
         let keys = std::slice::from_ref(value);
         let stored = self.state().position(list, keys)?;
         let insert = self.insert(data)?;
-        let deletes = matches!(operation, Operation::Delete | Operation::Remove);
+        let deletes = operation.deletes();
         let may_move = matches!(operation, Operation::Merge | Operation::Replace);
         let moves = stored.is_some() && insert.is_some() && may_move;
         if !moves && !self.may(data, operation, stored.is_some()) {
@@ -117,7 +114,7 @@ impl Applying<'_> {
         list: &[u8],
         value: &Value,
     ) -> Result<bool> {
-        if matches!(operation, Operation::Delete | Operation::Remove) {
+        if operation.deletes() {
             let found = self.first_equal(list, value)?;
             if let Some(key) = &found {
                 self.overlay.delete(key.clone());

@@ -1,13 +1,13 @@
 //! The commit of a load.
 
-use espalier_keyspace::{Direction, ErrorKind, KeyRange, Precondition, Snapshot, Writer};
+use espalier_keyspace::{Direction, ErrorKind, KeyRange, Snapshot, Writer};
 use espalier_yang::Sink;
 
 use super::options::{LoadMode, LoadOptions, LoadReport};
 use super::sink::{Done, Loading};
 use crate::error::Result;
 use crate::subspace::Subspace;
-use crate::tree::commit::{Commit, Tree};
+use crate::tree::commit::{Basis, Commit, Tree};
 use crate::tree::log::CommitLog;
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 
@@ -25,30 +25,18 @@ impl Tree {
     ) -> Result<LoadReport> {
         let _one_at_a_time = self.store().lock(self.id());
         let base = self.store().driver().snapshot()?;
-        let root_stamp = stamp_key(&self.tree_key());
-        let stored = base.get(&root_stamp)?.map(|value| value.into_owned());
-        let last = stored
-            .as_deref()
-            .map_or(Ok(StampRecord::default()), StampRecord::decode)?
-            .any;
+        let Basis {
+            last,
+            next: stamp,
+            conditions,
+        } = self.basis(&*base)?;
         // A view later than `base`: what comes between fails the precondition on the stamp.
         if let Some(guard) = options.guard {
             guard(&self.view()?)?;
         }
-        let stamp = self.next_stamp(last);
-        let preconditions = [
-            Precondition {
-                key: root_stamp,
-                value: stored,
-            },
-            Precondition {
-                key: self.anchor().key.clone(),
-                value: Some(self.anchor().value.clone()),
-            },
-        ];
         let mut done = Done::default();
         let mut failure = None;
-        let outcome = self.store().driver().write(&preconditions, &mut |writer| {
+        let outcome = self.store().driver().write(&conditions, &mut |writer| {
             match self.write_load(&mut options, &*base, writer, stamp, document) {
                 Ok(written) => done = written,
                 Err(error) => {

@@ -6,12 +6,10 @@ use std::mem;
 use super::escape::{write_string, write_value};
 use crate::data::metadata;
 use crate::data::options::{Layout, PrintError, PrintOptions};
+use crate::data::pieces::{write_full, write_last};
 use crate::data::sink::{Annotation, Annotations, Mark, Sink, Stop};
 use crate::schema::{NodeId, Schema};
 use crate::value::Value;
-
-/// What is printed goes to the writer in pieces of this size.
-const PIECE_LENGTH: usize = 64 << 10;
 
 /// Prints events as one JSON object (RFC 7951), in bounded memory.
 ///
@@ -102,12 +100,7 @@ impl<'s, W: Write> Printer<'s, W> {
         if self.options.layout == Layout::Pretty {
             self.buffer.push(b'\n');
         }
-        let written = self
-            .out
-            .write_all(&self.buffer)
-            .and_then(|()| self.out.flush());
-        written.map_err(PrintError::Write)?;
-        Ok(self.out)
+        write_last(self.out, &self.buffer)
     }
 
     /// What comes before the value of a node: a comma, the name, the bracket of an array.
@@ -252,19 +245,7 @@ impl<'s, W: Write> Printer<'s, W> {
     }
 
     fn write_out(&mut self) -> Result<(), Stop> {
-        if self.buffer.len() < PIECE_LENGTH {
-            return Ok(());
-        }
-        match self.out.write_all(&self.buffer) {
-            Ok(()) => {
-                self.buffer.clear();
-                Ok(())
-            }
-            Err(error) => {
-                self.failure = Some(PrintError::Write(error));
-                Err(Stop)
-            }
-        }
+        write_full(&mut self.out, &mut self.buffer, &mut self.failure)
     }
 }
 

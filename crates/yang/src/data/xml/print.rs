@@ -8,12 +8,10 @@ use super::prefixes::Prefixes;
 use super::write::{write_attribute, write_text};
 use crate::data::metadata;
 use crate::data::options::{Layout, PrintError, PrintOptions};
+use crate::data::pieces::{write_full, write_last};
 use crate::data::sink::{Annotations, Mark, Sink, Stop};
 use crate::schema::{ModuleId, NodeId, Schema};
 use crate::value::Value;
-
-/// What is printed goes to the writer in pieces of this size.
-const PIECE_LENGTH: usize = 64 << 10;
 
 /// Prints events as XML elements, in bounded memory: one element for each topmost node, or one in
 /// all, the envelope of [`PrintOptions`].
@@ -74,12 +72,7 @@ impl<'s, W: Write> Printer<'s, W> {
         if self.options.layout == Layout::Pretty && !self.buffer.is_empty() {
             self.buffer.push(b'\n');
         }
-        let written = self
-            .out
-            .write_all(&self.buffer)
-            .and_then(|()| self.out.flush());
-        written.map_err(PrintError::Write)?;
-        Ok(self.out)
+        write_last(self.out, &self.buffer)
     }
 
     /// The start tag of a node, without its `>`.
@@ -161,19 +154,7 @@ impl<'s, W: Write> Printer<'s, W> {
     }
 
     fn write_out(&mut self) -> Result<(), Stop> {
-        if self.buffer.len() < PIECE_LENGTH {
-            return Ok(());
-        }
-        match self.out.write_all(&self.buffer) {
-            Ok(()) => {
-                self.buffer.clear();
-                Ok(())
-            }
-            Err(error) => {
-                self.failure = Some(PrintError::Write(error));
-                Err(Stop)
-            }
-        }
+        write_full(&mut self.out, &mut self.buffer, &mut self.failure)
     }
 }
 

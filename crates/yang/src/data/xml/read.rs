@@ -12,7 +12,7 @@ use crate::data::assemble::{Assembler, ChildName, Comes, Halt, malformed};
 use crate::data::json::ANY_LENGTH_MAX;
 use crate::data::metadata;
 use crate::data::options::{Envelope, Metadata, ParseError, ParseOptions, Root};
-use crate::data::sink::{Annotation, Annotations, Mark, Operation, Sink};
+use crate::data::sink::{Annotation, Annotations, Mark, Sink, deletes};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{NodeId, NodeKind, Schema, XmlPrefixes};
 
@@ -402,15 +402,6 @@ fn namespace_of<'s>(scope: &'s NamespaceResolver, prefix: Option<&str>) -> Optio
         ResolveResult::Bound(Namespace(namespace)) => Some(namespace),
         _ => None,
     }
-}
-
-fn deletes(annotations: &[Annotation]) -> bool {
-    annotations.iter().any(|annotation| {
-        matches!(
-            annotation,
-            Annotation::Operation(Operation::Delete | Operation::Remove)
-        )
-    })
 }
 
 fn is_blank(text: &str) -> bool {
