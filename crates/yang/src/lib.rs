@@ -6,6 +6,7 @@
 //! - [`path`]: naming data nodes: instance identifiers, RESTCONF-style paths.
 //! - [`data`]: data trees: the event stream ([`data::Sink`]), JSON and XML in and out, trees in
 //!   memory and edits.
+//! - [`instances`]: the questions that XPath and validation ask of data, wherever it is kept.
 //! - [`xpath`]: XPath expressions, parsed.
 //! - [`error`]: errors as RFC 7950 and RFC 6241 shape them, all at once.
 //!
@@ -16,6 +17,7 @@
 
 pub mod data;
 pub mod error;
+pub mod instances;
 pub mod path;
 pub mod schema;
 pub mod standard;
@@ -24,6 +26,7 @@ pub mod xpath;
 
 pub use data::{Mark, Sink};
 pub use error::{DataError, ErrorTag, ErrorType, Errors};
+pub use instances::{Indexed, Instances};
 pub use path::{InstancePath, Keys, Step};
 pub use schema::{ModuleId, NodeId, NodeKind, Schema};
 pub use value::Value;

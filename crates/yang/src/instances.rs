@@ -1,0 +1,111 @@
+//! What XPath and validation read: the data nodes that are stored, one small question at a time.
+//!
+//! The store answers from its key space, a [`crate::data::DataTree`] from memory. Only what is
+//! stored is told here: default values and containers without presence, which are in the
+//! accessible tree too (RFC 7950 §6.4.1), are added by who asks.
+//!
+//! The key decision: nodes that hold others ([`Instances::Inner`]) have handles, leaves and
+//! leaf-list entries are told as values of the node that holds them. So reading a leaf costs one
+//! read of the fragment it is in, and no tree is built in memory.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::ops::ControlFlow;
+
+use crate::error::DataError;
+use crate::path::InstancePath;
+use crate::schema::{NodeId, Schema};
+use crate::value::Value;
+
+/// Whether an enumeration goes on.
+pub type Visit<E> = Result<ControlFlow<()>, E>;
+
+/// Whether there was an index to answer from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indexed {
+    /// There was: everything was told.
+    Yes,
+    /// There was none: nothing was told, enumerate instead.
+    No,
+}
+
+/// One state of a data tree.
+pub trait Instances {
+    /// A place that holds others: the root, a container, a list entry (for operations and
+    /// notifications, the input, output or notification). Two handles of one place are equal.
+    /// Containers without presence have a handle wherever their parent has one.
+    type Inner: Clone + Debug + Eq + Hash;
+
+    /// Why reading failed.
+    type Error: From<DataError>;
+
+    /// The schema of the data.
+    fn schema(&self) -> &Schema;
+
+    /// The root.
+    fn root(&self) -> Self::Inner;
+
+    /// The schema node of a place; none for the root.
+    fn node(&self, inner: &Self::Inner) -> Option<NodeId>;
+
+    /// The place around a place; none for the root.
+    fn parent(&self, inner: &Self::Inner) -> Option<Self::Inner>;
+
+    /// The path of a place.
+    fn path(&self, inner: &Self::Inner) -> Result<InstancePath, Self::Error>;
+
+    /// Whether a place holds anything or exists by itself: a list entry or container with presence
+    /// that is there, a container without presence with something stored in it.
+    fn is_stored(&self, inner: &Self::Inner) -> Result<bool, Self::Error>;
+
+    /// The place of a container in a place, whether it is stored or not.
+    fn container(&self, parent: &Self::Inner, node: NodeId) -> Self::Inner;
+
+    /// The stored value of a leaf in a place ([`Value::Empty`] for `anydata` and `anyxml`).
+    fn leaf(&self, parent: &Self::Inner, node: NodeId) -> Result<Option<Value>, Self::Error>;
+
+    /// The entries of a list in a place, in order.
+    fn entries(
+        &self,
+        parent: &Self::Inner,
+        list: NodeId,
+        visit: &mut dyn FnMut(Self::Inner) -> Visit<Self::Error>,
+    ) -> Result<(), Self::Error>;
+
+    /// The entry of a list with these key values (all of them, in the order of `key`), if stored.
+    fn entry(
+        &self,
+        parent: &Self::Inner,
+        list: NodeId,
+        keys: &[Value],
+    ) -> Result<Option<Self::Inner>, Self::Error>;
+
+    /// The values of a leaf-list in a place, in order.
+    fn values(
+        &self,
+        parent: &Self::Inner,
+        leaf_list: NodeId,
+        visit: &mut dyn FnMut(Value) -> Visit<Self::Error>,
+    ) -> Result<(), Self::Error>;
+
+    /// Whether a leaf-list in a place has a value.
+    fn has_value(
+        &self,
+        parent: &Self::Inner,
+        leaf_list: NodeId,
+        value: &Value,
+    ) -> Result<bool, Self::Error>;
+
+    /// How many entries a list or leaf-list in a place has.
+    fn count(&self, parent: &Self::Inner, node: NodeId) -> Result<u64, Self::Error>;
+
+    /// The places at or below `within` whose leaf (or leaf-list) `node` holds `value`, in order,
+    /// from an index. Stored values only, not defaults.
+    fn find(
+        &self,
+        within: &Self::Inner,
+        node: NodeId,
+        value: &Value,
+        visit: &mut dyn FnMut(Self::Inner) -> Visit<Self::Error>,
+    ) -> Result<Indexed, Self::Error>;
+}
