@@ -1,15 +1,11 @@
 //! The one way to change a datastore.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, Precondition, Snapshot};
 use espalier_yang::Schema;
 
-use super::edit::{Applying, Edit, Touch};
-use super::log::CommitLog;
-use super::stamp::{self, Stamp, StampRecord, stamp_key};
+use super::edit::{Applying, Edit};
+use super::settle::Proposal;
 use super::view::View;
 use crate::catalog::AnchorRow;
 use crate::clock::Timestamp;
@@ -18,9 +14,6 @@ use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
-
-/// How often a commit is tried again when another process changed the datastore meanwhile.
-const COMMIT_TRIES_MAX: usize = 64;
 
 /// A condition on the state that a commit is based on: any error refuses the commit.
 pub type Guard<'a> = &'a dyn Fn(&View) -> Result<()>;
@@ -112,110 +105,23 @@ impl Tree {
     /// [`Error::Data`] with every error of the edits, whatever the guard returns, or what the engine
     /// says. Nothing is changed then.
     pub fn commit(&self, edits: &[Edit], options: CommitOptions<'_>) -> Result<Commit> {
-        let _one_at_a_time = self.store().lock(self.id());
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.attempt(edits, options) {
-                Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
-                    self.check_anchor(&error)?;
-                    if tries == COMMIT_TRIES_MAX {
-                        return Err(error.into());
-                    }
-                }
-                result => return result,
+        self.settle(options, &mut |view| {
+            let mut overlay = Overlay::new(view.into_snapshot());
+            let mut applying = Applying::new(&mut overlay, self.compiled(), self.id());
+            for edit in edits {
+                applying.edit(edit)?;
             }
-        }
-    }
-
-    fn attempt(&self, edits: &[Edit], options: CommitOptions<'_>) -> Result<Commit> {
-        let view = self.view()?;
-        if let Some(guard) = options.guard {
-            guard(&view)?;
-        }
-        let mut overlay = Overlay::new(view.into_snapshot());
-        let mut applying = Applying::new(&mut overlay, self.compiled(), self.id());
-        for edit in edits {
-            applying.edit(edit)?;
-        }
-        let Applying {
-            errors, touched, ..
-        } = applying;
-        errors.into_result()?;
-        // The constraints of RFC 7950 §8 are to be validated here, on the overlay.
-        let Basis {
-            last,
-            next: stamp,
-            conditions,
-        } = self.basis(overlay.base())?;
-        let mut log = CommitLog::new(
-            self.id(),
-            stamp.version,
-            stamp.time,
-            options.author,
-            options.comment,
-        );
-        let mut batch = Batch::new();
-        if !differences(&overlay, &self.changed_ranges(), &mut batch, Some(&mut log))? {
-            return Ok(Commit {
-                version: last.version,
-                time: last.time,
-                is_changed: false,
-            });
-        }
-        write_stamps(&mut overlay, touched, stamp)?;
-        let stamps = KeyRange::prefix(&self.id().prefix(Subspace::Stamp));
-        differences(&overlay, &[stamps], &mut batch, None)?;
-        log.finish(&mut batch)?;
-        for Precondition { key, value } in conditions {
-            batch.require(key, value);
-        }
-        drop(overlay);
-        self.store().driver().commit(batch)?;
-        Ok(Commit {
-            version: stamp.version,
-            time: stamp.time,
-            is_changed: true,
+            let Applying {
+                errors, touched, ..
+            } = applying;
+            errors.into_result()?;
+            Ok(Proposal { overlay, touched })
         })
     }
 
     /// The key of the datastore itself.
     pub(super) fn tree_key(&self) -> Vec<u8> {
         self.id().prefix(Subspace::Tree)
-    }
-
-    /// What a commit on a snapshot is based on. Time does not run backwards in a log.
-    pub(super) fn basis(&self, snapshot: &dyn Snapshot) -> Result<Basis> {
-        let root = stamp_key(&self.tree_key());
-        let stored = snapshot.get(&root)?.map(Cow::into_owned);
-        let record = stored
-            .as_deref()
-            .map_or(Ok(StampRecord::default()), StampRecord::decode)?;
-        let last = record.any;
-        let AnchorRow { key, value, .. } = self.anchor().clone();
-        Ok(Basis {
-            last,
-            next: Stamp {
-                version: last.version + 1,
-                time: self.store().now().max(last.time),
-            },
-            conditions: [
-                Precondition {
-                    key: root,
-                    value: stored,
-                },
-                Precondition {
-                    key,
-                    value: Some(value),
-                },
-            ],
-        })
-    }
-
-    /// What the log is about.
-    fn changed_ranges(&self) -> [KeyRange; 2] {
-        [Subspace::Tree, Subspace::Order]
-            .map(|subspace| KeyRange::prefix(&self.id().prefix(subspace)))
     }
 
     /// Tells a conflict on the data from an anchor that was deleted meanwhile.
@@ -228,89 +134,4 @@ impl Tree {
         }
         Ok(())
     }
-}
-
-/// What a commit is based on.
-pub(super) struct Basis {
-    /// The newest commit.
-    pub last: Stamp,
-    /// The stamp of the commit that is being made.
-    pub next: Stamp,
-    /// The datastore did not move, and its anchor still stands.
-    pub conditions: [Precondition; 2],
-}
-
-/// Puts what an overlay changes within `ranges` into a batch and a log; whether there is any.
-fn differences(
-    overlay: &Overlay,
-    ranges: &[KeyRange],
-    batch: &mut Batch,
-    mut log: Option<&mut CommitLog>,
-) -> Result<bool> {
-    let mut is_changed = false;
-    let is_within = |key: &[u8]| ranges.iter().any(|range| range.contains(key));
-    for cleared in overlay
-        .cleared()
-        .filter(|cleared| is_within(&cleared.start))
-    {
-        let is_rewritten = overlay.writes_in(&cleared);
-        let mut is_empty = true;
-        let mut cursor = overlay.base().scan(&cleared, Direction::Forward)?;
-        while let Some((key, old)) = cursor.next()? {
-            if is_rewritten && overlay.has_written(key) {
-                continue;
-            }
-            is_empty = false;
-            if let Some(log) = &mut log {
-                log.record(key, Some(old), None, batch)?;
-            }
-            if is_rewritten {
-                batch.delete(key);
-            }
-        }
-        if !is_rewritten && !is_empty {
-            batch.delete_range(cleared.clone());
-        }
-        is_changed |= !is_empty;
-    }
-    for (key, new) in overlay.written().filter(|(key, _)| is_within(key)) {
-        let old = overlay.base().get(key)?;
-        if old.as_deref() == new {
-            continue;
-        }
-        is_changed = true;
-        if let Some(log) = &mut log {
-            log.record(key, old.as_deref(), new, batch)?;
-        }
-        match new {
-            Some(new) => batch.put(key, new),
-            None => batch.delete(key),
-        }
-    }
-    Ok(is_changed)
-}
-
-/// Stamps the touched resources. Those around a touched one are touched too, and come before it.
-fn write_stamps(
-    overlay: &mut Overlay,
-    touched: BTreeMap<Vec<u8>, Touch>,
-    stamp: Stamp,
-) -> Result<()> {
-    let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
-    for (key, touch) in touched {
-        while around
-            .last()
-            .is_some_and(|(outer, _)| !key.starts_with(outer))
-        {
-            around.pop();
-        }
-        let inherited = around.last().map(|(_, whole)| *whole).unwrap_or_default();
-        let whole = match touch {
-            Touch::Whole => stamp,
-            Touch::Within => stamp::record(overlay, &key)?.map_or(inherited, |record| record.whole),
-        };
-        overlay.put(stamp_key(&key), StampRecord { any: stamp, whole }.encode());
-        around.push((key, whole));
-    }
-    Ok(())
 }

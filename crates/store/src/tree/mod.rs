@@ -4,6 +4,7 @@
 //! result is validated, what differs becomes one batch (fragments, order index, stamps, log), and
 //! the batch is committed under the condition that the datastore did not move.
 
+mod change;
 mod commit;
 mod datastore;
 mod edit;
@@ -12,7 +13,9 @@ mod locate;
 mod log;
 mod read;
 mod selection;
+mod settle;
 mod stamp;
+mod trail;
 mod view;
 
 pub use commit::{Commit, CommitOptions, Guard, Tree};

@@ -7,8 +7,9 @@ use super::options::{LoadMode, LoadOptions, LoadReport};
 use super::sink::{Done, Loading};
 use crate::error::Result;
 use crate::subspace::Subspace;
-use crate::tree::commit::{Basis, Commit, Tree};
+use crate::tree::commit::{Commit, Tree};
 use crate::tree::log::CommitLog;
+use crate::tree::settle::Basis;
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 
 impl Tree {

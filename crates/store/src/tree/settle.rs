@@ -1,0 +1,189 @@
+//! From a proposed state to a commit: the one way that data becomes durable.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use espalier_keyspace::{Batch, Direction, ErrorKind, Precondition, Snapshot};
+
+use super::change::{each_change, logged_ranges};
+use super::commit::{Commit, CommitOptions, Tree};
+use super::edit::Touch;
+use super::log::CommitLog;
+use super::stamp::{self, Stamp, StampRecord, stamp_key};
+use super::view::View;
+use crate::catalog::AnchorRow;
+use crate::error::{Error, Result};
+use crate::overlay::Overlay;
+
+/// How often a commit is tried again when another process changed the datastore meanwhile.
+const COMMIT_TRIES_MAX: usize = 64;
+
+/// A state that is proposed to be the next.
+pub(super) struct Proposal {
+    /// What changes, over the state that it is based on.
+    pub overlay: Overlay,
+    /// Resources that were touched, by their key.
+    pub touched: BTreeMap<Vec<u8>, Touch>,
+}
+
+/// What a commit is based on.
+pub(super) struct Basis {
+    /// The newest commit.
+    pub last: Stamp,
+    /// The stamp of the commit that is being made.
+    pub next: Stamp,
+    /// The datastore did not move, and its anchor still stands.
+    pub conditions: [Precondition; 2],
+}
+
+impl Tree {
+    /// Has a state proposed over the newest one, and commits it; again where another process
+    /// changed the datastore meanwhile.
+    pub(super) fn settle(
+        &self,
+        options: CommitOptions<'_>,
+        propose: &mut dyn FnMut(View) -> Result<Proposal>,
+    ) -> Result<Commit> {
+        let _one_at_a_time = self.store().lock(self.id());
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let view = self.view()?;
+            if let Some(guard) = options.guard {
+                guard(&view)?;
+            }
+            match self.settle_once(propose(view)?, options) {
+                Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
+                    self.check_anchor(&error)?;
+                    if tries == COMMIT_TRIES_MAX {
+                        return Err(error.into());
+                    }
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn settle_once(&self, proposal: Proposal, options: CommitOptions<'_>) -> Result<Commit> {
+        let Proposal {
+            mut overlay,
+            touched,
+        } = proposal;
+        // The constraints of RFC 7950 §8 are to be validated here, on the overlay.
+        let Basis {
+            last,
+            next: stamp,
+            conditions,
+        } = self.basis(overlay.base())?;
+        let mut log = CommitLog::new(
+            self.id(),
+            stamp.version,
+            stamp.time,
+            options.author,
+            options.comment,
+        );
+        let mut batch = Batch::new();
+        each_change(&overlay, &logged_ranges(self.id()), &mut |change| {
+            log.record(change.key, change.old, change.new, &mut batch)
+        })?;
+        if !log.has_records() {
+            return Ok(Commit {
+                version: last.version,
+                time: last.time,
+                is_changed: false,
+            });
+        }
+        write_stamps(&mut overlay, touched, stamp)?;
+        put_changes(&overlay, &mut batch)?;
+        log.finish(&mut batch)?;
+        for Precondition { key, value } in conditions {
+            batch.require(key, value);
+        }
+        drop(overlay);
+        self.store().driver().commit(batch)?;
+        Ok(Commit {
+            version: stamp.version,
+            time: stamp.time,
+            is_changed: true,
+        })
+    }
+
+    /// What a commit on a snapshot is based on. Time does not run backwards in a log.
+    pub(super) fn basis(&self, snapshot: &dyn Snapshot) -> Result<Basis> {
+        let root = stamp_key(&self.tree_key());
+        let stored = snapshot.get(&root)?.map(Cow::into_owned);
+        let record = stored
+            .as_deref()
+            .map_or(Ok(StampRecord::default()), StampRecord::decode)?;
+        let last = record.any;
+        let AnchorRow { key, value, .. } = self.anchor().clone();
+        Ok(Basis {
+            last,
+            next: Stamp {
+                version: last.version + 1,
+                time: self.store().now().max(last.time),
+            },
+            conditions: [
+                Precondition {
+                    key: root,
+                    value: stored,
+                },
+                Precondition {
+                    key,
+                    value: Some(value),
+                },
+            ],
+        })
+    }
+}
+
+/// Puts what an overlay changes into a batch; whole ranges as such where nothing in them is
+/// written again.
+fn put_changes(overlay: &Overlay, batch: &mut Batch) -> Result<()> {
+    for cleared in overlay.cleared() {
+        if !overlay.writes_in(&cleared) {
+            batch.delete_range(cleared);
+            continue;
+        }
+        let mut cursor = overlay.base().scan(&cleared, Direction::Forward)?;
+        while let Some((key, _)) = cursor.next()? {
+            if !overlay.has_written(key) {
+                batch.delete(key);
+            }
+        }
+    }
+    for (key, new) in overlay.written() {
+        let old = overlay.base().get(key)?;
+        match new {
+            new if new == old.as_deref() => {}
+            Some(new) => batch.put(key, new),
+            None => batch.delete(key),
+        }
+    }
+    Ok(())
+}
+
+/// Stamps the touched resources. Those around a touched one are touched too, and come before it.
+fn write_stamps(
+    overlay: &mut Overlay,
+    touched: BTreeMap<Vec<u8>, Touch>,
+    stamp: Stamp,
+) -> Result<()> {
+    let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
+    for (key, touch) in touched {
+        while around
+            .last()
+            .is_some_and(|(outer, _)| !key.starts_with(outer))
+        {
+            around.pop();
+        }
+        let inherited = around.last().map(|(_, whole)| *whole).unwrap_or_default();
+        let whole = match touch {
+            Touch::Whole => stamp,
+            Touch::Within => stamp::record(overlay, &key)?.map_or(inherited, |record| record.whole),
+        };
+        overlay.put(stamp_key(&key), StampRecord { any: stamp, whole }.encode());
+        around.push((key, whole));
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! From a key of the tree back to the nodes on the way to it.
+
+use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Step, Value};
+use smallvec::SmallVec;
+
+use super::locate::State;
+use super::read::skip_entry;
+use crate::error::{Error, Result};
+use crate::fragment::{Fragment, Packed, take_entry_value};
+use crate::keys::take_local_id;
+use crate::subspace::Subspace;
+
+/// A node on the way to a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waypoint {
+    /// The container, list or leaf-list.
+    pub node: NodeId,
+    /// The length of the key up to the node's number: the key of the whole list, for entries.
+    pub list: usize,
+    /// The length of the key of the container, list entry or leaf-list entry.
+    pub end: usize,
+}
+
+/// The nodes on the way to a key, outermost first.
+pub(crate) type Trail = SmallVec<[Waypoint; 8]>;
+
+impl State<'_> {
+    /// The nodes on the way to a key of [`Subspace::Tree`]; none where the schema no longer has
+    /// one of them. The datastore's own key has an empty trail.
+    pub fn trail(&self, key: &[u8]) -> Result<Option<Trail>> {
+        let mut at = self.tree.prefix(Subspace::Tree).len();
+        let mut trail = Trail::new();
+        while at < key.len() {
+            let mut rest = &key[at..];
+            let parent = trail.last().map(|point: &Waypoint| point.node);
+            let Some(node) = self.layout().child(parent, take_local_id(&mut rest)?) else {
+                return Ok(None);
+            };
+            let list = key.len() - rest.len();
+            skip_entry(self.schema().node(node), &mut rest)?;
+            at = key.len() - rest.len();
+            trail.push(Waypoint {
+                node,
+                list,
+                end: at,
+            });
+        }
+        Ok(Some(trail))
+    }
+
+    /// The path of a trail along a key. Key values are read from the fragments on the way, as
+    /// keys may hold them shortened.
+    pub fn path_of(&self, key: &[u8], trail: &[Waypoint]) -> Result<InstancePath> {
+        let mut path = InstancePath::root();
+        for point in trail {
+            let keys = self.keys_of(key, point)?;
+            path.steps.push(Step {
+                node: point.node,
+                keys,
+            });
+        }
+        Ok(path)
+    }
+
+    fn keys_of(&self, key: &[u8], point: &Waypoint) -> Result<Keys> {
+        let node = self.schema().node(point.node);
+        let entry = &key[..point.end];
+        match &node.kind {
+            NodeKind::List(list) if list.keys.is_empty() => self.index_of(key, point),
+            NodeKind::LeafList(_) if node.is_positional() && !node.is_config => {
+                self.index_of(key, point)
+            }
+            NodeKind::List(list) => {
+                let stored = self.snapshot.get(entry)?.ok_or_else(missing)?;
+                let fragment = Fragment::decode(&stored, list.keys.len())?;
+                let keys = fragment.leaves.into_iter().take(list.keys.len());
+                keys.map(|(_, packed)| value_of(packed))
+                    .collect::<Result<_>>()
+                    .map(Keys::Values)
+            }
+            NodeKind::LeafList(_) => {
+                let stored = self.snapshot.get(entry)?.ok_or_else(missing)?;
+                Ok(Keys::Values(vec![take_entry_value(&stored)?]))
+            }
+            _ => Ok(Keys::None),
+        }
+    }
+
+    /// The number of an entry among the entries of its list, from 1.
+    fn index_of(&self, key: &[u8], point: &Waypoint) -> Result<Keys> {
+        let range = espalier_keyspace::KeyRange {
+            start: key[..point.list].to_vec(),
+            end: Some(key[..point.end].to_vec()),
+        };
+        let mut cursor = self
+            .snapshot
+            .scan(&range, espalier_keyspace::Direction::Forward)?;
+        let (mut index, mut last) = (1, Vec::new());
+        while let Some((other, _)) = cursor.next()? {
+            let entry = super::locate::entry_prefix(&key[..point.list], other)?;
+            if entry != last {
+                index += 1;
+                last = entry.to_vec();
+            }
+        }
+        Ok(Keys::Position(index))
+    }
+}
+
+fn value_of(packed: Packed) -> Result<Value> {
+    match packed {
+        Packed::Value(value) => Ok(value),
+        Packed::Any(_) => Err(Error::corrupt("a key of a list entry holds anydata")),
+    }
+}
+
+fn missing() -> Error {
+    Error::corrupt("an entry on the way to a key is missing")
+}
