@@ -33,7 +33,7 @@ pub trait Driver: Send + Sync + 'static {
 
     /// A consistent view of the newest committed state, unaffected by later commits. Taken for
     /// every request, so it must cost microseconds at most, and never wait for a writer.
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>>;
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>>;
 
     /// Applies the batch if all its preconditions hold, else applies nothing and returns
     /// [`crate::ErrorKind::Conflict`] with the key of the first that does not. On return the
@@ -66,7 +66,7 @@ pub trait Driver: Send + Sync + 'static {
 pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Writer) -> Result<()>;
 
 /// A consistent read view. Dropping it releases what it holds back.
-pub trait Snapshot: Send {
+pub trait Snapshot {
     /// The version of the last commit that is visible.
     fn version(&self) -> Version;
 
@@ -108,6 +108,11 @@ pub trait Writer {
 
     /// The value of `key` as this write would leave it now.
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>>;
+
+    /// A read view of the state as this write would leave it now, for as long as nothing more is
+    /// written. Its version is that of the state before the write. Costs nothing by itself; its
+    /// reads cost what those of [`Driver::snapshot`] cost.
+    fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>>;
 
     /// Removes `key`.
     fn delete(&mut self, key: &[u8]) -> Result<()>;

@@ -157,7 +157,7 @@ impl Driver for Metered {
         self.inner.capability()
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         let inner = self.meter.time(Call::Snapshot, || self.inner.snapshot())?;
         Ok(Box::new(MeteredSnapshot {
             inner,
@@ -193,7 +193,7 @@ impl Driver for Metered {
 }
 
 struct MeteredSnapshot {
-    inner: Box<dyn Snapshot>,
+    inner: Box<dyn Snapshot + Send>,
     meter: Arc<Meter>,
     gets: Cell<u64>,
 }

@@ -28,7 +28,7 @@ impl Driver for ReadOnly {
         self.inner.capability()
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         self.inner.snapshot()
     }
 

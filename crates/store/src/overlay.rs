@@ -10,7 +10,7 @@ use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
 /// A snapshot with changes that are not committed.
 pub(crate) struct Overlay {
-    base: Box<dyn Snapshot>,
+    base: Box<dyn Snapshot + Send>,
     /// Every key that was written since; `None` is deleted.
     written: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// Ranges deleted as a whole, by start; they do not overlap. They hide keys of the base only.
@@ -19,7 +19,7 @@ pub(crate) struct Overlay {
 
 impl Overlay {
     /// No changes over `base`.
-    pub fn new(base: Box<dyn Snapshot>) -> Self {
+    pub fn new(base: Box<dyn Snapshot + Send>) -> Self {
         Self {
             base,
             written: BTreeMap::new(),

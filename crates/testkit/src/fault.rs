@@ -6,6 +6,7 @@
 //! case that a caller must not mistake for "nothing happened".
 
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use espalier_keyspace::{
@@ -128,7 +129,7 @@ impl Driver for Faulty {
         self.inner.capability()
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         self.plan.pass(Site::Snapshot)?;
         Ok(Box::new(FaultySnapshot {
             inner: self.inner.snapshot()?,
@@ -172,12 +173,12 @@ impl Driver for Faulty {
     }
 }
 
-struct FaultySnapshot {
-    inner: Box<dyn Snapshot>,
+struct FaultySnapshot<S> {
+    inner: S,
     plan: Arc<Plan>,
 }
 
-impl Snapshot for FaultySnapshot {
+impl<S: Deref<Target: Snapshot>> Snapshot for FaultySnapshot<S> {
     fn version(&self) -> Version {
         self.inner.version()
     }
@@ -215,7 +216,7 @@ impl Cursor for FaultyCursor<'_> {
 
 struct FaultyWriter<'a> {
     inner: &'a mut dyn Writer,
-    plan: &'a Plan,
+    plan: &'a Arc<Plan>,
 }
 
 impl Writer for FaultyWriter<'_> {
@@ -232,6 +233,14 @@ impl Writer for FaultyWriter<'_> {
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         self.plan.pass(Site::Write)?;
         self.inner.get(key)
+    }
+
+    fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
+        self.plan.pass(Site::Write)?;
+        Ok(Box::new(FaultySnapshot {
+            inner: self.inner.snapshot()?,
+            plan: Arc::clone(self.plan),
+        }))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {

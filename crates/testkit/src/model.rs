@@ -43,7 +43,7 @@ struct Run<'a> {
     driver: Option<Arc<dyn Driver>>,
     model: Map,
     /// Snapshots held for a while, with what they have to show.
-    held: Vec<(Box<dyn Snapshot>, Map)>,
+    held: Vec<(Box<dyn Snapshot + Send>, Map)>,
 }
 
 impl<'a> Run<'a> {
@@ -103,7 +103,9 @@ impl<'a> Run<'a> {
         let preconditions = self.preconditions();
         let operations = self.operations();
         let gives_up = self.random.random_ratio(1, 5);
-        let mut expected = apply(&self.model, &preconditions, &operations);
+        let reads_itself = self.random.random_ratio(1, 5);
+        let reached = apply(&self.model, &preconditions, &operations);
+        let mut expected = reached.clone();
         if gives_up && expected.is_ok() {
             expected = Err(ErrorKind::Aborted);
         }
@@ -111,6 +113,9 @@ impl<'a> Run<'a> {
             operations
                 .iter()
                 .try_for_each(|operation| tell(writer, operation))?;
+            if let (true, Ok(model)) = (reads_itself, &reached) {
+                compare_snapshot(&*writer.snapshot()?, model);
+            }
             if gives_up {
                 return Err(Error::new(ErrorKind::Aborted, "the model gives up"));
             }

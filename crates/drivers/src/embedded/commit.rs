@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Error, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Version, Writer,
-    counter,
+    Batch, Error, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Snapshot, Version,
+    Writer, counter,
 };
 use heed::{MdbError, PutFlags, RwTxn};
 
 use super::engine::{Engine, Keys, commit_error, engine_error, is_map_full};
-use super::snapshot::bounds;
+use super::snapshot::{UnfinishedSnapshot, bounds};
 use crate::recent::{Effect, Recorder};
 
 /// Address space that a write has at least, as it cannot be tried again: 16 GiB.
@@ -267,6 +267,13 @@ impl Writer for EmbeddedWriter<'_> {
         }
         let value = self.keys.get(&self.txn, key).map_err(engine_error)?;
         Ok(value.map(Cow::Borrowed))
+    }
+
+    fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
+        Ok(Box::new(UnfinishedSnapshot {
+            txn: &self.txn,
+            keys: &self.keys,
+        }))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {

@@ -49,7 +49,7 @@ impl Driver for Embedded {
         }
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         Ok(Box::new(EmbeddedSnapshot::new(&self.engine)?))
     }
 

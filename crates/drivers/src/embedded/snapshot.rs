@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 use heed::types::Bytes;
-use heed::{RoRange, RoRevRange, RoTxn, WithoutTls};
+use heed::{AnyTls, RoRange, RoRevRange, RoTxn, RwTxn, WithoutTls};
 
-use super::engine::{Engine, Pass, engine_error};
+use super::engine::{Engine, Keys, Pass, engine_error};
 
 /// A committed state, held. Fields are dropped in order: the transaction ends before the pass.
 pub(super) struct EmbeddedSnapshot {
@@ -21,6 +21,13 @@ impl EmbeddedSnapshot {
         let (txn, pass) = engine.begin_read()?;
         Ok(Self { txn, pass })
     }
+
+    fn source(&self) -> Source<'_> {
+        Source {
+            txn: &self.txn,
+            keys: self.pass.keys(),
+        }
+    }
 }
 
 impl Snapshot for EmbeddedSnapshot {
@@ -29,18 +36,64 @@ impl Snapshot for EmbeddedSnapshot {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        if key.is_empty() {
-            return Ok(None);
-        }
-        let value = self.pass.keys().get(&self.txn, key).map_err(engine_error)?;
-        Ok(value.map(Cow::Borrowed))
+        self.source().get(key)
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        self.source().scan(range, direction)
+    }
+}
+
+/// A state that is being written: its transaction has not ended.
+pub(super) struct UnfinishedSnapshot<'a> {
+    pub(super) txn: &'a RwTxn<'a>,
+    pub(super) keys: &'a Keys,
+}
+
+impl UnfinishedSnapshot<'_> {
+    fn source(&self) -> Source<'_> {
+        Source {
+            txn: self.txn,
+            keys: self.keys,
+        }
+    }
+}
+
+impl Snapshot for UnfinishedSnapshot<'_> {
+    fn version(&self) -> Version {
+        Version(self.txn.id() as u64 - 1)
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        self.source().get(key)
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        self.source().scan(range, direction)
+    }
+}
+
+/// Where keys are read: in a transaction of either kind.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    txn: &'a RoTxn<'a, AnyTls>,
+    keys: &'a Keys,
+}
+
+impl<'a> Source<'a> {
+    fn get(self, key: &[u8]) -> Result<Option<Cow<'a, [u8]>>> {
+        if key.is_empty() {
+            return Ok(None);
+        }
+        let value = self.keys.get(self.txn, key).map_err(engine_error)?;
+        Ok(value.map(Cow::Borrowed))
+    }
+
+    fn scan(self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + 'a>> {
         let (start, end) = bounds(range);
         Ok(Box::new(EmbeddedCursor {
             rest: Rest::new(self, start, end, direction)?,
-            snapshot: self,
+            source: self,
             range: range.clone(),
             direction,
         }))
@@ -58,7 +111,7 @@ pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
 }
 
 struct EmbeddedCursor<'a> {
-    snapshot: &'a EmbeddedSnapshot,
+    source: Source<'a>,
     range: KeyRange,
     direction: Direction,
     rest: Rest<'a>,
@@ -73,7 +126,7 @@ enum Rest<'a> {
 
 impl<'a> Rest<'a> {
     fn new(
-        snapshot: &'a EmbeddedSnapshot,
+        source: Source<'a>,
         start: Bound<&[u8]>,
         end: Bound<&[u8]>,
         direction: Direction,
@@ -81,7 +134,7 @@ impl<'a> Rest<'a> {
         if !holds_any(start, end) {
             return Ok(Self::Nothing);
         }
-        let (keys, txn, bounds) = (snapshot.pass.keys(), &*snapshot.txn, (start, end));
+        let (keys, txn, bounds) = (source.keys, source.txn, (start, end));
         match direction {
             Direction::Forward => keys.range(txn, &bounds).map(Self::Forward),
             Direction::Backward => keys.rev_range(txn, &bounds).map(Self::Backward),
@@ -110,7 +163,7 @@ impl Cursor for EmbeddedCursor<'_> {
             Direction::Backward if self.range.is_before_end(key) => (start, Bound::Included(key)),
             _ => (start, end),
         };
-        self.rest = Rest::new(self.snapshot, start, end, self.direction)?;
+        self.rest = Rest::new(self.source, start, end, self.direction)?;
         Ok(())
     }
 }

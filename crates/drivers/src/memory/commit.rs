@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Error, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Version, Writer,
-    counter,
+    Batch, Error, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Snapshot, Version,
+    Writer, counter,
 };
 
 use super::engine::{Engine, State, Tree, bounds};
+use super::snapshot::UnfinishedSnapshot;
 use crate::recent::{Effect, Recorder};
 
 /// Applies a batch.
@@ -43,6 +44,7 @@ fn change(
     let state = engine.state.load_full();
     test(&state.tree, preconditions)?;
     let mut writer = MemoryWriter {
+        before: state.version,
         tree: state.tree.clone(),
         recorder: Recorder::new(),
     };
@@ -67,6 +69,7 @@ fn test(tree: &Tree, preconditions: &[Precondition]) -> Result<()> {
 }
 
 struct MemoryWriter {
+    before: Version,
     tree: Tree,
     recorder: Recorder,
 }
@@ -140,6 +143,13 @@ impl Writer for MemoryWriter {
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         let value = self.tree.get(key);
         Ok(value.map(|value| Cow::Borrowed(value.as_ref())))
+    }
+
+    fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
+        Ok(Box::new(UnfinishedSnapshot {
+            before: self.before,
+            tree: &self.tree,
+        }))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {

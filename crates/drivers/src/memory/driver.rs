@@ -56,7 +56,7 @@ impl Driver for Memory {
         }
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         Ok(Box::new(MemorySnapshot::new(self.engine.state.load_full())))
     }
 

@@ -27,20 +27,38 @@ impl Snapshot for MemorySnapshot {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        let value = self.state.tree.get(key);
-        Ok(value.map(|value| Cow::Borrowed(value.as_ref())))
+        Ok(get(&self.state.tree, key))
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
         let tree = &self.state.tree;
-        let rest = (!range.is_empty()).then(|| tree.range::<_, [u8]>(bounds(range)));
-        Ok(Box::new(MemoryCursor {
-            tree,
-            range: range.clone(),
-            direction,
-            rest,
-        }))
+        Ok(Box::new(MemoryCursor::new(tree, range, direction)))
     }
+}
+
+/// A state that is being written.
+pub(super) struct UnfinishedSnapshot<'a> {
+    /// The version of the state that the write began with.
+    pub(super) before: Version,
+    pub(super) tree: &'a Tree,
+}
+
+impl Snapshot for UnfinishedSnapshot<'_> {
+    fn version(&self) -> Version {
+        self.before
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        Ok(get(self.tree, key))
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        Ok(Box::new(MemoryCursor::new(self.tree, range, direction)))
+    }
+}
+
+fn get<'a>(tree: &'a Tree, key: &[u8]) -> Option<Cow<'a, [u8]>> {
+    tree.get(key).map(|value| Cow::Borrowed(value.as_ref()))
 }
 
 type Rest<'a> = RangedIter<'a, Arc<[u8]>, Arc<[u8]>, DefaultSharedPtr>;
@@ -51,6 +69,18 @@ struct MemoryCursor<'a> {
     direction: Direction,
     /// What is still to come; `None` past the end.
     rest: Option<Rest<'a>>,
+}
+
+impl<'a> MemoryCursor<'a> {
+    fn new(tree: &'a Tree, range: &KeyRange, direction: Direction) -> Self {
+        let rest = (!range.is_empty()).then(|| tree.range::<_, [u8]>(bounds(range)));
+        Self {
+            tree,
+            range: range.clone(),
+            direction,
+            rest,
+        }
+    }
 }
 
 impl Cursor for MemoryCursor<'_> {

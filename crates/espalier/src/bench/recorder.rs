@@ -88,7 +88,7 @@ impl Driver for Recorder {
         self.inner.capability()
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         let inner = self.inner.snapshot()?;
         if !self.is_on.load(Ordering::Relaxed) {
             return Ok(inner);
@@ -127,7 +127,7 @@ impl Driver for Recorder {
 }
 
 struct RecordingSnapshot {
-    inner: Box<dyn Snapshot>,
+    inner: Box<dyn Snapshot + Send>,
     trace: Arc<Mutex<Trace>>,
 }
 

@@ -18,13 +18,17 @@ use crate::subspace::Subspace;
 /// A datastore as it was at one moment, whatever is committed meanwhile. Holding one for long
 /// keeps the engine from reusing space.
 pub struct View {
-    snapshot: Box<dyn Snapshot>,
+    snapshot: Box<dyn Snapshot + Send>,
     compiled: Arc<Compiled>,
     tree: TreeId,
 }
 
 impl View {
-    pub(super) fn new(snapshot: Box<dyn Snapshot>, compiled: Arc<Compiled>, tree: TreeId) -> Self {
+    pub(super) fn new(
+        snapshot: Box<dyn Snapshot + Send>,
+        compiled: Arc<Compiled>,
+        tree: TreeId,
+    ) -> Self {
         Self {
             snapshot,
             compiled,
@@ -32,7 +36,7 @@ impl View {
         }
     }
 
-    pub(super) fn into_snapshot(self) -> Box<dyn Snapshot> {
+    pub(super) fn into_snapshot(self) -> Box<dyn Snapshot + Send> {
         self.snapshot
     }
 

@@ -13,6 +13,7 @@
 mod acts;
 pub mod commits;
 pub mod limits;
+pub mod own_writes;
 pub mod points;
 pub mod scans;
 pub mod threads;
@@ -50,6 +51,8 @@ macro_rules! conformance {
                 a_writer_sees_its_own_writes, put_new_leaves_what_is_there,
                 preconditions_of_a_write, a_panic_in_the_fill_undoes_all,
                 an_overflow_in_a_write, many_keys_in_one_write, snapshots_during_a_write;
+            own_writes: a_write_reads_itself, ranges_of_a_write, a_write_is_its_own_until_it_ends,
+                a_long_write_reads_itself;
             threads: a_snapshot_never_changes, scans_during_commits, conflicting_commits_count_exactly,
                 adds_count_exactly, a_failing_commit_fails_alone, snapshots_move_between_threads,
                 readers_see_whole_batches;
