@@ -31,5 +31,5 @@ pub use store::Store;
 pub use subspace::Subspace;
 pub use tree::{
     Commit, CommitOptions, Content, Datastore, Edit, Guard, LoadMode, LoadOptions, LoadReport,
-    Page, Selection, Stamp, Tree, View, WithDefaults,
+    Page, SESSION_BYTES_MAX, Selection, Stamp, Tree, View, WithDefaults,
 };

@@ -15,7 +15,7 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::layout::Layout;
 use crate::subspace::{FORMAT_VERSION, Subspace};
-use crate::tree::{Datastore, Tree};
+use crate::tree::{Datastore, Tree, check_session};
 
 /// How often a change of the catalog is tried again when another process changed the same keys.
 const CATALOG_TRIES_MAX: usize = 16;
@@ -135,14 +135,23 @@ impl Store {
     /// # Errors
     /// [`Error::Unknown`] for dataspace and anchor.
     pub fn tree(&self, dataspace: &str, anchor: &str, datastore: Datastore) -> Result<Tree> {
+        self.tree_of(dataspace, anchor, datastore, "")
+    }
+
+    /// As [`Self::tree`], for a session: the private candidate is that of the session.
+    pub fn tree_of(
+        &self,
+        dataspace: &str,
+        anchor: &str,
+        datastore: Datastore,
+        session: &str,
+    ) -> Result<Tree> {
+        check_session(datastore, session)?;
         let snapshot = self.driver().snapshot()?;
         let (anchor, record) = Self::bound_anchor(&*snapshot, dataspace, anchor)?;
         let compiled = self.compiled(&*snapshot, record)?;
-        let id = TreeId {
-            anchor: anchor.id,
-            datastore: datastore.id(),
-        };
-        Ok(Tree::new(self.clone(), id, anchor.row(), compiled))
+        let store = self.clone();
+        Ok(Tree::new(store, anchor.row(), compiled, datastore, session))
     }
 
     /// How much each key range holds. Linear in the number of keys.

@@ -9,6 +9,8 @@
 //! | `11` | [`Subspace::Order`]: list key to position, for lists and leaf-lists ordered by user | 1 |
 //! | `12` | [`Subspace::Log`]: what each commit changed, with the old values | 1 |
 //! | `13` | [`Subspace::Stamp`]: which version last changed a resource | 1 |
+//! | `15` | [`Subspace::Candidate`]: what candidates change | 1 |
+//! | `16` | [`Subspace::Hold`]: locks, and commits that wait for their confirmation | 1 |
 //! | `20` | statistics (reserved) | |
 //! | `30` | documents (reserved) | |
 
@@ -35,11 +37,15 @@ pub enum Subspace {
     Log = 0x12,
     /// Stamps of resources.
     Stamp = 0x13,
+    /// Changes of running that are not committed.
+    Candidate = 0x15,
+    /// Locks and pending confirmed commits.
+    Hold = 0x16,
 }
 
 impl Subspace {
     /// Every registered range, in key order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Meta,
         Self::Catalog,
         Self::Dictionary,
@@ -47,6 +53,18 @@ impl Subspace {
         Self::Order,
         Self::Log,
         Self::Stamp,
+        Self::Candidate,
+        Self::Hold,
+    ];
+
+    /// Those whose keys begin with an anchor.
+    pub const OF_ANCHORS: [Self; 6] = [
+        Self::Tree,
+        Self::Order,
+        Self::Log,
+        Self::Stamp,
+        Self::Candidate,
+        Self::Hold,
     ];
 
     /// A key that begins with this range's id.
@@ -69,6 +87,8 @@ impl Subspace {
             Self::Order => "order",
             Self::Log => "log",
             Self::Stamp => "stamp",
+            Self::Candidate => "candidate",
+            Self::Hold => "hold",
         }
     }
 }

@@ -79,12 +79,7 @@ impl Store {
             let key = keys::anchor(dataspace, name);
             batch.delete(key);
             batch.delete(keys::use_by(dataspace, set.id, anchor.id));
-            for subspace in [
-                Subspace::Tree,
-                Subspace::Order,
-                Subspace::Log,
-                Subspace::Stamp,
-            ] {
+            for subspace in Subspace::OF_ANCHORS {
                 batch.delete_range(KeyRange::prefix(&anchor_prefix(subspace, anchor.id)));
             }
             Ok(())
@@ -124,6 +119,7 @@ pub(crate) struct BoundAnchor {
 /// The row of an anchor in the catalog: every commit to its data requires that it still stands.
 #[derive(Clone, Debug)]
 pub(crate) struct AnchorRow {
+    pub id: u64,
     pub name: String,
     pub key: Vec<u8>,
     pub value: Vec<u8>,
@@ -133,6 +129,7 @@ impl BoundAnchor {
     /// The row in the catalog.
     pub fn row(self) -> AnchorRow {
         AnchorRow {
+            id: self.id,
             key: keys::anchor(self.dataspace, &self.name),
             value: encode(self.id, &self.schema_set),
             name: self.name,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use espalier_yang::Schema;
+use espalier_keyspace::Batch;
+use espalier_yang::{ErrorTag, Schema};
 
+use super::datastore::Datastore;
 use super::edit::{Applying, Edit};
 use super::settle::Proposal;
 use super::view::View;
@@ -25,6 +27,8 @@ pub struct CommitOptions<'a> {
     pub author: &'a str,
     /// Kept in the log.
     pub comment: &'a str,
+    /// Who holds locks and candidates; empty for nobody in particular.
+    pub session: &'a str,
     /// Called on the very state that the commit is based on, before the edits are applied; more
     /// than once when another process interferes.
     pub guard: Option<Guard<'a>>,
@@ -52,23 +56,54 @@ struct Inner {
     id: TreeId,
     anchor: AnchorRow,
     compiled: Arc<Compiled>,
+    datastore: Datastore,
+    /// Whose private candidate this is; else empty.
+    session: Box<str>,
 }
 
 impl Tree {
     pub(crate) fn new(
         store: Store,
-        id: TreeId,
         anchor: AnchorRow,
         compiled: Arc<Compiled>,
+        datastore: Datastore,
+        session: &str,
     ) -> Self {
+        let id = TreeId {
+            anchor: anchor.id,
+            datastore: datastore.below().id(),
+        };
         Self {
             inner: Arc::new(Inner {
                 store,
                 id,
                 anchor,
                 compiled,
+                datastore,
+                session: session.into(),
             }),
         }
+    }
+
+    /// Another datastore of the same anchor.
+    ///
+    /// # Errors
+    /// `invalid-value` where a private candidate is asked for without a session.
+    pub fn beside(&self, datastore: Datastore, session: &str) -> Result<Self> {
+        check_session(datastore, session)?;
+        let (store, anchor) = (self.store().clone(), self.anchor().clone());
+        let compiled = Arc::clone(self.compiled());
+        Ok(Self::new(store, anchor, compiled, datastore, session))
+    }
+
+    /// Which datastore this is.
+    pub fn datastore(&self) -> Datastore {
+        self.inner.datastore
+    }
+
+    /// Whose private candidate this is; empty where it is none.
+    pub fn session(&self) -> &str {
+        &self.inner.session
     }
 
     /// The schema of the data.
@@ -115,11 +150,15 @@ impl Tree {
                 errors, touched, ..
             } = applying;
             errors.into_result()?;
-            Ok(Proposal { overlay, touched })
+            Ok(Proposal {
+                overlay,
+                touched,
+                beside: Batch::new(),
+            })
         })
     }
 
-    /// The key of the datastore itself.
+    /// The key of the datastore itself, of running for a candidate.
     pub(super) fn tree_key(&self) -> Vec<u8> {
         self.id().prefix(Subspace::Tree)
     }
@@ -134,4 +173,20 @@ impl Tree {
         }
         Ok(())
     }
+}
+
+/// A session is named by at most this many bytes.
+pub const SESSION_BYTES_MAX: usize = 255;
+
+/// Refuses a private candidate of nobody, and a name of a session that is too long.
+pub(crate) fn check_session(datastore: Datastore, session: &str) -> Result<()> {
+    if session.len() > SESSION_BYTES_MAX {
+        let message = format!("a session is named by at most {SESSION_BYTES_MAX} bytes");
+        return Err(Error::data(ErrorTag::InvalidValue, message));
+    }
+    if datastore == Datastore::PrivateCandidate && session.is_empty() {
+        let message = "a private candidate belongs to a session: name the session";
+        return Err(Error::data(ErrorTag::InvalidValue, message));
+    }
+    Ok(())
 }

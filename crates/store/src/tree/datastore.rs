@@ -7,20 +7,77 @@ pub enum Datastore {
     /// The configuration in use (RFC 8342 §5.1.3); state data may stand beside it.
     #[default]
     Running,
+    /// The configuration to start with (RFC 8342 §5.1.1): a tree of its own.
+    Startup,
+    /// Changes of running that everybody makes together before they are committed (RFC 8342
+    /// §5.1.2): stored as changes, read as running with these changes.
+    Candidate,
+    /// A candidate of one session alone.
+    PrivateCandidate,
+    /// What is in use now: configuration and state (RFC 8342 §5.3).
+    Operational,
+    /// The configuration that the system came with (RFC 8808): a tree of its own that edits do not
+    /// reach; it is loaded once, or copied to.
+    FactoryDefault,
+    /// Running after everything that transforms it (RFC 8342 §5.1.4). Nothing does, so it reads
+    /// as running. It is never written.
+    Intended,
 }
 
 impl Datastore {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Running,
+        Self::Startup,
+        Self::Candidate,
+        Self::PrivateCandidate,
+        Self::Operational,
+        Self::FactoryDefault,
+        Self::Intended,
+    ];
+
     /// The number in keys.
     pub(crate) fn id(self) -> u8 {
         match self {
             Self::Running => 1,
+            Self::Startup => 2,
+            Self::Candidate => 3,
+            Self::Operational => 4,
+            Self::FactoryDefault => 5,
+            Self::Intended => 6,
+            Self::PrivateCandidate => 7,
         }
     }
 
-    /// The identity in `ietf-datastores`.
+    /// The datastore whose keys are read: candidates are changes of running, and intended is
+    /// running.
+    pub(crate) fn below(self) -> Self {
+        match self {
+            Self::Candidate | Self::PrivateCandidate | Self::Intended => Self::Running,
+            stored => stored,
+        }
+    }
+
+    /// Whether this is a candidate.
+    pub fn is_candidate(self) -> bool {
+        matches!(self, Self::Candidate | Self::PrivateCandidate)
+    }
+
+    /// The identity in `ietf-datastores`, except that the private candidate has none there.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Startup => "startup",
+            Self::Candidate => "candidate",
+            Self::PrivateCandidate => "private-candidate",
+            Self::Operational => "operational",
+            Self::FactoryDefault => "factory-default",
+            Self::Intended => "intended",
         }
+    }
+
+    /// The datastore of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
     }
 }

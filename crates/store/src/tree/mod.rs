@@ -18,7 +18,7 @@ mod stamp;
 mod trail;
 mod view;
 
-pub use commit::{Commit, CommitOptions, Guard, Tree};
+pub use commit::{Commit, CommitOptions, Guard, SESSION_BYTES_MAX, Tree};
 pub use datastore::Datastore;
 pub use edit::Edit;
 pub use load::{LoadMode, LoadOptions, LoadReport};
@@ -26,6 +26,7 @@ pub use selection::{Content, Page, Selection, WithDefaults};
 pub use stamp::Stamp;
 pub use view::View;
 
+pub(crate) use commit::check_session;
 pub(crate) use locate::{State, in_subspace, is_order_index, order_key};
 pub(crate) use read::skip_entry;
 pub(crate) use stamp::StampRecord;

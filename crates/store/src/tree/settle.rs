@@ -24,6 +24,9 @@ pub(super) struct Proposal {
     pub overlay: Overlay,
     /// Resources that were touched, by their key.
     pub touched: BTreeMap<Vec<u8>, Touch>,
+    /// What happens in the same commit beside the data, and what it depends on: the end of a
+    /// candidate, a confirmation. Dropped where the data does not change.
+    pub beside: Batch,
 }
 
 /// What a commit is based on.
@@ -68,6 +71,7 @@ impl Tree {
         let Proposal {
             mut overlay,
             touched,
+            beside,
         } = proposal;
         // The constraints of RFC 7950 §8 are to be validated here, on the overlay.
         let Basis {
@@ -82,7 +86,7 @@ impl Tree {
             options.author,
             options.comment,
         );
-        let mut batch = Batch::new();
+        let mut batch = beside;
         each_change(&overlay, &logged_ranges(self.id()), &mut |change| {
             log.record(change.key, change.old, change.new, &mut batch)
         })?;

@@ -23,6 +23,8 @@ pub struct LoadOptions<'a> {
     pub author: &'a str,
     /// Kept in the log.
     pub comment: &'a str,
+    /// Who holds locks and candidates; empty for nobody in particular.
+    pub session: &'a str,
     /// Called once, on the very state that the load is based on, before the document is read.
     pub guard: Option<Guard<'a>>,
     /// Called now and then with the number of fragments so far.

@@ -1,0 +1,187 @@
+//! Changes of keys, apart from what they change.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use espalier_keyspace::KeyRange;
+
+/// Keys that are set or deleted, and ranges that are deleted, in the order that makes no
+/// difference any more: ranges hide keys of what is below, written keys show above them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// Every key that was written; `None` is deleted.
+    written: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    /// Ranges deleted as a whole, by start; they do not overlap. They hide keys of the base only.
+    cleared: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+}
+
+impl Changes {
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.written.is_empty() && self.cleared.is_empty()
+    }
+
+    /// Sets a key.
+    pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.written.insert(key, Some(value));
+    }
+
+    /// Deletes a key.
+    pub fn delete(&mut self, key: Vec<u8>) {
+        self.written.insert(key, None);
+    }
+
+    /// Deletes a range of keys.
+    pub fn delete_range(&mut self, range: &KeyRange) {
+        if range.is_empty() {
+            return;
+        }
+        self.forget_written(range);
+        self.clear(range);
+    }
+
+    /// Leaves a key as it is below.
+    pub fn forget(&mut self, key: &[u8]) {
+        self.written.remove(key);
+    }
+
+    /// Leaves the keys of a range as they are below, except where ranges hide them.
+    pub fn forget_written(&mut self, range: &KeyRange) {
+        let inside: Vec<Vec<u8>> = self
+            .written_in(range)
+            .map(|(key, _)| key.to_vec())
+            .collect();
+        for key in inside {
+            self.written.remove(&key);
+        }
+    }
+
+    /// Leaves the keys of a range as they are below.
+    pub fn forget_range(&mut self, range: &KeyRange) {
+        self.forget_written(range);
+        for hidden in self.cleared_in(range) {
+            self.cleared.remove(&hidden.start);
+            if hidden.start < range.start {
+                self.cleared.insert(hidden.start, Some(range.start.clone()));
+            }
+            let Some(end) = &range.end else { continue };
+            if hidden.end.as_ref().is_none_or(|hidden| hidden > end) {
+                self.cleared.insert(end.clone(), hidden.end);
+            }
+        }
+    }
+
+    /// The cleared ranges that share keys with a range.
+    pub fn cleared_in(&self, range: &KeyRange) -> Vec<KeyRange> {
+        let last = range.end.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        if range.is_empty() {
+            return Vec::new();
+        }
+        self.cleared
+            .range::<Vec<u8>, _>((Bound::Unbounded, last))
+            .rev()
+            .take_while(|(_, end)| end.as_ref().is_none_or(|end| *end > range.start))
+            .map(|(start, end)| KeyRange {
+                start: start.clone(),
+                end: end.clone(),
+            })
+            .collect()
+    }
+
+    /// Lays later changes over these.
+    pub fn apply(&mut self, later: &Self) {
+        for range in later.cleared() {
+            self.delete_range(&range);
+        }
+        for (key, value) in &later.written {
+            self.written.insert(key.clone(), value.clone());
+        }
+    }
+
+    /// Adds a range to the cleared ones, joined with those that it touches.
+    fn clear(&mut self, range: &KeyRange) {
+        let KeyRange { mut start, mut end } = range.clone();
+        let last = end.clone().map_or(Bound::Unbounded, Bound::Included);
+        let touching: Vec<Vec<u8>> = self
+            .cleared
+            .range::<Vec<u8>, _>((Bound::Unbounded, last))
+            .rev()
+            .take_while(|(_, other)| other.as_ref().is_none_or(|other| *other >= start))
+            .map(|(other, _)| other.clone())
+            .collect();
+        for other in touching {
+            let other_end = self.cleared.remove(&other).flatten();
+            start = start.min(other);
+            end = end.zip(other_end).map(|(end, other)| end.max(other));
+        }
+        self.cleared.insert(start, end);
+    }
+
+    /// The cleared range that hides a key.
+    pub fn cleared_around(&self, key: &[u8]) -> Option<KeyRange> {
+        let (start, end) = self
+            .cleared
+            .range::<[u8], _>((Bound::Unbounded, Bound::Included(key)))
+            .next_back()?;
+        let range = KeyRange {
+            start: start.clone(),
+            end: end.clone(),
+        };
+        range.contains(key).then_some(range)
+    }
+
+    /// The ranges deleted as a whole.
+    pub fn cleared(&self) -> impl Iterator<Item = KeyRange> + '_ {
+        self.cleared.iter().map(|(start, end)| KeyRange {
+            start: start.clone(),
+            end: end.clone(),
+        })
+    }
+
+    /// The keys written, with what they hold now.
+    pub fn written(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+        self.written
+            .iter()
+            .map(|(key, value)| (key.as_slice(), value.as_deref()))
+    }
+
+    /// The keys written within a range, with what they hold now.
+    pub fn written_in<'a>(
+        &'a self,
+        range: &'a KeyRange,
+    ) -> impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> {
+        self.between(Bound::Included(range.start.clone()), Bound::Unbounded)
+            .take_while(|(key, _)| range.is_before_end(key))
+    }
+
+    /// The keys written between two bounds, with what they hold now.
+    pub fn between(
+        &self,
+        start: Bound<Vec<u8>>,
+        end: Bound<Vec<u8>>,
+    ) -> impl DoubleEndedIterator<Item = (&[u8], Option<&[u8]>)> {
+        self.written
+            .range((start, end))
+            .map(|(key, value)| (key.as_slice(), value.as_deref()))
+    }
+
+    /// What was written to a key: nothing where it was not.
+    pub fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
+        self.written.get(key).map(Option::as_deref)
+    }
+
+    /// Whether a key is written within a range.
+    pub fn writes_in(&self, range: &KeyRange) -> bool {
+        self.written_in(range).next().is_some()
+    }
+
+    /// Whether a key is written (or deleted by itself).
+    pub fn has_written(&self, key: &[u8]) -> bool {
+        self.written.contains_key(key)
+    }
+
+    /// Whether a key of the base is hidden by a deleted range.
+    pub fn is_cleared(&self, key: &[u8]) -> bool {
+        self.cleared_around(key).is_some()
+    }
+}
