@@ -6,6 +6,7 @@
 
 mod assemble;
 mod frame;
+mod instances;
 pub mod json;
 mod metadata;
 mod options;
@@ -15,6 +16,7 @@ mod sink;
 mod tree;
 pub mod xml;
 
+pub use instances::{Place, TreeInstances};
 pub use options::{
     Accept, Envelope, Layout, Metadata, ParseError, ParseOptions, PrintError, PrintOptions, Root,
 };

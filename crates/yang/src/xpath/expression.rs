@@ -1,6 +1,6 @@
 //! The syntax tree.
 
-use super::{Function, XPathError, leafref, parser};
+use super::{Function, Literal, XPathError, leafref, parser};
 
 /// Resolves a prefix, or the absence of one, to a module name. For expressions in a model,
 /// no prefix means the module of the definition (RFC 7950 §6.4.1). Where it gives none for no
@@ -65,7 +65,7 @@ pub enum Expr {
     /// A function call; the number of arguments has been checked.
     Call(Function, Vec<Expr>),
     /// A string.
-    Literal(Box<str>),
+    Literal(Literal),
     /// A number, finite and not negative.
     Number(f64),
     /// `$module:name`; the module where the name has a prefix.

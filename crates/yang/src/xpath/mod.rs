@@ -3,16 +3,18 @@
 //! The whole grammar of XPath 1.0 with the functions of YANG 1.1 (RFC 7950 §10) becomes one
 //! immutable tree, [`Expr`]: what abbreviations stand for is written out (`//` is a step, `..` is
 //! a step), so evaluation and the search for what an expression reads have one form to know.
-//! Evaluation lives elsewhere; here nothing knows a schema or data.
+//! Evaluation lives in [`evaluate`]; here nothing knows a schema or data.
 //!
 //! A `path` of a leafref (RFC 7950 §9.9.2) is the same grammar, restricted: see
 //! [`Expression::parse_leafref_path`].
 
 mod error;
+pub mod evaluate;
 mod expression;
 mod function;
 mod leafref;
 mod lexer;
+mod literal;
 mod parser;
 mod print;
 mod requalify;
@@ -22,5 +24,6 @@ pub use expression::{
     Axis, BinaryOperator, Expr, Expression, LocationPath, NodeTest, PathStep, Resolve,
 };
 pub use function::Function;
+pub use literal::Literal;
 pub use parser::{XPATH_CHARS_MAX, XPATH_DEPTH_MAX, XPATH_HEIGHT_MAX};
 pub(crate) use requalify::{with_modules, with_prefixes};

@@ -2,7 +2,8 @@
 
 use super::lexer::{Spanned, Token, column, tokens};
 use super::{
-    Axis, BinaryOperator, Expr, Function, LocationPath, NodeTest, PathStep, Resolve, XPathError,
+    Axis, BinaryOperator, Expr, Function, Literal, LocationPath, NodeTest, PathStep, Resolve,
+    XPathError,
 };
 
 /// The longest expression, in characters.
@@ -239,7 +240,9 @@ impl<'a> Parser<'a> {
                 Ok(part)
             }
             Some(Token::Mark("$")) => self.variable(),
-            Some(Token::Literal(text)) => self.part(Expr::Literal(text.into()), 1),
+            Some(Token::Literal(text)) => {
+                self.part(Expr::Literal(Literal::new(text, self.resolve)), 1)
+            }
             Some(Token::Number(text)) => self.number(at, text),
             Some(Token::Function(name)) => self.call(at, name),
             _ => Err(self.expected_at(at, "an expression")),

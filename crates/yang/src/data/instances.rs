@@ -1,0 +1,373 @@
+//! A tree in memory, asked as [`Instances`].
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::tree::{Content, DataNode, DataTree};
+use crate::error::DataError;
+use crate::instances::{Indexed, Instances, Visit};
+use crate::path::{InstancePath, Keys, Step};
+use crate::schema::{NodeId, NodeKind, Schema};
+use crate::value::Value;
+
+/// A [`DataTree`] with what it takes to answer questions about it. What the system orders is told in
+/// the order of its keys, whatever the order in the tree. Nodes that are there twice count once where they are
+/// asked for by key.
+pub struct TreeInstances<'a> {
+    schema: &'a Schema,
+    inner: Vec<Inner<'a>>,
+    /// Entries of lists with one key, and of those with more.
+    single: FxHashMap<(u32, NodeId, &'a Value), u32>,
+    several: FxHashMap<(u32, NodeId, Vec<&'a Value>), u32>,
+    indexes: FxHashMap<NodeId, FxHashMap<&'a Value, Vec<u32>>>,
+}
+
+impl fmt::Debug for TreeInstances<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TreeInstances")
+            .field("places", &self.inner.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A place of the tree.
+struct Inner<'a> {
+    node: Option<NodeId>,
+    parent: u32,
+    /// Whether it exists by itself or holds something.
+    is_stored: bool,
+    /// By node; the values of a leaf-list in order.
+    values: Vec<(NodeId, &'a Value)>,
+    /// By node; the entries of a list in order.
+    places: Vec<(NodeId, u32)>,
+}
+
+/// A place: one of the tree, or one below that holds nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place(At);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum At {
+    Tree(u32),
+    Empty(Arc<(At, NodeId)>),
+}
+
+/// The value of `anydata` and `anyxml`.
+const ANY: &Value = &Value::Empty;
+
+impl<'a> TreeInstances<'a> {
+    /// A tree of the whole datastore, or whose topmost nodes are an operation's `input` or
+    /// `output`, or a notification.
+    pub fn new(schema: &'a Schema, tree: &'a DataTree) -> Self {
+        let mut instances = Self {
+            schema,
+            inner: Vec::new(),
+            single: FxHashMap::default(),
+            several: FxHashMap::default(),
+            indexes: FxHashMap::default(),
+        };
+        instances.add(None, 0, &tree.nodes);
+        instances
+    }
+
+    /// The same, with indexes on these leaves and leaf-lists.
+    #[must_use]
+    pub fn with_indexes(mut self, nodes: &[NodeId]) -> Self {
+        for &node in nodes {
+            self.indexes.entry(node).or_default();
+        }
+        for (place, inner) in (0..).zip(&self.inner) {
+            for (node, value) in &inner.values {
+                if let Some(index) = self.indexes.get_mut(node) {
+                    index.entry(value).or_default().push(place);
+                }
+            }
+        }
+        self
+    }
+
+    fn add(&mut self, node: Option<NodeId>, parent: u32, children: &'a [DataNode]) -> u32 {
+        let place = u32::try_from(self.inner.len()).unwrap_or(u32::MAX);
+        self.inner.push(Inner {
+            node,
+            parent,
+            is_stored: node.is_none_or(|node| !self.schema.node(node).is_np_container()),
+            values: Vec::new(),
+            places: Vec::new(),
+        });
+        let mut values = Vec::new();
+        let mut places: Vec<(NodeId, u32)> = Vec::new();
+        for child in children {
+            match &child.content {
+                Content::Value(value) => values.push((child.node, value)),
+                Content::Any(_) => values.push((child.node, ANY)),
+                Content::Bare => {}
+                Content::Inner(below) => {
+                    let below = self.add(Some(child.node), place, below);
+                    places.push((child.node, below));
+                }
+            }
+        }
+        values.sort_by(|(left, mine), (right, theirs)| {
+            let by_value = || match self.schema.node(*left).is_positional() {
+                true => std::cmp::Ordering::Equal,
+                false => mine.compare(theirs),
+            };
+            left.cmp(right).then_with(by_value)
+        });
+        places.sort_by(|(left, mine), (right, theirs)| {
+            left.cmp(right)
+                .then_with(|| self.compare_entries(*left, *mine, *theirs))
+        });
+        for &(node, entry) in &places {
+            let keys = self.schema.node(node).keys();
+            let keyed = keys.iter().map(|&key| self.value(entry, key));
+            match keyed.collect::<Option<Vec<&'a Value>>>().as_deref() {
+                None | Some([]) => {}
+                Some([key]) => {
+                    self.single.entry((place, node, key)).or_insert(entry);
+                }
+                Some(keys) => {
+                    let at = (place, node, keys.to_vec());
+                    self.several.entry(at).or_insert(entry);
+                }
+            }
+        }
+        let holds_more = places
+            .iter()
+            .any(|(_, below)| self.inner[*below as usize].is_stored);
+        let inner = &mut self.inner[place as usize];
+        inner.is_stored |= holds_more || !values.is_empty();
+        inner.values = values;
+        inner.places = places;
+        place
+    }
+
+    fn compare_entries(&self, list: NodeId, left: u32, right: u32) -> std::cmp::Ordering {
+        let node = self.schema.node(list);
+        if node.is_positional() {
+            return std::cmp::Ordering::Equal;
+        }
+        let orders =
+            node.keys().iter().map(
+                |&key| match (self.value(left, key), self.value(right, key)) {
+                    (Some(left), Some(right)) => left.compare(right),
+                    (left, right) => left.is_some().cmp(&right.is_some()),
+                },
+            );
+        orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    }
+
+    fn value(&self, place: u32, node: NodeId) -> Option<&'a Value> {
+        let values = &self.inner[place as usize].values;
+        let index = values.partition_point(|(other, _)| *other < node);
+        let (_, value) = values.get(index).filter(|(other, _)| *other == node)?;
+        Some(value)
+    }
+
+    fn values_of(&self, place: &Place, node: NodeId) -> &[(NodeId, &'a Value)] {
+        let At::Tree(place) = place.0 else {
+            return &[];
+        };
+        let values = &self.inner[place as usize].values;
+        let start = values.partition_point(|(other, _)| *other < node);
+        let end = start + values[start..].partition_point(|(other, _)| *other == node);
+        &values[start..end]
+    }
+
+    fn places_of(&self, place: &Place, node: NodeId) -> &[(NodeId, u32)] {
+        let At::Tree(place) = place.0 else {
+            return &[];
+        };
+        let places = &self.inner[place as usize].places;
+        let start = places.partition_point(|(other, _)| *other < node);
+        let end = start + places[start..].partition_point(|(other, _)| *other == node);
+        &places[start..end]
+    }
+
+    fn is_within(&self, mut place: u32, within: u32) -> bool {
+        while place > within {
+            place = self.inner[place as usize].parent;
+        }
+        place == within
+    }
+
+    fn step(&self, place: u32, node: NodeId) -> Step {
+        let schema_node = self.schema.node(node);
+        let inner = &self.inner[place as usize];
+        let keys = match &schema_node.kind {
+            NodeKind::List(list) if list.keys.is_empty() => {
+                let parent = Place(At::Tree(inner.parent));
+                let entries = self.places_of(&parent, node).iter();
+                let position = entries.take_while(|(_, entry)| *entry != place).count();
+                Keys::Position(position as u64 + 1)
+            }
+            NodeKind::List(list) => {
+                let keys = list.keys.iter().filter_map(|&key| self.value(place, key));
+                Keys::Values(keys.cloned().collect())
+            }
+            _ => Keys::None,
+        };
+        Step { node, keys }
+    }
+}
+
+impl Instances for TreeInstances<'_> {
+    type Inner = Place;
+    type Error = DataError;
+
+    fn schema(&self) -> &Schema {
+        self.schema
+    }
+
+    fn root(&self) -> Place {
+        Place(At::Tree(0))
+    }
+
+    fn node(&self, place: &Place) -> Option<NodeId> {
+        match &place.0 {
+            At::Tree(place) => self.inner[*place as usize].node,
+            At::Empty(empty) => Some(empty.1),
+        }
+    }
+
+    fn parent(&self, place: &Place) -> Option<Place> {
+        match &place.0 {
+            At::Tree(0) => None,
+            At::Tree(place) => Some(Place(At::Tree(self.inner[*place as usize].parent))),
+            At::Empty(empty) => Some(Place(empty.0.clone())),
+        }
+    }
+
+    fn path(&self, place: &Place) -> Result<InstancePath, DataError> {
+        let mut steps = Vec::new();
+        let mut at = &place.0;
+        while let At::Empty(empty) = at {
+            steps.push(Step {
+                node: empty.1,
+                keys: Keys::None,
+            });
+            at = &empty.0;
+        }
+        if let At::Tree(place) = at {
+            let mut place = *place;
+            while let Some(node) = self.inner[place as usize].node {
+                steps.push(self.step(place, node));
+                place = self.inner[place as usize].parent;
+            }
+        }
+        steps.reverse();
+        Ok(InstancePath { steps })
+    }
+
+    fn is_stored(&self, place: &Place) -> Result<bool, DataError> {
+        Ok(match &place.0 {
+            At::Tree(place) => self.inner[*place as usize].is_stored,
+            At::Empty(_) => false,
+        })
+    }
+
+    fn container(&self, parent: &Place, node: NodeId) -> Place {
+        match self.places_of(parent, node).first() {
+            Some((_, place)) => Place(At::Tree(*place)),
+            None => Place(At::Empty(Arc::new((parent.0.clone(), node)))),
+        }
+    }
+
+    fn leaf(&self, parent: &Place, node: NodeId) -> Result<Option<Value>, DataError> {
+        Ok(match parent.0 {
+            At::Tree(place) => self.value(place, node).cloned(),
+            At::Empty(_) => None,
+        })
+    }
+
+    fn entries(
+        &self,
+        parent: &Place,
+        list: NodeId,
+        visit: &mut dyn FnMut(Place) -> Visit<DataError>,
+    ) -> Result<(), DataError> {
+        for (_, entry) in self.places_of(parent, list) {
+            if visit(Place(At::Tree(*entry)))?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &self,
+        parent: &Place,
+        list: NodeId,
+        keys: &[Value],
+    ) -> Result<Option<Place>, DataError> {
+        let At::Tree(parent) = parent.0 else {
+            return Ok(None);
+        };
+        let entry = match keys {
+            [key] => self.single.get(&(parent, list, key)),
+            keys => self.several.get(&(parent, list, keys.iter().collect())),
+        };
+        Ok(entry.map(|entry| Place(At::Tree(*entry))))
+    }
+
+    fn values(
+        &self,
+        parent: &Place,
+        leaf_list: NodeId,
+        visit: &mut dyn FnMut(Value) -> Visit<DataError>,
+    ) -> Result<(), DataError> {
+        for (_, value) in self.values_of(parent, leaf_list) {
+            if visit((*value).clone())?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_value(
+        &self,
+        parent: &Place,
+        leaf_list: NodeId,
+        value: &Value,
+    ) -> Result<bool, DataError> {
+        let values = self.values_of(parent, leaf_list);
+        if self.schema.node(leaf_list).is_positional() {
+            return Ok(values.iter().any(|(_, other)| *other == value));
+        }
+        let found = values.binary_search_by(|(_, other)| other.compare(value));
+        Ok(found.is_ok_and(|index| values[index].1 == value))
+    }
+
+    fn count(&self, parent: &Place, node: NodeId) -> Result<u64, DataError> {
+        let values = self.values_of(parent, node).len();
+        Ok((values + self.places_of(parent, node).len()) as u64)
+    }
+
+    fn find(
+        &self,
+        within: &Place,
+        node: NodeId,
+        value: &Value,
+        visit: &mut dyn FnMut(Place) -> Visit<DataError>,
+    ) -> Result<Indexed, DataError> {
+        let Some(index) = self.indexes.get(&node) else {
+            return Ok(Indexed::No);
+        };
+        let (At::Tree(within), Some(places)) = (&within.0, index.get(value)) else {
+            return Ok(Indexed::Yes);
+        };
+        for &place in places
+            .iter()
+            .filter(|place| self.is_within(**place, *within))
+        {
+            if let ControlFlow::Break(()) = visit(Place(At::Tree(place)))? {
+                break;
+            }
+        }
+        Ok(Indexed::Yes)
+    }
+}

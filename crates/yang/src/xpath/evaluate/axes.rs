@@ -1,0 +1,296 @@
+//! The other axes (XPath 1.0 §2.2). Forward axes give nodes in document order, reverse axes in reverse
+//! document order, so that the n-th node given is the one at position n.
+
+use super::evaluator::{GO_ON, STOP, Visitor};
+use super::reach::Reach;
+use super::{Evaluator, Item};
+use crate::instances::{Instances, Visit};
+use crate::schema::NodeId;
+use crate::xpath::{Axis, NodeTest};
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// The nodes on an axis from a node that pass a test.
+    pub(super) fn axis(
+        &self,
+        from: &Item<T>,
+        axis: Axis,
+        test: &NodeTest,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        match axis {
+            Axis::Child => self.children(from, test, visit),
+            Axis::SelfNode => self.tested(from.clone(), test, visit),
+            Axis::Parent => match self.parent(from) {
+                Some(parent) => self.tested(parent, test, visit),
+                None => Ok(GO_ON),
+            },
+            Axis::Ancestor => self.ancestors(self.parent(from), test, visit),
+            Axis::AncestorOrSelf => self.ancestors(Some(from.clone()), test, visit),
+            Axis::Descendant => self.descendants(from, test, visit),
+            Axis::DescendantOrSelf => {
+                if *test != NodeTest::Text && self.tested(from.clone(), test, visit)?.is_break() {
+                    return Ok(STOP);
+                }
+                self.descendants(from, test, visit)
+            }
+            Axis::FollowingSibling => self.siblings(from, Side::After, &mut |sibling| {
+                self.tested(sibling, test, visit)
+            }),
+            Axis::PrecedingSibling => self.siblings(from, Side::Before, &mut |sibling| {
+                self.tested(sibling, test, visit)
+            }),
+            Axis::Following => self.following(from, test, visit),
+            Axis::Preceding => self.preceding(from, test, visit),
+            Axis::Attribute | Axis::Namespace => Ok(GO_ON),
+        }
+    }
+
+    /// The parent of a node; none of the root.
+    pub(super) fn parent(&self, of: &Item<T>) -> Option<Item<T>> {
+        match of {
+            Item::Inner(place) => self.data.parent(place).map(Item::Inner),
+            Item::Leaf(leaf) => Some(Item::Inner(leaf.holder.clone())),
+            Item::Text(leaf) => Some(Item::Leaf(leaf.clone())),
+        }
+    }
+
+    /// Hands on a node if it passes.
+    fn tested(
+        &self,
+        item: Item<T>,
+        test: &NodeTest,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        self.step_one()?;
+        if self.passes(&item, test) {
+            visit(item)
+        } else {
+            Ok(GO_ON)
+        }
+    }
+
+    fn ancestors(
+        &self,
+        first: Option<Item<T>>,
+        test: &NodeTest,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        let mut next = first;
+        while let Some(item) = next {
+            next = self.parent(&item);
+            if self.tested(item, test, visit)?.is_break() {
+                return Ok(STOP);
+            }
+        }
+        Ok(GO_ON)
+    }
+
+    /// What is below a node and passes a test, in document order.
+    fn descendants(
+        &self,
+        of: &Item<T>,
+        test: &NodeTest,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        self.descend(of, &self.reach(test), visit)
+    }
+
+    fn descend(&self, of: &Item<T>, reach: &Reach, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
+        let place = match of {
+            Item::Inner(place) => place,
+            Item::Leaf(leaf) if matches!(reach, Reach::Leaves) => return self.text_of(leaf, visit),
+            _ => return Ok(GO_ON),
+        };
+        for &child in self.schema_children(self.data.node(place)) {
+            if !reach.contains(child) {
+                continue;
+            }
+            let is_match = reach.is_match(child);
+            let mut instance = |item: Item<T>| {
+                if is_match && visit(item.clone())?.is_break() {
+                    return Ok(STOP);
+                }
+                self.descend(&item, reach, visit)
+            };
+            if self.instances(place, child, &mut instance)?.is_break() {
+                return Ok(STOP);
+            }
+        }
+        Ok(GO_ON)
+    }
+
+    /// Every place at or below a node that may have a child that passes a test, in document order:
+    /// what `descendant-or-self::node()` is before `/child::`.
+    pub(super) fn places(
+        &self,
+        of: &Item<T>,
+        reach: &Reach,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        if visit(of.clone())?.is_break() {
+            return Ok(STOP);
+        }
+        let Item::Inner(place) = of else {
+            return Ok(GO_ON);
+        };
+        for &child in self.schema_children(self.data.node(place)) {
+            if !reach.is_inside(self.schema().node(child)) {
+                continue;
+            }
+            let mut below = |item: Item<T>| self.places(&item, reach, visit);
+            if self.instances(place, child, &mut below)?.is_break() {
+                return Ok(STOP);
+            }
+        }
+        Ok(GO_ON)
+    }
+
+    /// The siblings on one side of a node, nearest first.
+    fn siblings(&self, of: &Item<T>, side: Side, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
+        let (Some(Item::Inner(place)), Some(own)) = (self.parent(of), self.sibling_node(of)) else {
+            return Ok(GO_ON);
+        };
+        let children = self.schema_children(self.data.node(&place));
+        match side {
+            Side::After => {
+                if self.later_entries(of, &place, own, visit)?.is_break() {
+                    return Ok(STOP);
+                }
+                for &child in children.skip_while(|child| **child != own).skip(1) {
+                    if self.instances(&place, child, visit)?.is_break() {
+                        return Ok(STOP);
+                    }
+                }
+            }
+            Side::Before => {
+                if self.earlier_entries(of, &place, own, visit)?.is_break() {
+                    return Ok(STOP);
+                }
+                for &child in children.rev().skip_while(|child| **child != own).skip(1) {
+                    if self.backwards(&place, child, visit)?.is_break() {
+                        return Ok(STOP);
+                    }
+                }
+            }
+        }
+        Ok(GO_ON)
+    }
+
+    /// The schema node that a node is an instance of among the children of its parent.
+    fn sibling_node(&self, of: &Item<T>) -> Option<NodeId> {
+        let id = match of {
+            Item::Text(_) => return None,
+            of => of.node(self.data)?,
+        };
+        Some(self.named_node(id).id)
+    }
+
+    fn later_entries(
+        &self,
+        of: &Item<T>,
+        place: &T::Inner,
+        own: NodeId,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        let mut is_behind = false;
+        self.instances(place, own, &mut |item| {
+            if is_behind {
+                return visit(item);
+            }
+            is_behind = item == *of;
+            Ok(GO_ON)
+        })
+    }
+
+    fn earlier_entries(
+        &self,
+        of: &Item<T>,
+        place: &T::Inner,
+        own: NodeId,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        let mut before = Vec::new();
+        let _ = self.instances(place, own, &mut |item| {
+            if item == *of {
+                return Ok(STOP);
+            }
+            before.push(item);
+            Ok(GO_ON)
+        })?;
+        handed_back(before, visit)
+    }
+
+    /// The instances of a schema node in a place, last first.
+    fn backwards(
+        &self,
+        place: &T::Inner,
+        id: NodeId,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        let mut items = Vec::new();
+        let _ = self.instances(place, id, &mut |item| {
+            items.push(item);
+            Ok(GO_ON)
+        })?;
+        handed_back(items, visit)
+    }
+
+    fn following(
+        &self,
+        from: &Item<T>,
+        test: &NodeTest,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        let mut next = Some(from.clone());
+        while let Some(item) = next {
+            let mut subtree =
+                |sibling: Item<T>| self.axis(&sibling, Axis::DescendantOrSelf, test, visit);
+            if self.siblings(&item, Side::After, &mut subtree)?.is_break() {
+                return Ok(STOP);
+            }
+            next = self.parent(&item);
+        }
+        Ok(GO_ON)
+    }
+
+    fn preceding(
+        &self,
+        from: &Item<T>,
+        test: &NodeTest,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        let mut next = Some(from.clone());
+        while let Some(item) = next {
+            let mut subtree = |sibling: Item<T>| {
+                let mut items = Vec::new();
+                let _ = self.axis(&sibling, Axis::DescendantOrSelf, test, &mut |item| {
+                    items.push(item);
+                    Ok(GO_ON)
+                })?;
+                handed_back(items, visit)
+            };
+            if self.siblings(&item, Side::Before, &mut subtree)?.is_break() {
+                return Ok(STOP);
+            }
+            next = self.parent(&item);
+        }
+        Ok(GO_ON)
+    }
+}
+
+/// Which siblings.
+#[derive(Clone, Copy)]
+enum Side {
+    Before,
+    After,
+}
+
+/// Hands on nodes, last first.
+fn handed_back<T: Instances>(items: Vec<Item<T>>, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
+    for item in items.into_iter().rev() {
+        if visit(item)?.is_break() {
+            return Ok(STOP);
+        }
+    }
+    Ok(GO_ON)
+}

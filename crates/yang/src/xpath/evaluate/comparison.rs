@@ -1,0 +1,269 @@
+//! Comparisons (XPath 1.0 §3.4).
+
+use super::evaluator::{Env, GO_ON, STOP};
+use super::object::{boolean_to_number, string_to_number};
+use super::values::with_text;
+use super::{Evaluator, Item, Object};
+use crate::instances::Instances;
+use crate::schema::{Canonical, ModuleNames, TypeKind};
+use crate::xpath::{BinaryOperator, Expr};
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    /// The comparison that an operator is.
+    pub(super) fn of(operator: BinaryOperator) -> Option<Self> {
+        Some(match operator {
+            BinaryOperator::Equal => Self::Equal,
+            BinaryOperator::NotEqual => Self::NotEqual,
+            BinaryOperator::Less => Self::Less,
+            BinaryOperator::LessOrEqual => Self::LessOrEqual,
+            BinaryOperator::Greater => Self::Greater,
+            BinaryOperator::GreaterOrEqual => Self::GreaterOrEqual,
+            _ => return None,
+        })
+    }
+
+    /// The same with the operands exchanged.
+    fn exchanged(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+            symmetric => symmetric,
+        }
+    }
+
+    fn is_of_order(self) -> bool {
+        !matches!(self, Self::Equal | Self::NotEqual)
+    }
+
+    fn numbers(self, left: f64, right: f64) -> bool {
+        match self {
+            Self::Equal => left == right,
+            Self::NotEqual => left != right,
+            Self::Less => left < right,
+            Self::LessOrEqual => left <= right,
+            Self::Greater => left > right,
+            Self::GreaterOrEqual => left >= right,
+        }
+    }
+
+    fn is_met_by(self, are_equal: bool) -> bool {
+        are_equal == (self == Self::Equal)
+    }
+}
+
+/// Whether something holds of a node.
+type Holds<'h, T> = dyn FnMut(&Item<T>) -> Result<bool, <T as Instances>::Error> + 'h;
+
+/// A string to compare with, and the same with module names for prefixes if it is a name.
+#[derive(Clone, Copy)]
+struct Text<'t> {
+    text: &'t str,
+    name: &'t str,
+}
+
+impl<'t> Text<'t> {
+    fn plain(text: &'t str) -> Self {
+        Self { text, name: text }
+    }
+}
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// Compares the values of two expressions.
+    pub(super) fn compare(
+        &self,
+        comparison: Comparison,
+        left: &Expr,
+        right: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<bool, T::Error> {
+        match (self.is_node_set(left), self.is_node_set(right)) {
+            (true, true) => self.compare_node_sets(comparison, left, right, env),
+            (true, false) => self.compare_node_set(comparison, left, right, env),
+            (false, true) => self.compare_node_set(comparison.exchanged(), right, left, env),
+            (false, false) => {
+                let (left, right) = (self.object(left, env)?, self.object(right, env)?);
+                self.compare_objects(comparison, &left, &right)
+            }
+        }
+    }
+
+    /// Neither is a node-set.
+    fn compare_objects(
+        &self,
+        comparison: Comparison,
+        left: &Object<T>,
+        right: &Object<T>,
+    ) -> Result<bool, T::Error> {
+        if !comparison.is_of_order() {
+            match (left, right) {
+                (Object::Boolean(_), _) | (_, Object::Boolean(_)) => {
+                    return Ok(comparison.is_met_by(left.to_boolean() == right.to_boolean()));
+                }
+                (Object::String(left), Object::String(right)) => {
+                    return Ok(comparison.is_met_by(left == right));
+                }
+                _ => {}
+            }
+        }
+        let (left, right) = (self.number_from(left)?, self.number_from(right)?);
+        Ok(comparison.numbers(left, right))
+    }
+
+    /// Whether there is a node that compares with a value that is no node-set.
+    fn compare_node_set(
+        &self,
+        comparison: Comparison,
+        nodes: &Expr,
+        other: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<bool, T::Error> {
+        if let Expr::Literal(literal) = other {
+            let text = Text {
+                text: literal,
+                name: literal.as_name(),
+            };
+            return self.any_compares(comparison, nodes, text, env);
+        }
+        match self.object(other, env)? {
+            Object::String(text) => self.any_compares(comparison, nodes, Text::plain(&text), env),
+            Object::Boolean(value) => {
+                let (found, value) = (self.truth(nodes, env)?, value);
+                Ok(if comparison.is_of_order() {
+                    comparison.numbers(boolean_to_number(found), boolean_to_number(value))
+                } else {
+                    comparison.is_met_by(found == value)
+                })
+            }
+            Object::Number(number) => self.any(nodes, env, &mut |item| {
+                Ok(comparison.numbers(self.number_of(item)?, number))
+            }),
+            Object::NodeSet(_) => Ok(false),
+        }
+    }
+
+    fn any_compares(
+        &self,
+        comparison: Comparison,
+        nodes: &Expr,
+        text: Text<'_>,
+        env: &Env<'_, T>,
+    ) -> Result<bool, T::Error> {
+        if comparison.is_of_order() {
+            let number = string_to_number(text.text);
+            return self.any(nodes, env, &mut |item| {
+                Ok(comparison.numbers(self.number_of(item)?, number))
+            });
+        }
+        self.any(nodes, env, &mut |item| {
+            Ok(comparison.is_met_by(self.equals_text(item, text)?))
+        })
+    }
+
+    fn compare_node_sets(
+        &self,
+        comparison: Comparison,
+        left: &Expr,
+        right: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<bool, T::Error> {
+        let mut others: Option<Vec<Item<T>>> = None;
+        self.any(left, env, &mut |item| {
+            let others = match &mut others {
+                Some(others) => others,
+                none => {
+                    let mut items = Vec::new();
+                    let _ = self.stream(right, env, &mut |item| {
+                        items.push(item);
+                        Ok(GO_ON)
+                    })?;
+                    none.insert(items)
+                }
+            };
+            self.compares_with_one(comparison, item, others)
+        })
+    }
+
+    fn compares_with_one(
+        &self,
+        comparison: Comparison,
+        item: &Item<T>,
+        others: &[Item<T>],
+    ) -> Result<bool, T::Error> {
+        if comparison.is_of_order() {
+            let number = self.number_of(item)?;
+            for other in others {
+                self.step_one()?;
+                if comparison.numbers(number, self.number_of(other)?) {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        let text = self.string_of(item)?;
+        for other in others {
+            self.step_one()?;
+            if comparison.is_met_by(self.equals_text(other, Text::plain(&text))?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether there is a node of which something holds.
+    fn any(
+        &self,
+        nodes: &Expr,
+        env: &Env<'_, T>,
+        holds: &mut Holds<'_, T>,
+    ) -> Result<bool, T::Error> {
+        let mut is_found = false;
+        let _ = self.stream(nodes, env, &mut |item| {
+            is_found = holds(&item)?;
+            Ok(if is_found { STOP } else { GO_ON })
+        })?;
+        Ok(is_found)
+    }
+
+    /// Whether the string-value of a node is a text, or is its canonical form in the type of the leaf.
+    fn equals_text(&self, item: &Item<T>, text: Text<'_>) -> Result<bool, T::Error> {
+        let leaf = match item {
+            Item::Inner(_) => return Ok(*self.string_of(item)? == *text.text),
+            Item::Leaf(leaf) | Item::Text(leaf) => leaf,
+        };
+        if with_text(&leaf.value, |own| own == text.text) {
+            return Ok(true);
+        }
+        let schema = self.schema();
+        let node = schema.node(leaf.node);
+        let (Item::Leaf(_), Some(of)) = (item, node.as_value()) else {
+            return Ok(false);
+        };
+        let of = super::values::resolved_type(&of.value_type);
+        let text = match (&of.kind, of.canonical) {
+            (TypeKind::String(..), Canonical::BuiltIn)
+            | (TypeKind::Boolean | TypeKind::Enumeration(_) | TypeKind::Empty, _) => {
+                return Ok(false);
+            }
+            (TypeKind::IdentityRef(_) | TypeKind::InstanceIdentifier { .. }, _) => text.name,
+            _ => text.text,
+        };
+        let names = ModuleNames {
+            leaf_module: node.module,
+        };
+        let canonical = of.parse(schema, text, &names);
+        Ok(canonical.is_ok_and(|value| value == leaf.value))
+    }
+}

@@ -1,0 +1,233 @@
+//! `deref()` (RFC 7950 §10.3.1), and the instances that leafrefs and instance-identifiers point to.
+
+use super::evaluator::{Env, GO_ON, STOP, Visitor};
+use super::plan::{Known, is_plain_child};
+use super::{Evaluator, Item, Leaf};
+use crate::instances::{Instances, Visit};
+use crate::path::{InstancePath, Keys, Step};
+use crate::schema::{ModuleNames, NodeKind, Type, TypeKind};
+use crate::value::Value;
+use crate::xpath::{Expr, Expression, LocationPath, PathStep};
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// The instances that a leaf points to: those of the leafref's path that have its value, or the one that
+    /// its instance-identifier names. For a union, those of the first member that has any.
+    pub fn targets(&self, leaf: &Leaf<T>) -> Result<Vec<Item<T>>, T::Error> {
+        self.budget.run(|| {
+            let Some(node) = self.schema().node(leaf.node).as_value() else {
+                return Ok(Vec::new());
+            };
+            self.targets_of(leaf, &node.value_type)
+        })
+    }
+
+    /// Whether a leafref's path leads from a leaf to an instance that has its value.
+    pub fn has_target(&self, leaf: &Leaf<T>, path: &Expression) -> Result<bool, T::Error> {
+        self.budget.run(|| {
+            let mut is_found = false;
+            let _ = self.visit_targets(leaf, path, &mut |_| {
+                is_found = true;
+                Ok(STOP)
+            })?;
+            Ok(is_found)
+        })
+    }
+
+    /// The node that a path names, if it exists.
+    pub fn resolve(&self, path: &InstancePath) -> Result<Option<Item<T>>, T::Error> {
+        let mut item = Item::Inner(self.data.root());
+        for step in &path.steps {
+            let Item::Inner(place) = &item else {
+                return Ok(None);
+            };
+            self.step_one()?;
+            match self.resolve_step(place, step)? {
+                Some(next) => item = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(item))
+    }
+
+    /// `deref()` of its argument.
+    pub(super) fn deref(
+        &self,
+        arguments: &[Expr],
+        env: &Env<'_, T>,
+    ) -> Result<Vec<Item<T>>, T::Error> {
+        let first = match arguments {
+            [nodes] => self.first(nodes, env)?,
+            _ => None,
+        };
+        match first {
+            Some(Item::Leaf(leaf)) => self.targets(&leaf),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn targets_of(&self, leaf: &Leaf<T>, of: &Type) -> Result<Vec<Item<T>>, T::Error> {
+        match &of.kind {
+            TypeKind::LeafRef { path, .. } => {
+                let mut items = Vec::new();
+                let _ = self.visit_targets(leaf, path, &mut |item| {
+                    items.push(item);
+                    Ok(GO_ON)
+                })?;
+                self.sort(&mut items, super::paths::Order::Unknown)?;
+                Ok(items)
+            }
+            TypeKind::InstanceIdentifier { .. } => {
+                let names = ModuleNames {
+                    leaf_module: self.schema().node(leaf.node).module,
+                };
+                let Value::InstanceIdentifier(text) = &leaf.value else {
+                    return Ok(Vec::new());
+                };
+                match InstancePath::parse_instance_identifier(self.schema(), text, &names) {
+                    Ok(path) => Ok(self.resolve(&path)?.into_iter().collect()),
+                    Err(_) => Ok(Vec::new()),
+                }
+            }
+            TypeKind::Union(members) => {
+                for member in members {
+                    let items = self.targets_of(leaf, member)?;
+                    if !items.is_empty() {
+                        return Ok(items);
+                    }
+                }
+                Ok(Vec::new())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The instances of a leafref's path that have the value of the leaf, each once.
+    fn visit_targets(
+        &self,
+        leaf: &Leaf<T>,
+        path: &Expression,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        let item = Item::Leaf(leaf.clone());
+        let env = Env::at(&item);
+        if let Expr::Path(path) = &path.root
+            && let Some((last, before)) = path.steps.split_last()
+            && is_plain_child(last)
+        {
+            return self.targets_by_entry(path, before, last, &env, visit);
+        }
+        self.stream(&path.root, &env, &mut |found| {
+            with_value(found, leaf, visit)
+        })
+    }
+
+    /// The last step is a leaf or leaf-list. Where the one before is a list without predicates, its entry
+    /// is looked up by the value.
+    fn targets_by_entry(
+        &self,
+        path: &LocationPath,
+        before: &[PathStep],
+        last: &PathStep,
+        env: &Env<'_, T>,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        let Item::Leaf(leaf) = env.item else {
+            return Ok(GO_ON);
+        };
+        let root = Item::Inner(self.data.root());
+        let from = if path.is_absolute { &root } else { env.item };
+        let mut in_entry = |entry: Item<T>| self.children_with_value(&entry, last, leaf, visit);
+        let Some((list, above)) = before.split_last().filter(|(list, _)| is_plain_child(list))
+        else {
+            return self.stream_steps(from, before, env, &mut in_entry);
+        };
+        self.stream_steps(from, above, env, &mut |item| {
+            let Item::Inner(place) = &item else {
+                return Ok(GO_ON);
+            };
+            if let Some(id) = self.only_child(place, &list.test)
+                && let Some(key) = self.only_child_of(Some(id), &last.test)
+            {
+                let mut known = Known::default();
+                known.add(key, leaf.value.clone());
+                let found = self.look_up(place, id, &known, &mut |entry, _| in_entry(entry))?;
+                if let Some(flow) = found {
+                    return Ok(flow);
+                }
+            }
+            self.children(&item, &list.test, &mut in_entry)
+        })
+    }
+
+    fn children_with_value(
+        &self,
+        of: &Item<T>,
+        step: &PathStep,
+        leaf: &Leaf<T>,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        let Item::Inner(place) = of else {
+            return Ok(GO_ON);
+        };
+        if let Some(id) = self.only_child(place, &step.test)
+            && self.schema().node(id).is_leaf_list()
+        {
+            let mut known = Known::default();
+            known.add(id, leaf.value.clone());
+            let found = self.look_up(place, id, &known, &mut |entry, _| visit(entry))?;
+            if let Some(flow) = found {
+                return Ok(flow);
+            }
+        }
+        self.children(of, &step.test, &mut |found| with_value(found, leaf, visit))
+    }
+
+    fn resolve_step(&self, place: &T::Inner, step: &Step) -> Result<Option<Item<T>>, T::Error> {
+        let node = self.schema().node(step.node);
+        Ok(match (&node.kind, &step.keys) {
+            (NodeKind::List(_), Keys::Values(keys)) => {
+                self.data.entry(place, step.node, keys)?.map(Item::Inner)
+            }
+            (_, Keys::Position(position)) => {
+                let mut left = *position;
+                let mut found = None;
+                let _ = self.instances(place, step.node, &mut |item| {
+                    left = left.saturating_sub(1);
+                    found = (left == 0).then_some(item);
+                    Ok(if left == 0 { STOP } else { GO_ON })
+                })?;
+                found
+            }
+            (NodeKind::LeafList(_), Keys::Values(values)) => {
+                let mut found = None;
+                let _ = self.instances(place, step.node, &mut |item| {
+                    let value = item.as_leaf().map(|leaf| &leaf.value);
+                    found = (value == values.first()).then_some(item);
+                    Ok(if found.is_some() { STOP } else { GO_ON })
+                })?;
+                found
+            }
+            (NodeKind::Rpc | NodeKind::Action, _) => None,
+            _ => {
+                let mut found = None;
+                let _ = self.instances(place, step.node, &mut |item| {
+                    found = Some(item);
+                    Ok(STOP)
+                })?;
+                found
+            }
+        })
+    }
+}
+
+/// Hands on a node that has the value of a leaf.
+fn with_value<T: Instances>(
+    found: Item<T>,
+    leaf: &Leaf<T>,
+    visit: &mut Visitor<'_, T>,
+) -> Visit<T::Error> {
+    match &found {
+        Item::Leaf(target) if target.value == leaf.value => visit(found),
+        _ => Ok(GO_ON),
+    }
+}

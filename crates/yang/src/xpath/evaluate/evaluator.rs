@@ -1,0 +1,144 @@
+//! The evaluator: what it is made of, and how it is asked.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::ControlFlow;
+
+use super::limits::Budget;
+use super::reach::Reaches;
+use super::{Item, Limits, Object};
+use crate::error::{DataError, ErrorTag};
+use crate::instances::{Instances, Visit};
+use crate::schema::Schema;
+use crate::xpath::Expression;
+
+/// Evaluates expressions over one state of the data. Making one costs nothing; one that is kept
+/// remembers what it learns about the schema.
+pub struct Evaluator<'a, T: Instances> {
+    pub(super) data: &'a T,
+    pub(super) budget: Budget,
+    pub(super) reaches: RefCell<Reaches>,
+}
+
+impl<T: Instances> fmt::Debug for Evaluator<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Evaluator")
+            .field("budget", &self.budget)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The context of an expression (XPath 1.0 §1).
+pub(super) struct Env<'e, T: Instances> {
+    /// The context node.
+    pub(super) item: &'e Item<T>,
+    /// What `current()` gives.
+    pub(super) current: &'e Item<T>,
+    /// The context position.
+    pub(super) position: u64,
+    /// The context size; 0 where the expression does not ask.
+    pub(super) size: u64,
+}
+
+impl<T: Instances> Clone for Env<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Instances> Copy for Env<'_, T> {}
+
+impl<'e, T: Instances> Env<'e, T> {
+    pub(super) fn at(item: &'e Item<T>) -> Self {
+        Self {
+            item,
+            current: item,
+            position: 1,
+            size: 1,
+        }
+    }
+}
+
+/// Takes one node after another.
+pub(super) type Visitor<'v, T> = dyn FnMut(Item<T>) -> Visit<<T as Instances>::Error> + 'v;
+
+/// To go on.
+pub(super) const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
+
+/// Enough.
+pub(super) const STOP: ControlFlow<()> = ControlFlow::Break(());
+
+impl<'a, T: Instances> Evaluator<'a, T> {
+    /// An evaluator of this state of the data.
+    pub fn new(data: &'a T, limits: Limits) -> Self {
+        Self {
+            data,
+            budget: Budget::new(limits),
+            reaches: RefCell::default(),
+        }
+    }
+
+    /// The data.
+    pub fn data(&self) -> &'a T {
+        self.data
+    }
+
+    /// The value of an expression at a context node, which is also the current node.
+    pub fn evaluate(
+        &self,
+        expression: &Expression,
+        context: &Item<T>,
+    ) -> Result<Object<T>, T::Error> {
+        self.budget
+            .run(|| self.object(&expression.root, &Env::at(context)))
+    }
+
+    /// The same as a boolean: what a `must` or `when` asks. Stops as soon as it is known.
+    pub fn test(&self, expression: &Expression, context: &Item<T>) -> Result<bool, T::Error> {
+        self.budget
+            .run(|| self.truth(&expression.root, &Env::at(context)))
+    }
+
+    /// The nodes that an expression gives, in document order, each once. An error where its value is
+    /// no node-set.
+    pub fn select(
+        &self,
+        expression: &Expression,
+        context: &Item<T>,
+    ) -> Result<Vec<Item<T>>, T::Error> {
+        self.budget
+            .run(|| self.nodes(&expression.root, &Env::at(context)))
+    }
+
+    /// The same, one at a time, each once, in no order, until the visitor breaks off.
+    pub fn visit(
+        &self,
+        expression: &Expression,
+        context: &Item<T>,
+        visit: &mut dyn FnMut(Item<T>) -> Visit<T::Error>,
+    ) -> Result<(), T::Error> {
+        self.budget.run(|| {
+            let _ = self.stream(&expression.root, &Env::at(context), visit)?;
+            Ok(())
+        })
+    }
+
+    /// How many nodes the last evaluation visited.
+    pub fn steps(&self) -> u64 {
+        self.budget.steps()
+    }
+
+    pub(super) fn schema(&self) -> &'a Schema {
+        self.data.schema()
+    }
+
+    /// One node is visited.
+    pub(super) fn step_one(&self) -> Result<(), T::Error> {
+        Ok(self.budget.step(1)?)
+    }
+
+    /// An expression that has no value.
+    pub(super) fn no_value(message: impl Into<String>) -> T::Error {
+        DataError::new(ErrorTag::OperationFailed, message).into()
+    }
+}

@@ -1,0 +1,259 @@
+//! Expressions (XPath 1.0 §3), each asked for the type that is wanted of it.
+
+use super::comparison::Comparison;
+use super::evaluator::{Env, GO_ON, STOP, Visitor};
+use super::object::string_to_number;
+use super::paths::{Flow, Order, flow_of, is_descent};
+use super::plan::is_plain_child;
+use super::{Evaluator, Item, Object};
+use crate::instances::{Instances, Visit};
+use crate::xpath::{BinaryOperator, Expr, Function, LocationPath};
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// The value of an expression.
+    pub(super) fn object(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Object<T>, T::Error> {
+        Ok(match expr {
+            Expr::Or(_) | Expr::And(_) => Object::Boolean(self.truth(expr, env)?),
+            Expr::Binary(operator, ..) if Comparison::of(*operator).is_some() => {
+                Object::Boolean(self.truth(expr, env)?)
+            }
+            Expr::Binary(..) | Expr::Negate(_) | Expr::Number(_) => {
+                Object::Number(self.number(expr, env)?)
+            }
+            Expr::Union(_) | Expr::Path(_) | Expr::Filter { .. } => {
+                Object::NodeSet(self.nodes(expr, env)?)
+            }
+            Expr::Call(function, arguments) => self.call(*function, arguments, env)?,
+            Expr::Literal(text) => Object::string(&**text),
+            Expr::Variable(_, name) => {
+                return Err(Self::no_value(format!("the variable ${name} has no value")));
+            }
+        })
+    }
+
+    /// The same as a boolean.
+    pub(super) fn truth(&self, expr: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
+        match expr {
+            Expr::Or(operands) => {
+                for operand in operands {
+                    if self.truth(operand, env)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Expr::And(operands) => {
+                for operand in operands {
+                    if !self.truth(operand, env)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Expr::Binary(operator, left, right) => match Comparison::of(*operator) {
+                Some(comparison) => self.compare(comparison, left, right, env),
+                None => Ok(Object::<T>::Number(self.number(expr, env)?).to_boolean()),
+            },
+            Expr::Call(Function::Not, arguments) => match &arguments[..] {
+                [argument] => Ok(!self.truth(argument, env)?),
+                _ => Ok(true),
+            },
+            Expr::Call(Function::Boolean, arguments) if arguments.len() == 1 => {
+                self.truth(&arguments[0], env)
+            }
+            expr if self.is_node_set(expr) => {
+                let mut is_found = false;
+                let _ = self.stream(expr, env, &mut |_| {
+                    is_found = true;
+                    Ok(STOP)
+                })?;
+                Ok(is_found)
+            }
+            expr => Ok(self.object(expr, env)?.to_boolean()),
+        }
+    }
+
+    /// The same as a number.
+    pub(super) fn number(&self, expr: &Expr, env: &Env<'_, T>) -> Result<f64, T::Error> {
+        match expr {
+            Expr::Number(number) => Ok(*number),
+            Expr::Literal(text) => Ok(string_to_number(text)),
+            Expr::Negate(inner) => Ok(-self.number(inner, env)?),
+            Expr::Binary(operator, left, right) if Comparison::of(*operator).is_none() => {
+                let (left, right) = (self.number(left, env)?, self.number(right, env)?);
+                Ok(match operator {
+                    BinaryOperator::Add => left + right,
+                    BinaryOperator::Subtract => left - right,
+                    BinaryOperator::Multiply => left * right,
+                    BinaryOperator::Divide => left / right,
+                    _ => left % right,
+                })
+            }
+            expr if self.is_node_set(expr) => match self.first(expr, env)? {
+                Some(item) => self.number_of(&item),
+                None => Ok(f64::NAN),
+            },
+            expr => {
+                let object = self.object(expr, env)?;
+                self.number_from(&object)
+            }
+        }
+    }
+
+    /// The same as a string.
+    pub(super) fn text(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Box<str>, T::Error> {
+        if let Expr::Literal(text) = expr {
+            return Ok(text.as_str().into());
+        }
+        if self.is_node_set(expr) {
+            return match self.first(expr, env)? {
+                Some(item) => self.string_of(&item),
+                None => Ok(Box::default()),
+            };
+        }
+        let object = self.object(expr, env)?;
+        self.string_from(object)
+    }
+
+    /// Whether the value of an expression is a node-set.
+    pub(super) fn is_node_set(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Union(_) | Expr::Path(_) | Expr::Filter { .. } => true,
+            Expr::Call(function, _) => {
+                matches!(function, Function::Current | Function::Deref | Function::Id)
+            }
+            _ => false,
+        }
+    }
+
+    /// The nodes of an expression, in document order, each once.
+    pub(super) fn nodes(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Vec<Item<T>>, T::Error> {
+        let mut items = Vec::new();
+        let _ = self.stream(expr, env, &mut |item| {
+            items.push(item);
+            Ok(GO_ON)
+        })?;
+        self.sort(&mut items, self.flow(expr).order)?;
+        Ok(items)
+    }
+
+    /// The first node of an expression in document order.
+    pub(super) fn first(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Option<Item<T>>, T::Error> {
+        if self.flow(expr).order != Order::Document {
+            return Ok(self.nodes(expr, env)?.into_iter().next());
+        }
+        let mut first = None;
+        let _ = self.stream(expr, env, &mut |item| {
+            first = Some(item);
+            Ok(STOP)
+        })?;
+        Ok(first)
+    }
+
+    /// What is known of the nodes of an expression before it is evaluated.
+    fn flow(&self, expr: &Expr) -> Flow {
+        match expr {
+            Expr::Path(path) => flow_of(Flow::ONE, &path.steps),
+            Expr::Filter { primary, steps, .. } => flow_of(self.primary_flow(primary), steps),
+            Expr::Call(Function::Current, _) => Flow::ONE,
+            _ => Flow::SORTED,
+        }
+    }
+
+    fn primary_flow(&self, primary: &Expr) -> Flow {
+        match primary {
+            Expr::Call(Function::Current, _) => Flow::ONE,
+            _ => Flow::SORTED,
+        }
+    }
+
+    /// The nodes of an expression, each once.
+    pub(super) fn stream(
+        &self,
+        expr: &Expr,
+        env: &Env<'_, T>,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        match expr {
+            Expr::Path(path) => self.stream_path(path, env, visit),
+            Expr::Filter {
+                primary,
+                predicates,
+                steps,
+            } => {
+                if let (Expr::Call(Function::Current, _), true) =
+                    (&**primary, predicates.is_empty())
+                {
+                    return self.stream_steps(env.current, steps, env, visit);
+                }
+                let flow = self.primary_flow(primary);
+                let items = self.nodes(primary, env)?;
+                let items = self.filtered(items, predicates, env)?;
+                self.stream_from(items, flow, steps, env, visit)
+            }
+            Expr::Union(operands) => {
+                for item in self.union(operands, env)? {
+                    if visit(item)?.is_break() {
+                        return Ok(STOP);
+                    }
+                }
+                Ok(GO_ON)
+            }
+            Expr::Call(Function::Current, _) => visit(env.current.clone()),
+            Expr::Call(Function::Id, arguments) => {
+                for argument in arguments {
+                    self.object(argument, env)?;
+                }
+                Ok(GO_ON)
+            }
+            Expr::Call(Function::Deref, arguments) => {
+                for item in self.deref(arguments, env)? {
+                    if visit(item)?.is_break() {
+                        return Ok(STOP);
+                    }
+                }
+                Ok(GO_ON)
+            }
+            expr => Err(Self::no_value(format!("'{expr}' is no node-set"))),
+        }
+    }
+
+    fn union(&self, operands: &[Expr], env: &Env<'_, T>) -> Result<Vec<Item<T>>, T::Error> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut items = Vec::new();
+        for operand in operands {
+            let _ = self.stream(operand, env, &mut |item| {
+                if seen.insert(item.clone()) {
+                    items.push(item);
+                }
+                Ok(GO_ON)
+            })?;
+        }
+        self.sort(&mut items, Order::Unknown)?;
+        Ok(items)
+    }
+
+    /// `count()` of an expression: the last step is counted, not enumerated, where it can be.
+    pub(super) fn count(&self, expr: &Expr, env: &Env<'_, T>) -> Result<u64, T::Error> {
+        if let Expr::Path(LocationPath { is_absolute, steps }) = expr
+            && let Some((last, before)) = steps.split_last()
+            && is_plain_child(last)
+            && !before.last().is_some_and(is_descent)
+        {
+            let root = Item::Inner(self.data.root());
+            let from = if *is_absolute { &root } else { env.item };
+            let mut count = 0;
+            let _ = self.stream_steps(from, before, env, &mut |item| {
+                count += self.count_children(&item, &last.test)?;
+                Ok(GO_ON)
+            })?;
+            return Ok(count);
+        }
+        let mut count = 0;
+        let _ = self.stream(expr, env, &mut |_| {
+            count += 1;
+            Ok(GO_ON)
+        })?;
+        Ok(count)
+    }
+}

@@ -1,0 +1,163 @@
+//! The function library: nodes, booleans and numbers (XPath 1.0 §4.1, §4.3, §4.4). Strings are in
+//! [`super::strings`], what YANG adds (RFC 7950 §10) in [`super::yang_functions`].
+
+use super::evaluator::{Env, GO_ON};
+
+use super::{Evaluator, Item, Object};
+use crate::instances::Instances;
+use crate::schema::NodeKind;
+use crate::xpath::{Expr, Function, NodeTest};
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// The value of a function call; the parser has counted the arguments.
+    pub(super) fn call(
+        &self,
+        function: Function,
+        arguments: &[Expr],
+        env: &Env<'_, T>,
+    ) -> Result<Object<T>, T::Error> {
+        Ok(match function {
+            Function::Last => Object::Number(env.size as f64),
+            Function::Position => Object::Number(env.position as f64),
+            Function::Count => {
+                let counts = arguments.iter().map(|nodes| self.count(nodes, env));
+                Object::Number(counts.sum::<Result<u64, _>>()? as f64)
+            }
+            Function::Sum => Object::Number(self.sum(arguments, env)?),
+            Function::LocalName | Function::NamespaceUri | Function::Name => {
+                let item = self.argument_node(arguments, env)?;
+                Object::string(item.map_or_else(String::new, |item| self.name(function, &item)))
+            }
+            Function::Boolean => Object::Boolean(self.argument_truth(arguments, env)?),
+            Function::Not => Object::Boolean(!self.argument_truth(arguments, env)?),
+            Function::True => Object::Boolean(true),
+            Function::False => Object::Boolean(false),
+            Function::Lang => {
+                self.argument_text(arguments, 0, env)?;
+                Object::Boolean(false)
+            }
+            Function::Number => Object::Number(self.argument_number(arguments, env)?),
+            Function::Floor => Object::Number(self.argument_number(arguments, env)?.floor()),
+            Function::Ceiling => Object::Number(self.argument_number(arguments, env)?.ceil()),
+            Function::Round => Object::Number(rounded(self.argument_number(arguments, env)?)),
+            Function::Current | Function::Deref | Function::Id => {
+                let mut items = Vec::new();
+                let call = Expr::Call(function, arguments.to_vec());
+                let _ = self.stream(&call, env, &mut |item| {
+                    items.push(item);
+                    Ok(GO_ON)
+                })?;
+                Object::NodeSet(items)
+            }
+            Function::DerivedFrom
+            | Function::DerivedFromOrSelf
+            | Function::EnumValue
+            | Function::BitIsSet
+            | Function::ReMatch => self.yang_function(function, arguments, env)?,
+            _ => self.string_function(function, arguments, env)?,
+        })
+    }
+
+    /// An argument as a string; the context node where it is left out.
+    pub(super) fn argument_text(
+        &self,
+        arguments: &[Expr],
+        index: usize,
+        env: &Env<'_, T>,
+    ) -> Result<Box<str>, T::Error> {
+        match arguments.get(index) {
+            Some(argument) => self.text(argument, env),
+            None => self.string_of(env.item),
+        }
+    }
+
+    fn argument_number(&self, arguments: &[Expr], env: &Env<'_, T>) -> Result<f64, T::Error> {
+        match arguments.first() {
+            Some(argument) => self.number(argument, env),
+            None => self.number_of(env.item),
+        }
+    }
+
+    fn argument_truth(&self, arguments: &[Expr], env: &Env<'_, T>) -> Result<bool, T::Error> {
+        let argument = arguments.first();
+        argument.map_or(Ok(false), |argument| self.truth(argument, env))
+    }
+
+    /// The first node of the argument; the context node where it is left out.
+    fn argument_node(
+        &self,
+        arguments: &[Expr],
+        env: &Env<'_, T>,
+    ) -> Result<Option<Item<T>>, T::Error> {
+        match arguments.first() {
+            Some(argument) => self.first(argument, env),
+            None => Ok(Some(env.item.clone())),
+        }
+    }
+
+    fn sum(&self, arguments: &[Expr], env: &Env<'_, T>) -> Result<f64, T::Error> {
+        let mut sum = 0.0;
+        for nodes in arguments {
+            // In document order: adding numbers that are no integers is not associative.
+            for item in self.nodes(nodes, env)? {
+                sum += self.number_of(&item)?;
+            }
+        }
+        Ok(sum)
+    }
+
+    fn name(&self, function: Function, item: &Item<T>) -> String {
+        let id = match item {
+            Item::Text(_) => None,
+            item => item.node(self.data),
+        };
+        let Some(node) = id.map(|id| self.named_node(id)) else {
+            return String::new();
+        };
+        let module = self.schema().module(node.module);
+        match function {
+            Function::LocalName => node.name.to_string(),
+            Function::NamespaceUri => module.namespace.to_string(),
+            _ => format!("{}:{}", module.name, node.name),
+        }
+    }
+
+    /// How many children of a node pass a test: lists know it.
+    pub(super) fn count_children(&self, of: &Item<T>, test: &NodeTest) -> Result<u64, T::Error> {
+        let Item::Inner(place) = of else {
+            return Ok(0);
+        };
+        let mut count = 0;
+        let _ = self.child_nodes(self.data.node(place), test, &mut |id| {
+            self.step_one()?;
+            count += match &self.schema().node(id).kind {
+                NodeKind::List(_) => self.data.count(place, id)?,
+                NodeKind::LeafList(_) => match self.data.count(place, id)? {
+                    0 => self.defaults_below(place, id)?.len() as u64,
+                    stored => stored,
+                },
+                _ => {
+                    let mut found = 0;
+                    let _ = self.instances(place, id, &mut |_| {
+                        found += 1;
+                        Ok(GO_ON)
+                    })?;
+                    found
+                }
+            };
+            Ok(GO_ON)
+        })?;
+        Ok(count)
+    }
+}
+
+/// `round()` (XPath 1.0 §4.4): to the nearest integer, halves up.
+pub(super) fn rounded(number: f64) -> f64 {
+    if number.is_finite() && number.fract() != 0.0 {
+        let up = (number + 0.5).floor();
+        // What lies between -0.5 and 0 is minus zero.
+        if up == 0.0 && number < 0.0 { -0.0 } else { up }
+    } else {
+        number
+    }
+}

@@ -1,0 +1,333 @@
+//! Predicates that say which entry is meant: point reads and index reads in place of enumeration.
+//!
+//! `list[k1 = e1][k2 = e2]`, where all keys are compared with what does not depend on the entry, is one
+//! [`Instances::entry`]; `list[leaf = e]` is an [`Instances::find`] if there is an index; `leaf-list[. = e]` is
+//! [`Instances::has_value`]. Everything else, and what cannot be read as a value of its type, is
+//! enumerated. Predicates that were not used up are tested on what was found.
+
+use std::ops::ControlFlow;
+
+use smallvec::SmallVec;
+
+use super::evaluator::{Env, GO_ON, STOP};
+use super::values::resolved_type;
+use super::{Evaluator, Item, Object, number_to_string};
+use crate::instances::{Indexed, Instances, Visit};
+use crate::schema::{Canonical, ModuleNames, NodeId, NodeKind, Type, TypeKind};
+use crate::value::Value;
+use crate::xpath::{Axis, BinaryOperator, Expr, Function, NodeTest, PathStep};
+
+/// What is known of the nodes that pass: leaves in them (or the leaf-list entries themselves) have
+/// these values.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    values: SmallVec<[KnownValue; 2]>,
+    /// None passes: something is compared with nothing.
+    is_none: bool,
+}
+
+#[derive(Debug)]
+struct KnownValue {
+    node: NodeId,
+    value: Value,
+    /// The predicate that says this and nothing else.
+    predicate: Option<usize>,
+}
+
+impl Known {
+    pub(super) fn add(&mut self, node: NodeId, value: Value) {
+        self.values.push(KnownValue {
+            node,
+            value,
+            predicate: None,
+        });
+    }
+
+    fn value_of(&self, node: NodeId) -> Option<&KnownValue> {
+        self.values.iter().find(|known| known.node == node)
+    }
+}
+
+/// What an expression must be for a leaf to equal it.
+enum Wanted {
+    /// This value.
+    Value(Value),
+    /// Nothing equals it.
+    Nothing,
+    /// Not one value.
+    Unclear,
+}
+
+/// Takes a node that was found, and the predicates that it is known to pass, by their bits.
+type Found<'v, T> = dyn FnMut(Item<T>, u64) -> Visit<<T as Instances>::Error> + 'v;
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// The schema node that a test on the child axis means, if it can be one only.
+    pub(super) fn only_child(&self, place: &T::Inner, test: &NodeTest) -> Option<NodeId> {
+        self.only_child_of(self.data.node(place), test)
+    }
+
+    /// The same below a schema node.
+    pub(super) fn only_child_of(&self, parent: Option<NodeId>, test: &NodeTest) -> Option<NodeId> {
+        let NodeTest::Name(module, name) = test else {
+            return None;
+        };
+        let schema = self.schema();
+        if let Some(module) = module {
+            return schema.child(parent, schema.module_by_name(module)?, name);
+        }
+        let mut named = schema.named(parent, name);
+        named.next().filter(|_| named.next().is_none())
+    }
+
+    /// Adds what a predicate (or an operand of `and` in one) on the instances of a list or leaf-list says.
+    pub(super) fn add_known(
+        &self,
+        id: NodeId,
+        expr: &Expr,
+        env: &Env<'_, T>,
+        known: &mut Known,
+        predicate: Option<usize>,
+    ) -> Result<(), T::Error> {
+        let Expr::Binary(BinaryOperator::Equal, left, right) = expr else {
+            return Ok(());
+        };
+        let (node, other) = match (self.own_leaf(id, left), self.own_leaf(id, right)) {
+            (Some(node), None) if is_free(right) => (node, right),
+            (None, Some(node)) if is_free(left) => (node, left),
+            _ => return Ok(()),
+        };
+        match self.wanted(node, other, env)? {
+            Wanted::Value(value) => known.values.push(KnownValue {
+                node,
+                value,
+                predicate,
+            }),
+            Wanted::Nothing => known.is_none = true,
+            Wanted::Unclear => {}
+        }
+        Ok(())
+    }
+
+    /// The leaf or leaf-list that an expression names in an entry, or the leaf-list itself for `.`.
+    fn own_leaf(&self, id: NodeId, expr: &Expr) -> Option<NodeId> {
+        let Expr::Path(path) = expr else {
+            return None;
+        };
+        let [step] = &path.steps[..] else {
+            return None;
+        };
+        if path.is_absolute || !step.predicates.is_empty() {
+            return None;
+        }
+        let schema = self.schema();
+        let is_leaf_list = schema.node(id).is_leaf_list();
+        match (step.axis, &step.test) {
+            (Axis::SelfNode, NodeTest::Node) if is_leaf_list => Some(id),
+            (Axis::Child, test) => {
+                let child = self.only_child_of(Some(id), test)?;
+                schema.node(child).as_value().map(|_| child)
+            }
+            _ => None,
+        }
+    }
+
+    /// The value that a leaf must have to equal an expression.
+    fn wanted(&self, leaf: NodeId, expr: &Expr, env: &Env<'_, T>) -> Result<Wanted, T::Error> {
+        if let Expr::Literal(literal) = expr {
+            return Ok(self.wanted_text(leaf, literal, literal.as_name()));
+        }
+        if self.is_node_set(expr) {
+            let mut first: Option<Item<T>> = None;
+            let mut is_one = true;
+            let _ = self.stream(expr, env, &mut |item| {
+                is_one = first.is_none();
+                first = first.take().or(Some(item));
+                Ok(if is_one { GO_ON } else { STOP })
+            })?;
+            return Ok(match first {
+                None => Wanted::Nothing,
+                Some(item) if is_one => {
+                    let text = self.string_of(&item)?;
+                    self.wanted_text(leaf, &text, &text)
+                }
+                Some(_) => Wanted::Unclear,
+            });
+        }
+        Ok(match self.object(expr, env)? {
+            Object::String(text) => self.wanted_text(leaf, &text, &text),
+            Object::Number(number) if self.is_integer(leaf) && number.fract() == 0.0 => {
+                let text = number_to_string(number);
+                self.wanted_text(leaf, &text, &text)
+            }
+            _ => Wanted::Unclear,
+        })
+    }
+
+    /// The value of a leaf that a text is; `name` is the text with module names for prefixes.
+    fn wanted_text(&self, leaf: NodeId, text: &str, name: &str) -> Wanted {
+        let schema = self.schema();
+        let node = schema.node(leaf);
+        let Some(of) = node.as_value().map(|node| resolved_type(&node.value_type)) else {
+            return Wanted::Unclear;
+        };
+        let text = match (&of.kind, of.canonical) {
+            // In a union, several values may be written alike.
+            (TypeKind::Union(_), _) => return Wanted::Unclear,
+            (TypeKind::String(..), Canonical::BuiltIn) => {
+                return Wanted::Value(Value::string(text));
+            }
+            (TypeKind::IdentityRef(_) | TypeKind::InstanceIdentifier { .. }, _) => name,
+            _ => text,
+        };
+        let names = ModuleNames {
+            leaf_module: node.module,
+        };
+        match of.parse(schema, text, &names) {
+            Ok(value) => Wanted::Value(value),
+            Err(_) => Wanted::Unclear,
+        }
+    }
+
+    fn is_integer(&self, leaf: NodeId) -> bool {
+        let node = self.schema().node(leaf).as_value();
+        let of: Option<&Type> = node.map(|node| resolved_type(&node.value_type));
+        of.is_some_and(|of| matches!(of.kind, TypeKind::Integer(..)))
+    }
+
+    /// The instances of a list or leaf-list in a place that may pass, if there is a way to find them
+    /// other than to enumerate all.
+    pub(super) fn look_up(
+        &self,
+        place: &T::Inner,
+        id: NodeId,
+        known: &Known,
+        visit: &mut Found<'_, T>,
+    ) -> Result<Option<ControlFlow<()>>, T::Error> {
+        if known.is_none {
+            return Ok(Some(GO_ON));
+        }
+        if known.values.is_empty() {
+            return Ok(None);
+        }
+        let node = self.schema().node(id);
+        match &node.kind {
+            NodeKind::LeafList(_) if node.is_config => self.look_up_value(place, id, known, visit),
+            NodeKind::List(list) => {
+                let keys: Option<SmallVec<[&KnownValue; 4]>> =
+                    list.keys.iter().map(|key| known.value_of(*key)).collect();
+                match keys.filter(|keys| !keys.is_empty()) {
+                    Some(keys) => self.look_up_entry(place, id, &keys, visit).map(Some),
+                    None => self.look_up_indexed(place, id, known, visit),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn look_up_entry(
+        &self,
+        place: &T::Inner,
+        id: NodeId,
+        keys: &[&KnownValue],
+        visit: &mut Found<'_, T>,
+    ) -> Visit<T::Error> {
+        self.step_one()?;
+        let values: SmallVec<[Value; 4]> = keys.iter().map(|key| key.value.clone()).collect();
+        let Some(entry) = self.data.entry(place, id, &values)? else {
+            return Ok(GO_ON);
+        };
+        let bits = keys.iter().filter_map(|key| key.predicate);
+        let held = bits
+            .filter(|bit| *bit < 64)
+            .fold(0, |held, bit| held | 1 << bit);
+        visit(Item::Inner(entry), held)
+    }
+
+    fn look_up_value(
+        &self,
+        place: &T::Inner,
+        id: NodeId,
+        known: &Known,
+        visit: &mut Found<'_, T>,
+    ) -> Result<Option<ControlFlow<()>>, T::Error> {
+        let Some(wanted) = known.value_of(id) else {
+            return Ok(None);
+        };
+        self.step_one()?;
+        if self.data.has_value(place, id, &wanted.value)? {
+            let entry = Item::leaf(place.clone(), id, wanted.value.clone());
+            return visit(entry, 0).map(Some);
+        }
+        let node = self.schema().node(id).as_value();
+        let has_defaults = node.is_some_and(|node| !node.defaults.is_empty());
+        Ok((!has_defaults).then_some(GO_ON))
+    }
+
+    /// By an index on one of the leaves. Defaults are in no index.
+    fn look_up_indexed(
+        &self,
+        place: &T::Inner,
+        id: NodeId,
+        known: &Known,
+        visit: &mut Found<'_, T>,
+    ) -> Result<Option<ControlFlow<()>>, T::Error> {
+        for wanted in &known.values {
+            let leaf = self.schema().node(wanted.node);
+            let is_default =
+                |node: &crate::schema::ValueNode| node.defaults.contains(&wanted.value);
+            if leaf.as_value().is_none_or(is_default) {
+                continue;
+            }
+            let mut flow = GO_ON;
+            let mut entry = |entry: T::Inner| {
+                self.step_one()?;
+                if self.data.node(&entry) == Some(id) {
+                    flow = visit(Item::Inner(entry), 0)?;
+                }
+                Ok(flow)
+            };
+            let indexed = self
+                .data
+                .find(place, wanted.node, &wanted.value, &mut entry)?;
+            if indexed == Indexed::Yes {
+                return Ok(Some(flow));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether the value of an expression does not depend on the context node.
+fn is_free(expr: &Expr) -> bool {
+    match expr {
+        Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => {
+            operands.iter().all(is_free)
+        }
+        Expr::Binary(_, left, right) => is_free(left) && is_free(right),
+        Expr::Negate(inner) => is_free(inner),
+        Expr::Path(path) => path.is_absolute,
+        Expr::Filter { primary, .. } => is_free(primary),
+        Expr::Call(function, arguments) => {
+            !asks_for_context(*function, arguments) && arguments.iter().all(is_free)
+        }
+        Expr::Literal(_) | Expr::Number(_) => true,
+        Expr::Variable(..) => false,
+    }
+}
+
+/// Whether a call asks for the context.
+fn asks_for_context(function: Function, arguments: &[Expr]) -> bool {
+    match function {
+        Function::Last | Function::Position | Function::Lang => true,
+        Function::Current | Function::True | Function::False => false,
+        _ => arguments.is_empty(),
+    }
+}
+
+/// Whether a step is the name of a child, and nothing else.
+pub(super) fn is_plain_child(step: &PathStep) -> bool {
+    step.axis == Axis::Child
+        && matches!(step.test, NodeTest::Name(..))
+        && step.predicates.is_empty()
+}

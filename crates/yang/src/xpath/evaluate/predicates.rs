@@ -1,0 +1,266 @@
+//! Predicates (XPath 1.0 §2.4).
+
+use smallvec::SmallVec;
+
+use super::evaluator::{Env, GO_ON, STOP, Visitor};
+use super::plan::Known;
+use super::{Evaluator, Item, Object};
+use crate::instances::{Instances, Visit};
+use crate::schema::NodeId;
+use crate::xpath::{Axis, BinaryOperator, Expr, Function, PathStep};
+
+/// The predicates of one step from one node, and how many nodes have reached each.
+struct Filter<'p> {
+    predicates: &'p [Expr],
+    /// Predicates that are known to hold.
+    known: u64,
+    reached: SmallVec<[u64; 4]>,
+}
+
+impl<'p> Filter<'p> {
+    fn new(predicates: &'p [Expr], known: u64) -> Self {
+        Self {
+            predicates,
+            known,
+            reached: SmallVec::from_elem(0, predicates.len()),
+        }
+    }
+
+    fn is_known(&self, index: usize) -> bool {
+        index < 64 && self.known & (1 << index) != 0
+    }
+}
+
+/// What predicates say of a node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Passes,
+    Fails,
+    /// It fails, and so will all behind it.
+    NoMore,
+    /// It passes, and none behind it will.
+    PassesAsLast,
+}
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// The nodes that one step leads to from one node and that pass its predicates.
+    pub(super) fn step_with_predicates(
+        &self,
+        from: &Item<T>,
+        step: &PathStep,
+        env: &Env<'_, T>,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        if step.predicates.iter().any(uses_last) {
+            let mut items = Vec::new();
+            let _ = self.axis(from, step.axis, &step.test, &mut |item| {
+                items.push(item);
+                Ok(GO_ON)
+            })?;
+            for item in self.filtered(items, &step.predicates, env)? {
+                if visit(item)?.is_break() {
+                    return Ok(STOP);
+                }
+            }
+            return Ok(GO_ON);
+        }
+        if let (Axis::Child, Item::Inner(place)) = (step.axis, from)
+            && let Some(id) = self.only_child(place, &step.test)
+            && (self.schema().node(id).is_list() || self.schema().node(id).is_leaf_list())
+        {
+            let known = self.known_values(id, &step.predicates, env)?;
+            let mut filter = Filter::new(&step.predicates, 0);
+            let planned = self.look_up(place, id, &known, &mut |item, held| {
+                filter.known = held;
+                self.filter_one(&mut filter, item, env, visit)
+            })?;
+            if let Some(flow) = planned {
+                return Ok(flow);
+            }
+        }
+        let mut filter = Filter::new(&step.predicates, 0);
+        let mut is_stopped = false;
+        let _ = self.axis(from, step.axis, &step.test, &mut |item| {
+            let verdict = self.verdict(&mut filter, &item, env)?;
+            if matches!(verdict, Verdict::Passes | Verdict::PassesAsLast) {
+                is_stopped = visit(item)?.is_break();
+            }
+            let is_over = matches!(verdict, Verdict::NoMore | Verdict::PassesAsLast);
+            Ok(if is_stopped || is_over { STOP } else { GO_ON })
+        })?;
+        Ok(if is_stopped { STOP } else { GO_ON })
+    }
+
+    fn filter_one(
+        &self,
+        filter: &mut Filter<'_>,
+        item: Item<T>,
+        env: &Env<'_, T>,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        match self.verdict(filter, &item, env)? {
+            Verdict::Passes | Verdict::PassesAsLast => visit(item),
+            Verdict::Fails | Verdict::NoMore => Ok(GO_ON),
+        }
+    }
+
+    fn verdict(
+        &self,
+        filter: &mut Filter<'_>,
+        item: &Item<T>,
+        env: &Env<'_, T>,
+    ) -> Result<Verdict, T::Error> {
+        let mut is_last = false;
+        for (index, predicate) in filter.predicates.iter().enumerate() {
+            filter.reached[index] += 1;
+            if filter.is_known(index) {
+                continue;
+            }
+            let position = filter.reached[index];
+            if let Expr::Number(wanted) = predicate {
+                let reached = position as f64;
+                if reached > *wanted {
+                    return Ok(Verdict::NoMore);
+                }
+                if reached < *wanted {
+                    return Ok(Verdict::Fails);
+                }
+                is_last = true;
+                continue;
+            }
+            let inner = Env {
+                item,
+                current: env.current,
+                position,
+                size: 0,
+            };
+            if !self.holds(predicate, &inner)? {
+                return Ok(Verdict::Fails);
+            }
+        }
+        Ok(if is_last {
+            Verdict::PassesAsLast
+        } else {
+            Verdict::Passes
+        })
+    }
+
+    /// Those of several nodes, in the order of their axis, that pass all predicates.
+    pub(super) fn filtered(
+        &self,
+        mut items: Vec<Item<T>>,
+        predicates: &[Expr],
+        env: &Env<'_, T>,
+    ) -> Result<Vec<Item<T>>, T::Error> {
+        for predicate in predicates {
+            let size = items.len() as u64;
+            let mut kept = Vec::new();
+            for (position, item) in (1..).zip(items) {
+                let inner = Env {
+                    item: &item,
+                    current: env.current,
+                    position,
+                    size,
+                };
+                if self.holds(predicate, &inner)? {
+                    kept.push(item);
+                }
+            }
+            items = kept;
+        }
+        Ok(items)
+    }
+
+    /// Whether a predicate holds: a number is a position.
+    fn holds(&self, predicate: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
+        self.step_one()?;
+        self.budget.deeper(|| {
+            if !may_be_number(predicate) {
+                return self.truth(predicate, env);
+            }
+            Ok(match self.object(predicate, env)? {
+                Object::Number(number) => number == env.position as f64,
+                object => object.to_boolean(),
+            })
+        })
+    }
+
+    /// What the predicates say of the values of the nodes that pass.
+    fn known_values(
+        &self,
+        id: NodeId,
+        predicates: &[Expr],
+        env: &Env<'_, T>,
+    ) -> Result<Known, T::Error> {
+        let mut known = Known::default();
+        let usable = predicates.iter().take_while(|expr| !is_positional(expr));
+        for (index, predicate) in usable.enumerate() {
+            match predicate {
+                Expr::And(operands) => {
+                    for operand in operands {
+                        self.add_known(id, operand, env, &mut known, None)?;
+                    }
+                }
+                whole => self.add_known(id, whole, env, &mut known, Some(index))?,
+            }
+        }
+        Ok(known)
+    }
+}
+
+/// Whether the value of an expression may be a number.
+fn may_be_number(expr: &Expr) -> bool {
+    match expr {
+        Expr::Number(_) | Expr::Negate(_) => true,
+        Expr::Binary(operator, ..) => matches!(
+            operator,
+            BinaryOperator::Add
+                | BinaryOperator::Subtract
+                | BinaryOperator::Multiply
+                | BinaryOperator::Divide
+                | BinaryOperator::Modulo
+        ),
+        Expr::Call(function, _) => matches!(
+            function,
+            Function::Last
+                | Function::Position
+                | Function::Count
+                | Function::StringLength
+                | Function::Number
+                | Function::Sum
+                | Function::Floor
+                | Function::Ceiling
+                | Function::Round
+                | Function::EnumValue
+        ),
+        _ => false,
+    }
+}
+
+/// Whether a predicate may depend on where among the others the node is.
+fn is_positional(predicate: &Expr) -> bool {
+    may_be_number(predicate)
+        || mentions(predicate, &|function| {
+            matches!(function, Function::Position | Function::Last)
+        })
+}
+
+fn uses_last(predicate: &Expr) -> bool {
+    mentions(predicate, &|function| function == Function::Last)
+}
+
+/// Whether an expression calls a function in its own context, not in that of a predicate within.
+fn mentions(expr: &Expr, wanted: &dyn Fn(Function) -> bool) -> bool {
+    match expr {
+        Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => {
+            operands.iter().any(|operand| mentions(operand, wanted))
+        }
+        Expr::Binary(_, left, right) => mentions(left, wanted) || mentions(right, wanted),
+        Expr::Negate(inner) => mentions(inner, wanted),
+        Expr::Filter { primary, .. } => mentions(primary, wanted),
+        Expr::Call(function, arguments) => {
+            wanted(*function) || arguments.iter().any(|argument| mentions(argument, wanted))
+        }
+        Expr::Path(_) | Expr::Literal(_) | Expr::Number(_) | Expr::Variable(..) => false,
+    }
+}

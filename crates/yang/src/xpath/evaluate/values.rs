@@ -1,0 +1,104 @@
+//! String-values (XPath 1.0 §5) and the conversions of nodes to strings and numbers.
+
+use std::fmt::Write;
+
+use super::evaluator::GO_ON;
+use super::object::{boolean_to_number, boolean_to_string, number_to_string, string_to_number};
+use super::{Evaluator, Item, Object};
+use crate::instances::Instances;
+use crate::schema::{Type, TypeKind};
+use crate::value::Value;
+use crate::xpath::{Axis, NodeTest};
+
+/// The type that the values of a type are of, leafrefs resolved.
+pub(super) fn resolved_type(of: &Type) -> &Type {
+    match &of.kind {
+        TypeKind::LeafRef { target_type, .. } => resolved_type(target_type),
+        _ => of,
+    }
+}
+
+/// Whether the text of a value is not empty.
+pub(super) fn has_text(value: &Value) -> bool {
+    match value {
+        Value::Empty => false,
+        Value::Binary(bytes) => !bytes.is_empty(),
+        Value::String(text) | Value::Identity(text) | Value::InstanceIdentifier(text) => {
+            !text.is_empty()
+        }
+        _ => true,
+    }
+}
+
+/// The text of a value, without a copy where it is kept as text.
+pub(super) fn with_text<R>(value: &Value, act: impl FnOnce(&str) -> R) -> R {
+    match value {
+        Value::String(text) | Value::Identity(text) | Value::InstanceIdentifier(text) => act(text),
+        Value::Boolean(value) => act(boolean_to_string(*value)),
+        Value::Empty => act(""),
+        other => act(&other.to_string()),
+    }
+}
+
+/// `number()` of a value.
+fn number_of_value(value: &Value) -> f64 {
+    match value {
+        Value::Int32(number) => f64::from(*number),
+        Value::Uint32(number) => f64::from(*number),
+        Value::Int64(number) => *number as f64,
+        Value::Uint64(number) => *number as f64,
+        other => with_text(other, string_to_number),
+    }
+}
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// The string-value of a node: of a place, that of all leaves in it, one after another.
+    pub(super) fn string_of(&self, item: &Item<T>) -> Result<Box<str>, T::Error> {
+        if let Some(leaf) = item.as_leaf() {
+            return Ok(with_text(&leaf.value, |text| text.into()));
+        }
+        let mut text = String::new();
+        let _ = self.axis(item, Axis::Descendant, &NodeTest::Node, &mut |item| {
+            if let Some(leaf) = item.as_leaf() {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "{}", leaf.value);
+            }
+            Ok(GO_ON)
+        })?;
+        Ok(text.into())
+    }
+
+    /// `number()` of a node.
+    pub(super) fn number_of(&self, item: &Item<T>) -> Result<f64, T::Error> {
+        match item.as_leaf() {
+            Some(leaf) => Ok(number_of_value(&leaf.value)),
+            None => Ok(string_to_number(&self.string_of(item)?)),
+        }
+    }
+
+    /// `string()` of an object.
+    pub(super) fn string_from(&self, object: Object<T>) -> Result<Box<str>, T::Error> {
+        Ok(match object {
+            Object::NodeSet(items) => match items.first() {
+                Some(item) => self.string_of(item)?,
+                None => Box::default(),
+            },
+            Object::Boolean(value) => boolean_to_string(value).into(),
+            Object::Number(number) => number_to_string(number).into(),
+            Object::String(text) => text,
+        })
+    }
+
+    /// `number()` of an object.
+    pub(super) fn number_from(&self, object: &Object<T>) -> Result<f64, T::Error> {
+        Ok(match object {
+            Object::NodeSet(items) => match items.first() {
+                Some(item) => self.number_of(item)?,
+                None => f64::NAN,
+            },
+            Object::Boolean(value) => boolean_to_number(*value),
+            Object::Number(number) => *number,
+            Object::String(text) => string_to_number(text),
+        })
+    }
+}

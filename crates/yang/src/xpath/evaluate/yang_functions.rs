@@ -1,0 +1,156 @@
+//! The functions that YANG adds (RFC 7950 §10), but for `current()` and `deref()`.
+
+use super::evaluator::{Env, GO_ON, STOP};
+use super::values::resolved_type;
+use super::{Evaluator, Leaf, Object};
+use crate::error::{DataError, ErrorTag};
+use crate::instances::Instances;
+use crate::schema::{IdentityId, Schema, Type, TypeKind, pattern};
+use crate::value::Value;
+use crate::xpath::{Expr, Function};
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// The value of a call of one of these functions.
+    pub(super) fn yang_function(
+        &self,
+        function: Function,
+        arguments: &[Expr],
+        env: &Env<'_, T>,
+    ) -> Result<Object<T>, T::Error> {
+        match (function, arguments) {
+            (Function::ReMatch, [text, pattern]) => self.re_match(text, pattern, env),
+            (Function::EnumValue, [nodes]) => self.enum_value(nodes, env),
+            (Function::BitIsSet, [nodes, bit]) => self.bit_is_set(nodes, bit, env),
+            (Function::DerivedFromOrSelf | Function::DerivedFrom, [nodes, identity]) => {
+                let with_self = function == Function::DerivedFromOrSelf;
+                let accepts = |wanted: IdentityId, id: IdentityId| {
+                    let derived = &self.schema().identity(wanted).derived;
+                    (with_self && id == wanted) || derived.binary_search(&id).is_ok()
+                };
+                self.is_derived(nodes, identity, env, &accepts)
+            }
+            _ => Err(Self::no_value(format!("{}()", function.as_str()))),
+        }
+    }
+
+    /// `re-match()` (RFC 7950 §10.2.1).
+    fn re_match(
+        &self,
+        text: &Expr,
+        pattern: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<Object<T>, T::Error> {
+        let text = self.text(text, env)?;
+        if let Expr::Literal(literal) = pattern
+            && let Some(regex) = literal.as_pattern()
+        {
+            return Ok(Object::Boolean(regex.is_match(&text)));
+        }
+        let pattern = self.text(pattern, env)?;
+        let regex = pattern::translate(&pattern).map_err(|error| {
+            let message = format!("re-match(): '{pattern}' is no pattern: {error}");
+            DataError::new(ErrorTag::OperationFailed, message)
+        })?;
+        Ok(Object::Boolean(regex.is_match(&text)))
+    }
+
+    /// `derived-from()` and `derived-from-or-self()` (RFC 7950 §10.4).
+    fn is_derived(
+        &self,
+        nodes: &Expr,
+        identity: &Expr,
+        env: &Env<'_, T>,
+        accepts: &dyn Fn(IdentityId, IdentityId) -> bool,
+    ) -> Result<Object<T>, T::Error> {
+        let computed;
+        let name = match identity {
+            Expr::Literal(literal) => literal.as_name(),
+            other => {
+                computed = self.text(other, env)?;
+                &computed
+            }
+        };
+        let schema = self.schema();
+        let mut is_found = false;
+        let _ = self.stream(nodes, env, &mut |item| {
+            let Some(leaf) = item.as_leaf() else {
+                return Ok(GO_ON);
+            };
+            let Value::Identity(value) = &leaf.value else {
+                return Ok(GO_ON);
+            };
+            let own_module = &schema.module(schema.node(leaf.node).module).name;
+            let wanted = identity_of(schema, name, own_module);
+            let own = identity_of(schema, value, own_module);
+            is_found = matches!((wanted, own), (Some(wanted), Some(own)) if accepts(wanted, own));
+            Ok(if is_found { STOP } else { GO_ON })
+        })?;
+        Ok(Object::Boolean(is_found))
+    }
+
+    /// `enum-value()` (RFC 7950 §10.5.1).
+    fn enum_value(&self, nodes: &Expr, env: &Env<'_, T>) -> Result<Object<T>, T::Error> {
+        let first = self.first(nodes, env)?;
+        let leaf = first.as_ref().and_then(|item| item.as_leaf());
+        let value = leaf.and_then(|leaf| {
+            let name = leaf.value.as_bytes()?;
+            self.type_of(leaf, &|of| match &of.kind {
+                TypeKind::Enumeration(items) => {
+                    let item = items.iter().find(|item| item.name.as_bytes() == name)?;
+                    Some(f64::from(item.value))
+                }
+                _ => None,
+            })
+        });
+        Ok(Object::Number(value.unwrap_or(f64::NAN)))
+    }
+
+    /// `bit-is-set()` (RFC 7950 §10.6.1).
+    fn bit_is_set(
+        &self,
+        nodes: &Expr,
+        bit: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<Object<T>, T::Error> {
+        let first = self.first(nodes, env)?;
+        let wanted = self.text(bit, env)?;
+        let leaf = first.as_ref().and_then(|item| item.as_leaf());
+        let is_set = leaf.and_then(|leaf| {
+            let Value::String(names) = &leaf.value else {
+                return None;
+            };
+            self.type_of(leaf, &|of| match &of.kind {
+                TypeKind::Bits(bits) => {
+                    let is_known = |name: &str| bits.iter().any(|bit| *bit.name == *name);
+                    let mut names = names.split(' ').filter(|name| !name.is_empty());
+                    names
+                        .clone()
+                        .all(is_known)
+                        .then(|| names.any(|name| *name == *wanted))
+                }
+                _ => None,
+            })
+        });
+        Ok(Object::Boolean(is_set.unwrap_or(false)))
+    }
+
+    /// The first answer of the types that the value of a leaf may be of: members of unions, and what leafrefs
+    /// point to.
+    fn type_of<R>(&self, leaf: &Leaf<T>, ask: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
+        let node = self.schema().node(leaf.node).as_value()?;
+        answer(&node.value_type, ask)
+    }
+}
+
+fn answer<R>(of: &Type, ask: &dyn Fn(&Type) -> Option<R>) -> Option<R> {
+    match &resolved_type(of).kind {
+        TypeKind::Union(members) => members.iter().find_map(|member| answer(member, ask)),
+        _ => ask(resolved_type(of)),
+    }
+}
+
+/// The identity of a name `module:identity`; without a module, of that of the leaf.
+fn identity_of(schema: &Schema, name: &str, own_module: &str) -> Option<IdentityId> {
+    let (module, name) = name.split_once(':').unwrap_or((own_module, name));
+    schema.identity_by_name(schema.module_by_name(module)?, name)
+}

@@ -1,0 +1,4 @@
+//! XPath evaluation: by example, and against libyang.
+
+mod cases;
+mod fixture;
