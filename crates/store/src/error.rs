@@ -53,6 +53,22 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A version that there never was.
+    #[error("there is no version {version}; the newest is {newest}")]
+    NoVersion {
+        /// The version that was asked for.
+        version: u64,
+        /// The newest version.
+        newest: u64,
+    },
+    /// A version that is no longer kept.
+    #[error("version {version} is no longer kept; the oldest that is, is {oldest}")]
+    Pruned {
+        /// The version that was asked for.
+        version: u64,
+        /// The oldest version that is kept.
+        oldest: u64,
+    },
     /// A guard refused the commit; nothing was changed.
     #[error("the resource is not in the state that the request expects")]
     Precondition,

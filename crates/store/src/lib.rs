@@ -30,6 +30,8 @@ pub use error::{Error, Result};
 pub use store::Store;
 pub use subspace::Subspace;
 pub use tree::{
-    Commit, CommitOptions, Content, Datastore, Edit, Guard, LoadMode, LoadOptions, LoadReport,
-    Page, SESSION_BYTES_MAX, Selection, Stamp, Tree, View, WithDefaults,
+    ChangeKind, ChangedContent, Commit, CommitInfo, CommitOptions, Content, DIFF_CHANGES_MAX,
+    Datastore, Diff, Edit, Guard, HISTORY_PAGE_MAX, LoadMode, LoadOptions, LoadReport, NodeChange,
+    Page, Point, RETENTION_VERSIONS_DEFAULT, Retention, SESSION_BYTES_MAX, Selection, Stamp, Tree,
+    View, WithDefaults, write_change_json, write_change_text,
 };

@@ -2,6 +2,7 @@
 //!
 //! | key after the tree's prefix | value |
 //! |---|---|
+//! | none | how many versions are kept, where that was said ([`Retention`](super::history::Retention)) |
 //! | version | the header: time, author, comment, and records |
 //! | version, chunk | further records, where the header would exceed [`CHUNK_BYTES`] |
 //!
@@ -10,10 +11,10 @@
 //! that it held before. Reading records backwards from the newest version gives every older state,
 //! so new values are not repeated here. A bulk load into an empty datastore is one record.
 
-use espalier_keyspace::{Batch, Writer, tuple};
+use espalier_keyspace::{Batch, KeyRange, Writer, tuple};
 
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fragment::put_varint;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
@@ -28,7 +29,7 @@ const PART_BYTES_MAX: usize = 1 << 20;
 /// What a record says of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-enum Kind {
+pub(super) enum Kind {
     /// It was absent before.
     Created = 1,
     /// It held the old value, and holds another now.
@@ -39,10 +40,22 @@ enum Kind {
     Loaded = 4,
 }
 
+impl Kind {
+    /// The kind that a byte of a record stands for.
+    pub fn of(byte: u8) -> Result<Self> {
+        let kinds = [Self::Created, Self::Changed, Self::Deleted, Self::Loaded];
+        let kind = kinds.into_iter().find(|kind| *kind as u8 == byte);
+        kind.ok_or_else(|| Error::corrupt(format!("a record of the log has the kind {byte}")))
+    }
+}
+
 /// Where the log of a commit is written.
 pub(super) trait LogTarget {
     /// Sets a key.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Deletes a range of keys.
+    fn delete_range(&mut self, range: KeyRange) -> Result<()>;
 }
 
 impl LogTarget for Batch {
@@ -50,11 +63,20 @@ impl LogTarget for Batch {
         Batch::put(self, key, value);
         Ok(())
     }
+
+    fn delete_range(&mut self, range: KeyRange) -> Result<()> {
+        Batch::delete_range(self, range);
+        Ok(())
+    }
 }
 
 impl LogTarget for dyn Writer + '_ {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         Ok(Writer::put(self, key, value)?)
+    }
+
+    fn delete_range(&mut self, range: KeyRange) -> Result<()> {
+        Ok(Writer::delete_range(self, &range)?)
     }
 }
 

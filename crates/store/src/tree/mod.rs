@@ -5,9 +5,11 @@
 //! the batch is committed under the condition that the datastore did not move.
 
 mod change;
+mod changes;
 mod commit;
 mod datastore;
 mod edit;
+mod history;
 mod load;
 mod locate;
 mod log;
@@ -18,9 +20,14 @@ mod stamp;
 mod trail;
 mod view;
 
+pub use changes::{
+    ChangeKind, Content as ChangedContent, DIFF_CHANGES_MAX, Diff, NodeChange, Point,
+    write_change_json, write_change_text,
+};
 pub use commit::{Commit, CommitOptions, Guard, SESSION_BYTES_MAX, Tree};
 pub use datastore::Datastore;
 pub use edit::Edit;
+pub use history::{CommitInfo, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT, Retention};
 pub use load::{LoadMode, LoadOptions, LoadReport};
 pub use selection::{Content, Page, Selection, WithDefaults};
 pub use stamp::Stamp;

@@ -100,6 +100,7 @@ impl Tree {
         write_stamps(&mut overlay, touched, stamp)?;
         put_changes(&overlay, &mut batch)?;
         log.finish(&mut batch)?;
+        self.prune(overlay.base(), stamp, &mut batch)?;
         for Precondition { key, value } in conditions {
             batch.require(key, value);
         }

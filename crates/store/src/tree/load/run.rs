@@ -90,6 +90,7 @@ impl Tree {
         if !done.is_changed {
             return Ok(done);
         }
+        self.prune(base, stamp, writer)?;
         writer.delete_range(&KeyRange::prefix(&self.id().prefix(Subspace::Stamp)))?;
         let record = StampRecord {
             any: stamp,

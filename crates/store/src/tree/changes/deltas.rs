@@ -1,0 +1,369 @@
+//! The keys in which two states differ, in key order.
+
+use std::ops::Bound;
+
+use espalier_keyspace::{Cursor, Direction, KeyRange, Snapshot};
+
+use crate::error::Result;
+use crate::keys::TreeId;
+use crate::overlay::{Changes, Overlay};
+use crate::store::Compiled;
+use crate::tree::locate::State;
+
+/// Which of two states, one laid over the other, is the later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Towards {
+    /// The upper: a commit that is proposed.
+    Upper,
+    /// The lower: the changes go back in time.
+    Lower,
+}
+
+/// Two states of one tree, one laid over the other by changes of keys.
+#[derive(Clone, Copy)]
+pub(crate) struct Comparison<'a> {
+    pub compiled: &'a Compiled,
+    pub tree: TreeId,
+    pub lower: &'a dyn Snapshot,
+    pub changes: &'a Changes,
+    pub upper: &'a dyn Snapshot,
+    pub towards: Towards,
+}
+
+/// Where the same thing is in both states; nothing where a state does not have it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sides {
+    pub before: Option<Vec<u8>>,
+    pub after: Option<Vec<u8>>,
+}
+
+impl Sides {
+    /// The same key in both states.
+    pub fn both(key: &[u8]) -> Self {
+        Self {
+            before: Some(key.to_vec()),
+            after: Some(key.to_vec()),
+        }
+    }
+
+    /// What is further along both keys.
+    pub fn below(&self, rest: &[u8]) -> Self {
+        let join = |key: &Option<Vec<u8>>| key.as_ref().map(|key| [key, rest].concat());
+        Self {
+            before: join(&self.before),
+            after: join(&self.after),
+        }
+    }
+
+    /// The keys changed in the same way.
+    pub fn map(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Self {
+        Self {
+            before: self.before.as_deref().map(&change),
+            after: self.after.as_deref().map(&change),
+        }
+    }
+}
+
+/// A key that holds something else: what follows the keys of the sides, and what it holds.
+#[derive(Debug, Default)]
+pub(crate) struct Delta {
+    pub rest: Vec<u8>,
+    pub old: Option<Vec<u8>>,
+    pub new: Option<Vec<u8>>,
+}
+
+/// The keys in which two ranges differ, in order.
+pub(crate) trait Deltas {
+    /// The next one; false past the end.
+    fn next(&mut self, delta: &mut Delta) -> Result<bool>;
+
+    /// Goes on with the first key whose rest is not before `rest`; `None` ends it.
+    fn seek(&mut self, rest: Option<&[u8]>) -> Result<()>;
+}
+
+impl<'a> Comparison<'a> {
+    /// An overlay and what it is over.
+    pub fn new(
+        compiled: &'a Compiled,
+        tree: TreeId,
+        overlay: &'a Overlay,
+        towards: Towards,
+    ) -> Self {
+        Self {
+            compiled,
+            tree,
+            lower: overlay.base(),
+            changes: overlay.changes(),
+            upper: overlay,
+            towards,
+        }
+    }
+
+    /// The state before.
+    pub fn before(&self) -> State<'a> {
+        self.state(match self.towards {
+            Towards::Upper => self.lower,
+            Towards::Lower => self.upper,
+        })
+    }
+
+    /// The state after.
+    pub fn after(&self) -> State<'a> {
+        self.state(match self.towards {
+            Towards::Upper => self.upper,
+            Towards::Lower => self.lower,
+        })
+    }
+
+    fn state(&self, snapshot: &'a dyn Snapshot) -> State<'a> {
+        State {
+            snapshot,
+            compiled: self.compiled,
+            tree: self.tree,
+        }
+    }
+
+    /// The keys below two places that differ.
+    pub(super) fn deltas(&self, sides: &Sides) -> Result<Box<dyn Deltas + 'a>> {
+        match (&sides.before, &sides.after) {
+            (Some(before), Some(after)) if before == after => Ok(Box::new(Changed::new(
+                *self,
+                KeyRange::prefix(after),
+                after.len(),
+            )?)),
+            _ => Ok(Box::new(SideBySide::new(*self, sides)?)),
+        }
+    }
+
+    /// The keys that differ within a range; those of the deltas are whole.
+    pub fn keys_in(&self, range: &KeyRange) -> Result<impl Deltas + use<'a>> {
+        Changed::new(*self, range.clone(), 0)
+    }
+}
+
+/// A key, and what was written to it.
+type Written<'a> = (&'a [u8], Option<&'a [u8]>);
+
+/// What an overlay changes within a range.
+struct Changed<'a> {
+    comparison: Comparison<'a>,
+    range: KeyRange,
+    /// The length of what all keys begin with.
+    prefix: usize,
+    cleared: std::vec::IntoIter<KeyRange>,
+    cursor: Option<Box<dyn Cursor + 'a>>,
+    /// The next key of a deleted range.
+    deleted: Option<(Vec<u8>, Vec<u8>)>,
+    written: Box<dyn Iterator<Item = Written<'a>> + 'a>,
+    next_written: Option<Written<'a>>,
+}
+
+impl<'a> Changed<'a> {
+    fn new(comparison: Comparison<'a>, range: KeyRange, prefix: usize) -> Result<Self> {
+        let changes = comparison.changes;
+        let start = Bound::Included(range.start.clone());
+        let end = match &range.end {
+            Some(end) => Bound::Excluded(end.clone().max(range.start.clone())),
+            None => Bound::Unbounded,
+        };
+        let mut written = changes.between(start, end);
+        let mut cleared: Vec<KeyRange> = changes.cleared_in(&range);
+        cleared.sort_by(|one, other| one.start.cmp(&other.start));
+        cleared
+            .iter_mut()
+            .for_each(|part| *part = part.intersection(&range));
+        let mut changed = Self {
+            comparison,
+            prefix,
+            cleared: cleared.into_iter(),
+            cursor: None,
+            deleted: None,
+            next_written: written.next(),
+            written: Box::new(written),
+            range,
+        };
+        changed.read_deleted()?;
+        Ok(changed)
+    }
+
+    /// Takes the next key of the deleted ranges; those written again are told as written.
+    fn read_deleted(&mut self) -> Result<()> {
+        loop {
+            if self.cursor.is_none() {
+                let Some(range) = self.cleared.next() else {
+                    self.deleted = None;
+                    return Ok(());
+                };
+                let base = self.comparison.lower;
+                self.cursor = Some(base.scan(&range, Direction::Forward)?);
+            }
+            let Some(cursor) = &mut self.cursor else {
+                continue;
+            };
+            match cursor.next()? {
+                None => self.cursor = None,
+                Some((key, _)) if self.comparison.changes.has_written(key) => {}
+                Some((key, value)) => {
+                    self.deleted = Some((key.to_vec(), value.to_vec()));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn tell(&self, delta: &mut Delta, key: &[u8], lower: Option<Vec<u8>>, upper: Option<Vec<u8>>) {
+        delta.rest.clear();
+        delta.rest.extend_from_slice(&key[self.prefix..]);
+        (delta.old, delta.new) = match self.comparison.towards {
+            Towards::Upper => (lower, upper),
+            Towards::Lower => (upper, lower),
+        };
+    }
+}
+
+impl Deltas for Changed<'_> {
+    fn next(&mut self, delta: &mut Delta) -> Result<bool> {
+        loop {
+            let takes_deleted = match (&self.deleted, &self.next_written) {
+                (None, None) => return Ok(false),
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (Some((deleted, _)), Some((written, _))) => deleted.as_slice() < *written,
+            };
+            if takes_deleted {
+                if let Some((key, value)) = self.deleted.take() {
+                    self.tell(delta, &key, Some(value), None);
+                }
+                self.read_deleted()?;
+                return Ok(true);
+            }
+            let Some((key, upper)) = self.next_written.take() else {
+                return Ok(false);
+            };
+            self.next_written = self.written.next();
+            let lower = self.comparison.lower.get(key)?;
+            if lower.as_deref() != upper {
+                let lower = lower.map(std::borrow::Cow::into_owned);
+                self.tell(delta, key, lower, upper.map(<[u8]>::to_vec));
+                return Ok(true);
+            }
+        }
+    }
+
+    fn seek(&mut self, rest: Option<&[u8]>) -> Result<()> {
+        let start = match rest {
+            Some(rest) => [&self.range.start[..self.prefix], rest].concat(),
+            None => {
+                (self.deleted, self.next_written, self.cursor) = (None, None, None);
+                self.cleared = Vec::new().into_iter();
+                return Ok(());
+            }
+        };
+        let end = self.range.end.clone();
+        *self = Self::new(self.comparison, KeyRange { start, end }, self.prefix)?;
+        Ok(())
+    }
+}
+
+/// One of the ranges that are read side by side.
+struct Side<'a> {
+    key: Vec<u8>,
+    cursor: Box<dyn Cursor + 'a>,
+    /// The rest of the next key, and what it holds.
+    next: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl<'a> Side<'a> {
+    fn new(state: State<'a>, key: &[u8]) -> Result<Self> {
+        let mut side = Self {
+            key: key.to_vec(),
+            cursor: state
+                .snapshot
+                .scan(&KeyRange::prefix(key), Direction::Forward)?,
+            next: None,
+        };
+        side.read()?;
+        Ok(side)
+    }
+
+    fn read(&mut self) -> Result<()> {
+        let length = self.key.len();
+        let next = self.cursor.next()?;
+        self.next = next.map(|(key, value)| (key[length..].to_vec(), value.to_vec()));
+        Ok(())
+    }
+
+    fn seek(&mut self, rest: Option<&[u8]>) -> Result<()> {
+        match rest {
+            Some(rest) => {
+                self.cursor.seek(&[&self.key, rest].concat())?;
+                self.read()
+            }
+            None => {
+                self.next = None;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Two ranges, read side by side.
+struct SideBySide<'a> {
+    before: Option<Side<'a>>,
+    after: Option<Side<'a>>,
+}
+
+impl<'a> SideBySide<'a> {
+    fn new(comparison: Comparison<'a>, sides: &Sides) -> Result<Self> {
+        let open = |state, key: &Option<Vec<u8>>| {
+            key.as_deref().map(|key| Side::new(state, key)).transpose()
+        };
+        Ok(Self {
+            before: open(comparison.before(), &sides.before)?,
+            after: open(comparison.after(), &sides.after)?,
+        })
+    }
+}
+
+/// Takes what a side has at `rest`.
+fn take(side: &mut Option<Side<'_>>, rest: &[u8]) -> Result<Option<Vec<u8>>> {
+    let Some(side) = side else { return Ok(None) };
+    match side.next.take() {
+        Some((key, value)) if key == rest => {
+            side.read()?;
+            Ok(Some(value))
+        }
+        other => {
+            side.next = other;
+            Ok(None)
+        }
+    }
+}
+
+impl Deltas for SideBySide<'_> {
+    fn next(&mut self, delta: &mut Delta) -> Result<bool> {
+        loop {
+            let next = |side: &Option<Side<'_>>| {
+                let (rest, _) = side.as_ref()?.next.as_ref()?;
+                Some(rest.clone())
+            };
+            delta.rest = match (next(&self.before), next(&self.after)) {
+                (None, None) => return Ok(false),
+                (Some(before), Some(after)) => before.min(after),
+                (before, after) => before.or(after).unwrap_or_default(),
+            };
+            delta.old = take(&mut self.before, &delta.rest)?;
+            delta.new = take(&mut self.after, &delta.rest)?;
+            if delta.old != delta.new {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn seek(&mut self, rest: Option<&[u8]>) -> Result<()> {
+        for side in [&mut self.before, &mut self.after].into_iter().flatten() {
+            side.seek(rest)?;
+        }
+        Ok(())
+    }
+}

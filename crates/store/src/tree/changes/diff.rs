@@ -1,0 +1,156 @@
+//! A diff that is kept.
+
+use std::sync::Arc;
+
+use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, Schema, Step};
+
+use super::deltas::Comparison;
+use super::node_change::{ChangeKind, Content, NodeChange, Point};
+use super::walk::each_node_change;
+use crate::error::Result;
+use crate::store::Compiled;
+
+/// A diff of more changes than this is not kept: what is larger is streamed.
+pub const DIFF_CHANGES_MAX: usize = 2_000_000;
+
+/// The nodes that differ between two states, in document order. Paths are kept once for all the
+/// nodes below them.
+#[derive(Clone, Debug)]
+pub struct Diff {
+    compiled: Arc<Compiled>,
+    steps: Vec<Link>,
+    changes: Vec<Kept>,
+}
+
+/// A step of a path, and the step before it.
+#[derive(Clone, Debug)]
+struct Link {
+    before: Option<u32>,
+    step: Step,
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    /// The last step; none for the datastore itself.
+    path: Option<u32>,
+    kind: ChangeKind,
+    is_nested: bool,
+    old: Option<Content>,
+    new: Option<Content>,
+    after: Option<Box<Point>>,
+}
+
+impl Diff {
+    /// The difference between the states of a comparison.
+    pub(crate) fn of(compiled: &Arc<Compiled>, comparison: Comparison<'_>) -> Result<Self> {
+        let mut builder = DiffBuilder::new(compiled);
+        each_node_change(comparison, &mut |change| builder.push(change))?;
+        Ok(builder.finish())
+    }
+
+    /// The schema of the paths.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.compiled.schema
+    }
+
+    /// How many nodes changed.
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// The changes, in document order.
+    pub fn changes(&self) -> impl Iterator<Item = NodeChange> + '_ {
+        self.changes.iter().map(|kept| NodeChange {
+            path: self.path(kept.path),
+            kind: kept.kind,
+            is_nested: kept.is_nested,
+            old: kept.old.clone(),
+            new: kept.new.clone(),
+            after: kept.after.as_deref().cloned(),
+        })
+    }
+
+    /// The changes of a node and of what is below it; of every entry, for a list without keys.
+    pub fn below<'d>(&'d self, path: &'d InstancePath) -> impl Iterator<Item = NodeChange> + 'd {
+        self.changes().filter(|change| covers(path, &change.path))
+    }
+
+    fn path(&self, last: Option<u32>) -> InstancePath {
+        let links = std::iter::successors(last.map(|at| &self.steps[at as usize]), |link| {
+            link.before.map(|at| &self.steps[at as usize])
+        });
+        let mut steps: Vec<Step> = links.map(|link| link.step.clone()).collect();
+        steps.reverse();
+        InstancePath { steps }
+    }
+}
+
+/// Whether a path is that of `outer` or leads through it. Steps of `outer` without keys are every
+/// entry of their list.
+pub(crate) fn covers(outer: &InstancePath, path: &InstancePath) -> bool {
+    let is_along = |(outer, step): (&Step, &Step)| {
+        outer.node == step.node && (outer.keys == Keys::None || outer.keys == step.keys)
+    };
+    outer.steps.len() <= path.steps.len() && outer.steps.iter().zip(&path.steps).all(is_along)
+}
+
+/// Collects a diff.
+struct DiffBuilder {
+    diff: Diff,
+    /// The steps of the last change's path.
+    last: Vec<u32>,
+}
+
+impl DiffBuilder {
+    fn new(compiled: &Arc<Compiled>) -> Self {
+        Self {
+            diff: Diff {
+                compiled: Arc::clone(compiled),
+                steps: Vec::new(),
+                changes: Vec::new(),
+            },
+            last: Vec::new(),
+        }
+    }
+
+    /// Adds a change.
+    ///
+    /// # Errors
+    /// `too-big` beyond [`DIFF_CHANGES_MAX`].
+    fn push(&mut self, change: &NodeChange) -> Result<()> {
+        if self.diff.changes.len() == DIFF_CHANGES_MAX {
+            let message = format!("more than {DIFF_CHANGES_MAX} changes (DIFF_CHANGES_MAX)");
+            return Err(DataError::new(ErrorTag::TooBig, message).into());
+        }
+        let steps = &change.path.steps;
+        let shared = self.last.iter().zip(steps);
+        let shared = shared.take_while(|(at, step)| self.diff.steps[**at as usize].step == **step);
+        let shared = shared.count();
+        self.last.truncate(shared);
+        for step in &steps[shared..] {
+            self.diff.steps.push(Link {
+                before: self.last.last().copied(),
+                step: step.clone(),
+            });
+            self.last.push(self.diff.steps.len() as u32 - 1);
+        }
+        self.diff.changes.push(Kept {
+            path: self.last.last().copied(),
+            kind: change.kind,
+            is_nested: change.is_nested,
+            old: change.old.clone(),
+            new: change.new.clone(),
+            after: change.after.clone().map(Box::new),
+        });
+        Ok(())
+    }
+
+    fn finish(self) -> Diff {
+        self.diff
+    }
+}

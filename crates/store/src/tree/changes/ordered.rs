@@ -1,0 +1,353 @@
+//! Lists and leaf-lists whose order is kept.
+//!
+//! A key of such a list has the position of its entry. Where users order the entries, the order
+//! index tells which entry stands elsewhere. That alone is no move: a list that was renumbered has
+//! the same order. Entries moved where an entry that kept its position stands between the old
+//! position and the new, and, of the others, where they are not in the longest run that kept its
+//! order.
+
+use espalier_keyspace::{Direction, KeyRange};
+use espalier_yang::schema::Node;
+use espalier_yang::{Keys, NodeId, Step};
+use rustc_hash::FxHashSet;
+
+use super::deltas::{Delta, Sides};
+use super::node_change::{ChangeKind, Content, Point};
+use super::walk::{Walk, keys_in, stored_keys};
+use crate::error::{Error, Result};
+use crate::fragment::take_entry_value;
+use crate::position::Position;
+use crate::tree::locate::{State, entry_prefix, order_key};
+
+/// A position, as it stands in a key.
+type At = Vec<u8>;
+
+impl Walk<'_, '_> {
+    /// A list or leaf-list of the current node; `list` has its key on both sides.
+    pub fn ordered(&mut self, list: &Sides, id: NodeId) -> Result<()> {
+        let node = self.schema().node(id);
+        let is_by_user = node.is_config && (node.is_leaf_list() || !node.keys().is_empty());
+        let mut entries = match is_by_user {
+            true => Entries::ByUser(self.moved(list)?),
+            false => Entries::ByPosition([Count::default(), Count::default()]),
+        };
+        let mut deltas = self.comparison.deltas(list)?;
+        let mut delta = Delta::default();
+        while deltas.next(&mut delta)? {
+            let mut rest = delta.rest.as_slice();
+            Position::skip(&mut rest)?;
+            let length = delta.rest.len() - rest.len();
+            let at = delta.rest[..length].to_vec();
+            if rest.is_empty() {
+                let (old, new) = (delta.old.take(), delta.new.take());
+                self.entry(list, node, &mut entries, (&at, old, new))?;
+            } else {
+                let step = self.step(list, node, &mut entries, (&at, Side::After))?;
+                self.inside(step, &list.below(&at))?;
+            }
+            deltas.seek(KeyRange::prefix(&at).end.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// The entries that stood and stand at a position.
+    fn entry(
+        &mut self,
+        list: &Sides,
+        node: &Node,
+        entries: &mut Entries,
+        (at, old, new): (&At, Option<Vec<u8>>, Option<Vec<u8>>),
+    ) -> Result<()> {
+        let here = list.below(at);
+        let has_keys = matches!(entries, Entries::ByUser(_)) || !node.keys().is_empty();
+        let is_same = match (&old, &new) {
+            (Some(old), Some(new)) => !has_keys || keys_in(node, old)? == keys_in(node, new)?,
+            _ => false,
+        };
+        if is_same {
+            let step = self.step(list, node, entries, (at, Side::After))?;
+            return match (node.is_leaf_list(), old, new) {
+                (true, Some(old), Some(new)) => {
+                    let (old, new) = (value_of(&old)?, value_of(&new)?);
+                    self.tell_at(step, ChangeKind::Modified, Some(old), Some(new))
+                }
+                _ => self.inside(step, &here),
+            };
+        }
+        if old.is_some() {
+            self.gone(list, node, entries, at)?;
+        }
+        match new.is_some() {
+            true => self.come(list, node, entries, at),
+            false => Ok(()),
+        }
+    }
+
+    /// An entry that stood at a position and does not any more.
+    fn gone(&mut self, list: &Sides, node: &Node, entries: &mut Entries, at: &At) -> Result<()> {
+        let step = self.step(list, node, entries, (at, Side::Before))?;
+        let stands = self.position(self.comparison.after(), &list.after, entries, &step.keys)?;
+        if stands.is_some() {
+            // It is told of where it stands now.
+            return Ok(());
+        }
+        let here = Sides {
+            before: list.below(at).before,
+            after: None,
+        };
+        self.one_sided(step, node, &here, ChangeKind::Deleted)
+    }
+
+    /// An entry that stands at a position and did not before.
+    fn come(&mut self, list: &Sides, node: &Node, entries: &mut Entries, at: &At) -> Result<()> {
+        let step = self.step(list, node, entries, (at, Side::After))?;
+        let stood = self.position(self.comparison.before(), &list.before, entries, &step.keys)?;
+        let moved = match entries {
+            Entries::ByUser(moved) => moved,
+            Entries::ByPosition(_) => &FxHashSet::default(),
+        };
+        let mut here = list.below(at);
+        let Some(stood) = stood else {
+            self.point = self.point_of(list, node, entries, at)?;
+            here.before = None;
+            return self.one_sided(step, node, &here, ChangeKind::Created);
+        };
+        if moved.contains(at) {
+            self.point = self.point_of(list, node, entries, at)?;
+            self.tell_at(step.clone(), ChangeKind::Moved, None, None)?;
+        }
+        if node.is_leaf_list() {
+            return Ok(());
+        }
+        here.before = list.below(&stood).before;
+        self.inside(step, &here)
+    }
+
+    /// An entry that is on one side only.
+    fn one_sided(&mut self, step: Step, node: &Node, here: &Sides, kind: ChangeKind) -> Result<()> {
+        if !node.is_leaf_list() {
+            return self.inside(step, here);
+        }
+        let read = |state: State<'_>, key: &Option<Vec<u8>>| -> Result<Option<Content>> {
+            let Some(key) = key else { return Ok(None) };
+            let stored = state.snapshot.get(key)?;
+            stored.map(|value| value_of(&value)).transpose()
+        };
+        let old = read(self.comparison.before(), &here.before)?;
+        let new = read(self.comparison.after(), &here.after)?;
+        self.tell_at(step, kind, old, new)
+    }
+
+    /// What differs in an entry.
+    fn inside(&mut self, step: Step, here: &Sides) -> Result<()> {
+        let node = step.node;
+        self.enter(step);
+        self.below(here, Some(node))?;
+        self.change.path.steps.pop();
+        Ok(())
+    }
+
+    /// The step of the entry at a position of one side.
+    fn step(
+        &self,
+        list: &Sides,
+        node: &Node,
+        entries: &mut Entries,
+        (at, side): (&At, Side),
+    ) -> Result<Step> {
+        let (state, list) = match side {
+            Side::Before => (self.comparison.before(), &list.before),
+            Side::After => (self.comparison.after(), &list.after),
+        };
+        let list = list.as_deref().unwrap_or_default();
+        let key = [list, at.as_slice()].concat();
+        let keys = match entries {
+            Entries::ByPosition(counts) if node.keys().is_empty() => {
+                let index = counts[side as usize].up_to(state, list, &key)?;
+                Keys::Position(index)
+            }
+            _ => stored_keys(state, node, &key)?
+                .ok_or_else(|| Error::corrupt("an entry on the way to a key is missing"))?,
+        };
+        let node = node.id;
+        Ok(Step { node, keys })
+    }
+
+    /// Where an entry stands on one side, where users order the entries.
+    fn position(
+        &self,
+        state: State<'_>,
+        list: &Option<Vec<u8>>,
+        entries: &Entries,
+        keys: &Keys,
+    ) -> Result<Option<At>> {
+        match (entries, list, keys) {
+            (Entries::ByUser(_), Some(list), Keys::Values(values)) => state.position(list, values),
+            _ => Ok(None),
+        }
+    }
+
+    /// What an entry stands after.
+    fn point_of(
+        &self,
+        list: &Sides,
+        node: &Node,
+        entries: &Entries,
+        at: &At,
+    ) -> Result<Option<Point>> {
+        let (Entries::ByUser(_), Some(list)) = (entries, &list.after) else {
+            return Ok(None);
+        };
+        let state = self.comparison.after();
+        let range = KeyRange {
+            start: KeyRange::below(list).start,
+            end: Some([list.as_slice(), at].concat()),
+        };
+        let mut cursor = state.snapshot.scan(&range, Direction::Backward)?;
+        let Some((key, _)) = cursor.next()? else {
+            return Ok(Some(Point::First));
+        };
+        let keys = stored_keys(state, node, entry_prefix(list, key)?)?;
+        Ok(keys.map(Point::After))
+    }
+
+    /// The positions of the entries that moved, as they are now.
+    fn moved(&self, list: &Sides) -> Result<FxHashSet<At>> {
+        let index = list.map(|list| order_key(list, &[]));
+        let mut deltas = self.comparison.deltas(&index)?;
+        let mut delta = Delta::default();
+        let (mut repositioned, mut marks) = (Vec::new(), Vec::new());
+        while deltas.next(&mut delta)? {
+            let (old, new) = (delta.old.take(), delta.new.take());
+            marks.extend(old.clone());
+            marks.extend(new.clone());
+            repositioned.extend(old.zip(new));
+        }
+        let Some(list) = list.after.as_deref().filter(|_| !repositioned.is_empty()) else {
+            return Ok(FxHashSet::default());
+        };
+        let gaps = Gaps::new(self.comparison.after(), list, marks)?;
+        let mut moved: FxHashSet<At> = FxHashSet::default();
+        let mut kept = Vec::new();
+        for (old, new) in repositioned {
+            match gaps.is_anything_between(&old, &new) {
+                true => drop(moved.insert(new)),
+                false => kept.push((old, new)),
+            }
+        }
+        kept.sort_by(|(_, one), (_, other)| one.cmp(other));
+        let run: FxHashSet<usize> = longest_run(&kept).into_iter().collect();
+        let others = kept.into_iter().enumerate();
+        moved.extend(
+            others
+                .filter(|(index, _)| !run.contains(index))
+                .map(|(_, (_, new))| new),
+        );
+        Ok(moved)
+    }
+}
+
+/// What tells the entries of a list apart.
+enum Entries {
+    /// Their keys; with the positions of those that moved.
+    ByUser(FxHashSet<At>),
+    /// Their positions alone: state, and lists without keys. Counted before and after.
+    ByPosition([Count; 2]),
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Before,
+    After,
+}
+
+/// Counts the entries of a list up to places that come in order.
+#[derive(Default)]
+struct Count {
+    /// The entry that was counted last.
+    last: Vec<u8>,
+    entries: u64,
+}
+
+impl Count {
+    /// The number of the entry with a key, from 1.
+    fn up_to(&mut self, state: State<'_>, list: &[u8], key: &[u8]) -> Result<u64> {
+        let start = match self.last.is_empty() {
+            true => KeyRange::below(list).start,
+            false => self.last.clone(),
+        };
+        let range = KeyRange {
+            start,
+            end: KeyRange::prefix(key).end,
+        };
+        let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
+        while let Some((other, _)) = cursor.next()? {
+            let entry = entry_prefix(list, other)?;
+            if entry != self.last {
+                self.entries += 1;
+                self.last = entry.to_vec();
+            }
+        }
+        Ok(self.entries)
+    }
+}
+
+/// The positions that the entries that changed had and have, and whether entries that did not
+/// change stand between them.
+struct Gaps {
+    marks: Vec<At>,
+    /// For each mark, how many of the gaps before it hold something.
+    filled: Vec<usize>,
+}
+
+impl Gaps {
+    fn new(state: State<'_>, list: &[u8], mut marks: Vec<At>) -> Result<Self> {
+        marks.sort_unstable();
+        marks.dedup();
+        let mut filled = Vec::with_capacity(marks.len());
+        let mut count = 0;
+        for (index, mark) in marks.iter().enumerate() {
+            if let Some(before) = index.checked_sub(1).map(|index| &marks[index]) {
+                let start = KeyRange::prefix(&[list, before.as_slice()].concat()).end;
+                let range = KeyRange::new(start.unwrap_or_default(), [list, mark].concat());
+                count += usize::from(!range.is_empty() && state.any(&range)?);
+            }
+            filled.push(count);
+        }
+        Ok(Self { marks, filled })
+    }
+
+    fn is_anything_between(&self, one: &At, other: &At) -> bool {
+        let filled = |at: &At| {
+            let found = self.marks.binary_search(at);
+            found.map(|index| self.filled[index]).unwrap_or_default()
+        };
+        filled(one) != filled(other)
+    }
+}
+
+/// The indexes of a longest run of pairs, sorted by the second, in which the first ascends too.
+fn longest_run(pairs: &[(At, At)]) -> Vec<usize> {
+    // For each length, the pair with the smallest first that ends a run of it.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut previous = vec![None; pairs.len()];
+    for (index, (old, _)) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|&end| pairs[end].0 < *old);
+        previous[index] = length.checked_sub(1).map(|length| ends[length]);
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let mut run = Vec::with_capacity(ends.len());
+    let mut at = ends.last().copied();
+    while let Some(index) = at {
+        run.push(index);
+        at = previous[index];
+    }
+    run
+}
+
+fn value_of(stored: &[u8]) -> Result<Content> {
+    take_entry_value(stored).map(Content::Value)
+}

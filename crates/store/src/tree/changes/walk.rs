@@ -1,0 +1,289 @@
+//! From keys to nodes.
+
+use espalier_keyspace::KeyRange;
+use espalier_yang::schema::Node;
+use espalier_yang::{InstancePath, Keys, NodeId, Schema, Step};
+
+use super::deltas::{Comparison, Delta, Sides};
+use super::node_change::{ChangeKind, Content, NodeChange, Point};
+use crate::error::Result;
+use crate::fragment::{Packed, Reader, take_entry_value};
+use crate::keys::{LocalId, take_local_id};
+use crate::subspace::Subspace;
+use crate::tree::locate::State;
+use crate::tree::read::skip_entry;
+
+/// Who is told of the changes. An error ends the walk and is returned.
+pub(crate) type Visit<'v> = &'v mut dyn FnMut(&NodeChange) -> Result<()>;
+
+/// Calls `visit` with each node that changed between two states, in document order.
+pub(crate) fn each_node_change(comparison: Comparison<'_>, visit: Visit<'_>) -> Result<()> {
+    let mut walk = Walk {
+        comparison,
+        change: NodeChange {
+            path: InstancePath::root(),
+            kind: ChangeKind::Modified,
+            is_nested: false,
+            old: None,
+            new: None,
+            after: None,
+        },
+        point: None,
+        whole: None,
+        visit,
+    };
+    let root = Sides::both(&comparison.tree.prefix(Subspace::Tree));
+    walk.below(&root, None)
+}
+
+/// A container or list entry around the current key.
+struct Frame {
+    node: NodeId,
+    /// How long its rest of the key is.
+    length: usize,
+}
+
+/// A walk through the keys that differ.
+pub(super) struct Walk<'a, 'v> {
+    pub comparison: Comparison<'a>,
+    /// Its path is that of the node that the walk is at.
+    pub change: NodeChange,
+    /// Where the entry stands that is told next.
+    pub point: Option<Point>,
+    /// How long the path is of the node that came or went as a whole, while the walk is in it.
+    whole: Option<usize>,
+    pub visit: Visit<'v>,
+}
+
+impl<'a> Walk<'a, '_> {
+    pub fn schema(&self) -> &'a Schema {
+        &self.comparison.compiled.schema
+    }
+
+    /// Everything that differs at and below two keys of one node (none: the datastore), whose
+    /// path is the current one.
+    pub fn below(&mut self, sides: &Sides, node: Option<NodeId>) -> Result<()> {
+        let outside = self.change.path.steps.len();
+        let mut deltas = self.comparison.deltas(sides)?;
+        let mut delta = Delta::default();
+        let mut frames: Vec<Frame> = Vec::new();
+        let mut around: Vec<u8> = Vec::new();
+        while deltas.next(&mut delta)? {
+            while let Some(frame) = frames.last()
+                && !delta.rest.starts_with(&around[..frame.length])
+            {
+                frames.pop();
+                self.change.path.steps.pop();
+            }
+            around.clear();
+            around.extend_from_slice(&delta.rest);
+            if let Some(ordered) = self.key(sides, node, &delta, &mut frames)? {
+                let list = sides.below(&delta.rest[..ordered.length]);
+                self.ordered(&list, ordered.node)?;
+                let end = KeyRange::prefix(&delta.rest[..ordered.length]).end;
+                deltas.seek(end.as_deref())?;
+            }
+        }
+        self.change.path.steps.truncate(outside);
+        Ok(())
+    }
+
+    /// One key that differs; the list where it lies in one whose order is kept.
+    fn key(
+        &mut self,
+        sides: &Sides,
+        base: Option<NodeId>,
+        delta: &Delta,
+        frames: &mut Vec<Frame>,
+    ) -> Result<Option<Frame>> {
+        let layout = &self.comparison.compiled.layout;
+        let (mut parent, mut at) = match frames.last() {
+            Some(frame) => (Some(frame.node), frame.length),
+            None => (base, 0),
+        };
+        while at < delta.rest.len() {
+            let mut rest = &delta.rest[at..];
+            let Some(child) = layout.child(parent, take_local_id(&mut rest)?) else {
+                // A node that an upgrade of the model took away.
+                return Ok(None);
+            };
+            let list = delta.rest.len() - rest.len();
+            let node = self.schema().node(child);
+            if node.is_positional() {
+                return Ok(Some(Frame {
+                    node: child,
+                    length: list,
+                }));
+            }
+            skip_entry(node, &mut rest)?;
+            at = delta.rest.len() - rest.len();
+            if node.is_leaf_list() {
+                self.entry_value(child, delta)?;
+                return Ok(None);
+            }
+            let own = delta.new.as_ref().or(delta.old.as_ref());
+            let keys = match own.filter(|_| at == delta.rest.len()) {
+                _ if !node.is_list() => Keys::None,
+                Some(own) => keys_in(node, own)?,
+                None => self.entry_keys(node, &sides.below(&delta.rest[..at]))?,
+            };
+            self.enter(Step { node: child, keys });
+            frames.push(Frame {
+                node: child,
+                length: at,
+            });
+            parent = Some(child);
+        }
+        self.fragment(parent, delta)?;
+        Ok(None)
+    }
+
+    /// The key values of a list entry, which is there on at least one side.
+    fn entry_keys(&self, node: &Node, sides: &Sides) -> Result<Keys> {
+        let states = [
+            (self.comparison.after(), &sides.after),
+            (self.comparison.before(), &sides.before),
+        ];
+        for (state, key) in states {
+            if let Some(key) = key
+                && let Some(keys) = stored_keys(state, node, key)?
+            {
+                return Ok(keys);
+            }
+        }
+        Err(crate::Error::corrupt(
+            "an entry on the way to a key is missing",
+        ))
+    }
+
+    /// An entry of a leaf-list that the system orders.
+    fn entry_value(&mut self, node: NodeId, delta: &Delta) -> Result<()> {
+        let (kind, value) = match (&delta.old, &delta.new) {
+            (_, Some(new)) => (ChangeKind::Created, take_entry_value(new)?),
+            (Some(old), None) => (ChangeKind::Deleted, take_entry_value(old)?),
+            (None, None) => return Ok(()),
+        };
+        let keys = Keys::Values(vec![value.clone()]);
+        let content = Some(Content::Value(value));
+        let (old, new) = match kind {
+            ChangeKind::Deleted => (content, None),
+            _ => (None, content),
+        };
+        self.tell_at(Step { node, keys }, kind, old, new)
+    }
+
+    /// The fragment of the current node.
+    fn fragment(&mut self, node: Option<NodeId>, delta: &Delta) -> Result<()> {
+        let is_node = node.is_some_and(|node| !self.schema().node(node).is_np_container());
+        match (&delta.old, &delta.new) {
+            (None, Some(_)) if is_node => self.tell(ChangeKind::Created, None, None)?,
+            (Some(_), None) if is_node => self.tell(ChangeKind::Deleted, None, None)?,
+            _ => {}
+        }
+        let keys = node.map_or(0, |node| self.schema().node(node).keys().len());
+        let leaves = |bytes: &Option<Vec<u8>>| -> Result<Vec<(LocalId, Packed)>> {
+            Reader::new(bytes.as_deref().unwrap_or_default())
+                .skip(keys)
+                .collect()
+        };
+        let mut old = leaves(&delta.old)?.into_iter().peekable();
+        let mut new = leaves(&delta.new)?.into_iter().peekable();
+        loop {
+            let next = [old.peek(), new.peek()].into_iter().flatten();
+            let Some(id) = next.map(|(id, _)| *id).min() else {
+                return Ok(());
+            };
+            let old = old.next_if(|(other, _)| *other == id);
+            let new = new.next_if(|(other, _)| *other == id);
+            self.leaf(node, id, old.map(|leaf| leaf.1), new.map(|leaf| leaf.1))?;
+        }
+    }
+
+    fn leaf(
+        &mut self,
+        parent: Option<NodeId>,
+        id: LocalId,
+        old: Option<Packed>,
+        new: Option<Packed>,
+    ) -> Result<()> {
+        let Some(node) = self.comparison.compiled.layout.child(parent, id) else {
+            return Ok(());
+        };
+        let kind = match (&old, &new) {
+            (Some(old), Some(new)) if old == new => return Ok(()),
+            (Some(_), Some(_)) => ChangeKind::Modified,
+            (None, _) => ChangeKind::Created,
+            (_, None) => ChangeKind::Deleted,
+        };
+        let keys = Keys::None;
+        let (old, new) = (old.map(Content::from), new.map(Content::from));
+        self.tell_at(Step { node, keys }, kind, old, new)
+    }
+
+    /// Goes one step further, to a node that is not the one before.
+    pub fn enter(&mut self, step: Step) {
+        self.change.path.steps.push(step);
+        let length = self.change.path.steps.len();
+        self.whole = self.whole.filter(|whole| *whole < length);
+    }
+
+    /// Tells of a child of the current node.
+    pub fn tell_at(
+        &mut self,
+        step: Step,
+        kind: ChangeKind,
+        old: Option<Content>,
+        new: Option<Content>,
+    ) -> Result<()> {
+        self.enter(step);
+        self.tell(kind, old, new)?;
+        self.change.path.steps.pop();
+        Ok(())
+    }
+
+    /// Tells of the current node.
+    pub fn tell(
+        &mut self,
+        kind: ChangeKind,
+        old: Option<Content>,
+        new: Option<Content>,
+    ) -> Result<()> {
+        (self.change.kind, self.change.old, self.change.new) = (kind, old, new);
+        self.change.after = self.point.take();
+        self.change.is_nested = self.whole.is_some();
+        if self.whole.is_none() && matches!(kind, ChangeKind::Created | ChangeKind::Deleted) {
+            self.whole = Some(self.change.path.steps.len());
+        }
+        (self.visit)(&self.change)
+    }
+}
+
+/// The key values in the fragment of an entry; none where it is not there.
+pub(super) fn stored_keys(state: State<'_>, node: &Node, key: &[u8]) -> Result<Option<Keys>> {
+    let stored = state.snapshot.get(key)?;
+    stored.map(|stored| keys_in(node, &stored)).transpose()
+}
+
+/// The key values in what is stored for an entry.
+pub(crate) fn keys_in(node: &Node, stored: &[u8]) -> Result<Keys> {
+    if node.is_leaf_list() {
+        return Ok(Keys::Values(vec![take_entry_value(stored)?]));
+    }
+    let mut values = Vec::with_capacity(node.keys().len());
+    for leaf in Reader::new(stored).take(node.keys().len()) {
+        match leaf?.1 {
+            Packed::Value(value) => values.push(value),
+            Packed::Any(_) => return Err(crate::Error::corrupt("a key holds anydata")),
+        }
+    }
+    Ok(Keys::Values(values))
+}
+
+impl From<Packed> for Content {
+    fn from(packed: Packed) -> Self {
+        match packed {
+            Packed::Value(value) => Self::Value(value),
+            Packed::Any(json) => Self::Any(json),
+        }
+    }
+}

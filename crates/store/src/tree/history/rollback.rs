@@ -1,0 +1,121 @@
+//! Going back to an earlier version, by a commit.
+
+use std::collections::BTreeMap;
+
+use espalier_keyspace::{Batch, KeyRange};
+use espalier_yang::ErrorTag;
+
+use super::rewind::{Target, rewind};
+use crate::error::{Error, Result};
+use crate::overlay::Overlay;
+use crate::subspace::Subspace;
+use crate::tree::changes::{Comparison, Delta, Deltas, Towards, keys_in};
+use crate::tree::commit::{Commit, CommitOptions, Tree};
+use crate::tree::edit::Touch;
+use crate::tree::locate::in_subspace;
+use crate::tree::settle::Proposal;
+
+impl Tree {
+    /// Makes a commit that brings back the state of a version. It is validated as any other, and
+    /// makes no version where the state is that already.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoVersion`], [`crate::Error::Pruned`], and those of [`Tree::commit`].
+    pub fn rollback(&self, version: u64, options: CommitOptions<'_>) -> Result<Commit> {
+        if self.datastore().is_candidate() {
+            let message = "a candidate has no history: roll back running";
+            return Err(Error::data(ErrorTag::OperationNotSupported, message));
+        }
+        self.settle(options, &mut |view| {
+            let mut overlay = rewind(view.into_snapshot(), self.id(), Target::Kept(version))?;
+            let touched = self.touched_by(&mut overlay)?;
+            Ok(Proposal {
+                overlay,
+                touched,
+                beside: Batch::new(),
+            })
+        })
+    }
+
+    /// The resources that an overlay changes: as a whole where they come to be. Takes the stamps
+    /// of those that go.
+    pub(in crate::tree) fn touched_by(
+        &self,
+        overlay: &mut Overlay,
+    ) -> Result<BTreeMap<Vec<u8>, Touch>> {
+        let mut touching = Touching::default();
+        let root = self.tree_key();
+        let comparison = Comparison::new(self.compiled(), self.id(), overlay, Towards::Upper);
+        let mut deltas = comparison.keys_in(&KeyRange::prefix(&root))?;
+        let mut delta = Delta::default();
+        while deltas.next(&mut delta)? {
+            touching.key(comparison, &delta)?;
+        }
+        drop(deltas);
+        let Touching {
+            mut touched, gone, ..
+        } = touching;
+        if !touched.is_empty() {
+            touched.entry(root).or_insert(Touch::Within);
+        }
+        for key in gone {
+            overlay.delete_range(&KeyRange::prefix(&in_subspace(&key, Subspace::Stamp)));
+        }
+        Ok(touched)
+    }
+}
+
+#[derive(Default)]
+struct Touching {
+    touched: BTreeMap<Vec<u8>, Touch>,
+    /// Resources whose stamps, and those of all in them, go.
+    gone: Vec<Vec<u8>>,
+    /// The last resource that is deleted with all in it.
+    deleted: Option<Vec<u8>>,
+}
+
+impl Touching {
+    fn key(&mut self, comparison: Comparison<'_>, delta: &Delta) -> Result<()> {
+        let key = delta.rest.as_slice();
+        let is_within = |deleted: &Vec<u8>| key.starts_with(deleted);
+        if self.deleted.as_ref().is_some_and(is_within) {
+            return Ok(());
+        }
+        let root = comparison.tree.prefix(Subspace::Tree);
+        self.touch(&root, Touch::Within);
+        let Some(trail) = comparison.after().trail(key)? else {
+            return Ok(());
+        };
+        let schema = &comparison.compiled.schema;
+        for point in &trail {
+            let node = schema.node(point.node);
+            let is_own = point.end == key.len();
+            let touch = match (&delta.old, &delta.new) {
+                _ if node.is_leaf_list() => continue,
+                _ if !is_own || node.is_np_container() => Touch::Within,
+                (None, _) => Touch::Whole,
+                (Some(_), None) => {
+                    self.gone.push(key.to_vec());
+                    self.deleted = Some(key.to_vec());
+                    continue;
+                }
+                (Some(old), Some(new)) if keys_in(node, old)? == keys_in(node, new)? => {
+                    Touch::Within
+                }
+                (Some(_), Some(_)) => {
+                    self.gone.push(key.to_vec());
+                    Touch::Whole
+                }
+            };
+            self.touch(&key[..point.end], touch);
+        }
+        Ok(())
+    }
+
+    fn touch(&mut self, key: &[u8], touch: Touch) {
+        match self.touched.get_mut(key) {
+            Some(slot) => *slot = touch.max(*slot),
+            None => drop(self.touched.insert(key.to_vec(), touch)),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Diffs, earlier states and going back, against every state that a naive model had.
+//!
+//! Every run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets how
+//! many commits it has.
+
+#[allow(dead_code)]
+#[path = "../model/edit.rs"]
+mod edit;
+#[allow(dead_code)]
+#[path = "../model/generate.rs"]
+mod generate;
+#[allow(dead_code)]
+#[path = "../model/reference.rs"]
+mod reference;
+#[allow(dead_code)]
+#[path = "../model/setting.rs"]
+mod setting;
+
+mod apply;
+mod changes;
+mod random_runs;
+mod retention;

@@ -1,0 +1,111 @@
+//! How many versions are kept.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use espalier_store::{
+    Clock, CommitOptions, Error, RETENTION_VERSIONS_DEFAULT, Retention, Store, Timestamp, Tree,
+};
+
+use crate::setting::{MODEL, assert_sound, memory_tree, merge, source};
+
+fn set(tree: &Tree, number: u64) {
+    merge(tree, &format!("{{\"m:top\":\"{number}\"}}"));
+}
+
+fn versions(tree: &Tree) -> Vec<u64> {
+    let commits = tree.history(None, usize::MAX).unwrap();
+    commits.iter().map(|commit| commit.version).collect()
+}
+
+#[test]
+fn as_many_versions_are_kept_as_was_said_and_older_ones_are_refused() {
+    let tree = memory_tree(MODEL);
+    let default = tree.retention().unwrap();
+    let expected = Retention {
+        versions: RETENTION_VERSIONS_DEFAULT,
+        age: None,
+    };
+    assert_eq!(default, expected);
+    for number in 1..=50 {
+        set(&tree, number);
+    }
+    assert_eq!(versions(&tree), (1..=50).rev().collect::<Vec<_>>());
+    let retention = Retention {
+        versions: 5,
+        age: None,
+    };
+    tree.set_retention(retention).unwrap();
+    assert_eq!(tree.retention().unwrap(), retention);
+    // A few are deleted by each commit.
+    set(&tree, 51);
+    assert!(versions(&tree).len() > 5);
+    for number in 52..=60 {
+        set(&tree, number);
+    }
+    assert_eq!(versions(&tree), [60, 59, 58, 57, 56]);
+    assert_eq!(tree.history(Some(58), 2).unwrap().len(), 2);
+    assert!(tree.at(56).is_ok());
+    let refused = tree.at(55).err();
+    assert!(
+        matches!(
+            refused,
+            Some(Error::Pruned {
+                version: 55,
+                oldest: 56
+            })
+        ),
+        "{refused:?}"
+    );
+    assert!(tree.diff(0, 60).is_err() && tree.rollback(1, CommitOptions::default()).is_err());
+    let refused = tree.at(61).err();
+    assert!(
+        matches!(
+            refused,
+            Some(Error::NoVersion {
+                version: 61,
+                newest: 60
+            })
+        ),
+        "{refused:?}"
+    );
+    assert_sound(tree.store());
+}
+
+struct TestClock(Arc<AtomicU64>);
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn versions_that_are_too_old_go_with_the_next_commits() {
+    let time = Arc::new(AtomicU64::new(1_000_000));
+    let driver = espalier_drivers::open("memory:").unwrap();
+    let store = Store::open(driver, Arc::new(TestClock(Arc::clone(&time)))).unwrap();
+    store.create_dataspace("d").unwrap();
+    store.create_schema_set("d", "s", &source(MODEL)).unwrap();
+    store.create_anchor("d", "a", "s").unwrap();
+    let tree = store
+        .tree("d", "a", espalier_store::Datastore::Running)
+        .unwrap();
+    tree.set_retention(Retention {
+        versions: 100,
+        age: Some(Duration::from_secs(10)),
+    })
+    .unwrap();
+    for number in 1..=5 {
+        time.fetch_add(1000, Ordering::Relaxed);
+        set(&tree, number);
+    }
+    assert_eq!(versions(&tree), [5, 4, 3, 2, 1]);
+    time.fetch_add(8_000, Ordering::Relaxed);
+    set(&tree, 6);
+    assert_eq!(versions(&tree), [6, 5, 4, 3]);
+    time.fetch_add(100_000, Ordering::Relaxed);
+    set(&tree, 7);
+    assert_eq!(versions(&tree), [7]);
+}
