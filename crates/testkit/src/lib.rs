@@ -5,6 +5,7 @@
 //! - [`crash`]: a process that is killed while it commits, and what it leaves;
 //! - [`fault`]: a driver that fails when told to, over any other;
 //! - [`oracle`]: random documents of a schema, valid and broken, and libyang's verdict on them.
+//! - [`validation`]: random schemas full of constraints.
 
 pub mod conformance;
 pub mod crash;
@@ -13,3 +14,4 @@ pub mod model;
 pub mod oracle;
 pub mod process;
 pub mod seed;
+pub mod validation;

@@ -1,0 +1,15 @@
+//! Where libyang (5.4) and RFC 7950 differ, or RFC 7950 says nothing, and what the tests do about
+//! it.
+//!
+//! | section | RFC 7950 | libyang | here |
+//! |---|---|---|---|
+//! | §8.2, §7.21.5 | a node whose `when` became false is deleted; conditions that read such nodes see the result | trusts the flag of a node whose `when` is still to be tested, so the result depends on the order | the judge gives libyang trees without flags, and deletes itself |
+//! | §7.6.1, §7.21.5 | a default whose `when` is false is not in use | other conditions may still see it | the judge makes defaults itself, and takes them away before others are tested |
+//! | §8.2 | silent on what an edit made inside a node that is deleted for its `when` | deletes it with the node | either verdict is accepted; the trees have to be equal where the edit is accepted |
+//! | §8.3.2 | changing a leaf whose `when` is false is an error | deletes the leaf | an error |
+//! | §7.8.3 | `unique` counts a default where it is in use | counts it where the leaf could not exist as well | leaves with defaults are not `unique` inside choices and presence containers, nor under `when` |
+//! | §7.9.3, §7.21.5 | silent on a `when` that depends on which case is the default one | order of evaluation | no `when` reads a node of a choice with a default case |
+//! | - | - | frees memory twice where an implicit container with a false `when` holds another | no such schemas |
+//! | §7.21.5 | `//name` in a `when` reads what is of that name | waits for all nodes with a `when`, and gives up where two wait for each other | no `//` in `when` |
+//! | §7.21.5 | a `when` of a node in the tree of one module may read the trees of others | is done with the tree of a module before it begins with the next | no such `when` |
+//! | - | - | crashes on a set of nodes out of document order (`ancestor::*`, `preceding-sibling::*`, `deref` of several) where the last top-level node has no children | every module ends in a container that has a leaf with a default; no such sets in `when` |

@@ -1,0 +1,250 @@
+//! Random edits of a tree.
+
+use espalier_yang::data::{Annotation, Content, DataNode, DataTree, Operation};
+use espalier_yang::{InstancePath, Keys, NodeId, Schema};
+use rand::Rng;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+
+use crate::documents::{Known, Maker, keys_of};
+use crate::edit::{Change, apply};
+use crate::reference::below;
+
+/// So often a change is tried again that is wrong by itself (what it creates exists, and so on).
+const TRIES_MAX: usize = 6;
+
+/// Makes the changes of one commit, and what they make of a tree, where they do not contradict it.
+pub fn changes(
+    schema: &Schema,
+    random: &mut StdRng,
+    tree: &DataTree,
+) -> (Vec<Change>, Option<DataTree>) {
+    let count = *[1, 1, 1, 1, 1, 2, 2, 3, 4, 5].choose(random).unwrap();
+    let mut changes = Vec::new();
+    let mut result = tree.clone();
+    for _ in 0..count {
+        let mut tries = 0;
+        let change = loop {
+            let change = Editor::new(schema, random, &result).change(&result);
+            tries += 1;
+            let mut next = result.clone();
+            if apply(schema, &mut next, std::slice::from_ref(&change)).is_ok() {
+                result = next;
+                break change;
+            }
+            if tries == TRIES_MAX && random.random_ratio(1, 4) {
+                changes.push(change);
+                return (changes, None);
+            }
+        };
+        changes.push(change);
+    }
+    (changes, Some(result))
+}
+
+struct Editor<'a> {
+    schema: &'a Schema,
+    maker: Maker<'a>,
+}
+
+impl<'a> Editor<'a> {
+    fn new(schema: &'a Schema, random: &'a mut StdRng, tree: &DataTree) -> Self {
+        let known = Known::of(schema, tree);
+        let maker = Maker {
+            schema,
+            random,
+            known,
+        };
+        Self { schema, maker }
+    }
+
+    fn change(&mut self, tree: &DataTree) -> Change {
+        match self.maker.random.random_range(0..100) {
+            0..22 if !tree.nodes.is_empty() => self.delete(tree),
+            22..24 => self.document(),
+            24..55 => self.set_one(tree),
+            _ => self.put_some(tree),
+        }
+    }
+
+    fn document(&mut self) -> Change {
+        let nodes = self.maker.children(None, 0);
+        Change::ReplaceAll(DataTree { nodes })
+    }
+
+    /// A path to an instance, by chance deeper or less deep.
+    fn place(&mut self, tree: &DataTree, stop: u32) -> InstancePath {
+        let schema = self.schema;
+        let mut path = InstancePath::root();
+        loop {
+            let siblings = below(schema, tree, &path).unwrap_or_default();
+            let Some(data) = siblings.choose(self.maker.random) else {
+                return path;
+            };
+            path = path.child(data.node, keys_of(schema, data));
+            if schema.node(data.node).as_value().is_some() || self.maker.chance(stop) {
+                return path;
+            }
+        }
+    }
+
+    /// A path to something that holds others.
+    fn inner_place(&mut self, tree: &DataTree) -> InstancePath {
+        let mut path = match self.maker.chance(30) {
+            true => InstancePath::root(),
+            false => self.place(tree, 30),
+        };
+        if let Some(target) = path.target()
+            && self.schema.node(target).as_value().is_some()
+        {
+            path = path.parent().unwrap();
+        }
+        path
+    }
+
+    fn delete(&mut self, tree: &DataTree) -> Change {
+        let mut path = self.place(tree, 25);
+        let last = path.target().map(|target| self.schema.node(target));
+        if let Some(node) = last
+            && (node.is_list() || node.is_leaf_list())
+            && self.maker.chance(15)
+        {
+            let target = node.id;
+            path = path.parent().unwrap().child(target, Keys::None);
+        }
+        match self.maker.chance(60) {
+            true => Change::Delete(path),
+            false => Change::Remove(path),
+        }
+    }
+
+    fn child_of(&mut self, path: &InstancePath) -> Option<NodeId> {
+        let schema = self.schema;
+        let all = path
+            .target()
+            .map_or(schema.roots(), |at| &schema.node(at).children);
+        let is_key = |id: &NodeId| schema.node(*id).as_value().is_some_and(|leaf| leaf.is_key);
+        let children: Vec<NodeId> = all.iter().copied().filter(|id| !is_key(id)).collect();
+        children.choose(self.maker.random).copied()
+    }
+
+    /// Sets, creates or moves one leaf or entry.
+    fn set_one(&mut self, tree: &DataTree) -> Change {
+        let path = self.inner_place(tree);
+        let new = self.child_of(&path).and_then(|child| {
+            let depth = path.steps.len() as u32 + 2;
+            self.maker.instance(child, depth)
+        });
+        let Some(mut new) = new else {
+            return self.document();
+        };
+        if self.schema.node(new.node).is_positional() && self.maker.chance(60) {
+            self.insert(tree, &path, &mut new);
+        }
+        let operation = match self.maker.random.random_range(0..10) {
+            0..7 => Operation::Merge,
+            7..9 => Operation::Replace,
+            _ => Operation::Create,
+        };
+        Change::Tree(path, DataTree { nodes: vec![new] }, operation)
+    }
+
+    /// Several nodes, some with operations of their own.
+    fn put_some(&mut self, tree: &DataTree) -> Change {
+        let path = self.inner_place(tree);
+        let depth = path.steps.len() as u32;
+        let mut nodes = self.maker.children(path.target(), depth);
+        if self.maker.chance(40) {
+            nodes.truncate(2);
+        }
+        if self.maker.chance(35) {
+            let below = below(self.schema, tree, &path).unwrap_or_default().to_vec();
+            self.annotate(&mut nodes, &below);
+        }
+        let operation = match self.maker.random.random_range(0..20) {
+            0..14 => Operation::Merge,
+            14..17 => Operation::Replace,
+            17 => Operation::Create,
+            18 => Operation::None,
+            _ => Operation::Remove,
+        };
+        Change::Tree(path, DataTree { nodes }, operation)
+    }
+
+    /// Gives some nodes operations, and mixes in some that are there, to be deleted.
+    fn annotate(&mut self, nodes: &mut Vec<DataNode>, present: &[DataNode]) {
+        for data in nodes.iter_mut() {
+            let there = present.iter().find(|one| {
+                one.node == data.node && keys_of(self.schema, one) == keys_of(self.schema, data)
+            });
+            if let Content::Inner(children) = &mut data.content {
+                let inside = there.map(|one| one.children().to_vec()).unwrap_or_default();
+                let keys = self.schema.node(data.node).keys();
+                let (mut others, mine): (Vec<_>, Vec<_>) = std::mem::take(children)
+                    .into_iter()
+                    .partition(|one| !keys.contains(&one.node));
+                self.annotate(&mut others, &inside);
+                *children = mine.into_iter().chain(others).collect();
+            }
+            if self.maker.chance(15) {
+                let operations = [
+                    Operation::Merge,
+                    Operation::Replace,
+                    Operation::Create,
+                    Operation::Remove,
+                ];
+                let operation = *operations.choose(self.maker.random).unwrap();
+                data.annotations.push(Annotation::Operation(operation));
+            }
+        }
+        for data in present {
+            let is_key = self
+                .schema
+                .node(data.node)
+                .as_value()
+                .is_some_and(|leaf| leaf.is_key);
+            if !is_key && self.maker.chance(8) {
+                let is_named = nodes.iter().any(|one| {
+                    one.node == data.node && keys_of(self.schema, one) == keys_of(self.schema, data)
+                });
+                if !is_named {
+                    let mut data = data.clone();
+                    data.annotations
+                        .push(Annotation::Operation(Operation::Delete));
+                    nodes.push(data);
+                }
+            }
+        }
+    }
+
+    fn insert(&mut self, tree: &DataTree, path: &InstancePath, data: &mut DataNode) {
+        let schema = self.schema;
+        let siblings = below(schema, tree, path).unwrap_or_default();
+        let entries: Vec<&DataNode> = siblings
+            .iter()
+            .filter(|one| one.node == data.node)
+            .collect();
+        let place = *["first", "last", "before", "after"]
+            .choose(self.maker.random)
+            .unwrap();
+        if matches!(place, "before" | "after") {
+            let Some(point) = entries.choose(self.maker.random) else {
+                return;
+            };
+            let annotation = match point.value() {
+                Some(value) => Annotation::Value(value.to_string().into()),
+                None => {
+                    let predicate = |&key: &NodeId| {
+                        let name = &schema.node(key).name;
+                        let value = point.child(key).unwrap().value().unwrap();
+                        format!("[{name}='{}']", value.to_string().replace('\'', "''"))
+                    };
+                    let keys = schema.node(point.node).keys();
+                    Annotation::Key(keys.iter().map(predicate).collect::<String>().into())
+                }
+            };
+            data.annotations.push(annotation);
+        }
+        data.annotations.push(Annotation::Insert(place.into()));
+    }
+}

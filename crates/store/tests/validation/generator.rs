@@ -1,0 +1,77 @@
+//! The generator and the judge by themselves, without the store's own validation.
+
+use espalier_testkit::seed;
+use espalier_testkit::validation::Features;
+use espalier_yang::data::DataTree;
+use rand::Rng;
+
+use crate::edits::changes;
+use crate::setting::{Setting, Tries, parse, show};
+
+/// Schemas in a run.
+const SCHEMAS: usize = 150;
+
+/// Edits of each.
+const EDITS: usize = 30;
+
+/// Of a hundred edits that say nothing impossible, libyang finds at least so many valid, and
+/// invalid.
+const PERCENT_MIN: u64 = 25;
+
+#[test]
+fn schemas_have_every_feature_and_half_of_the_edits_are_valid() {
+    seed::run("generator", |random| {
+        let mut tries = Tries::default();
+        let mut features = Features::default();
+        let (mut valid, mut invalid, mut impossible) = (0_u64, 0_u64, 0_u64);
+        for _ in 0..SCHEMAS {
+            let setting = Setting::random(random, &mut tries);
+            features.add(&setting.generated.features);
+            let mut tree = DataTree::default();
+            for _ in 0..EDITS {
+                let (_, result) = changes(&setting.schema, random, &tree);
+                let Some(result) = result else {
+                    impossible += 1;
+                    continue;
+                };
+                let new = show(&setting.schema, &result);
+                let old = show(&setting.schema, &tree);
+                round_trip(&setting, &result, &new);
+                let verdict = setting.judge.verdict(&old, &new);
+                assert!(!verdict.is_undecided, "{}\n{new}", setting.text());
+                match verdict.problem {
+                    None => {
+                        valid += 1;
+                        tree = parse(&setting.schema, &verdict.tree);
+                    }
+                    Some(_) => {
+                        invalid += 1;
+                        // Something to go on with, now and then.
+                        if random.random_ratio(1, 50) {
+                            tree = DataTree::default();
+                        }
+                    }
+                }
+            }
+        }
+        println!("{valid} valid, {invalid} invalid, {impossible} impossible; {tries:?}");
+        assert_eq!(features.missing(), Vec::<&str>::new());
+        assert!(tries.refused < tries.accepted, "{tries:?}");
+        let least = (valid + invalid) * PERCENT_MIN / 100;
+        assert!(
+            valid > least && invalid > least,
+            "{valid} valid, {invalid} invalid"
+        );
+    });
+}
+
+fn round_trip(setting: &Setting, tree: &DataTree, text: &str) {
+    let read = setting.judge.read(text);
+    let read = read.unwrap_or_else(|problem| panic!("{problem}\n{}\n{text}", setting.text()));
+    let back = parse(&setting.schema, &read);
+    assert!(
+        back.same_as(tree, &setting.schema),
+        "{}\n{text}\n{read}",
+        setting.text()
+    );
+}

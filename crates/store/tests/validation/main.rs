@@ -1,0 +1,20 @@
+//! Commits against libyang: random schemas full of constraints, random edits, and after each edit
+//! the verdict of the store, its full validation, and libyang's verdict on the whole tree.
+//!
+//! Every run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_EDITS` sets how many
+//! edits it has. `differences` says where libyang and RFC 7950 part.
+
+#[path = "../model/edit.rs"]
+mod edit;
+#[path = "../model/reference.rs"]
+#[allow(dead_code)]
+mod reference;
+
+mod compare;
+mod differences;
+mod documents;
+mod edits;
+mod generator;
+mod run;
+mod setting;
+mod shrink;

@@ -1,0 +1,186 @@
+//! Many schemas, many edits.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use espalier_testkit::seed::{self, SEED_VARIABLE};
+use espalier_testkit::validation::Features;
+use espalier_yang::data::DataTree;
+use rand::rngs::StdRng;
+use rand::{Rng, RngCore, SeedableRng};
+
+use crate::compare::{Agreement, Naming, Trial};
+use crate::edits::changes;
+use crate::setting::{Setting, Tries};
+use crate::shrink::shrink;
+
+/// The variable that sets how many edits are made.
+const EDITS_VARIABLE: &str = "ESPALIER_EDITS";
+
+/// Edits in a run when nobody says otherwise.
+const EDITS: u64 = 100_000;
+
+/// Edits of one schema. Each schema has its own seed, so that a failure is repeated alone.
+const EDITS_OF_SCHEMA: u64 = 200;
+
+/// So often an edit is made again that is not as wished (valid or not).
+const TRIES_MAX: usize = 4;
+
+/// What happened.
+#[derive(Debug, Default)]
+struct Counts {
+    accepted: u64,
+    refused: u64,
+    impossible: u64,
+    same_error: u64,
+    same_node: u64,
+    undecided: u64,
+    disputed: u64,
+    deleted_by_when: u64,
+    features: Features,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self) {
+        self.accepted += other.accepted;
+        self.refused += other.refused;
+        self.impossible += other.impossible;
+        self.same_error += other.same_error;
+        self.same_node += other.same_node;
+        self.undecided += other.undecided;
+        self.disputed += other.disputed;
+        self.deleted_by_when += other.deleted_by_when;
+        self.features.add(&other.features);
+    }
+
+    fn edits(&self) -> u64 {
+        self.accepted + self.refused + self.impossible
+    }
+
+    fn count(&mut self, trial: &Trial, agreement: &Agreement) {
+        if let Some(verdict) = &trial.verdict {
+            self.disputed += u64::from(verdict.is_disputed);
+            self.deleted_by_when += u64::from(!verdict.deleted.is_empty());
+        }
+        match agreement {
+            Agreement::Accepted(_) => self.accepted += 1,
+            Agreement::Refused(naming) => {
+                self.refused += 1;
+                self.same_error += u64::from(*naming == Naming::Same);
+                self.same_node += u64::from(*naming == Naming::SameNode);
+            }
+            Agreement::Impossible => self.impossible += 1,
+        }
+    }
+}
+
+#[test]
+#[ignore = "commits do not check constraints yet"]
+fn random_edits_have_the_verdict_of_libyang() {
+    let first =
+        seed::number_from_environment(SEED_VARIABLE).unwrap_or_else(|| rand::rng().next_u64());
+    let edits = seed::number_from_environment(EDITS_VARIABLE).unwrap_or(EDITS);
+    let schemas = edits.div_ceil(EDITS_OF_SCHEMA);
+    let next = AtomicU64::new(0);
+    let is_over = AtomicBool::new(false);
+    let total = Mutex::new(Counts::default());
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= schemas {
+                        return;
+                    }
+                    let seed = first.wrapping_add(index);
+                    match run_schema(seed) {
+                        Ok(counts) => total.lock().unwrap().add(&counts),
+                        Err(report) => {
+                            is_over.store(true, Ordering::Relaxed);
+                            panic!(
+                                "{report}\nrepeat it with {SEED_VARIABLE}={seed} {EDITS_VARIABLE}=1"
+                            );
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let total = total.into_inner().unwrap();
+    println!(
+        "{} edits of {schemas} schemas: {}",
+        total.edits(),
+        summary(&total)
+    );
+    if edits >= EDITS {
+        assert_eq!(total.features.missing(), Vec::<&str>::new());
+    }
+}
+
+fn summary(counts: &Counts) -> String {
+    let Counts {
+        accepted,
+        refused,
+        impossible,
+        same_error,
+        same_node,
+        undecided,
+        disputed,
+        deleted_by_when,
+        ..
+    } = counts;
+    format!(
+        "{accepted} accepted, {refused} refused ({same_error} with libyang's error, {same_node} more with its node), \
+         {impossible} impossible, {deleted_by_when} with deletions for when, {disputed} disputed, {undecided} undecided"
+    )
+}
+
+/// All edits of one schema; or a report on the first that goes wrong.
+fn run_schema(seed: u64) -> Result<Counts, String> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let setting = Setting::random(&mut random, &mut Tries::default());
+    let mut counts = Counts::default();
+    counts.features.add(&setting.generated.features);
+    let mut tree = DataTree::default();
+    for number in 0..EDITS_OF_SCHEMA {
+        let trial = wished(&setting, &mut random, &tree);
+        if trial
+            .verdict
+            .as_ref()
+            .is_some_and(|verdict| verdict.is_undecided)
+        {
+            counts.undecided += 1;
+            continue;
+        }
+        match trial.compare(&setting, &setting.tree) {
+            Ok(agreement) => {
+                counts.count(&trial, &agreement);
+                if let Agreement::Accepted(after) = agreement {
+                    tree = after;
+                }
+            }
+            Err(what) => {
+                let failure = shrink(setting, trial, what);
+                let described = failure.trial.describe(&failure.setting);
+                return Err(format!("edit {number}: {}\n{described}", failure.what));
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// A trial, as often valid as not, if it can be had.
+fn wished(setting: &Setting, random: &mut StdRng, tree: &DataTree) -> Trial {
+    let is_valid = random.random_bool(0.55);
+    let mut tries = 0;
+    loop {
+        let (changes, _) = changes(&setting.schema, random, tree);
+        let trial = Trial::new(setting, tree.clone(), changes);
+        tries += 1;
+        if trial.is_valid() == is_valid || tries == TRIES_MAX {
+            return trial;
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A schema, its judge, and a store with a tree of it.
+
+use std::sync::Arc;
+
+use espalier_store::{CommitOptions, Datastore, Error, Selection, Store, SystemClock, Tree};
+use espalier_testkit::oracle::judge::{Judge, Problem};
+use espalier_testkit::validation::{self, Conditions, GeneratedSchema};
+use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
+use espalier_yang::schema::SchemaSource;
+use espalier_yang::{InstancePath, Schema};
+use rand::rngs::StdRng;
+
+/// So many schemas in a row that libyang refuses mean that the generator is broken.
+const REFUSALS_MAX: usize = 200;
+
+/// A store with an empty tree of a random schema.
+pub struct Setting {
+    pub generated: GeneratedSchema,
+    pub source: SchemaSource,
+    pub judge: Judge,
+    pub tree: Tree,
+    pub schema: Arc<Schema>,
+}
+
+/// Counts of schemas made.
+#[derive(Debug, Default)]
+pub struct Tries {
+    pub refused: u64,
+    pub accepted: u64,
+    pub last_refusal: Option<Problem>,
+}
+
+impl Setting {
+    /// The first random schema that libyang accepts.
+    pub fn random(random: &mut StdRng, tries: &mut Tries) -> Self {
+        for _ in 0..REFUSALS_MAX {
+            let generated = validation::schema(random);
+            let source = generated.source(Conditions::Written);
+            match Judge::new(&source, &generated.source(Conditions::LeftOut)) {
+                Ok(judge) => {
+                    tries.accepted += 1;
+                    let tree = open(&source);
+                    let schema = Arc::clone(tree.schema());
+                    return Self {
+                        generated,
+                        source,
+                        judge,
+                        tree,
+                        schema,
+                    };
+                }
+                Err(problem) => {
+                    tries.refused += 1;
+                    tries.last_refusal = Some(problem);
+                }
+            }
+        }
+        panic!("no schema that libyang accepts: {:?}", tries.last_refusal);
+    }
+
+    /// A schema that libyang accepts; none for another.
+    pub fn of(generated: GeneratedSchema) -> Option<Self> {
+        let source = generated.source(Conditions::Written);
+        let judge = Judge::new(&source, &generated.source(Conditions::LeftOut)).ok()?;
+        let tree = open(&source);
+        let schema = Arc::clone(tree.schema());
+        Some(Self {
+            generated,
+            source,
+            judge,
+            tree,
+            schema,
+        })
+    }
+
+    /// The modules as text.
+    pub fn text(&self) -> String {
+        let texts = self
+            .source
+            .modules
+            .iter()
+            .map(|module| module.text.as_str());
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// An empty tree of a schema, in memory.
+pub fn open(source: &SchemaSource) -> Tree {
+    let driver = espalier_drivers::open("memory:").unwrap();
+    let store = Store::open(driver, Arc::new(SystemClock)).unwrap();
+    store.create_dataspace("d").unwrap();
+    let created = store.create_schema_set("d", "s", source);
+    created.unwrap_or_else(|error| panic!("{error}"));
+    store.create_anchor("d", "a", "s").unwrap();
+    store.tree("d", "a", Datastore::Running).unwrap()
+}
+
+pub fn commit(
+    tree: &Tree,
+    edits: &[espalier_store::Edit],
+) -> Result<espalier_store::Commit, Error> {
+    tree.commit(edits, CommitOptions::default())
+}
+
+/// The whole datastore.
+pub fn read_all(tree: &Tree) -> DataTree {
+    let mut builder = TreeBuilder::new();
+    let view = tree.view().unwrap();
+    view.read(&InstancePath::root(), &Selection::default(), &mut builder)
+        .unwrap();
+    builder.finish().unwrap()
+}
+
+/// A tree as JSON.
+pub fn show(schema: &Schema, tree: &DataTree) -> String {
+    let mut tree = tree.clone();
+    tree.normalise(schema);
+    let mut printer = json::Printer::new(schema, Vec::new(), PrintOptions::default());
+    let _ = tree.emit(&mut printer);
+    String::from_utf8(printer.finish().unwrap()).unwrap()
+}
+
+/// JSON as a tree.
+pub fn parse(schema: &Schema, text: &str) -> DataTree {
+    let mut builder = TreeBuilder::new();
+    let options = ParseOptions::default();
+    json::parse(
+        schema,
+        Root::Datastore,
+        text.as_bytes(),
+        &mut builder,
+        &options,
+    )
+    .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    builder.finish().unwrap()
+}

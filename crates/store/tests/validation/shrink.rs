@@ -1,0 +1,134 @@
+//! From an edit that the store and libyang see differently to the smallest such one.
+
+use espalier_yang::data::{Content, DataNode, DataTree};
+
+use crate::compare::Trial;
+use crate::edit::Change;
+use crate::setting::{Setting, commit, open};
+
+/// So many smaller trials are made at most.
+const TRIALS_MAX: usize = 3_000;
+
+/// A trial that goes wrong, and how.
+pub struct Failure {
+    pub setting: Setting,
+    pub trial: Trial,
+    pub what: String,
+}
+
+/// Makes a trial smaller while it goes wrong on a new store; as it was, where it does not.
+pub fn shrink(setting: Setting, trial: Trial, what: String) -> Failure {
+    let mut failure = Failure {
+        setting,
+        trial,
+        what,
+    };
+    let fresh = run(
+        &failure.setting,
+        failure.trial.before.clone(),
+        failure.trial.changes.clone(),
+    );
+    let Some((trial, what)) = fresh else {
+        failure
+            .what
+            .push_str("\n(only with the history before it, so it is not made smaller)");
+        return failure;
+    };
+    (failure.trial, failure.what) = (trial, what);
+    let mut trials = 0;
+    while trials < TRIALS_MAX
+        && (shrink_edit(&mut failure, &mut trials) || shrink_schema(&mut failure, &mut trials))
+    {
+    }
+    failure
+}
+
+/// The same trial on a new store, if it goes wrong there.
+fn run(setting: &Setting, before: DataTree, changes: Vec<Change>) -> Option<(Trial, String)> {
+    let tree = open(&setting.source);
+    let start = Trial::new(
+        setting,
+        DataTree::default(),
+        vec![Change::ReplaceAll(before.clone())],
+    );
+    if !start.is_valid() {
+        return None;
+    }
+    if !before.nodes.is_empty() {
+        commit(&tree, &[Change::ReplaceAll(before.clone()).to_edit()]).ok()?;
+    }
+    let trial = Trial::new(setting, before, changes);
+    let what = trial.compare(setting, &tree).err()?;
+    Some((trial, what))
+}
+
+/// Tries everything that makes changes or tree smaller; whether something did.
+fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
+    let mut candidates: Vec<(DataTree, Vec<Change>)> = Vec::new();
+    let (before, changes) = (&failure.trial.before, &failure.trial.changes);
+    for index in 0..changes.len() {
+        let mut fewer = changes.clone();
+        fewer.remove(index);
+        if !fewer.is_empty() {
+            candidates.push((before.clone(), fewer));
+        }
+    }
+    for index in 0..changes.len() {
+        let (Change::Tree(_, tree, _) | Change::ReplaceAll(tree)) = &changes[index] else {
+            continue;
+        };
+        for smaller in smaller(&tree.nodes) {
+            let mut fewer = changes.clone();
+            match &mut fewer[index] {
+                Change::Tree(_, tree, _) | Change::ReplaceAll(tree) => tree.nodes = smaller,
+                _ => {}
+            }
+            candidates.push((before.clone(), fewer));
+        }
+    }
+    for nodes in smaller(&before.nodes) {
+        candidates.push((DataTree { nodes }, changes.clone()));
+    }
+    for (before, changes) in candidates {
+        *trials += 1;
+        if let Some((trial, what)) = run(&failure.setting, before, changes) {
+            (failure.trial, failure.what) = (trial, what);
+            return true;
+        }
+    }
+    false
+}
+
+/// Tries the schema with a constraint less; whether it goes wrong without one.
+fn shrink_schema(failure: &mut Failure, trials: &mut usize) -> bool {
+    for simpler in failure.setting.generated.simpler() {
+        *trials += 1;
+        let Some(setting) = Setting::of(simpler) else {
+            continue;
+        };
+        let (before, changes) = (failure.trial.before.clone(), failure.trial.changes.clone());
+        if let Some((trial, what)) = run(&setting, before, changes) {
+            (failure.setting, failure.trial, failure.what) = (setting, trial, what);
+            return true;
+        }
+    }
+    false
+}
+
+/// The nodes without one of them, in every way; larger subtrees first. Keys stay.
+fn smaller(nodes: &[DataNode]) -> Vec<Vec<DataNode>> {
+    let mut all = Vec::new();
+    for index in 0..nodes.len() {
+        let mut fewer = nodes.to_vec();
+        fewer.remove(index);
+        all.push(fewer);
+    }
+    for index in 0..nodes.len() {
+        for children in smaller(nodes[index].children()) {
+            let mut fewer = nodes.to_vec();
+            fewer[index].content = Content::Inner(children);
+            all.push(fewer);
+        }
+    }
+    all
+}

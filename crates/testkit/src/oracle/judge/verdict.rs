@@ -1,0 +1,172 @@
+//! The verdict on an edit.
+
+use std::fmt;
+
+use espalier_yang::schema::SchemaSource;
+
+use super::ffi::{Context, Node, Nodes, Tree};
+
+/// One error of libyang.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong.
+    pub message: String,
+    /// The data node concerned, where libyang knows it.
+    pub path: String,
+    /// The schema node concerned, where libyang knows it.
+    pub schema_path: String,
+    /// The `error-app-tag`.
+    pub app_tag: Option<String>,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            message,
+            path,
+            schema_path,
+            app_tag,
+        } = self;
+        write!(f, "{message} at {path:?} {schema_path:?} {app_tag:?}")
+    }
+}
+
+impl Problem {
+    /// Whether a `when` is false.
+    pub fn is_when(&self) -> bool {
+        self.message.starts_with("When condition")
+    }
+}
+
+/// What comes of an edit.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Why it is refused, where it is.
+    pub problem: Option<Problem>,
+    /// The tree after the edit and after the deletions for `when`, as JSON, without defaults; that
+    /// far, where it is refused.
+    pub tree: String,
+    /// Paths of what was deleted for its `when`.
+    pub deleted: Vec<String>,
+    /// Whether something that the edit created or changed was in what was deleted. RFC 7950 does
+    /// not say whether the edit should rather be refused.
+    pub is_disputed: bool,
+    /// Whether libyang left conditions untested; such a verdict says nothing.
+    pub is_undecided: bool,
+}
+
+/// A schema that edits are judged by.
+pub struct Judge {
+    /// The modules.
+    context: Context,
+    /// The same without conditions, to make defaults.
+    unconditional: Context,
+}
+
+impl fmt::Debug for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Judge")
+    }
+}
+
+impl Judge {
+    /// Compiles modules (each after those that it imports), and the same modules without their
+    /// `when` statements; or why libyang refuses them.
+    pub fn new(source: &SchemaSource, unconditional: &SchemaSource) -> Result<Self, Problem> {
+        Ok(Self {
+            context: Context::new(&source.modules)?,
+            unconditional: Context::new(&unconditional.modules)?,
+        })
+    }
+
+    /// A document as libyang prints it after reading it.
+    pub fn read(&self, json: &str) -> Result<String, Problem> {
+        Ok(self.context.parse(json)?.print(Nodes::Explicit))
+    }
+
+    /// What comes of an edit that makes `new` of `old`. Both are JSON, without defaults.
+    ///
+    /// # Panics
+    /// When libyang cannot read them.
+    pub fn verdict(&self, old: &str, new: &str) -> Verdict {
+        let parse = |json: &str| {
+            let parsed = self.context.parse(json);
+            parsed.unwrap_or_else(|problem| panic!("{problem}\n{json}"))
+        };
+        let old = parse(old);
+        let mut explicit = parse(new);
+        let mut verdict = Verdict {
+            problem: None,
+            tree: String::new(),
+            deleted: Vec::new(),
+            is_disputed: false,
+            is_undecided: false,
+        };
+        let mut unused_defaults: Vec<String> = Vec::new();
+        loop {
+            verdict.tree = explicit.print(Nodes::Explicit);
+            let mut tree = self.with_defaults(&verdict.tree);
+            for path in &unused_defaults {
+                tree.remove(path);
+            }
+            let Err(problem) = tree.validate() else {
+                verdict.is_undecided = tree.has_untested_conditions();
+                return verdict;
+            };
+            let found = tree.find(&problem.path).filter(|_| problem.is_when());
+            match found {
+                Some(node) if node.is_default() => unused_defaults.push(problem.path),
+                Some(_) if is_unchanged(&explicit, &old, &problem.path) => {
+                    let node = explicit.find(&problem.path).expect("it is explicit");
+                    verdict.is_disputed |= !is_all_unchanged(node, &old);
+                    explicit.remove(&problem.path);
+                    verdict.deleted.push(problem.path);
+                }
+                _ => {
+                    verdict.problem = Some(problem);
+                    return verdict;
+                }
+            }
+        }
+    }
+
+    /// A tree with the defaults that there would be without conditions.
+    fn with_defaults(&self, json: &str) -> Tree<'_> {
+        let mut complete = self.unconditional.parse(json).expect("libyang's own JSON");
+        complete.add_defaults();
+        let mut tree = self
+            .context
+            .parse(&complete.print(Nodes::All))
+            .expect("libyang's own JSON");
+        tree.copy_defaults(&complete);
+        tree
+    }
+}
+
+/// Whether a node was there before, with the value that it has.
+fn is_unchanged(tree: &Tree<'_>, old: &Tree<'_>, path: &str) -> bool {
+    match (tree.find(path), old.find(path)) {
+        (Some(node), Some(before)) => node.value() == before.value(),
+        _ => false,
+    }
+}
+
+/// Whether a node and all in it were there before.
+fn is_all_unchanged(node: Node<'_>, old: &Tree<'_>) -> bool {
+    let is_same = |node: Node<'_>| {
+        let before = old.find(&node.path());
+        before.is_some_and(|before| before.value() == node.value())
+    };
+    let mut next = vec![node];
+    while let Some(node) = next.pop() {
+        if !is_same(node) {
+            return false;
+        }
+        let mut child = node.child();
+        while let Some(node) = child {
+            next.push(node);
+            child = node.next();
+        }
+    }
+    true
+}

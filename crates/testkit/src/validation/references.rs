@@ -1,0 +1,190 @@
+//! Leafrefs and instance-identifiers, in place of plain types.
+
+use rand::Rng;
+use rand::rngs::StdRng;
+
+use super::features::Features;
+use super::shape::{ItemId, Kind, Of, Reference, Shape, Style, pick};
+
+/// Of a hundred leaves, how many become references.
+const PERCENT: u32 = 28;
+
+/// Makes some leaves refer to others.
+pub(super) fn refer(random: &mut StdRng, shape: &mut Shape, features: &mut Features) {
+    let mut referrer = Referrer {
+        random,
+        shape,
+        features,
+    };
+    let leaves = (0..referrer.shape.items.len()).filter(|&id| referrer.shape.of(id).is_some());
+    let leaves: Vec<ItemId> = leaves.collect();
+    for leaf in leaves {
+        if referrer.random.random_ratio(PERCENT, 100) {
+            referrer.make(leaf);
+        }
+    }
+}
+
+struct Referrer<'a> {
+    random: &'a mut StdRng,
+    shape: &'a mut Shape,
+    features: &'a mut Features,
+}
+
+impl Referrer<'_> {
+    fn make(&mut self, leaf: ItemId) {
+        if self.shape.items[leaf].keeps_unconditional {
+            return;
+        }
+        let is_key = self.shape.is_key(leaf);
+        let of = match self.random.random_range(0..10) {
+            0 if !is_key => {
+                self.features.note("instance-identifier");
+                let is_required = self.random.random_bool(0.7);
+                Some(Of::InstanceIdentifier { is_required })
+            }
+            1 if !is_key => self.reference(leaf).map(|reference| {
+                self.features.note("union with leafref");
+                Of::UnionWithLeafref(reference)
+            }),
+            _ => self.reference(leaf).map(Of::Leafref),
+        };
+        let Some(new) = of else { return };
+        if is_key {
+            self.features.note("leafref as key");
+        }
+        match &mut self.shape.items[leaf].kind {
+            Kind::Leaf { of, default, .. } => {
+                *of = new;
+                *default = None;
+            }
+            Kind::LeafList { of, defaults, .. } => {
+                *of = new;
+                defaults.clear();
+            }
+            _ => {}
+        }
+    }
+
+    fn reference(&mut self, leaf: ItemId) -> Option<Reference> {
+        let module = self.shape.items[leaf].module;
+        let list = self.shape.data_parent(leaf);
+        let is_target = |&id: &ItemId| {
+            let is_fit = match self.shape.of(id) {
+                Some(Of::Empty | Of::InstanceIdentifier { .. } | Of::UnionWithLeafref(_))
+                | None => false,
+                Some(Of::SmallWithDefault) => false,
+                Some(_) => true,
+            };
+            // Module m does not import n; a key does not refer to what is in its own list.
+            let is_seen = self.shape.items[id].module <= module;
+            let is_mine =
+                self.shape.is_key(leaf) && list.is_some_and(|list| self.shape.is_within(id, list));
+            is_fit && is_seen && id != leaf && !is_mine && !self.depends(id, leaf)
+        };
+        let mut targets: Vec<ItemId> = (0..self.shape.items.len()).filter(is_target).collect();
+        // Keys and references more often than others.
+        let often = targets.iter().copied().filter(|&id| {
+            self.shape.is_key(id) || matches!(self.shape.of(id), Some(Of::Leafref(_)))
+        });
+        let often: Vec<ItemId> = often.collect();
+        targets.extend(often.iter().copied());
+        targets.extend(often);
+        if targets.is_empty() {
+            return None;
+        }
+        let target = pick(self.random, &targets);
+        let (path, has_predicate) = self.path(leaf, target);
+        let is_required = self.random.random_bool(0.85);
+        self.features.note("leafref");
+        if path.starts_with('/') {
+            self.features.note("leafref absolute");
+        }
+        if has_predicate {
+            self.features.note("leafref with predicate");
+        }
+        if !is_required {
+            self.features.note("leafref not required");
+        }
+        if matches!(self.shape.of(target), Some(Of::Leafref(_))) {
+            self.features.note("leafref chain");
+        }
+        if matches!(self.shape.items[target].kind, Kind::LeafList { .. }) {
+            self.features.note("leafref to leaf-list");
+        }
+        Some(Reference {
+            target,
+            path,
+            is_required,
+        })
+    }
+
+    /// Whether a leaf's type comes from another's.
+    fn depends(&self, leaf: ItemId, on: ItemId) -> bool {
+        match self.shape.of(leaf) {
+            Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) => {
+                reference.target == on || self.depends(reference.target, on)
+            }
+            _ => false,
+        }
+    }
+
+    /// The path of a leafref, and whether it has a predicate.
+    fn path(&mut self, leaf: ItemId, target: ItemId) -> (String, bool) {
+        let style = match self.random.random_bool(0.3) {
+            true => Style::Absolute,
+            false => Style::Relative,
+        };
+        let lists = self.shape.lists_between(Some(leaf), target);
+        let mut predicates = Vec::new();
+        for list in lists {
+            if !self.random.random_bool(0.6) {
+                continue;
+            }
+            if let Some(predicate) = self.predicate(leaf, list, target) {
+                predicates.push((list, predicate));
+            }
+        }
+        let has_predicate = !predicates.is_empty();
+        let path = self.shape.path(Some(leaf), target, style, &mut |at| {
+            let found = predicates.iter().find(|(list, _)| *list == at);
+            found.map_or(String::new(), |(_, predicate)| predicate.clone())
+        });
+        (path, has_predicate)
+    }
+
+    /// A predicate on one key: the value of a leaf beside the reference (itself a reference to
+    /// that key, where there is one).
+    fn predicate(&mut self, leaf: ItemId, list: ItemId, target: ItemId) -> Option<String> {
+        let Kind::List { keys, .. } = &self.shape.items[list].kind else {
+            return None;
+        };
+        let keys: Vec<ItemId> = keys.iter().copied().filter(|&key| key != target).collect();
+        if keys.is_empty() {
+            return None;
+        }
+        let key = pick(self.random, &keys);
+        let beside = self.shape.data_children(self.shape.data_parent(leaf));
+        let mut values: Vec<ItemId> = beside
+            .into_iter()
+            .filter(|&id| id != leaf && matches!(self.shape.items[id].kind, Kind::Leaf { .. }))
+            .filter(|&id| self.shape.items[id].module <= self.shape.items[leaf].module)
+            .collect();
+        let refers = |id: ItemId| match self.shape.of(id) {
+            Some(Of::Leafref(reference)) => reference.target == key,
+            _ => false,
+        };
+        if values.iter().any(|&id| refers(id)) {
+            values.retain(|&id| refers(id));
+        }
+        if values.is_empty() {
+            return None;
+        }
+        let value = pick(self.random, &values);
+        Some(format!(
+            "[{} = current()/../{}]",
+            self.shape.name(key),
+            self.shape.name(value)
+        ))
+    }
+}

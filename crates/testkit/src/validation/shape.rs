@@ -1,0 +1,305 @@
+//! A schema that is being made: an arena of items, and the paths between them.
+
+use rand::Rng;
+use rand::rngs::StdRng;
+
+/// The names of the modules; prefixes are the same.
+pub(super) const MODULES: [&str; 2] = ["m", "n"];
+
+/// The index of an item.
+pub(super) type ItemId = usize;
+
+/// The type of a leaf.
+#[derive(Clone, Debug)]
+pub(super) enum Of {
+    Enumeration,
+    /// `uint8` from 0 to 5.
+    Small,
+    /// A typedef of it, with a default.
+    SmallWithDefault,
+    Decimal,
+    Word,
+    Boolean,
+    Identity,
+    Bits,
+    Empty,
+    /// A number or a word.
+    Union,
+    Leafref(Reference),
+    /// A number or a reference.
+    UnionWithLeafref(Reference),
+    InstanceIdentifier {
+        is_required: bool,
+    },
+}
+
+/// A leafref.
+#[derive(Clone, Debug)]
+pub(super) struct Reference {
+    pub(super) target: ItemId,
+    pub(super) path: String,
+    pub(super) is_required: bool,
+}
+
+/// A `must`.
+#[derive(Clone, Debug)]
+pub(super) struct Must {
+    pub(super) text: String,
+    pub(super) message: Option<String>,
+    pub(super) app_tag: Option<String>,
+}
+
+/// How many entries are allowed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bounds {
+    pub(super) min: u32,
+    pub(super) max: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Container {
+        presence: bool,
+    },
+    List {
+        keys: Vec<ItemId>,
+        by_user: bool,
+        bounds: Bounds,
+        unique: Vec<String>,
+    },
+    Leaf {
+        of: Of,
+        default: Option<String>,
+        mandatory: bool,
+        is_key: bool,
+    },
+    LeafList {
+        of: Of,
+        by_user: bool,
+        bounds: Bounds,
+        defaults: Vec<String>,
+    },
+    Choice {
+        default: Option<ItemId>,
+        mandatory: bool,
+    },
+    Case,
+    /// A grouping that is used where this stands.
+    Uses,
+    /// An augment of what this stands in.
+    Augment,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) name: String,
+    /// An index into [`MODULES`].
+    pub(super) module: usize,
+    pub(super) kind: Kind,
+    pub(super) parent: Option<ItemId>,
+    pub(super) children: Vec<ItemId>,
+    pub(super) when: Option<String>,
+    pub(super) musts: Vec<Must>,
+    /// A `when` here would make a `unique` mean different things to different readers.
+    pub(super) keeps_unconditional: bool,
+}
+
+/// All items.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shape {
+    pub(super) items: Vec<Item>,
+    pub(super) roots: Vec<ItemId>,
+}
+
+/// How a path is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Relative,
+    Absolute,
+}
+
+impl Shape {
+    /// Adds an item under another, or at the top.
+    pub(super) fn add(
+        &mut self,
+        parent: Option<ItemId>,
+        module: usize,
+        name: String,
+        kind: Kind,
+    ) -> ItemId {
+        let id = self.items.len();
+        self.items.push(Item {
+            name,
+            module,
+            kind,
+            parent,
+            children: Vec::new(),
+            when: None,
+            musts: Vec::new(),
+            keeps_unconditional: false,
+        });
+        match parent {
+            Some(parent) => self.items[parent].children.push(id),
+            None => self.roots.push(id),
+        }
+        id
+    }
+
+    /// Whether it has instances; choices and the like have none.
+    pub(super) fn is_data(&self, id: ItemId) -> bool {
+        !matches!(
+            self.items[id].kind,
+            Kind::Choice { .. } | Kind::Case | Kind::Uses | Kind::Augment
+        )
+    }
+
+    pub(super) fn is_list(&self, id: ItemId) -> bool {
+        matches!(self.items[id].kind, Kind::List { .. })
+    }
+
+    pub(super) fn is_key(&self, id: ItemId) -> bool {
+        matches!(self.items[id].kind, Kind::Leaf { is_key: true, .. })
+    }
+
+    pub(super) fn is_np_container(&self, id: ItemId) -> bool {
+        matches!(self.items[id].kind, Kind::Container { presence: false })
+    }
+
+    /// The type of a leaf or leaf-list.
+    pub(super) fn of(&self, id: ItemId) -> Option<&Of> {
+        match &self.items[id].kind {
+            Kind::Leaf { of, .. } | Kind::LeafList { of, .. } => Some(of),
+            _ => None,
+        }
+    }
+
+    /// The data node around.
+    pub(super) fn data_parent(&self, id: ItemId) -> Option<ItemId> {
+        let mut parent = self.items[id].parent;
+        while let Some(around) = parent {
+            if self.is_data(around) {
+                return Some(around);
+            }
+            parent = self.items[around].parent;
+        }
+        None
+    }
+
+    /// The data nodes from the top to an item, itself included (if it is one).
+    pub(super) fn chain(&self, id: ItemId) -> Vec<ItemId> {
+        let mut chain = Vec::new();
+        let mut next = Some(id);
+        while let Some(at) = next {
+            if self.is_data(at) {
+                chain.push(at);
+            }
+            next = self.items[at].parent;
+        }
+        chain.reverse();
+        chain
+    }
+
+    /// Everything around an item up to the top, itself first.
+    pub(super) fn around(&self, id: ItemId) -> Vec<ItemId> {
+        let mut around = vec![id];
+        while let Some(parent) = self.items[*around.last().expect("itself")].parent {
+            around.push(parent);
+        }
+        around
+    }
+
+    pub(super) fn data_children(&self, id: Option<ItemId>) -> Vec<ItemId> {
+        let children = match id {
+            Some(id) => &self.items[id].children,
+            None => &self.roots,
+        };
+        let mut found = Vec::new();
+        for &child in children {
+            match self.is_data(child) {
+                true => found.push(child),
+                false => found.extend(self.data_children(Some(child))),
+            }
+        }
+        found
+    }
+
+    /// Whether one is in the other, or is it.
+    pub(super) fn is_within(&self, id: ItemId, outer: ItemId) -> bool {
+        self.around(id).contains(&outer)
+    }
+
+    /// The name with the module's prefix.
+    pub(super) fn name(&self, id: ItemId) -> String {
+        let item = &self.items[id];
+        format!("{}:{}", MODULES[item.module], item.name)
+    }
+
+    /// The steps down from `outer` (not included) to an item, with predicates by `predicate`.
+    fn down(
+        &self,
+        outer: Option<ItemId>,
+        to: ItemId,
+        predicate: &mut dyn FnMut(ItemId) -> String,
+    ) -> Vec<String> {
+        let chain = self.chain(to);
+        let from = chain.iter().position(|&at| Some(at) == outer);
+        let below = &chain[from.map_or(0, |index| index + 1)..];
+        let step = |&at: &ItemId| format!("{}{}", self.name(at), predicate(at));
+        below.iter().map(step).collect()
+    }
+
+    /// The path from a context node (a data node; none for the root) to a data node.
+    pub(super) fn path(
+        &self,
+        context: Option<ItemId>,
+        to: ItemId,
+        style: Style,
+        predicate: &mut dyn FnMut(ItemId) -> String,
+    ) -> String {
+        let Some(context) = context.filter(|_| style == Style::Relative) else {
+            return format!("/{}", self.down(None, to, predicate).join("/"));
+        };
+        if context == to {
+            return ".".to_owned();
+        }
+        let (mine, theirs) = (self.chain(context), self.chain(to));
+        let common = mine.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+        let mut steps = vec!["..".to_owned(); mine.len() - common];
+        let outer = common.checked_sub(1).map(|index| mine[index]);
+        steps.extend(self.down(outer, to, predicate));
+        steps.join("/")
+    }
+
+    /// The lists that a path from the context to a node passes on its way down.
+    pub(super) fn lists_between(&self, context: Option<ItemId>, to: ItemId) -> Vec<ItemId> {
+        let mine = context
+            .map(|context| self.chain(context))
+            .unwrap_or_default();
+        let theirs = self.chain(to);
+        let passed = theirs
+            .iter()
+            .filter(|at| !mine.contains(at) && self.is_list(**at));
+        passed.copied().collect()
+    }
+}
+
+/// One of several.
+pub(super) fn pick<T: Clone>(random: &mut StdRng, from: &[T]) -> T {
+    from[random.random_range(0..from.len())].clone()
+}
+
+/// One of the texts that are values of a type, and not references.
+pub(super) fn literal(random: &mut StdRng, of: &Of) -> String {
+    let texts: &[&str] = match of {
+        Of::Enumeration => &["red", "green", "blue"],
+        Of::Small | Of::SmallWithDefault => &["0", "1", "2", "3", "4", "5"],
+        Of::Decimal => &["0.0", "0.5", "1.5", "2.0"],
+        Of::Word => &["a", "b", "ab", "ba"],
+        Of::Boolean => &["true", "false"],
+        Of::Identity => &["m:cat", "m:lion", "m:dog"],
+        Of::Bits => &["b0", "b0 b1", "b2", "b1 b2"],
+        Of::Union | Of::UnionWithLeafref(_) => &["0", "2", "a", "b"],
+        Of::Empty | Of::Leafref(_) | Of::InstanceIdentifier { .. } => &[""],
+    };
+    pick(random, texts).to_owned()
+}
