@@ -30,8 +30,10 @@ pub use error::{Error, Result};
 pub use store::Store;
 pub use subspace::Subspace;
 pub use tree::{
-    ChangeKind, ChangedContent, Commit, CommitInfo, CommitOptions, Content, DIFF_CHANGES_MAX,
-    Datastore, Diff, Edit, Guard, HISTORY_PAGE_MAX, LoadMode, LoadOptions, LoadReport, NodeChange,
-    Page, Point, RETENTION_VERSIONS_DEFAULT, Retention, SESSION_BYTES_MAX, Selection, Stamp, Tree,
-    View, WithDefaults, write_change_json, write_change_text,
+    ChangeKind, ChangedContent, Commit, CommitInfo, CommitOptions, Committed, Content,
+    DIFF_CHANGES_MAX, Datastore, Diff, Edit, Event, Events, Guard, HISTORY_PAGE_MAX, Lagged,
+    LoadMode, LoadOptions, LoadReport, NodeChange, Page, Point, QUEUE_CHANGES_MAX,
+    QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Retention, SESSION_BYTES_MAX, Selection, Stamp,
+    Subscribed, Subscriber, Subscription, Tree, View, WithDefaults, write_change_json,
+    write_change_text,
 };

@@ -15,7 +15,7 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::layout::Layout;
 use crate::subspace::{FORMAT_VERSION, Subspace};
-use crate::tree::{Datastore, Tree, check_session};
+use crate::tree::{Datastore, Registry, Tree, check_session};
 
 /// How often a change of the catalog is tried again when another process changed the same keys.
 const CATALOG_TRIES_MAX: usize = 16;
@@ -35,6 +35,7 @@ struct Inner {
     compiled: RwLock<FxHashMap<u64, Arc<Compiled>>>,
     locks: [Mutex<()>; TREE_LOCKS],
     catalog_lock: Mutex<()>,
+    subscriptions: Registry,
 }
 
 /// A schema set, compiled and numbered.
@@ -77,6 +78,7 @@ impl Store {
             compiled: RwLock::default(),
             locks: std::array::from_fn(|_| Mutex::new(())),
             catalog_lock: Mutex::new(()),
+            subscriptions: Registry::default(),
         };
         let store = Self {
             inner: Arc::new(inner),
@@ -190,13 +192,23 @@ impl Store {
         Ok(compiled)
     }
 
-    /// Held while a commit to a tree is decided, so that commits of one process do not conflict.
-    pub(crate) fn lock(&self, tree: TreeId) -> MutexGuard<'_, ()> {
+    /// Who is told of changes.
+    pub(crate) fn subscriptions(&self) -> &Registry {
+        &self.inner.subscriptions
+    }
+
+    /// Which of the locks is that of a tree.
+    pub(crate) fn lock_of(tree: TreeId) -> usize {
         let slot = tree
             .anchor
             .wrapping_mul(31)
             .wrapping_add(tree.datastore.into());
-        self.inner.locks[(slot % TREE_LOCKS as u64) as usize].lock()
+        (slot % TREE_LOCKS as u64) as usize
+    }
+
+    /// Held while a commit to a tree is decided, so that commits of one process do not conflict.
+    pub(crate) fn lock(&self, tree: TreeId) -> MutexGuard<'_, ()> {
+        self.inner.locks[Self::lock_of(tree)].lock()
     }
 
     /// Decides on a change of the catalog from a snapshot and commits it; again on conflict.

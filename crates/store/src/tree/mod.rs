@@ -17,6 +17,7 @@ mod read;
 mod selection;
 mod settle;
 mod stamp;
+mod subscribe;
 mod trail;
 mod view;
 
@@ -31,9 +32,14 @@ pub use history::{CommitInfo, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT, Rete
 pub use load::{LoadMode, LoadOptions, LoadReport};
 pub use selection::{Content, Page, Selection, WithDefaults};
 pub use stamp::Stamp;
+pub use subscribe::{
+    Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, Subscribed, Subscriber,
+    Subscription,
+};
 pub use view::View;
 
 pub(crate) use commit::check_session;
 pub(crate) use locate::{State, in_subspace, is_order_index, order_key};
 pub(crate) use read::skip_entry;
 pub(crate) use stamp::StampRecord;
+pub(crate) use subscribe::Registry;

@@ -47,6 +47,7 @@ impl Tree {
         options: CommitOptions<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
+        self.check_not_calling()?;
         let _one_at_a_time = self.store().lock(self.id());
         let mut tries = 0;
         loop {
@@ -70,9 +71,10 @@ impl Tree {
     fn settle_once(&self, proposal: Proposal, options: CommitOptions<'_>) -> Result<Commit> {
         let Proposal {
             mut overlay,
-            touched,
+            mut touched,
             beside,
         } = proposal;
+        self.let_subscribers_edit(&mut overlay, &mut touched)?;
         // The constraints of RFC 7950 §8 are to be validated here, on the overlay.
         let Basis {
             last,
@@ -97,6 +99,7 @@ impl Tree {
                 is_changed: false,
             });
         }
+        let announced = self.announce(&overlay)?;
         write_stamps(&mut overlay, touched, stamp)?;
         put_changes(&overlay, &mut batch)?;
         log.finish(&mut batch)?;
@@ -106,6 +109,7 @@ impl Tree {
         }
         drop(overlay);
         self.store().driver().commit(batch)?;
+        announced.committed(stamp, options);
         Ok(Commit {
             version: stamp.version,
             time: stamp.time,

@@ -77,26 +77,42 @@ impl Diff {
 
     /// The changes of a node and of what is below it; of every entry, for a list without keys.
     pub fn below<'d>(&'d self, path: &'d InstancePath) -> impl Iterator<Item = NodeChange> + 'd {
-        self.changes().filter(|change| covers(path, &change.path))
+        self.changes().filter(|change| {
+            let steps: Vec<&Step> = change.path.steps.iter().collect();
+            leads_through(path, &steps)
+        })
+    }
+
+    /// Whether a node at or below one of these paths changed.
+    pub fn touches(&self, paths: &[InstancePath]) -> bool {
+        let mut steps: Vec<&Step> = Vec::new();
+        self.changes.iter().any(|kept| {
+            steps.clear();
+            steps.extend(self.links(kept.path).map(|link| &link.step));
+            steps.reverse();
+            paths.iter().any(|path| leads_through(path, &steps))
+        })
+    }
+
+    fn links(&self, last: Option<u32>) -> impl Iterator<Item = &Link> {
+        let last = last.map(|at| &self.steps[at as usize]);
+        std::iter::successors(last, |link| link.before.map(|at| &self.steps[at as usize]))
     }
 
     fn path(&self, last: Option<u32>) -> InstancePath {
-        let links = std::iter::successors(last.map(|at| &self.steps[at as usize]), |link| {
-            link.before.map(|at| &self.steps[at as usize])
-        });
-        let mut steps: Vec<Step> = links.map(|link| link.step.clone()).collect();
+        let mut steps: Vec<Step> = self.links(last).map(|link| link.step.clone()).collect();
         steps.reverse();
         InstancePath { steps }
     }
 }
 
-/// Whether a path is that of `outer` or leads through it. Steps of `outer` without keys are every
-/// entry of their list.
-pub(crate) fn covers(outer: &InstancePath, path: &InstancePath) -> bool {
-    let is_along = |(outer, step): (&Step, &Step)| {
+/// Whether steps lead to a path or through it. Steps of the path without keys are every entry of
+/// their list.
+fn leads_through(path: &InstancePath, steps: &[&Step]) -> bool {
+    let is_along = |(outer, step): (&Step, &&Step)| {
         outer.node == step.node && (outer.keys == Keys::None || outer.keys == step.keys)
     };
-    outer.steps.len() <= path.steps.len() && outer.steps.iter().zip(&path.steps).all(is_along)
+    path.steps.len() <= steps.len() && path.steps.iter().zip(steps).all(is_along)
 }
 
 /// Collects a diff.

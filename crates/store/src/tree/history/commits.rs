@@ -125,7 +125,8 @@ impl Tree {
         self.compare(a, b, |comparison| each_node_change(comparison, visit))
     }
 
-    fn compare<T>(
+    /// Compares two versions.
+    pub(in crate::tree) fn compare<T>(
         &self,
         a: u64,
         b: u64,

@@ -24,6 +24,10 @@ impl Tree {
         mut options: LoadOptions<'_>,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
     ) -> Result<LoadReport> {
+        self.check_not_calling()?;
+        if self.has_subscribers() {
+            return self.load_as_commit(&options, document);
+        }
         let _one_at_a_time = self.store().lock(self.id());
         let base = self.store().driver().snapshot()?;
         let Basis {
@@ -56,6 +60,9 @@ impl Tree {
         if let Err(error) = outcome {
             self.check_anchor(&error)?;
             return Err(error.into());
+        }
+        if done.is_changed {
+            self.tell_of_load(stamp, &options);
         }
         let Stamp { version, time } = if done.is_changed { stamp } else { last };
         Ok(LoadReport {

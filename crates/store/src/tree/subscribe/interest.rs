@@ -1,0 +1,113 @@
+//! Whether a change is about what somebody subscribed to.
+//!
+//! Asked before a diff is made, of keys: a node with everything below it is one range of keys, so
+//! the answer costs one search, whatever else changed. A list without keys on the way is looked
+//! for among the keys of that list that changed.
+
+use espalier_keyspace::KeyRange;
+use espalier_yang::{InstancePath, Keys, NodeKind, Schema, Step};
+
+use crate::error::Result;
+use crate::fragment::{Fragment, Packed};
+use crate::tree::changes::{Comparison, Delta, Deltas};
+use crate::tree::locate::{Place, Shape, State};
+
+/// Whether something at a path or below may differ. It may be said of a list ordered by user that
+/// was only renumbered.
+pub(super) fn may_touch(comparison: Comparison<'_>, path: &InstancePath) -> Result<bool> {
+    let schema = &comparison.compiled.schema;
+    let is_whole = |step: &Step| {
+        let node = schema.node(step.node);
+        step.keys == Keys::None && (node.is_list() || node.is_leaf_list())
+    };
+    let end = path.steps.iter().position(is_whole);
+    let end = end.map_or(path.steps.len(), |at| at + 1);
+    let (exact, rest) = path.steps.split_at(end);
+    let before = place(comparison.before(), exact)?;
+    let after = place(comparison.after(), exact)?;
+    let places = [before.as_ref(), after.as_ref()];
+    if places
+        .iter()
+        .flatten()
+        .any(|place| place.shape == Shape::Leaf)
+    {
+        let old = leaf(comparison.before(), before.as_ref())?;
+        return Ok(old != leaf(comparison.after(), after.as_ref())?);
+    }
+    let mut seen: Option<&Place> = None;
+    for place in places.into_iter().flatten() {
+        if seen.is_some_and(|seen| seen.key == place.key) {
+            continue;
+        }
+        seen = Some(place);
+        if any_key(comparison, place, path, rest)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn place(state: State<'_>, steps: &[Step]) -> Result<Option<Place>> {
+    let mut place = state.root();
+    for step in steps {
+        match state.step(place, step)? {
+            Some(next) => place = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(place))
+}
+
+fn leaf(state: State<'_>, place: Option<&Place>) -> Result<Option<Packed>> {
+    let Some((place, node)) = place.and_then(|place| Some((place, place.node?))) else {
+        return Ok(None);
+    };
+    let Some(stored) = state.snapshot.get(&place.key)? else {
+        return Ok(None);
+    };
+    let id = state.layout().id(node);
+    Ok(Fragment::decode(&stored, 0)?.get(id).cloned())
+}
+
+/// Whether a key at or below a place differs that is on the way of the rest of the path.
+fn any_key(
+    comparison: Comparison<'_>,
+    place: &Place,
+    path: &InstancePath,
+    rest: &[Step],
+) -> Result<bool> {
+    let mut deltas = comparison.keys_in(&KeyRange::prefix(&place.key))?;
+    let mut delta = Delta::default();
+    while deltas.next(&mut delta)? {
+        if rest.is_empty() || is_along(comparison, &delta.rest, path)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a key is that of a path's node, or of the node that the path's leaf is in, or below.
+fn is_along(comparison: Comparison<'_>, key: &[u8], path: &InstancePath) -> Result<bool> {
+    let Some(trail) = comparison.after().trail(key)? else {
+        return Ok(false);
+    };
+    let nodes = inner_steps(&comparison.compiled.schema, path);
+    let is_long_enough = trail.len() >= nodes.len();
+    let mut steps = trail.iter().zip(nodes);
+    Ok(is_long_enough && steps.all(|(point, step)| point.node == step.node))
+}
+
+/// The steps of a path that are in keys: a leaf at the end is not.
+fn inner_steps<'p>(schema: &Schema, path: &'p InstancePath) -> &'p [Step] {
+    let is_leaf = |step: &Step| {
+        let kind = &schema.node(step.node).kind;
+        matches!(
+            kind,
+            NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml
+        )
+    };
+    match path.steps.split_last() {
+        Some((last, around)) if is_leaf(last) => around,
+        _ => &path.steps,
+    }
+}

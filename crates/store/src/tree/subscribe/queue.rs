@@ -1,0 +1,171 @@
+//! Queues of commits.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::registry::Subscribed;
+use crate::clock::Timestamp;
+use crate::tree::changes::Diff;
+
+/// A queue holds at most this many commits that were not taken.
+pub const QUEUE_EVENTS_MAX: usize = 1024;
+
+/// The commits that a queue holds have at most this many changed nodes together; a single commit
+/// may have more.
+pub const QUEUE_CHANGES_MAX: usize = 1_000_000;
+
+/// A commit that was made.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// The version that it made.
+    pub version: u64,
+    /// When.
+    pub time: Timestamp,
+    /// Who made it; may be empty.
+    pub author: String,
+    /// Why; may be empty.
+    pub comment: String,
+    /// What it changed; all who are told share it.
+    pub diff: Arc<Diff>,
+}
+
+/// Commits that were lost, because the queue was full or the diff too large to be kept. They may
+/// be read from the history: [`crate::Tree::each_difference`] from the version before `first` to
+/// `last`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lagged {
+    /// How many.
+    pub events: u64,
+    /// The version of the first.
+    pub first: u64,
+    /// The version of the last.
+    pub last: u64,
+}
+
+/// What a queue tells.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A commit.
+    Committed(Arc<Committed>),
+    /// Commits that were lost, before those that follow.
+    Lagged(Lagged),
+}
+
+impl Event {
+    fn changes(&self) -> usize {
+        match self {
+            Self::Committed(committed) => committed.diff.len(),
+            Self::Lagged(_) => 0,
+        }
+    }
+
+    fn as_lagged(&self) -> Lagged {
+        match self {
+            Self::Committed(committed) => Lagged::one(committed.version),
+            Self::Lagged(lagged) => *lagged,
+        }
+    }
+}
+
+impl Lagged {
+    pub(super) fn one(version: u64) -> Self {
+        Self {
+            events: 1,
+            first: version,
+            last: version,
+        }
+    }
+
+    fn and(self, later: Self) -> Self {
+        Self {
+            events: self.events + later.events,
+            first: self.first,
+            last: later.last,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// What was lost before all others.
+    lost: Option<Lagged>,
+    events: VecDeque<Event>,
+    changes: usize,
+}
+
+/// Where commits put what somebody is to be told.
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    arrived: Condvar,
+}
+
+impl Queue {
+    /// Adds an event; the oldest are lost where there is no room. Never waits for who takes them.
+    pub fn push(&self, event: Event) {
+        let mut waiting = self.waiting.lock();
+        waiting.changes += event.changes();
+        waiting.events.push_back(event);
+        while waiting.events.len() > 1
+            && (waiting.events.len() > QUEUE_EVENTS_MAX || waiting.changes > QUEUE_CHANGES_MAX)
+        {
+            let Some(oldest) = waiting.events.pop_front() else {
+                break;
+            };
+            waiting.changes -= oldest.changes();
+            let lost = oldest.as_lagged();
+            waiting.lost = Some(waiting.lost.map_or(lost, |before| before.and(lost)));
+        }
+        drop(waiting);
+        self.arrived.notify_all();
+    }
+}
+
+impl Waiting {
+    fn take(&mut self) -> Option<Event> {
+        if let Some(lost) = self.lost.take() {
+            return Some(Event::Lagged(lost));
+        }
+        let event = self.events.pop_front()?;
+        self.changes -= event.changes();
+        Some(event)
+    }
+}
+
+/// The commits that somebody subscribed to. Dropping it ends the subscription.
+pub struct Events {
+    queue: Arc<Queue>,
+    _subscribed: Subscribed,
+}
+
+impl Events {
+    pub(super) fn new(queue: Arc<Queue>, subscribed: Subscribed) -> Self {
+        Self {
+            queue,
+            _subscribed: subscribed,
+        }
+    }
+
+    /// The next event, where there is one.
+    pub fn take(&self) -> Option<Event> {
+        self.queue.waiting.lock().take()
+    }
+
+    /// The next event, waiting for it at most this long.
+    pub fn next(&self, timeout: Duration) -> Option<Event> {
+        let deadline = Instant::now() + timeout;
+        let mut waiting = self.queue.waiting.lock();
+        loop {
+            if let Some(event) = waiting.take() {
+                return Some(event);
+            }
+            let wait = self.queue.arrived.wait_until(&mut waiting, deadline);
+            if wait.timed_out() {
+                return waiting.take();
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Who subscribed to which tree.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, ThreadId};
+
+use espalier_yang::{ErrorTag, InstancePath, Schema};
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+
+use super::queue::{Events, Queue};
+use super::subscriber::{Subscriber, Subscription};
+use crate::error::{Error, Result};
+use crate::keys::TreeId;
+use crate::store::Store;
+use crate::tree::commit::Tree;
+
+/// Somebody who is told.
+pub(super) struct Listener {
+    id: u64,
+    subscription: Subscription,
+    /// The schema of the paths.
+    schema: Arc<Schema>,
+    pub way: Way,
+}
+
+/// How somebody is told.
+pub(super) enum Way {
+    /// As part of the commit.
+    InCommit(Arc<dyn Subscriber>),
+    /// By a queue.
+    Queue(Arc<Queue>),
+}
+
+impl Listener {
+    /// The paths, under a schema that may be a later one; one whose node is gone is left out.
+    pub fn paths(&self, schema: &Arc<Schema>) -> Vec<InstancePath> {
+        let paths = &self.subscription.paths;
+        if Arc::ptr_eq(schema, &self.schema) {
+            return paths.clone();
+        }
+        let texts = paths
+            .iter()
+            .map(|path| path.to_instance_identifier(&self.schema));
+        texts
+            .filter_map(|text| InstancePath::parse_cli_path(schema, &text).ok())
+            .collect()
+    }
+
+    /// Whether it wants to be told of everything.
+    pub fn wants_all(&self) -> bool {
+        self.subscription.paths.is_empty()
+    }
+
+    /// The subscriber, where it takes part in commits.
+    pub fn subscriber(&self) -> Option<&dyn Subscriber> {
+        match &self.way {
+            Way::InCommit(subscriber) => Some(&**subscriber),
+            Way::Queue(_) => None,
+        }
+    }
+}
+
+/// Everybody who is told of one tree, in the order they are told.
+pub(super) type Listeners = Arc<[Arc<Listener>]>;
+
+/// Everybody who is told of anything in a store.
+#[derive(Default)]
+pub(crate) struct Registry {
+    trees: RwLock<FxHashMap<TreeId, Listeners>>,
+    last_id: AtomicU64,
+    /// The threads that are within a call of a subscriber, and the lock that they hold.
+    calling: Mutex<Vec<(ThreadId, usize)>>,
+}
+
+impl Registry {
+    /// Who is told of a tree; nobody, mostly.
+    pub(super) fn listeners(&self, tree: TreeId) -> Option<Listeners> {
+        self.trees.read().get(&tree).cloned()
+    }
+
+    fn change(&self, tree: TreeId, change: impl FnOnce(&mut Vec<Arc<Listener>>)) {
+        let mut trees = self.trees.write();
+        let mut listeners = trees
+            .remove(&tree)
+            .map_or_else(Vec::new, |old| old.to_vec());
+        change(&mut listeners);
+        if !listeners.is_empty() {
+            trees.insert(tree, listeners.into());
+        }
+    }
+
+    fn add(&self, tree: TreeId, listener: Listener) {
+        self.change(tree, |listeners| {
+            let priority = listener.subscription.priority;
+            let at = listeners.partition_point(|other| other.subscription.priority >= priority);
+            listeners.insert(at, Arc::new(listener));
+        });
+    }
+
+    /// Whether this thread is within a call of a subscriber that holds a lock of trees.
+    fn is_calling(&self, lock: usize) -> bool {
+        let me = (thread::current().id(), lock);
+        self.calling.lock().contains(&me)
+    }
+
+    /// Remembers that this thread calls a subscriber, until the answer is dropped.
+    pub(super) fn calling(&self, lock: usize) -> Calling<'_> {
+        let me = (thread::current().id(), lock);
+        self.calling.lock().push(me);
+        Calling { registry: self, me }
+    }
+}
+
+/// A call of a subscriber that is under way.
+pub(super) struct Calling<'a> {
+    registry: &'a Registry,
+    me: (ThreadId, usize),
+}
+
+impl Drop for Calling<'_> {
+    fn drop(&mut self) {
+        let mut calling = self.registry.calling.lock();
+        if let Some(at) = calling.iter().rposition(|one| *one == self.me) {
+            calling.remove(at);
+        }
+    }
+}
+
+/// A subscription that holds. Dropping it ends it.
+#[must_use = "the subscription ends when this is dropped"]
+pub struct Subscribed {
+    store: Store,
+    tree: TreeId,
+    id: u64,
+}
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        self.store.subscriptions().change(self.tree, |listeners| {
+            listeners.retain(|one| one.id != self.id);
+        });
+    }
+}
+
+impl Tree {
+    /// Has a subscriber take part in commits, until the answer is dropped. A commit that is under
+    /// way may or may not be told.
+    ///
+    /// # Errors
+    /// `operation-not-supported` for candidates: their commits are those of running.
+    pub fn subscribe(
+        &self,
+        subscription: Subscription,
+        subscriber: Arc<dyn Subscriber>,
+    ) -> Result<Subscribed> {
+        self.listen(subscription, Way::InCommit(subscriber))
+    }
+
+    /// The commits from now on that change one of these paths (or anything, where there is none),
+    /// as a queue. The paths are as in a [`Subscription`].
+    ///
+    /// # Errors
+    /// As [`Self::subscribe`].
+    pub fn events(&self, paths: Vec<InstancePath>) -> Result<Events> {
+        let queue = Arc::new(Queue::default());
+        let subscription = Subscription { paths, priority: 0 };
+        let subscribed = self.listen(subscription, Way::Queue(Arc::clone(&queue)))?;
+        Ok(Events::new(queue, subscribed))
+    }
+
+    fn listen(&self, subscription: Subscription, way: Way) -> Result<Subscribed> {
+        if self.datastore().is_candidate() {
+            let message = "a candidate has no commits: subscribe to running";
+            return Err(Error::data(ErrorTag::OperationNotSupported, message));
+        }
+        let registry = self.store().subscriptions();
+        let id = registry.last_id.fetch_add(1, Ordering::Relaxed);
+        let schema = Arc::clone(self.schema());
+        let listener = Listener {
+            id,
+            subscription,
+            schema,
+            way,
+        };
+        registry.add(self.id(), listener);
+        Ok(Subscribed {
+            store: self.store().clone(),
+            tree: self.id(),
+            id,
+        })
+    }
+
+    /// Refuses a commit from within a call of a subscriber that would wait for itself.
+    pub(in crate::tree) fn check_not_calling(&self) -> Result<()> {
+        let lock = Store::lock_of(self.id());
+        if self.store().subscriptions().is_calling(lock) {
+            let message = "a subscriber cannot commit while it is told of a commit";
+            return Err(Error::data(ErrorTag::InUse, message));
+        }
+        Ok(())
+    }
+}
