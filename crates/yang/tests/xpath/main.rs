@@ -1,4 +1,10 @@
 //! XPath evaluation: by example, and against libyang.
 
+mod axes;
 mod cases;
 mod fixture;
+mod oracle;
+mod plans;
+mod random_data;
+mod random_expressions;
+mod random_schema;

@@ -1,0 +1,167 @@
+//! How much is read: point reads for keys, index reads, counts, and stopping at the first.
+
+use espalier_yang::data::{Place, TreeInstances};
+use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
+use espalier_yang::{DataError, ErrorTag, Instances, NodeId};
+
+use crate::fixture::{TreeItem, expression, place, schema, tree};
+
+/// Entries of the lists.
+const SIZE: usize = 2_000;
+
+fn document() -> String {
+    let cars = (0..SIZE).map(|number| {
+        let owner = (number + 1) % SIZE;
+        format!(
+            r#"{{"plate": "P{number}", "owner": {owner}, "tag": ["t{number}", "all"],
+                "wheel": [{{"side": "l", "row": 1}}, {{"side": "r", "row": 1}}]}}"#
+        )
+    });
+    let people = (0..SIZE).map(|number| {
+        let knows = (number * 7) % SIZE;
+        format!(r#"{{"id": {number}, "name": "N{number}", "knows": {knows}}}"#)
+    });
+    let phones = (0..SIZE).map(|number| format!("\"{number}\""));
+    let joined =
+        |texts: &mut dyn Iterator<Item = String>| -> String { texts.collect::<Vec<_>>().join(",") };
+    let (mut cars, mut people, mut phones) = (cars, people, phones);
+    format!(
+        r#"{{"garage:garage": {{"car": [{}], "person": [{}], "phone": [{}]}}}}"#,
+        joined(&mut cars),
+        joined(&mut people),
+        joined(&mut phones)
+    )
+}
+
+/// Context, expression, and how many nodes may be visited.
+const CASES: &[(&str, &str, u64)] = &[
+    ("/garage/car[plate = 'P9']", "../opened = 1999", 10),
+    ("/garage/car[plate = 'P9']", "not(../gate)", 10),
+    ("/garage/car[plate = 'P9']", "count(../car) <= 100000", 10),
+    (
+        "/garage/car[plate = 'P9']",
+        "count(../phone) + count(/garage/person)",
+        10,
+    ),
+    (
+        "/garage/car[plate = 'P9']",
+        "/garage/person[id = current()/owner]/name",
+        10,
+    ),
+    (
+        "/garage/car[plate = 'P9']",
+        "../person[id = current()/owner]",
+        10,
+    ),
+    ("/garage/car[plate = 'P9']", "deref(owner)/../name", 20),
+    (
+        "/garage/car[plate = 'P9']",
+        "wheel[side = 'l' and row = 1]",
+        10,
+    ),
+    (
+        "/",
+        "/garage/car[plate = 'P1999'][tag = 'all']/wheel[row = 1][side = 'r']",
+        20,
+    ),
+    ("/", "//car[plate = 'P77']/owner", 20),
+    ("/", "/garage/phone[. = '1999']", 10),
+    ("/", "boolean(//wheel)", 10),
+    ("/", "/garage/car and not(/garage/car/none)", 5_000),
+    ("/", "/garage/phone = '3'", 20),
+    ("/", "/garage/car[1]/plate", 10),
+    ("/", "/garage/car[position() = 3][1]/plate", 5_000),
+    // With an index on knows and on tag.
+    ("/", "/garage/person[knows = 14]/name", 20),
+    (
+        "/garage/person[2]",
+        "not(../person[id != current()/id and knows = current()/knows])",
+        20,
+    ),
+    ("/", "/garage/car[tag = 't5']/plate", 20),
+];
+
+#[test]
+fn no_more_is_visited_than_needed() {
+    let (schema, document) = (schema(), document());
+    let tree = tree(&schema, &document);
+    let indexed: Vec<NodeId> = schema
+        .nodes()
+        .filter(|node| matches!(&*node.name, "knows" | "tag"))
+        .map(|node| node.id)
+        .collect();
+    let data = TreeInstances::new(&schema, &tree).with_indexes(&indexed);
+    for (context, text, most) in CASES {
+        let context = place(&data, context);
+        let evaluator = Evaluator::new(&data, Limits::default());
+        let value = evaluator
+            .evaluate(&expression(text), &context)
+            .expect("a value");
+        assert!(value.to_boolean(), "{text}");
+        let steps = evaluator.steps();
+        assert!(steps <= *most, "{text}: {steps} steps");
+    }
+}
+
+fn refused<'a>(data: &TreeInstances<'a>, context: &TreeItem<'a>, text: &str) -> DataError {
+    let limits = Limits {
+        steps_max: 1_000,
+        ..Limits::default()
+    };
+    let evaluator = Evaluator::new(data, limits);
+    let error = evaluator.evaluate(&expression(text), context);
+    error.expect_err(text)
+}
+
+#[test]
+fn too_much_work_is_an_error_that_names_the_limit() {
+    let (schema, document) = (schema(), document());
+    let tree = tree(&schema, &document);
+    let data = TreeInstances::new(&schema, &tree);
+    let root = Item::Inner(data.root());
+    for text in [
+        "count(//node())",
+        "/garage/car/..",
+        "sum(/garage/phone)",
+        "string(/)",
+    ] {
+        let error = refused(&data, &root, text);
+        assert_eq!(error.tag, ErrorTag::ResourceDenied, "{text}");
+        assert!(error.message.contains("STEPS_MAX"), "{text}");
+    }
+    // The next evaluation has a budget of its own.
+    let evaluator = Evaluator::new(
+        &data,
+        Limits {
+            steps_max: 20,
+            ..Limits::default()
+        },
+    );
+    for _ in 0..10 {
+        assert!(
+            evaluator
+                .test(&expression("/garage/opened = 1999"), &root)
+                .is_ok()
+        );
+    }
+}
+
+#[test]
+fn places_of_a_tree_know_their_path() {
+    let (schema, document) = (schema(), document());
+    let tree = tree(&schema, &document);
+    let data = TreeInstances::new(&schema, &tree);
+    for path in [
+        "/garage/office/shelf",
+        "/garage/car[plate = 'P3']/wheel[2]",
+        "/garage",
+        "/",
+    ] {
+        let found = place(&data, path);
+        let inner: &Place = found.as_inner().expect("a place");
+        let path = data.path(inner).expect("a path");
+        let evaluator = Evaluator::new(&data, Limits::default());
+        let again = evaluator.resolve(&path).expect("read");
+        assert_eq!(again, Some(found));
+    }
+}
