@@ -139,6 +139,31 @@ impl<'a> Reader<'a> {
         Ok((LocalId(id), self.packed()?))
     }
 
+    /// The leaf of an id, without unpacking the others.
+    pub fn find(mut self, id: LocalId) -> Result<Option<Packed>> {
+        while !self.rest.is_empty() {
+            if self.varint()? == u64::from(id.0) {
+                return self.packed().map(Some);
+            }
+            self.skip()?;
+        }
+        Ok(None)
+    }
+
+    /// Moves past a packed value.
+    fn skip(&mut self) -> Result<()> {
+        let tag = self.take(1)?[0];
+        match tag {
+            INT32 | INT64 | UINT32 | UINT64 => self.varint().map(|_| ()),
+            DECIMAL64 => {
+                self.take(1)?;
+                self.varint().map(|_| ())
+            }
+            FALSE | TRUE | EMPTY => Ok(()),
+            _ => self.content().map(|_| ()),
+        }
+    }
+
     fn packed(&mut self) -> Result<Packed> {
         let (&tag, rest) = self.rest.split_first().ok_or_else(truncated)?;
         self.rest = rest;

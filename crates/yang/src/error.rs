@@ -198,6 +198,11 @@ impl Errors {
         }
     }
 
+    /// Counts errors that were not kept.
+    pub fn drop_further(&mut self, errors: usize) {
+        self.dropped += errors;
+    }
+
     /// The errors that were kept.
     pub fn iter(&self) -> std::slice::Iter<'_, DataError> {
         self.errors.iter()

@@ -108,4 +108,17 @@ pub trait Instances {
         value: &Value,
         visit: &mut dyn FnMut(Self::Inner) -> Visit<Self::Error>,
     ) -> Result<Indexed, Self::Error>;
+
+    /// The entries of a list in a place whose leaves of the `unique` statement of this index hold
+    /// these values, from an index: perhaps more than those, never fewer.
+    fn find_entries(
+        &self,
+        _parent: &Self::Inner,
+        _list: NodeId,
+        _unique: usize,
+        _values: &[Value],
+        _visit: &mut dyn FnMut(Self::Inner) -> Visit<Self::Error>,
+    ) -> Result<Indexed, Self::Error> {
+        Ok(Indexed::No)
+    }
 }

@@ -1,0 +1,98 @@
+//! From changed keys to what changed for validation.
+
+use espalier_yang::validate::Change;
+use espalier_yang::{NodeKind, Value};
+
+use super::instances::{Place, StoreInstances};
+use crate::error::Result;
+use crate::fragment::{Fragment, Packed, take_entry_value};
+use crate::tree::change::KeyChange;
+use crate::tree::locate::State;
+use crate::tree::trail::Trail;
+
+/// Tells what the change of a key of the tree changes, as far as a rule may read it.
+pub(super) fn tell(
+    state: &State<'_>,
+    data: &StoreInstances<'_>,
+    change: &KeyChange<'_>,
+    trail: &Trail,
+    tell: &mut dyn FnMut(Change<Place>) -> Result<()>,
+) -> Result<()> {
+    let plan = &state.compiled.plan;
+    let node = trail.last().map(|point| state.schema().node(point.node));
+    if let Some(node) = node.filter(|node| node.is_leaf_list()) {
+        let (node, holder) = (node.id, data.place(change.key, &trail[..trail.len() - 1]));
+        if let Some(value) = change.old {
+            let (holder, value) = (holder.clone(), take_entry_value(value)?);
+            tell(Change::ValueDeleted {
+                holder,
+                node,
+                value,
+            })?;
+        }
+        if let Some(value) = change.new {
+            let value = take_entry_value(value)?;
+            tell(Change::ValueCreated {
+                holder,
+                node,
+                value,
+            })?;
+        }
+        return Ok(());
+    }
+    if !plan.listens_to(node.map(|node| node.id)) {
+        return Ok(());
+    }
+    let place = data.place(change.key, trail);
+    let exists_by_key =
+        node.is_some_and(|node| !matches!(node.kind, NodeKind::Container { presence: false }));
+    match (change.old, change.new) {
+        (None, Some(_)) if exists_by_key => tell(Change::Created(place.clone()))?,
+        (Some(_), None) if exists_by_key => tell(Change::Deleted(place.clone()))?,
+        _ => {}
+    }
+    leaves(state, change, &place, tell)
+}
+
+/// Tells which leaves of a fragment differ.
+fn leaves(
+    state: &State<'_>,
+    change: &KeyChange<'_>,
+    place: &Place,
+    tell: &mut dyn FnMut(Change<Place>) -> Result<()>,
+) -> Result<()> {
+    let decode = |value: Option<&[u8]>| match value {
+        Some(value) => Fragment::decode(value, 0),
+        None => Ok(Fragment::default()),
+    };
+    let (old, new) = (decode(change.old)?, decode(change.new)?);
+    let gone = old
+        .leaves
+        .iter()
+        .filter(|(id, _)| new.get(*id).is_none())
+        .map(|(id, packed)| (id, Some(packed), None));
+    let there = new
+        .leaves
+        .iter()
+        .map(|(id, packed)| (id, old.get(*id), Some(packed)))
+        .filter(|(_, old, new)| old != new);
+    for (id, old, new) in gone.chain(there) {
+        let Some(node) = state.layout().child(place.node(), *id) else {
+            continue;
+        };
+        tell(Change::Leaf {
+            holder: place.clone(),
+            node,
+            old: old.map(value_of),
+            new: new.map(value_of),
+        })?;
+    }
+    Ok(())
+}
+
+fn value_of(packed: &Packed) -> Value {
+    match packed {
+        Packed::Value(value) => value.clone(),
+        Packed::Any(_) => Value::Empty,
+    }
+}

@@ -1,0 +1,334 @@
+//! Indexes and counts beside the data: what validation would else scan lists for.
+//!
+//! | range | key after the tree's prefix | value |
+//! |---|---|---|
+//! | index | the local ids from the root to a leaf or leaf-list, `ff`, `00`, a value, the place that holds it | empty |
+//! | index | the local ids to a list, `ff`, 1 + the number of a `unique`, its values, the entry | empty |
+//! | index | `ff` | which indexes these are |
+//! | count | the place of a list or leaf-list | how many entries it has |
+//!
+//! A place is the rest of its key in the tree. Which leaves are indexed, the [`Plan`] of the schema
+//! says: leafrefs and what they refer to, and leaves that expressions compare.
+//!
+//! [`Plan`]: espalier_yang::validate::Plan
+
+use std::collections::BTreeMap;
+
+use espalier_yang::schema::Node;
+use espalier_yang::{NodeId, NodeKind, Value};
+
+use crate::error::Result;
+use crate::fragment::{Fragment, Packed, put_varint, take_entry_value, take_varint};
+use crate::keys::{put_key_value, put_local_id};
+use crate::store::Compiled;
+use crate::subspace::Subspace;
+use crate::tree::change::KeyChange;
+use crate::tree::locate::{State, in_subspace};
+use crate::tree::trail::Trail;
+
+/// Ends the local ids; none begins with it.
+const END_OF_IDS: u8 = 0xff;
+
+/// An index of values, not of a `unique`.
+const VALUES: u8 = 0;
+
+/// The key of the count of a list.
+pub(super) fn count_key(list: &[u8]) -> Vec<u8> {
+    in_subspace(list, Subspace::Count)
+}
+
+fn node_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
+    let mut way: Vec<NodeId> =
+        std::iter::successors(Some(node), |&node| state.schema().node(node).parent).collect();
+    way.reverse();
+    let mut key = state.tree.prefix(Subspace::Index);
+    for node in way {
+        put_local_id(&mut key, state.layout().id(node));
+    }
+    key.push(END_OF_IDS);
+    key
+}
+
+/// What the index keys of a leaf or leaf-list begin with, up to the value.
+pub(super) fn values_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
+    let mut key = node_prefix(state, node);
+    key.push(VALUES);
+    key
+}
+
+/// What the index keys of a `unique` begin with, up to the values.
+pub(super) fn unique_prefix(state: &State<'_>, list: NodeId, unique: usize) -> Vec<u8> {
+    let mut key = node_prefix(state, list);
+    key.push((unique as u8).saturating_add(1));
+    key
+}
+
+/// The key that says which indexes there are.
+pub(super) fn definition_key(state: &State<'_>) -> Vec<u8> {
+    let mut key = state.tree.prefix(Subspace::Index);
+    key.push(END_OF_IDS);
+    key
+}
+
+/// Which indexes the rules of a schema need; empty where none.
+pub(crate) fn definition(compiled: &Compiled) -> Vec<u8> {
+    let schema = &compiled.schema;
+    let mut hasher = blake3::Hasher::new();
+    let mut is_any = false;
+    for node in schema.nodes() {
+        let uniques = node.as_list().map_or(0, |list| list.unique.len());
+        let is_indexed = compiled.plan.is_indexed(node.id);
+        let is_counted = compiled.plan.is_counted(node.id);
+        if uniques > 0 || is_indexed || is_counted {
+            is_any = true;
+            let unique = node.as_list().map(|list| {
+                let names = list.unique.iter().flatten().map(|&leaf| schema.path(leaf));
+                names.collect::<Vec<_>>().join(" ")
+            });
+            let line = format!(
+                "{} {is_indexed} {is_counted} {}\n",
+                schema.path(node.id),
+                unique.unwrap_or_default()
+            );
+            hasher.update(line.as_bytes());
+        }
+    }
+    match is_any {
+        true => hasher.finalize().as_bytes()[..16].to_vec(),
+        false => Vec::new(),
+    }
+}
+
+/// What changes of the data mean for indexes and counts.
+#[derive(Default)]
+pub(super) struct Updates {
+    /// Index entries by key, and whether they are there now.
+    entries: BTreeMap<Vec<u8>, bool>,
+    /// The differences of the counts, by the key of the count.
+    counts: BTreeMap<Vec<u8>, i64>,
+    /// Entries whose values of a `unique` may differ: list, number of the `unique`, key; and their
+    /// index key before.
+    uniques: BTreeMap<(NodeId, usize, Vec<u8>), Option<Vec<u8>>>,
+}
+
+impl Updates {
+    /// Takes in a change of a key of the tree.
+    pub fn note(&mut self, state: &State<'_>, change: &KeyChange<'_>, trail: &Trail) -> Result<()> {
+        let plan = &state.compiled.plan;
+        let last = trail.last();
+        let node = last.map(|point| state.schema().node(point.node));
+        if let (Some(point), Some(node)) = (last, node)
+            && plan.is_counted(node.id)
+            && change.old.is_some() != change.new.is_some()
+        {
+            let key = count_key(&change.key[..point.list]);
+            let difference = if change.new.is_some() { 1 } else { -1 };
+            *self.counts.entry(key).or_default() += difference;
+        }
+        match node {
+            Some(node) if node.is_leaf_list() => self.note_value(state, change, trail, node),
+            _ => self.note_fragment(state, change, trail),
+        }
+    }
+
+    fn note_value(
+        &mut self,
+        state: &State<'_>,
+        change: &KeyChange<'_>,
+        trail: &Trail,
+        node: &Node,
+    ) -> Result<()> {
+        if !state.compiled.plan.is_indexed(node.id) {
+            return Ok(());
+        }
+        let holder = trail.len().checked_sub(2).map(|above| trail[above].end);
+        let holder = holder.unwrap_or_else(|| state.tree.prefix(Subspace::Tree).len());
+        for (value, is_there) in [(change.old, false), (change.new, true)] {
+            if let Some(value) = value {
+                let value = take_entry_value(value)?;
+                self.put_value(state, node.id, &value, &change.key[..holder], is_there);
+            }
+        }
+        Ok(())
+    }
+
+    fn note_fragment(
+        &mut self,
+        state: &State<'_>,
+        change: &KeyChange<'_>,
+        trail: &Trail,
+    ) -> Result<()> {
+        let plan = &state.compiled.plan;
+        let node = trail.last().map(|point| point.node);
+        if !plan.indexes_in(node) {
+            return Ok(());
+        }
+        let leaves = |value: Option<&[u8]>| match value {
+            Some(value) => Fragment::decode(value, 0),
+            None => Ok(Fragment::default()),
+        };
+        let (old, new) = (leaves(change.old)?, leaves(change.new)?);
+        for (leaves, others, is_there) in [(&old, &new, false), (&new, &old, true)] {
+            for (id, packed) in &leaves.leaves {
+                let Some(leaf) = state.layout().child(node, *id) else {
+                    continue;
+                };
+                if others.get(*id) == Some(packed) {
+                    continue;
+                }
+                if let (true, Packed::Value(value)) = (plan.is_indexed(leaf), packed) {
+                    self.put_value(state, leaf, value, change.key, is_there);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers what the entries that a key of the tree belongs to are in a state, before it
+    /// changes. Nothing, where they are new.
+    pub fn remember(
+        &mut self,
+        before: Option<&State<'_>>,
+        state: &State<'_>,
+        key: &[u8],
+        trail: &Trail,
+    ) -> Result<()> {
+        let node = trail.last().map(|point| point.node);
+        if !state.compiled.plan.indexes_in(node) {
+            return Ok(());
+        }
+        for (depth, point) in trail.iter().enumerate() {
+            let Some(list) = state.schema().node(point.node).as_list() else {
+                continue;
+            };
+            let is_near = |node: NodeId| !state.schema().node(node).is_list();
+            if !trail[depth + 1..].iter().all(|point| is_near(point.node)) {
+                continue;
+            }
+            for unique in 0..list.unique.len() {
+                let entry = (point.node, unique, key[..point.end].to_vec());
+                if let std::collections::btree_map::Entry::Vacant(slot) = self.uniques.entry(entry) {
+                    let before = match before {
+                        Some(before) => unique_key(before, point.node, unique, &key[..point.end])?,
+                        None => None,
+                    };
+                    slot.insert(before);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn put_value(
+        &mut self,
+        state: &State<'_>,
+        leaf: NodeId,
+        value: &Value,
+        holder: &[u8],
+        is_there: bool,
+    ) {
+        let mut key = values_prefix(state, leaf);
+        put_key_value(&mut key, value);
+        key.extend_from_slice(&holder[state.tree.prefix(Subspace::Tree).len()..]);
+        // A value that goes from one place of its list and comes to another is there.
+        *self.entries.entry(key).or_default() |= is_there;
+    }
+
+    /// Works out what is left to work out, and hands over every key with what it holds now.
+    pub fn finish(
+        mut self,
+        new: &State<'_>,
+        put: &mut dyn FnMut(Vec<u8>, Option<Vec<u8>>) -> Result<()>,
+    ) -> Result<()> {
+        for ((list, unique, entry), before) in std::mem::take(&mut self.uniques) {
+            let after = unique_key(new, list, unique, &entry)?;
+            if before != after {
+                self.entries.extend(before.map(|key| (key, false)));
+                self.entries.extend(after.map(|key| (key, true)));
+            }
+        }
+        for (key, is_there) in self.entries {
+            put(key, is_there.then(Vec::new))?;
+        }
+        for (key, difference) in self.counts {
+            let stored = new.snapshot.get(&key)?;
+            let count = stored.map_or(Ok(0), |count| take_varint(&mut &*count))?;
+            let count = count.saturating_add_signed(difference);
+            let mut value = Vec::new();
+            put_varint(&mut value, count);
+            put(key, (count > 0).then_some(value))?;
+        }
+        Ok(())
+    }
+
+    /// How many keys there are to write, about.
+    pub fn len(&self) -> usize {
+        self.entries.len() + self.counts.len() + self.uniques.len()
+    }
+}
+
+/// The index key of an entry for a `unique`, where it has all values. Defaults count whether they are
+/// in use or not: whoever looks compares the values again.
+fn unique_key(
+    state: &State<'_>,
+    list: NodeId,
+    unique: usize,
+    entry: &[u8],
+) -> Result<Option<Vec<u8>>> {
+    let schema = state.schema();
+    let leaves = schema.node(list).as_list().map(|list| &list.unique[unique]);
+    if state.snapshot.get(entry)?.is_none() {
+        return Ok(None);
+    }
+    let mut key = unique_prefix(state, list, unique);
+    for &leaf in leaves.into_iter().flatten() {
+        let holder = holder_key(state, list, leaf, entry);
+        let value = stored_leaf(state, &holder, leaf)?;
+        let default = match &schema.node(leaf).kind {
+            NodeKind::Leaf(leaf) => leaf.defaults.first().cloned(),
+            _ => None,
+        };
+        match value.or(default) {
+            Some(value) => put_key_value(&mut key, &value),
+            None => return Ok(None),
+        }
+    }
+    key.extend_from_slice(&entry[state.tree.prefix(Subspace::Tree).len()..]);
+    Ok(Some(key))
+}
+
+/// The key of the container in an entry that holds a leaf.
+fn holder_key(state: &State<'_>, list: NodeId, leaf: NodeId, entry: &[u8]) -> Vec<u8> {
+    let above = |&node: &NodeId| state.schema().node(node).parent;
+    let way = std::iter::successors(state.schema().node(leaf).parent, above);
+    let mut containers: Vec<NodeId> = way.take_while(|&node| node != list).collect();
+    containers.reverse();
+    let mut key = entry.to_vec();
+    for container in containers {
+        put_local_id(&mut key, state.layout().id(container));
+    }
+    key
+}
+
+fn stored_leaf(state: &State<'_>, holder: &[u8], leaf: NodeId) -> Result<Option<Value>> {
+    let Some(value) = state.snapshot.get(holder)? else {
+        return Ok(None);
+    };
+    let id = state.layout().id(leaf);
+    let packed = crate::fragment::Reader::new(&value).find(id)?;
+    Ok(packed.and_then(|packed| match packed {
+        Packed::Value(value) => Some(value),
+        Packed::Any(_) => None,
+    }))
+}
+
+/// Whether the indexes that the rules of a schema need are kept.
+pub(crate) fn is_kept(state: &State<'_>) -> Result<bool> {
+    let definition = &state.compiled.index_definition;
+    if definition.is_empty() {
+        return Ok(true);
+    }
+    let stored = state.snapshot.get(&definition_key(state))?;
+    Ok(stored.as_deref() == Some(definition.as_slice()))
+}
+

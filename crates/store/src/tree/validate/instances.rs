@@ -1,0 +1,369 @@
+//! The data of a datastore as XPath and validation ask for it.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use espalier_keyspace::{Direction, KeyRange};
+use espalier_yang::instances::Visit;
+use espalier_yang::{Indexed, InstancePath, Instances, NodeId, Schema, Value};
+
+use super::index;
+use crate::error::{Error, Result};
+use crate::fragment::{Packed, Reader, take_entry_value, take_varint};
+use crate::keys::{put_key_value, put_local_id};
+use crate::subspace::Subspace;
+use crate::tree::locate::{State, order_key};
+use crate::tree::read::skip_entry;
+use crate::tree::trail::Waypoint;
+
+/// Fragments that are remembered: an expression mostly reads a few leaves of a few entries.
+const FRAGMENTS_REMEMBERED: usize = 4;
+
+/// A place in the tree, by its key. The same in every state of the tree.
+#[derive(Clone)]
+pub(crate) struct Place(Rc<Inner>);
+
+struct Inner {
+    key: Box<[u8]>,
+    node: Option<NodeId>,
+    parent: Option<Place>,
+}
+
+impl Place {
+    fn new(key: Vec<u8>, node: Option<NodeId>, parent: Option<Self>) -> Self {
+        Self(Rc::new(Inner {
+            key: key.into(),
+            node,
+            parent,
+        }))
+    }
+
+    /// The key in [`Subspace::Tree`].
+    pub fn key(&self) -> &[u8] {
+        &self.0.key
+    }
+
+    /// The schema node; none for the root.
+    pub fn node(&self) -> Option<NodeId> {
+        self.0.node
+    }
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0) || self.0.key == other.0.key
+    }
+}
+
+impl Eq for Place {}
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.key.hash(state);
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({:02x?})", self.key())
+    }
+}
+
+/// Whether indexes and counts are kept beside the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Indexes {
+    /// They are.
+    Kept,
+    /// They are not, or not for these rules.
+    Missing,
+}
+
+type Remembered<'a> = (Place, Option<Cow<'a, [u8]>>);
+
+/// One state of a datastore.
+pub(crate) struct StoreInstances<'a> {
+    state: State<'a>,
+    indexes: Indexes,
+    root: Place,
+    fragments: RefCell<(usize, [Option<Remembered<'a>>; FRAGMENTS_REMEMBERED])>,
+}
+
+impl<'a> StoreInstances<'a> {
+    pub fn new(state: State<'a>, indexes: Indexes) -> Self {
+        Self {
+            state,
+            indexes,
+            root: Place::new(state.tree.prefix(Subspace::Tree), None, None),
+            fragments: RefCell::default(),
+        }
+    }
+
+    /// The place of the container or entry that a trail along a key ends at.
+    pub fn place(&self, key: &[u8], trail: &[Waypoint]) -> Place {
+        trail.iter().fold(self.root.clone(), |parent, point| {
+            Place::new(key[..point.end].to_vec(), Some(point.node), Some(parent))
+        })
+    }
+
+    fn place_at(&self, key: &[u8]) -> Result<Option<Place>> {
+        let trail = self.state.trail(key)?;
+        Ok(trail.map(|trail| self.place(key, &trail)))
+    }
+
+    /// Looks into the fragment of a place.
+    fn fragment<R>(
+        &self,
+        place: &Place,
+        look: impl FnOnce(Option<&[u8]>) -> Result<R>,
+    ) -> Result<R> {
+        if let Some((_, value)) = self.fragments.borrow().1.iter().flatten().find(|(other, _)| other == place) {
+            return look(value.as_deref());
+        }
+        let value = self.state.snapshot.get(place.key())?;
+        let result = look(value.as_deref());
+        let (next, slots) = &mut *self.fragments.borrow_mut();
+        slots[*next] = Some((place.clone(), value));
+        *next = (*next + 1) % FRAGMENTS_REMEMBERED;
+        result
+    }
+
+    fn list_key(&self, parent: &Place, list: NodeId) -> Vec<u8> {
+        let mut key = Vec::with_capacity(parent.key().len() + 24);
+        key.extend_from_slice(parent.key());
+        put_local_id(&mut key, self.state.layout().id(list));
+        key
+    }
+
+    /// Visits the keys of the entries of a list or leaf-list, each with its value.
+    fn scan(
+        &self,
+        list: &[u8],
+        node: NodeId,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Visit<Error>,
+    ) -> Result<()> {
+        let node = self.schema().node(node);
+        let mut cursor = self
+            .state
+            .snapshot
+            .scan(&KeyRange::below(list), Direction::Forward)?;
+        let mut entry: Vec<u8> = Vec::new();
+        while let Some((key, value)) = cursor.next()? {
+            if !entry.is_empty() && key.starts_with(&entry) {
+                match KeyRange::prefix(&entry).end {
+                    Some(end) => cursor.seek(&end)?,
+                    None => break,
+                }
+                continue;
+            }
+            let mut rest = &key[list.len()..];
+            skip_entry(node, &mut rest)?;
+            entry.clear();
+            entry.extend_from_slice(&key[..key.len() - rest.len()]);
+            if visit(&entry, value)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry_key(&self, mut list: Vec<u8>, node: NodeId, keys: &[Value]) -> Result<Option<Vec<u8>>> {
+        let node = self.schema().node(node);
+        if node.is_positional() {
+            let position = self.state.snapshot.get(&order_key(&list, keys))?;
+            let Some(position) = position else {
+                return Ok(None);
+            };
+            list.extend_from_slice(&position);
+        } else {
+            keys.iter().for_each(|value| put_key_value(&mut list, value));
+        }
+        Ok(Some(list))
+    }
+
+    fn is_positional_state(&self, node: NodeId) -> bool {
+        let node = self.schema().node(node);
+        node.is_positional() && !node.is_config
+    }
+
+    /// Visits the places that an index range names.
+    fn visit_index(
+        &self,
+        prefix: Vec<u8>,
+        within: &Place,
+        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+    ) -> Result<Indexed> {
+        let tree = self.root.key().len();
+        let mut start = prefix.clone();
+        start.extend_from_slice(&within.key()[tree..]);
+        let range = KeyRange::prefix(&start);
+        let mut cursor = self.state.snapshot.scan(&range, Direction::Forward)?;
+        while let Some((key, _)) = cursor.next()? {
+            let place = [self.root.key(), &key[prefix.len()..]].concat();
+            if let Some(place) = self.place_at(&place)?
+                && visit(place)?.is_break()
+            {
+                break;
+            }
+        }
+        Ok(Indexed::Yes)
+    }
+}
+
+impl Instances for StoreInstances<'_> {
+    type Inner = Place;
+    type Error = Error;
+
+    fn schema(&self) -> &Schema {
+        self.state.schema()
+    }
+
+    fn root(&self) -> Place {
+        self.root.clone()
+    }
+
+    fn node(&self, inner: &Place) -> Option<NodeId> {
+        inner.node()
+    }
+
+    fn parent(&self, inner: &Place) -> Option<Place> {
+        inner.0.parent.clone()
+    }
+
+    fn path(&self, inner: &Place) -> Result<InstancePath> {
+        let trail = self.state.trail(inner.key())?.unwrap_or_default();
+        self.state.path_of(inner.key(), &trail)
+    }
+
+    fn is_stored(&self, inner: &Place) -> Result<bool> {
+        let Some(node) = inner.node() else {
+            return Ok(true);
+        };
+        if self.schema().node(node).is_np_container() {
+            return self.state.any(&KeyRange::prefix(inner.key()));
+        }
+        self.fragment(inner, |value| Ok(value.is_some()))
+    }
+
+    fn container(&self, parent: &Place, node: NodeId) -> Place {
+        let key = self.list_key(parent, node);
+        Place::new(key, Some(node), Some(parent.clone()))
+    }
+
+    fn leaf(&self, parent: &Place, node: NodeId) -> Result<Option<Value>> {
+        let id = self.state.layout().id(node);
+        self.fragment(parent, |value| {
+            let Some(value) = value else {
+                return Ok(None);
+            };
+            Ok(Reader::new(value).find(id)?.map(|packed| match packed {
+                Packed::Value(value) => value,
+                Packed::Any(_) => Value::Empty,
+            }))
+        })
+    }
+
+    fn entries(
+        &self,
+        parent: &Place,
+        list: NodeId,
+        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+    ) -> Result<()> {
+        let key = self.list_key(parent, list);
+        self.scan(&key, list, &mut |entry, _| {
+            let place = Place::new(entry.to_vec(), Some(list), Some(parent.clone()));
+            visit(place)
+        })
+    }
+
+    fn entry(&self, parent: &Place, list: NodeId, keys: &[Value]) -> Result<Option<Place>> {
+        let Some(key) = self.entry_key(self.list_key(parent, list), list, keys)? else {
+            return Ok(None);
+        };
+        let place = Place::new(key, Some(list), Some(parent.clone()));
+        Ok(self.is_stored(&place)?.then_some(place))
+    }
+
+    fn values(
+        &self,
+        parent: &Place,
+        leaf_list: NodeId,
+        visit: &mut dyn FnMut(Value) -> Visit<Error>,
+    ) -> Result<()> {
+        let key = self.list_key(parent, leaf_list);
+        self.scan(&key, leaf_list, &mut |_, value| {
+            visit(take_entry_value(value)?)
+        })
+    }
+
+    fn has_value(&self, parent: &Place, leaf_list: NodeId, value: &Value) -> Result<bool> {
+        if self.is_positional_state(leaf_list) {
+            let mut is_found = false;
+            self.values(parent, leaf_list, &mut |other| {
+                is_found = other == *value;
+                Ok(match is_found {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                })
+            })?;
+            return Ok(is_found);
+        }
+        let list = self.list_key(parent, leaf_list);
+        match self.entry_key(list, leaf_list, std::slice::from_ref(value))? {
+            Some(key) => Ok(self.state.snapshot.get(&key)?.is_some()),
+            None => Ok(false),
+        }
+    }
+
+    fn count(&self, parent: &Place, node: NodeId) -> Result<u64> {
+        let list = self.list_key(parent, node);
+        if self.indexes == Indexes::Kept && self.state.compiled.plan.is_counted(node) {
+            let count = self.state.snapshot.get(&index::count_key(&list))?;
+            return count.map_or(Ok(0), |count| take_varint(&mut &*count));
+        }
+        let mut count = 0;
+        self.scan(&list, node, &mut |_, _| {
+            count += 1;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(count)
+    }
+
+    fn find(
+        &self,
+        within: &Place,
+        node: NodeId,
+        value: &Value,
+        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+    ) -> Result<Indexed> {
+        if self.indexes == Indexes::Missing || !self.state.compiled.plan.is_indexed(node) {
+            return Ok(Indexed::No);
+        }
+        let mut prefix = index::values_prefix(&self.state, node);
+        put_key_value(&mut prefix, value);
+        self.visit_index(prefix, within, visit)
+    }
+
+    fn find_entries(
+        &self,
+        parent: &Place,
+        list: NodeId,
+        unique: usize,
+        values: &[Value],
+        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+    ) -> Result<Indexed> {
+        if self.indexes == Indexes::Missing {
+            return Ok(Indexed::No);
+        }
+        let mut prefix = index::unique_prefix(&self.state, list, unique);
+        values
+            .iter()
+            .for_each(|value| put_key_value(&mut prefix, value));
+        let place = self.list_key(parent, list);
+        let within = Place::new(place, Some(list), Some(parent.clone()));
+        self.visit_index(prefix, &within, visit)
+    }
+}

@@ -1,0 +1,13 @@
+//! Validation of what is proposed, and the indexes and counts that make it cost what changes.
+
+mod changes;
+mod index;
+mod instances;
+mod rebuild;
+mod run;
+mod whole;
+
+pub(crate) use index::definition as index_definition;
+pub(super) use rebuild::rebuild;
+pub(super) use run::validate;
+pub(super) use whole::validate_whole;

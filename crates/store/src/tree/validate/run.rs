@@ -1,0 +1,264 @@
+//! Validating a proposed state against the state that it is based on.
+
+use espalier_keyspace::{Direction, KeyRange, Snapshot};
+use espalier_yang::data::Operation;
+use espalier_yang::validate::{Effort, Incremental, Removal, States};
+use espalier_yang::xpath::evaluate::Limits;
+use espalier_yang::{Instances, Keys};
+
+use super::changes::tell;
+use super::index::{self, Updates};
+use super::instances::{Indexes, Place, StoreInstances};
+use crate::error::Result;
+use crate::keys::TreeId;
+use crate::overlay::Overlay;
+use crate::store::Compiled;
+use crate::subspace::Subspace;
+use crate::tree::change::{KeyChange, each_change};
+use crate::tree::edit::Applying;
+use crate::tree::locate::State;
+use crate::tree::settle::Proposal;
+
+/// A key that a removal took away, with what it held.
+type Removed = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Brings indexes and counts of a proposed state up to date, and validates it. What exists only by a
+/// `when` that does not hold any more is taken out of it (RFC 7950 §8.2).
+///
+/// # Errors
+/// [`crate::Error::Data`] with every violation.
+pub(crate) fn validate(
+    compiled: &Compiled,
+    tree: TreeId,
+    proposal: &mut Proposal,
+) -> Result<Effort> {
+    if compiled.plan.is_empty() && compiled.index_definition.is_empty() {
+        return Ok(Effort::default());
+    }
+    let mut validation = Validation {
+        compiled,
+        tree,
+        incremental: Incremental::new(),
+    };
+    update_indexes(compiled, tree, &mut proposal.overlay)?;
+    let mut removed: Option<Removed> = None;
+    loop {
+        let removals = validation.round(&proposal.overlay, removed.take())?;
+        if removals.is_empty() {
+            break;
+        }
+        removed = Some(validation.remove(proposal, removals)?);
+    }
+    validation.finish(&proposal.overlay)
+}
+
+struct Validation<'a> {
+    compiled: &'a Compiled,
+    tree: TreeId,
+    incremental: Incremental<Place>,
+}
+
+impl Validation<'_> {
+    fn state<'s>(&'s self, snapshot: &'s dyn Snapshot) -> State<'s> {
+        State {
+            snapshot,
+            compiled: self.compiled,
+            tree: self.tree,
+        }
+    }
+
+    /// Tells of the changes (at first, all of them), and settles `when`s until one takes something
+    /// away.
+    fn round(
+        &mut self,
+        overlay: &Overlay,
+        removed: Option<Removed>,
+    ) -> Result<Vec<Removal<Place>>> {
+        let (compiled, tree) = (self.compiled, self.tree);
+        let state = |snapshot| State {
+            snapshot,
+            compiled,
+            tree,
+        };
+        let new = StoreInstances::new(state(overlay), Indexes::Kept);
+        let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
+        let mut states = States::new(&compiled.plan, &old, &new, Limits::default());
+        let incremental = &mut self.incremental;
+        let new_state = state(overlay);
+        let mut take = |change: KeyChange<'_>| {
+            let Some(trail) = new_state.trail(change.key)? else {
+                return Ok(());
+            };
+            tell(&new_state, &new, &change, &trail, &mut |change| {
+                incremental.changed(&states, &change)
+            })
+        };
+        match removed {
+            None => each_change(overlay, &[data_range(tree)], &mut take)?,
+            Some(removed) => {
+                for (key, old) in &removed {
+                    let new = overlay.get(key)?;
+                    let (old, new) = (Some(old.as_slice()), new.as_deref());
+                    take(KeyChange { key, old, new })?;
+                }
+            }
+        }
+        let mut removals = Vec::new();
+        while removals.is_empty() && self.incremental.has_whens() {
+            removals = self.incremental.settle_whens(&mut states)?;
+        }
+        Ok(removals)
+    }
+
+    /// Takes out of a proposal what must go; tells the keys that it had.
+    fn remove(&self, proposal: &mut Proposal, removals: Vec<Removal<Place>>) -> Result<Removed> {
+        let mut paths = Vec::new();
+        let mut removed = Vec::new();
+        let mut updates = Updates::default();
+        {
+            let overlay = &proposal.overlay;
+            let data = StoreInstances::new(self.state(overlay), Indexes::Kept);
+            for removal in removals {
+                let (place, path) = match removal {
+                    Removal::Inner(place) => {
+                        let path = data.path(&place)?;
+                        (place, path)
+                    }
+                    Removal::Leaf(place, leaf) => {
+                        let path = data.path(&place)?.child(leaf, Keys::None);
+                        (place, path)
+                    }
+                    Removal::Value(place, node, value) => {
+                        let path = data.path(&place)?.child(node, Keys::Values(vec![value]));
+                        (place, path)
+                    }
+                };
+                collect(overlay, &KeyRange::prefix(place.key()), &mut removed)?;
+                paths.push(path);
+            }
+            let state = self.state(overlay);
+            for (key, _) in &removed {
+                if let Some(trail) = state.trail(key)? {
+                    updates.remember(Some(&state), &state, key, &trail)?;
+                }
+            }
+        }
+        let mut applying = Applying::new(&mut proposal.overlay, self.compiled, self.tree);
+        applying.touched = std::mem::take(&mut proposal.touched);
+        for path in &paths {
+            applying.delete_path(path, Operation::Remove)?;
+        }
+        proposal.touched = std::mem::take(&mut applying.touched);
+        let mut gone = Vec::new();
+        {
+            let state = self.state(&proposal.overlay);
+            for (key, old) in removed {
+                let new = proposal.overlay.get(&key)?;
+                if new.as_deref() == Some(old.as_slice()) {
+                    continue;
+                }
+                let change = KeyChange {
+                    key: &key,
+                    old: Some(&old),
+                    new: new.as_deref(),
+                };
+                if let Some(trail) = state.trail(&key)? {
+                    updates.note(&state, &change, &trail)?;
+                }
+                gone.push((key, old));
+            }
+        }
+        put_updates(self.compiled, self.tree, &mut proposal.overlay, updates)?;
+        Ok(gone)
+    }
+
+    fn finish(self, overlay: &Overlay) -> Result<Effort> {
+        let (compiled, tree) = (self.compiled, self.tree);
+        let state = |snapshot| State {
+            snapshot,
+            compiled,
+            tree,
+        };
+        let new = StoreInstances::new(state(overlay), Indexes::Kept);
+        let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
+        let mut states = States::new(&compiled.plan, &old, &new, Limits::default());
+        let (errors, effort) = self.incremental.finish(&mut states)?;
+        errors.into_result()?;
+        Ok(effort)
+    }
+}
+
+fn data_range(tree: TreeId) -> KeyRange {
+    KeyRange::prefix(&tree.prefix(Subspace::Tree))
+}
+
+fn collect(overlay: &Overlay, range: &KeyRange, pairs: &mut Removed) -> Result<()> {
+    let mut cursor = overlay.scan(range, Direction::Forward)?;
+    while let Some((key, value)) = cursor.next()? {
+        pairs.push((key.to_vec(), value.to_vec()));
+    }
+    Ok(())
+}
+
+/// Brings the indexes and counts of an overlay up to date with all that it changes.
+fn update_indexes(
+    compiled: &Compiled,
+    tree: TreeId,
+    overlay: &mut Overlay,
+) -> Result<()> {
+    if compiled.index_definition.is_empty() {
+        return Ok(());
+    }
+    let mut updates = Updates::default();
+    {
+        let state = |snapshot| State {
+            snapshot,
+            compiled,
+            tree,
+        };
+        let (old, new) = (state(overlay.base()), state(&*overlay));
+        each_change(overlay, &[data_range(tree)], &mut |change| {
+            let Some(trail) = new.trail(change.key)? else {
+                return Ok(());
+            };
+            updates.remember(Some(&old), &new, change.key, &trail)?;
+            updates.note(&new, &change, &trail)
+        })?;
+    }
+    put_updates(compiled, tree, overlay, updates)
+}
+
+fn put_updates(
+    compiled: &Compiled,
+    tree: TreeId,
+    overlay: &mut Overlay,
+    updates: Updates,
+) -> Result<()> {
+    let mut writes = Vec::with_capacity(updates.len());
+    {
+        let new = State {
+            snapshot: &*overlay,
+            compiled,
+            tree,
+        };
+        updates.finish(&new, &mut |key, value| {
+            writes.push((key, value));
+            Ok(())
+        })?;
+    }
+    for (key, value) in writes {
+        match value {
+            Some(value) => overlay.put(key, value),
+            None => overlay.delete(key),
+        }
+    }
+    Ok(())
+}
+
+/// Whether the indexes that the rules need are there in a state.
+pub(crate) fn indexes(state: &State<'_>) -> Result<Indexes> {
+    Ok(match index::is_kept(state)? {
+        true => Indexes::Kept,
+        false => Indexes::Missing,
+    })
+}

@@ -1,0 +1,224 @@
+//! Checking one rule at one place.
+
+use std::ops::ControlFlow;
+
+use super::plan::{Demand, Plan, Rule, RuleId};
+use crate::error::{DataError, ErrorTag, Errors};
+use crate::instances::{Instances, Visit};
+use crate::path::{InstancePath, Keys};
+use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
+use crate::value::Value;
+use crate::xpath::evaluate::{Evaluator, Item, Limits};
+
+/// Checks rules in one state of the data, and collects what is violated.
+pub(crate) struct Checker<'a, T: Instances> {
+    pub data: &'a T,
+    pub plan: &'a Plan,
+    pub evaluator: Evaluator<'a, T>,
+    pub errors: Errors,
+}
+
+impl<'a, T: Instances> Checker<'a, T> {
+    pub fn new(data: &'a T, plan: &'a Plan, limits: Limits) -> Self {
+        Self {
+            data,
+            plan,
+            evaluator: Evaluator::new(data, limits),
+            errors: Errors::new(),
+        }
+    }
+
+    pub fn schema(&self) -> &'a Schema {
+        self.data.schema()
+    }
+
+    /// Checks a rule at a place of its anchor; of a leaf-list, the one value where it is given.
+    pub fn check(
+        &mut self,
+        id: RuleId,
+        at: &T::Inner,
+        value: Option<&Value>,
+    ) -> Result<(), T::Error> {
+        let plan = self.plan;
+        let rule = plan.rule(id);
+        match rule.demand {
+            Demand::Must(index) => self.must(rule, index, at),
+            Demand::When => self.when(rule, at),
+            Demand::Reference => self.reference(rule, at, value),
+            Demand::Content => self.content(at),
+            Demand::Unique(index) => self.unique(rule, index, at),
+        }
+    }
+
+    /// The instances of a rule's node in a place of its anchor, in order.
+    pub fn instances(
+        &self,
+        rule: &Rule,
+        at: &T::Inner,
+        visit: &mut dyn FnMut(Item<T>) -> Visit<T::Error>,
+    ) -> Result<(), T::Error> {
+        self.descend(at, &rule.chain, visit)?;
+        Ok(())
+    }
+
+    fn descend(
+        &self,
+        at: &T::Inner,
+        chain: &[NodeId],
+        visit: &mut dyn FnMut(Item<T>) -> Visit<T::Error>,
+    ) -> Visit<T::Error> {
+        let Some((&next, rest)) = chain.split_first() else {
+            return visit(Item::Inner(at.clone()));
+        };
+        let mut flow = ControlFlow::Continue(());
+        match &self.schema().node(next).kind {
+            NodeKind::List(_) => self.data.entries(at, next, &mut |entry| {
+                flow = self.descend(&entry, rest, visit)?;
+                Ok(flow)
+            })?,
+            NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml => {
+                if let Some((value, _)) = self.evaluator.leaf(at, next)? {
+                    flow = visit(Item::leaf(at.clone(), next, value))?;
+                }
+            }
+            NodeKind::LeafList(_) => {
+                self.evaluator.values(at, next, &mut |value, _| {
+                    flow = visit(Item::leaf(at.clone(), next, value))?;
+                    Ok(flow)
+                })?;
+            }
+            _ => {
+                if let Some(place) = self.evaluator.container(at, next)? {
+                    flow = self.descend(&place, rest, visit)?;
+                }
+            }
+        }
+        Ok(flow)
+    }
+
+    /// Records a violation at an instance.
+    pub fn violated(&mut self, item: &Item<T>, error: DataError) -> Result<(), T::Error> {
+        let path = match item {
+            Item::Inner(place) => self.data.path(place)?,
+            Item::Leaf(leaf) | Item::Text(leaf) => {
+                let keys = match self.schema().node(leaf.node).is_leaf_list() {
+                    true => Keys::Values(vec![leaf.value.clone()]),
+                    false => Keys::None,
+                };
+                self.data.path(&leaf.holder)?.child(leaf.node, keys)
+            }
+        };
+        self.violated_at(&path, error);
+        Ok(())
+    }
+
+    pub fn violated_at(&mut self, path: &InstancePath, error: DataError) {
+        let path = path.to_instance_identifier(self.schema());
+        self.errors.push(error.at(path));
+    }
+
+    /// RFC 7950 §7.5.3.
+    fn must(&mut self, rule: &Rule, index: usize, at: &T::Inner) -> Result<(), T::Error> {
+        let Some(node) = rule.node.map(|node| self.schema().node(node)) else {
+            return Ok(());
+        };
+        let must = &node.musts[index];
+        let mut violating = Vec::new();
+        let evaluator = &self.evaluator;
+        let mut is_known_violated = false;
+        self.instances(rule, at, &mut |item| {
+            let holds = !is_known_violated && evaluator.test(&must.expression, &item)?;
+            match (holds, rule.is_uniform) {
+                (true, true) => return Ok(ControlFlow::Break(())),
+                (true, false) => {}
+                (false, is_uniform) => {
+                    is_known_violated = is_uniform;
+                    violating.push(item);
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for item in violating {
+            self.violated(&item, must_error(must))?;
+        }
+        Ok(())
+    }
+
+    /// RFC 7950 §7.21.5: what is there although its `when` does not hold.
+    fn when(&mut self, rule: &Rule, holder: &T::Inner) -> Result<(), T::Error> {
+        let Some(node) = rule.node.map(|node| self.schema().node(node)) else {
+            return Ok(());
+        };
+        if let Some(when) = self.failing_when(node, holder)? {
+            for item in stored_instances(self.data, node, holder)? {
+                self.violated(&item, when_error(node, when))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first `when` of a node that does not hold in a place.
+    pub fn failing_when(
+        &self,
+        node: &'a Node,
+        holder: &T::Inner,
+    ) -> Result<Option<&'a Constraint>, T::Error> {
+        for when in &node.whens {
+            if !self.evaluator.when(when, holder, node.id)? {
+                return Ok(Some(when));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What is stored of a node in a place.
+pub(crate) fn stored_instances<T: Instances>(
+    data: &T,
+    node: &Node,
+    holder: &T::Inner,
+) -> Result<Vec<Item<T>>, T::Error> {
+    let mut items = Vec::new();
+    match &node.kind {
+        NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml => {
+            let value = data.leaf(holder, node.id)?;
+            items.extend(value.map(|value| Item::leaf(holder.clone(), node.id, value)));
+        }
+        NodeKind::LeafList(_) => data.values(holder, node.id, &mut |value| {
+            items.push(Item::leaf(holder.clone(), node.id, value));
+            Ok(ControlFlow::Continue(()))
+        })?,
+        NodeKind::List(_) => data.entries(holder, node.id, &mut |entry| {
+            items.push(Item::Inner(entry));
+            Ok(ControlFlow::Continue(()))
+        })?,
+        _ => {
+            let place = data.container(holder, node.id);
+            if data.is_stored(&place)? {
+                items.push(Item::Inner(place));
+            }
+        }
+    }
+    Ok(items)
+}
+
+fn must_error(must: &Constraint) -> DataError {
+    let message = match &must.error_message {
+        Some(message) => message.to_string(),
+        None => format!("the condition “{}” does not hold", must.text),
+    };
+    let tag = match &must.error_app_tag {
+        Some(tag) => tag.to_string(),
+        None => "must-violation".to_owned(),
+    };
+    DataError::new(ErrorTag::OperationFailed, message).with_app_tag(tag)
+}
+
+/// RFC 7950 §8.3.1.
+pub(crate) fn when_error(node: &Node, when: &Constraint) -> DataError {
+    let message = format!(
+        "{} exists only when “{}” holds, and it does not",
+        node.name, when.text
+    );
+    DataError::new(ErrorTag::UnknownElement, message)
+}

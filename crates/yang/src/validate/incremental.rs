@@ -1,0 +1,642 @@
+//! Validation of a change: only the rules that read something that changed are checked.
+//!
+//! A change fires the node it changes. What is fired is looked up in the plan: each rule that reads
+//! the node is due at the places that the way back leads to. `when`s come first, in their order,
+//! because what they take away are further changes; then everything else that is due is checked
+//! once.
+
+use std::collections::BTreeMap;
+use std::hash::Hash;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::checker::{Checker, stored_instances, when_error};
+use super::plan::{Demand, Plan, RuleId};
+use super::route::chain;
+use super::target::climb;
+use crate::error::Errors;
+use crate::instances::Instances;
+use crate::schema::{NodeId, NodeKind, Schema};
+use crate::value::Value;
+use crate::xpath::evaluate::{Item, Limits};
+
+/// What changed.
+#[derive(Clone, Debug)]
+pub enum Change<I> {
+    /// A list entry or container with presence came to be.
+    Created(I),
+    /// A list entry or container with presence went.
+    Deleted(I),
+    /// A leaf came to be, went, or holds another value. `anydata` and `anyxml` are leaves here, and
+    /// their value is [`Value::Empty`].
+    Leaf {
+        /// The place that holds it.
+        holder: I,
+        /// The leaf.
+        node: NodeId,
+        /// Its value before.
+        old: Option<Value>,
+        /// Its value now.
+        new: Option<Value>,
+    },
+    /// A leaf-list entry came to be.
+    ValueCreated {
+        /// The place that holds it.
+        holder: I,
+        /// The leaf-list.
+        node: NodeId,
+        /// The value.
+        value: Value,
+    },
+    /// A leaf-list entry went.
+    ValueDeleted {
+        /// The place that holds it.
+        holder: I,
+        /// The leaf-list.
+        node: NodeId,
+        /// The value.
+        value: Value,
+    },
+}
+
+/// What has to go because its `when` does not hold any more (RFC 7950 §8.2).
+#[derive(Clone, Debug)]
+pub enum Removal<I> {
+    /// A container or list entry.
+    Inner(I),
+    /// A leaf.
+    Leaf(I, NodeId),
+    /// A leaf-list entry.
+    Value(I, NodeId, Value),
+}
+
+/// How much a validation had to look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Rules checked, each at one place.
+    pub checks: u64,
+    /// How often there was no way back from a change to the places of a rule, so that all places
+    /// of the rule in some part of the tree were checked.
+    pub fallbacks: u64,
+}
+
+/// A rule that is due in a place, or in all places of its anchor below.
+type Due<I> = (RuleId, I, Option<Value>);
+
+/// The state before a change and the state that is proposed.
+pub struct States<'a, T: Instances> {
+    pub(super) old: Checker<'a, T>,
+    pub(super) new: Checker<'a, T>,
+}
+
+impl<'a, T: Instances> States<'a, T> {
+    /// Two states of one tree.
+    pub fn new(plan: &'a Plan, old: &'a T, new: &'a T, limits: Limits) -> Self {
+        Self {
+            old: Checker::new(old, plan, limits),
+            new: Checker::new(new, plan, limits),
+        }
+    }
+}
+
+impl<T: Instances> std::fmt::Debug for States<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("States").finish_non_exhaustive()
+    }
+}
+
+/// The validation of one change, fed with what changed.
+#[derive(Debug)]
+pub struct Incremental<I> {
+    whens: BTreeMap<u32, FxHashSet<(RuleId, I)>>,
+    pub(super) due: FxHashSet<Due<I>>,
+    fired: FxHashSet<(NodeId, I)>,
+    errors: Errors,
+    effort: Effort,
+}
+
+impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
+    fn default() -> Self {
+        Self {
+            whens: BTreeMap::new(),
+            due: FxHashSet::default(),
+            fired: FxHashSet::default(),
+            errors: Errors::new(),
+            effort: Effort::default(),
+        }
+    }
+}
+
+impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
+    /// A validation without changes yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in a change. `states` hold all changes so far.
+    pub fn changed<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        change: &Change<I>,
+    ) -> Result<(), T::Error> {
+        for &rule in &states.new.plan.open {
+            self.is_due(states, rule, states.new.data.root());
+        }
+        match change {
+            Change::Created(place) | Change::Deleted(place) => self.place_changed(states, place),
+            Change::Leaf {
+                holder,
+                node,
+                old,
+                new,
+            } => self.leaf_changed(states, holder, *node, (old.as_ref(), new.as_ref())),
+            Change::ValueCreated {
+                holder,
+                node,
+                value,
+            } => self.value_changed(states, holder, *node, value),
+            Change::ValueDeleted {
+                holder,
+                node,
+                value,
+            } => {
+                self.value_changed(states, holder, *node, value)?;
+                self.target_went(states, *node, value)
+            }
+        }
+    }
+
+    fn place_changed<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        place: &I,
+    ) -> Result<(), T::Error> {
+        let data = states.new.data;
+        let Some(node) = data.node(place) else {
+            return Ok(());
+        };
+        self.fire(states, node, place)?;
+        self.own(states, node, place);
+        self.inside(states, node, place)?;
+        match data.parent(place) {
+            Some(parent) => self.child_changed(states, node, &parent),
+            None => Ok(()),
+        }
+    }
+
+    fn leaf_changed<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        holder: &I,
+        node: NodeId,
+        (old, new): (Option<&Value>, Option<&Value>),
+    ) -> Result<(), T::Error> {
+        self.fire(states, node, holder)?;
+        self.own(states, node, holder);
+        self.unique_changed(states, node, holder);
+        let default = states.new.schema().node(node).as_value();
+        let default = default.and_then(|leaf| leaf.defaults.first());
+        if let Some(value) = old.or(default) {
+            self.target_went(states, node, value)?;
+        }
+        match old.is_some() != new.is_some() {
+            true => self.child_changed(states, node, holder),
+            false => Ok(()),
+        }
+    }
+
+    fn value_changed<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        holder: &I,
+        node: NodeId,
+        value: &Value,
+    ) -> Result<(), T::Error> {
+        self.fire(states, node, holder)?;
+        let plan = states.new.plan;
+        for &rule in &plan.own[node.0 as usize] {
+            // References are checked value by value: a leaf-list may be long.
+            match plan.rule(rule).demand {
+                Demand::Reference => {
+                    self.due.insert((rule, holder.clone(), Some(value.clone())));
+                }
+                _ => self.is_due_at(states, rule, holder),
+            }
+        }
+        self.child_changed(states, node, holder)
+    }
+
+    /// A child of a place came to be or went: what must be in the place, and the choice that the
+    /// child is in.
+    fn child_changed<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        child: NodeId,
+        place: &I,
+    ) -> Result<(), T::Error> {
+        let data = states.new.data;
+        let schema = data.schema();
+        let (mut child, mut place) = (child, place.clone());
+        loop {
+            self.content_due(states, &place);
+            if let Some(case) = schema.node(child).cases.first() {
+                self.choice_changed(states, case.choice, &place)?;
+            }
+            // A container without presence is there for its case once something is in it.
+            let Some(around) = data
+                .node(&place)
+                .filter(|&node| schema.node(node).is_np_container())
+            else {
+                return Ok(());
+            };
+            let Some(parent) = data.parent(&place) else {
+                return Ok(());
+            };
+            (child, place) = (around, parent);
+        }
+    }
+
+    fn content_due<T: Instances<Inner = I>>(&mut self, states: &States<'_, T>, place: &I) {
+        let content = states.new.plan.content(states.new.data.node(place));
+        if let Some(rule) = content.and_then(|content| content.rule) {
+            self.due.insert((rule, place.clone(), None));
+        }
+    }
+
+    /// Another case of a choice may be selected: what exists by default in it may differ.
+    fn choice_changed<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        choice: u32,
+        place: &I,
+    ) -> Result<(), T::Error> {
+        let schema = states.new.schema();
+        for &sibling in children(schema, states.new.data.node(place)) {
+            let cases = &schema.node(sibling).cases;
+            if cases.iter().any(|case| case.choice == choice) {
+                self.by_default(states, sibling, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What may exist, or not, in a place without being stored.
+    fn inside<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        node: NodeId,
+        place: &I,
+    ) -> Result<(), T::Error> {
+        for &child in children(states.new.schema(), Some(node)) {
+            self.by_default(states, child, place)?;
+        }
+        Ok(())
+    }
+
+    fn by_default<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        child: NodeId,
+        place: &I,
+    ) -> Result<(), T::Error> {
+        let plan = states.new.plan;
+        let schema = states.new.schema();
+        let index = child.0 as usize;
+        if !plan.matters[index] && !plan.has_rules[index] {
+            return Ok(());
+        }
+        let node = schema.node(child);
+        if let NodeKind::Leaf(value) | NodeKind::LeafList(value) = &node.kind {
+            if !value.defaults.is_empty() {
+                self.fire(states, child, place)?;
+                self.own(states, child, place);
+                self.unique_changed(states, child, place);
+                for default in &value.defaults {
+                    self.target_went(states, child, default)?;
+                }
+            }
+        } else if node.is_np_container() {
+            let container = states.new.data.container(place, child);
+            self.fire(states, child, &container)?;
+            self.own(states, child, &container);
+            self.inside(states, child, &container)?;
+        }
+        Ok(())
+    }
+
+    /// The rules on the instances of a node itself: those of a leaf are told by its holder.
+    fn own<T: Instances<Inner = I>>(&mut self, states: &States<'_, T>, node: NodeId, place: &I) {
+        for &rule in &states.new.plan.own[node.0 as usize] {
+            self.is_due_at(states, rule, place);
+        }
+    }
+
+    /// A rule on an instance: it is checked at the anchor above.
+    fn is_due_at<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        rule: RuleId,
+        place: &I,
+    ) {
+        let compiled = states.new.plan.rule(rule);
+        let data = states.new.data;
+        let holds_leaf = compiled.node != data.node(place);
+        let levels = compiled.chain.len() - usize::from(holds_leaf && !compiled.chain.is_empty());
+        if let Some(anchor) = climb(data, place, levels) {
+            self.is_due(states, rule, anchor);
+        }
+    }
+
+    pub(super) fn is_due<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        rule: RuleId,
+        at: I,
+    ) {
+        let compiled = states.new.plan.rule(rule);
+        if compiled.demand == Demand::When {
+            let whens = self.whens.entry(compiled.rank).or_default();
+            whens.insert((rule, at));
+        } else {
+            self.due.insert((rule, at, None));
+        }
+    }
+
+    fn unique_changed<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        leaf: NodeId,
+        holder: &I,
+    ) {
+        let plan = states.new.plan;
+        let data = states.new.data;
+        for &(list, index) in plan.uniques.get(&leaf).into_iter().flatten() {
+            let way = chain(data.schema(), Some(list), Some(leaf)).unwrap_or_default();
+            let rules = plan.own[list.0 as usize].iter().copied();
+            let mut rules = rules.filter(|&rule| plan.rule(rule).demand == Demand::Unique(index));
+            let entry = climb(data, holder, way.len().saturating_sub(1));
+            if let Some((rule, entry)) = rules.next().zip(entry) {
+                self.due.insert((rule, entry, None));
+            }
+        }
+    }
+
+    /// A value that leafrefs may refer to is not in a place any more.
+    fn target_went<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        target: NodeId,
+        value: &Value,
+    ) -> Result<(), T::Error> {
+        let plan = states.new.plan;
+        for &leafref in &plan.referrers[target.0 as usize] {
+            if let Some(&rule) = plan.references.get(&leafref) {
+                self.holders(states, leafref, value, rule)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rule on references is due wherever a leaf holds a value.
+    fn holders<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        leaf: NodeId,
+        value: &Value,
+        rule: RuleId,
+    ) -> Result<(), T::Error> {
+        let data = states.new.data;
+        let root = data.root();
+        let due = &mut self.due;
+        let answer = data.find(&root, leaf, value, &mut |holder| {
+            due.insert((rule, holder, Some(value.clone())));
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+        let defaults = data.schema().node(leaf).as_value();
+        let is_default = defaults.is_some_and(|node| node.defaults.contains(value));
+        if answer == crate::instances::Indexed::No || is_default {
+            self.due.insert((rule, root, None));
+        }
+        Ok(())
+    }
+
+    /// Everything that reads a node is due where the way back leads. A leaf is told by its holder.
+    fn fire<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        node: NodeId,
+        place: &I,
+    ) -> Result<(), T::Error> {
+        let plan = states.new.plan;
+        if !plan.instance_identifiers.is_empty() {
+            self.named_by_identifier(states, node, place)?;
+        }
+        let triggers = &plan.triggers[node.0 as usize];
+        if triggers.is_empty() || !self.fired.insert((node, place.clone())) {
+            return Ok(());
+        }
+        for trigger in triggers {
+            let last = trigger.route.legs.len() - 1;
+            self.trace(states, trigger, last, place)?;
+        }
+        Ok(())
+    }
+
+    /// Instance identifiers that name a node which may have gone.
+    fn named_by_identifier<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        node: NodeId,
+        place: &I,
+    ) -> Result<(), T::Error> {
+        let data = states.old.data;
+        let schema = data.schema();
+        let is_leaf = states.new.data.node(place) != Some(node);
+        if !states.old.evaluator.is_accessible(place)? {
+            return Ok(());
+        }
+        let path = data.path(place)?;
+        let mut names = Vec::new();
+        if !is_leaf {
+            names.push(path);
+        } else if schema.node(node).is_leaf_list() {
+            data.values(place, node, &mut |value| {
+                names.push(path.child(node, crate::path::Keys::Values(vec![value])));
+                Ok(std::ops::ControlFlow::Continue(()))
+            })?;
+        } else {
+            names.push(path.child(node, crate::path::Keys::None));
+        }
+        for name in names {
+            let value = Value::InstanceIdentifier(name.to_instance_identifier(schema).into());
+            for &rule in &states.new.plan.instance_identifiers {
+                if let Some(leaf) = states.new.plan.rule(rule).node {
+                    self.holders(states, leaf, &value, rule)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a `when` is still to be settled.
+    pub fn has_whens(&self) -> bool {
+        !self.whens.is_empty()
+    }
+
+    /// Settles the next `when`s: tells what has to go. The caller takes it away, and tells of that
+    /// with [`Self::changed`].
+    pub fn settle_whens<T: Instances<Inner = I>>(
+        &mut self,
+        states: &mut States<'_, T>,
+    ) -> Result<Vec<Removal<I>>, T::Error> {
+        let mut removals = Vec::new();
+        let Some((_, whens)) = self.whens.pop_first() else {
+            return Ok(removals);
+        };
+        for (rule, scope) in whens {
+            let compiled = states.new.plan.rule(rule);
+            let Some(node) = compiled.node else {
+                continue;
+            };
+            for holder in self.anchors(&states.new, rule, &scope)? {
+                self.effort.checks += 1;
+                self.settle_when(states, node, &holder, &mut removals)?;
+            }
+        }
+        Ok(removals)
+    }
+
+    fn settle_when<T: Instances<Inner = I>>(
+        &mut self,
+        states: &mut States<'_, T>,
+        id: NodeId,
+        holder: &I,
+        removals: &mut Vec<Removal<I>>,
+    ) -> Result<(), T::Error> {
+        let node = states.new.schema().node(id);
+        let failing = states.new.failing_when(node, holder)?;
+        let held = states.old.evaluator.is_accessible(holder)?
+            && states.old.failing_when(node, holder)?.is_none();
+        if held != failing.is_none() {
+            self.content_due(states, holder);
+            self.by_default(states, id, holder)?;
+        }
+        let Some(when) = failing else {
+            return Ok(());
+        };
+        for item in stored_instances(states.new.data, node, holder)? {
+            let was_there = match &item {
+                Item::Inner(place) => states.old.data.is_stored(place)?,
+                Item::Leaf(leaf) | Item::Text(leaf) if node.is_leaf_list() => {
+                    states.old.data.has_value(holder, id, &leaf.value)?
+                }
+                Item::Leaf(leaf) | Item::Text(leaf) => {
+                    states.old.data.leaf(holder, id)?.as_ref() == Some(&leaf.value)
+                }
+            };
+            if !was_there {
+                states.new.violated(&item, when_error(node, when))?;
+                continue;
+            }
+            removals.push(match item {
+                Item::Inner(place) => Removal::Inner(place),
+                Item::Leaf(leaf) | Item::Text(leaf) if node.is_leaf_list() => {
+                    Removal::Value(leaf.holder, id, leaf.value)
+                }
+                Item::Leaf(leaf) | Item::Text(leaf) => Removal::Leaf(leaf.holder, id),
+            });
+        }
+        self.take_errors(states);
+        Ok(())
+    }
+
+    fn take_errors<T: Instances<Inner = I>>(&mut self, states: &mut States<'_, T>) {
+        for error in std::mem::take(&mut states.new.errors).iter() {
+            self.errors.push(error.clone());
+        }
+    }
+
+    /// The places of a rule's anchor at or below a place, as far as they exist.
+    fn anchors<T: Instances<Inner = I>>(
+        &mut self,
+        checker: &Checker<'_, T>,
+        rule: RuleId,
+        scope: &I,
+    ) -> Result<Vec<I>, T::Error> {
+        let compiled = checker.plan.rule(rule);
+        let from = checker.data.node(scope);
+        let below = chain(checker.schema(), from, compiled.anchor).unwrap_or_default();
+        let mut places = Vec::new();
+        if !checker.evaluator.is_accessible(scope)? {
+            return Ok(places);
+        }
+        let is_list = |&node: &NodeId| checker.schema().node(node).is_list();
+        if below.iter().any(is_list) {
+            self.effort.fallbacks += 1;
+        }
+        let way = super::plan::Rule {
+            chain: below,
+            ..compiled.clone()
+        };
+        checker.instances(&way, scope, &mut |item| {
+            if let Item::Inner(place) = item {
+                places.push(place);
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+        Ok(places)
+    }
+
+    /// Checks what is due.
+    ///
+    /// # Errors
+    /// What reading the data returns; violations are in the result.
+    pub fn finish<T: Instances<Inner = I>>(
+        mut self,
+        states: &mut States<'_, T>,
+    ) -> Result<(Errors, Effort), T::Error> {
+        let mut wide: FxHashMap<RuleId, FxHashSet<I>> = FxHashMap::default();
+        let plan = states.new.plan;
+        for (rule, scope, _) in &self.due {
+            if states.new.data.node(scope) != plan.rule(*rule).anchor {
+                wide.entry(*rule).or_default().insert(scope.clone());
+            }
+        }
+        let due = std::mem::take(&mut self.due);
+        for (rule, scope, value) in due {
+            if let Some(scopes) = wide.get(&rule)
+                && is_within(states.new.data, &scope, scopes)
+            {
+                continue;
+            }
+            for place in self.anchors(&states.new, rule, &scope)? {
+                self.effort.checks += 1;
+                states.new.check(rule, &place, value.as_ref())?;
+            }
+        }
+        self.take_errors(states);
+        let mut errors: Vec<_> = self.errors.iter().cloned().collect();
+        errors.sort_by(|one, other| one.path.cmp(&other.path));
+        let dropped = self.errors.len() - errors.len();
+        let mut sorted = Errors::new();
+        errors.into_iter().for_each(|error| sorted.push(error));
+        sorted.drop_further(dropped);
+        Ok((sorted, self.effort))
+    }
+}
+
+/// Whether a place is below another place of a set.
+fn is_within<T: Instances>(data: &T, place: &T::Inner, scopes: &FxHashSet<T::Inner>) -> bool {
+    let mut at = data.parent(place);
+    while let Some(place) = at {
+        if scopes.contains(&place) {
+            return true;
+        }
+        at = data.parent(&place);
+    }
+    false
+}
+
+pub(super) fn children(schema: &Schema, node: Option<NodeId>) -> &[NodeId] {
+    node.map_or(schema.roots(), |node| &schema.node(node).children)
+}

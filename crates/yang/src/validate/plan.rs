@@ -1,0 +1,542 @@
+//! Every constraint of a schema, and what each has to do with a change.
+
+use rustc_hash::FxHashMap;
+
+use super::reads::Reads;
+use super::route::{Route, above, chain};
+use super::target::TargetPath;
+use crate::schema::{NodeId, NodeKind, Schema, Type, TypeKind};
+
+/// A rule of one [`Plan`]; an index into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RuleId(pub u32);
+
+/// What a rule demands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// A `must` of the node, by index.
+    Must(usize),
+    /// The `when`s of the node.
+    When,
+    /// The values of the node refer to what is there (leafref, instance-identifier, and unions
+    /// with these).
+    Reference,
+    /// What must be in a container, list entry or the root: mandatory nodes and choices,
+    /// `min-elements`, `max-elements`.
+    Content,
+    /// A `unique` of the list, by index.
+    Unique(usize),
+}
+
+/// A constraint on the instances of one node.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    /// The constrained node; none for what must be in the root.
+    pub node: Option<NodeId>,
+    /// What is demanded.
+    pub demand: Demand,
+    /// The place that it is checked at: the demand is met, or not, by all instances of the node in
+    /// one such place alike.
+    pub anchor: Option<NodeId>,
+    /// The nodes from below the anchor down to the node.
+    pub chain: Vec<NodeId>,
+    /// Whether all instances in one place meet the demand alike, so that one is asked.
+    pub is_uniform: bool,
+    /// `when`s are settled in this order: each after those that it reads.
+    pub rank: u32,
+}
+
+/// A rule to check because a node changed, and the way back from the change to the rule's anchor.
+#[derive(Clone, Debug)]
+pub(crate) struct Trigger {
+    pub rule: RuleId,
+    pub route: Route,
+}
+
+/// What is demanded of the children of a place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Content {
+    /// The rule.
+    pub rule: Option<RuleId>,
+    /// Mandatory leaves, `anydata` and `anyxml`.
+    pub mandatory: Vec<NodeId>,
+    /// Mandatory choices.
+    pub choices: Vec<u32>,
+    /// Lists and leaf-lists with a least or greatest number of entries.
+    pub elements: Vec<NodeId>,
+}
+
+/// The constraints of a schema, compiled. Immutable, shared between threads.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub(crate) rules: Vec<Rule>,
+    /// For each node, the rules that read it.
+    pub(crate) triggers: Vec<Vec<Trigger>>,
+    /// For each node, the rules on its own instances.
+    pub(crate) own: Vec<Vec<RuleId>>,
+    /// For each node (last: the root), the rules that are checked at its instances.
+    pub(crate) anchored: Vec<Vec<RuleId>>,
+    /// For each node, the leafrefs that refer to it.
+    pub(crate) referrers: Vec<Vec<NodeId>>,
+    /// For each node, whether something in or below it has rules, and must be visited.
+    pub(crate) has_rules: Vec<bool>,
+    /// For each node, whether a change of it, or of a default in it, can matter to a rule.
+    pub(crate) matters: Vec<bool>,
+    /// For each node that is a leaf of a `unique`: the list and the index of the `unique`.
+    pub(crate) uniques: FxHashMap<NodeId, Vec<(NodeId, usize)>>,
+    /// What must be in the places of a node (none: the root).
+    pub(crate) contents: FxHashMap<Option<NodeId>, Content>,
+    /// For each node with references, the rule on them.
+    pub(crate) references: FxHashMap<NodeId, RuleId>,
+    /// For each leafref, its path (a union may have several), by its text.
+    pub(crate) targets: FxHashMap<NodeId, Vec<(Box<str>, TargetPath)>>,
+    /// Rules that may read anything.
+    pub(crate) open: Vec<RuleId>,
+    /// Rules on values that may name any node.
+    pub(crate) instance_identifiers: Vec<RuleId>,
+    /// Leaves and leaf-lists with an index from values to places.
+    pub(crate) indexed: Vec<bool>,
+    /// Lists and leaf-lists whose number of entries is kept.
+    pub(crate) counted: Vec<bool>,
+    /// For each node (last: the root), whether a leaf in its fragment belongs to an index.
+    pub(crate) index_holders: Vec<bool>,
+    /// For each node (last: the root), whether a change of its fragment can matter to a rule.
+    pub(crate) loud: Vec<bool>,
+}
+
+impl Plan {
+    /// Compiles the constraints of a schema.
+    pub fn compile(schema: &Schema) -> Self {
+        let mut planning = Planning::new(schema);
+        planning.content_rules();
+        for node in schema.nodes() {
+            planning.node_rules(node.id);
+        }
+        planning.finish()
+    }
+
+    /// Whether a node has a rule on what is in a place of it (none: the root).
+    pub(crate) fn content(&self, place: Option<NodeId>) -> Option<&Content> {
+        self.contents.get(&place)
+    }
+
+    /// The compiled path of a leafref.
+    pub(crate) fn target(&self, leafref: NodeId, path: &str) -> Option<&TargetPath> {
+        let targets = self.targets.get(&leafref)?;
+        let found = targets.iter().find(|(text, _)| **text == *path);
+        found.map(|(_, target)| target)
+    }
+
+    /// Whether there is nothing to validate but types and structure.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether places of the values of a leaf or leaf-list are to be kept in an index.
+    pub fn is_indexed(&self, node: NodeId) -> bool {
+        self.indexed[node.0 as usize]
+    }
+
+    /// Whether the number of entries of a list or leaf-list is to be kept.
+    pub fn is_counted(&self, node: NodeId) -> bool {
+        self.counted[node.0 as usize]
+    }
+
+    /// Whether leaves directly in the places of a node (none: the root) belong to an index, their
+    /// own or that of a `unique`.
+    pub fn indexes_in(&self, place: Option<NodeId>) -> bool {
+        let index = place.map_or(self.index_holders.len() - 1, |node| node.0 as usize);
+        self.index_holders[index]
+    }
+
+    /// Whether a place of a node (none: the root) that comes, goes, or changes its leaves can matter
+    /// to a rule.
+    pub fn listens_to(&self, place: Option<NodeId>) -> bool {
+        let index = place.map_or(self.loud.len() - 1, |node| node.0 as usize);
+        self.loud[index]
+    }
+
+    pub(crate) fn rule(&self, id: RuleId) -> &Rule {
+        &self.rules[id.0 as usize]
+    }
+
+    pub(crate) fn anchored(&self, node: Option<NodeId>) -> &[RuleId] {
+        let index = node.map_or(self.anchored.len() - 1, |node| node.0 as usize);
+        &self.anchored[index]
+    }
+}
+
+struct Planning<'s> {
+    schema: &'s Schema,
+    plan: Plan,
+    /// The nodes that the `when` of each node reads, for the order.
+    when_reads: FxHashMap<NodeId, Vec<NodeId>>,
+}
+
+impl<'s> Planning<'s> {
+    fn new(schema: &'s Schema) -> Self {
+        let nodes = schema.nodes().len();
+        let plan = Plan {
+            triggers: vec![Vec::new(); nodes],
+            own: vec![Vec::new(); nodes],
+            anchored: vec![Vec::new(); nodes + 1],
+            referrers: vec![Vec::new(); nodes],
+            has_rules: vec![false; nodes],
+            matters: vec![false; nodes],
+            indexed: vec![false; nodes],
+            counted: vec![false; nodes],
+            ..Plan::default()
+        };
+        Self {
+            schema,
+            plan,
+            when_reads: FxHashMap::default(),
+        }
+    }
+
+    fn add(&mut self, node: Option<NodeId>, demand: Demand, levels: usize) -> RuleId {
+        let id = RuleId(self.plan.rules.len() as u32);
+        let anchor = above(self.schema, node, levels);
+        let chain = chain(self.schema, anchor, node).unwrap_or_default();
+        self.plan.rules.push(Rule {
+            node,
+            demand,
+            anchor,
+            chain,
+            is_uniform: false,
+            rank: 0,
+        });
+        if let Some(node) = node {
+            self.plan.own[node.0 as usize].push(id);
+        }
+        let index = anchor.map_or(self.plan.anchored.len() - 1, |node| node.0 as usize);
+        self.plan.anchored[index].push(id);
+        id
+    }
+
+    /// What must be in the root and in every inner node. Below operations and notifications too:
+    /// their input and output are validated by the same rules.
+    fn content_rules(&mut self) {
+        let schema = self.schema;
+        let places = std::iter::once(None).chain(schema.nodes().map(|node| Some(node.id)));
+        for place in places {
+            let mut content = demanded_content(schema, place);
+            let demands = [&content.mandatory, &content.elements];
+            if demands.iter().any(|nodes| !nodes.is_empty()) || !content.choices.is_empty() {
+                content.rule = Some(self.add(place, Demand::Content, 0));
+                self.plan.contents.insert(place, content);
+            }
+        }
+        for node in schema.nodes() {
+            let (min, max) = elements(&node.kind);
+            self.plan.counted[node.id.0 as usize] |= node.is_config && (min > 1 || max.is_some());
+        }
+    }
+
+    fn node_rules(&mut self, id: NodeId) {
+        let schema = self.schema;
+        if !is_validated(schema, id) {
+            return;
+        }
+        let node = schema.node(id);
+        let is_leaf = !matches!(
+            node.kind,
+            NodeKind::Container { .. }
+                | NodeKind::List(_)
+                | NodeKind::Input
+                | NodeKind::Output
+                | NodeKind::Notification
+        );
+        let least = usize::from(is_leaf);
+        for (index, must) in node.musts.iter().enumerate() {
+            let reads = Reads::of(schema, &must.expression, Some(id), 0);
+            let lift = reads.lift();
+            let rule = self.add(Some(id), Demand::Must(index), lift.max(least));
+            self.plan.rules[rule.0 as usize].is_uniform = lift > 0;
+            self.watch(rule, reads);
+        }
+        if !node.whens.is_empty() {
+            let rule = self.add(Some(id), Demand::When, 1);
+            for when in &node.whens {
+                let levels = usize::from(when.context_levels_up);
+                let reads = Reads::of(schema, &when.expression, Some(id), levels);
+                let ends = reads.routes.iter().filter_map(|route| route.last().end(schema));
+                self.when_reads.entry(id).or_default().extend(ends);
+                self.watch(rule, reads);
+            }
+        }
+        if let Some(value) = node.as_value()
+            && refers(&value.value_type)
+        {
+            let rule = self.add(Some(id), Demand::Reference, 1);
+            self.plan.references.insert(id, rule);
+            self.reference(rule, id, &value.value_type);
+        }
+        if let Some(list) = node.as_list() {
+            for (index, leaves) in list.unique.iter().enumerate() {
+                self.add(Some(id), Demand::Unique(index), 0);
+                for &leaf in leaves {
+                    self.plan.uniques.entry(leaf).or_default().push((id, index));
+                }
+            }
+        }
+    }
+
+    /// A rule is checked when something changes that it reads.
+    fn watch(&mut self, rule: RuleId, reads: Reads) {
+        for list in &reads.counted {
+            self.plan.counted[list.0 as usize] = true;
+        }
+        if reads.is_open {
+            self.plan.open.push(rule);
+            return;
+        }
+        for route in reads.routes {
+            let Some(end) = route.last().end(self.schema) else {
+                continue;
+            };
+            for leg in &route.legs {
+                for join in &leg.joins {
+                    if let Some(&leaf) = join.down.last() {
+                        self.plan.indexed[leaf.0 as usize] = true;
+                    }
+                    self.index_unless_key(join.leaf);
+                }
+                if let Some(leaf) = leg.start.filter(|_| route.legs.len() > 1) {
+                    self.plan.indexed[leaf.0 as usize] |=
+                        self.schema.node(leaf).as_value().is_some();
+                }
+            }
+            for leg in &route.legs[..route.legs.len() - 1] {
+                if let Some(leaf) = leg.end(self.schema) {
+                    self.plan.indexed[leaf.0 as usize] = true;
+                }
+            }
+            self.plan.triggers[end.0 as usize].push(Trigger { rule, route });
+        }
+    }
+
+    /// Expressions find entries by the value of a leaf through an index, except by their keys.
+    fn index_unless_key(&mut self, leaf: NodeId) {
+        let node = self.schema.node(leaf);
+        let is_only_key = node
+            .parent
+            .is_some_and(|parent| self.schema.node(parent).keys() == [leaf]);
+        if !is_only_key && !node.is_leaf_list() {
+            self.plan.indexed[leaf.0 as usize] = true;
+        }
+    }
+
+    fn reference(&mut self, rule: RuleId, id: NodeId, value_type: &Type) {
+        match &value_type.kind {
+            TypeKind::LeafRef {
+                path,
+                target: Some(target),
+                require_instance: true,
+                ..
+            } => {
+                self.plan.indexed[id.0 as usize] = true;
+                self.plan.referrers[target.0 as usize].push(id);
+                let compiled = TargetPath::compile(self.schema, path, *target);
+                if !compiled
+                    .as_ref()
+                    .is_some_and(|path| path.is_direct(self.schema))
+                {
+                    self.plan.indexed[target.0 as usize] = true;
+                }
+                if let Some(compiled) = compiled {
+                    let targets = self.plan.targets.entry(id).or_default();
+                    targets.push((path.text.clone(), compiled));
+                }
+                let mut reads = Reads::of(self.schema, path, Some(id), 0);
+                // The target is found by its value, not by the way.
+                let schema = self.schema;
+                reads.routes.retain(|route| {
+                    let end = route.last().end(schema);
+                    end.is_none_or(|end| !is_on_the_way(schema, end, *target))
+                });
+                self.watch(rule, reads);
+            }
+            TypeKind::InstanceIdentifier {
+                require_instance: true,
+            } => {
+                self.plan.indexed[id.0 as usize] = true;
+                self.plan.instance_identifiers.push(rule);
+            }
+            TypeKind::Union(members) => {
+                for member in members.iter().filter(|member| refers(member)) {
+                    self.reference(rule, id, member);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(mut self) -> Plan {
+        let schema = self.schema;
+        for index in 0..self.plan.rules.len() {
+            if self.plan.rules[index].demand == Demand::When
+                && let Some(node) = self.plan.rules[index].node
+            {
+                self.plan.rules[index].rank = self.rank(node, &mut Vec::new());
+            }
+        }
+        // Nodes come before their children, so backwards every child is known.
+        for index in (0..schema.nodes().len()).rev() {
+            let node = schema.node(NodeId(index as u32));
+            let plan = &self.plan;
+            let below = |flags: &[bool]| node.children.iter().any(|child| flags[child.0 as usize]);
+            let is_leaf = node.as_value().is_some();
+            let has_rules = !plan.anchored[index].is_empty() || below(&plan.has_rules);
+            let matters = !plan.triggers[index].is_empty()
+                || !plan.own[index].is_empty()
+                || !plan.referrers[index].is_empty()
+                || plan.uniques.contains_key(&node.id)
+                || !plan.instance_identifiers.is_empty()
+                || !is_leaf && below(&plan.matters);
+            self.plan.has_rules[index] = has_rules;
+            self.plan.matters[index] = matters;
+        }
+        self.listen();
+        self.plan
+    }
+
+    /// Says for every place which changes in it matter.
+    fn listen(&mut self) {
+        let schema = self.schema;
+        let nodes = schema.nodes().map(|node| Some(node.id));
+        for place in nodes.chain([None]) {
+            let plan = &self.plan;
+            let children = place.map_or(schema.roots(), |node| &schema.node(node).children);
+            let own = place.map(|node| schema.node(node));
+            let is_in_unique = |&child: &NodeId| plan.uniques.contains_key(&child);
+            let holds_index =
+                |child: &NodeId| plan.is_indexed(*child) && !schema.node(*child).is_leaf_list();
+            let index_holder = children.iter().any(is_in_unique) || children.iter().any(holds_index);
+            let matters = |&child: &NodeId| {
+                let index = child.0 as usize;
+                plan.matters[index] || plan.has_rules[index] || !schema.node(child).cases.is_empty()
+            };
+            let around = own.and_then(|node| node.parent);
+            let loud = !plan.open.is_empty()
+                || !plan.instance_identifiers.is_empty()
+                || plan.contents.contains_key(&place)
+                || children.iter().any(matters)
+                || own.is_some_and(|node| {
+                    plan.matters[node.id.0 as usize]
+                        || !plan.anchored[node.id.0 as usize].is_empty()
+                        || !node.cases.is_empty()
+                        || plan.contents.contains_key(&around)
+                });
+            self.plan.index_holders.push(index_holder);
+            self.plan.loud.push(loud);
+        }
+    }
+
+    /// The place of a node's `when` in the order: after those of the nodes around it, and after
+    /// those of what it reads.
+    fn rank(&self, node: NodeId, path: &mut Vec<NodeId>) -> u32 {
+        if path.contains(&node) {
+            return 0;
+        }
+        path.push(node);
+        let schema = self.schema;
+        let around = schema.node(node).parent;
+        let read = self.when_reads.get(&node).into_iter().flatten().copied();
+        let mut rank = 0;
+        for end in around.into_iter().chain(read) {
+            let mut at = Some(end);
+            while let Some(other) = at {
+                if other != node && !schema.node(other).whens.is_empty() {
+                    rank = rank.max(self.rank(other, path) + 1);
+                }
+                at = schema.node(other).parent;
+            }
+        }
+        path.pop();
+        rank
+    }
+}
+
+/// Whether the constraints of a node are validated. State data are not: they tell what is
+/// (RFC 8342 §5.3), and what is may differ from what the model asks for.
+pub(crate) fn is_validated(schema: &Schema, node: NodeId) -> bool {
+    let is_operation = |&id: &NodeId| {
+        matches!(
+            schema.node(id).kind,
+            NodeKind::Rpc
+                | NodeKind::Action
+                | NodeKind::Input
+                | NodeKind::Output
+                | NodeKind::Notification
+        )
+    };
+    schema.node(node).is_config
+        || std::iter::successors(Some(node), |&id| schema.node(id).parent)
+            .any(|id| is_operation(&id))
+}
+
+/// The least and the greatest number of entries of a list or leaf-list.
+pub(crate) fn elements(kind: &NodeKind) -> (u32, Option<u32>) {
+    match kind {
+        NodeKind::List(list) => (list.min_elements, list.max_elements),
+        NodeKind::LeafList(value) => (value.min_elements, value.max_elements),
+        _ => (0, None),
+    }
+}
+
+/// What is demanded of the children of a node, or of the top-level nodes.
+fn demanded_content(schema: &Schema, place: Option<NodeId>) -> Content {
+    let children = place.map_or(schema.roots(), |node| schema.node(node).children.as_slice());
+    let mut content = Content::default();
+    for &child in children {
+        let (min, max) = elements(&schema.node(child).kind);
+        if !is_validated(schema, child) {
+            continue;
+        }
+        if demands_existence(schema, child) {
+            content.mandatory.push(child);
+        }
+        if min > 0 || max.is_some() {
+            content.elements.push(child);
+        }
+    }
+    let is_operation = place.is_some_and(|place| is_validated(schema, place));
+    let choices = schema.choices().iter().enumerate();
+    content.choices.extend(
+        choices
+            .filter(|(_, choice)| choice.parent == place && choice.is_mandatory)
+            .filter(|(_, choice)| choice.is_config || is_operation)
+            .map(|(index, _)| index as u32),
+    );
+    content
+}
+
+/// Whether a node is mandatory by itself. A container is not, what is in it is.
+pub(crate) fn demands_existence(schema: &Schema, node: NodeId) -> bool {
+    let node = schema.node(node);
+    node.is_mandatory
+        && matches!(
+            node.kind,
+            NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml
+        )
+}
+
+/// Whether values of a type refer to nodes that must be there.
+pub(crate) fn refers(value_type: &Type) -> bool {
+    match &value_type.kind {
+        TypeKind::LeafRef {
+            require_instance, ..
+        }
+        | TypeKind::InstanceIdentifier { require_instance } => *require_instance,
+        TypeKind::Union(members) => members.iter().any(refers),
+        _ => false,
+    }
+}
+
+/// Whether a node is the target of a leafref, or around it, or a key of a list around it: these
+/// do not change without the target.
+fn is_on_the_way(schema: &Schema, node: NodeId, target: NodeId) -> bool {
+    let mut around = std::iter::successors(Some(target), |&id| schema.node(id).parent);
+    around.any(|id| id == node || schema.node(id).keys().contains(&node))
+}

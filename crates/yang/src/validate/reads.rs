@@ -1,0 +1,634 @@
+//! What an expression reads: every schema node, and the way there from the context node.
+//!
+//! The expression is evaluated over the schema in place of data: a location path gives the schema
+//! nodes that it can come to. What is read is told rather too much than too little: a constraint
+//! is then checked without need, never left out.
+
+use crate::schema::{NodeId, NodeKind, Schema, TypeKind};
+use crate::xpath::{Axis, BinaryOperator, Expr, Expression, Function, NodeTest, PathStep};
+
+use super::route::{Join, Route};
+
+/// An expression that can come to more places of the schema than this is checked on every change.
+const SPOTS_MAX: usize = 2048;
+
+/// What an expression reads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reads {
+    /// The ways to what is read; their last node is read.
+    pub routes: Vec<Route>,
+    /// Whether it cannot be told: then everything may be read.
+    pub is_open: bool,
+    /// Lists and leaf-lists that are counted as a whole.
+    pub counted: Vec<NodeId>,
+    /// Siblings of the node so many levels above the context node are told apart.
+    pinned: Option<usize>,
+}
+
+impl Reads {
+    /// What an expression reads whose context node is `levels_up` levels above an instance of
+    /// `node`.
+    pub fn of(
+        schema: &Schema,
+        expression: &Expression,
+        node: Option<NodeId>,
+        levels_up: usize,
+    ) -> Self {
+        let context = Route::up(node, levels_up);
+        let mut analysis = Analysis {
+            schema,
+            context: context.clone(),
+            reads: Self::default(),
+        };
+        analysis.read(&expression.root, &[context], Use::Existence);
+        analysis.reads
+    }
+
+    /// The least number of levels that every way begins with going up: the expression has one
+    /// value for all context nodes below one place so far up.
+    pub fn lift(&self) -> usize {
+        let first = self.routes.iter().flat_map(|route| {
+            let leg = &route.legs[0];
+            let joined = route.legs.iter().flat_map(|leg| &leg.joins);
+            std::iter::once(leg.up).chain(joined.map(|join| join.up))
+        });
+        match self.is_open {
+            true => 0,
+            false => first.chain(self.pinned).min().unwrap_or(0),
+        }
+    }
+}
+
+/// What is made of a node set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// Whether or how many nodes there are.
+    Existence,
+    /// What they hold.
+    Value,
+}
+
+struct Analysis<'s> {
+    schema: &'s Schema,
+    context: Route,
+    reads: Reads,
+}
+
+impl Analysis<'_> {
+    /// Reads an expression from every spot.
+    fn read(&mut self, expr: &Expr, at: &[Route], used: Use) {
+        match expr {
+            Expr::Or(parts) | Expr::And(parts) => {
+                for part in parts {
+                    self.read(part, at, Use::Existence);
+                }
+            }
+            Expr::Binary(_, left, right) => {
+                self.read(left, at, Use::Value);
+                self.read(right, at, Use::Value);
+            }
+            Expr::Negate(inner) => self.read(inner, at, Use::Value),
+            Expr::Union(_) | Expr::Path(_) | Expr::Filter { .. } => {
+                let spots = self.nodes(expr, at);
+                self.used(&spots, used);
+            }
+            Expr::Call(function, arguments) => self.call(*function, arguments, at, used),
+            Expr::Literal(..) | Expr::Number(_) | Expr::Variable(..) => {}
+        }
+    }
+
+    fn call(&mut self, function: Function, arguments: &[Expr], at: &[Route], used: Use) {
+        match function {
+            Function::Current | Function::Deref => {
+                let spots = self.calls_nodes(function, arguments, at);
+                self.used(&spots, used);
+            }
+            Function::Count => {
+                for argument in arguments {
+                    let spots = self.nodes(argument, at);
+                    if is_plain_child(argument) {
+                        let ends = spots.iter().filter_map(|spot| spot.last().end(self.schema));
+                        let lists = ends.filter(|&end| {
+                            let node = self.schema.node(end);
+                            node.is_list() || node.is_leaf_list()
+                        });
+                        self.reads.counted.extend(lists);
+                    }
+                    self.used(&spots, Use::Existence);
+                }
+            }
+            Function::Not
+            | Function::Boolean
+            | Function::LocalName
+            | Function::Name
+            | Function::NamespaceUri => {
+                for argument in arguments {
+                    self.read(argument, at, Use::Existence);
+                }
+            }
+            _ => {
+                let reads_context = arguments.is_empty()
+                    && matches!(
+                        function,
+                        Function::String
+                            | Function::Number
+                            | Function::StringLength
+                            | Function::NormalizeSpace
+                    );
+                if reads_context {
+                    self.used(at, Use::Value);
+                }
+                for argument in arguments {
+                    self.read(argument, at, Use::Value);
+                }
+            }
+        }
+    }
+
+    /// The spots that a node set can come to.
+    fn nodes(&mut self, expr: &Expr, at: &[Route]) -> Vec<Route> {
+        match expr {
+            Expr::Union(parts) => {
+                let mut spots = Vec::new();
+                for part in parts {
+                    spots.extend(self.nodes(part, at));
+                }
+                self.distinct(spots)
+            }
+            Expr::Path(path) => {
+                let from = match path.is_absolute {
+                    true => at.iter().map(|spot| self.root_of(spot)).collect(),
+                    false => at.to_vec(),
+                };
+                self.steps(from, &path.steps)
+            }
+            Expr::Filter {
+                primary,
+                predicates,
+                steps,
+            } => {
+                let spots = self.nodes(primary, at);
+                let spots = self.filtered(spots, predicates);
+                self.steps(spots, steps)
+            }
+            Expr::Call(function, arguments) => self.calls_nodes(*function, arguments, at),
+            other => {
+                self.read(other, at, Use::Value);
+                Vec::new()
+            }
+        }
+    }
+
+    fn calls_nodes(
+        &mut self,
+        function: Function,
+        arguments: &[Expr],
+        at: &[Route],
+    ) -> Vec<Route> {
+        match function {
+            Function::Current => vec![self.context.clone()],
+            Function::Deref => {
+                let mut targets = Vec::new();
+                for spot in arguments.iter().flat_map(|argument| {
+                    let spots = self.nodes(argument, at);
+                    self.used(&spots, Use::Value);
+                    spots
+                }).collect::<Vec<_>>() {
+                    self.deref(&spot, &mut targets);
+                }
+                self.distinct(targets)
+            }
+            _ => {
+                self.call(function, arguments, at, Use::Value);
+                Vec::new()
+            }
+        }
+    }
+
+    fn deref(&mut self, spot: &Route, targets: &mut Vec<Route>) {
+        let Some(leaf) = spot.last().end(self.schema) else {
+            return;
+        };
+        let Some(value) = self.schema.node(leaf).as_value() else {
+            return;
+        };
+        match &value.value_type.kind {
+            TypeKind::LeafRef {
+                target: Some(target),
+                path,
+                ..
+            } => {
+                targets.push(spot.jump(*target));
+                // What the path itself reads decides on the target too.
+                let inner = Reads::of(self.schema, path, Some(leaf), 0);
+                self.reads.is_open |= inner.is_open;
+                for route in inner.routes {
+                    let mut legs = spot.legs.clone();
+                    match compose(legs.pop(), &route.legs[0], self.schema) {
+                        Some(leg) => legs.push(leg),
+                        None => self.reads.is_open = true,
+                    }
+                    legs.extend_from_slice(&route.legs[1..]);
+                    self.record(Route { legs });
+                }
+            }
+            TypeKind::InstanceIdentifier { .. } | TypeKind::Union(_) => self.reads.is_open = true,
+            _ => {}
+        }
+    }
+
+    fn root_of(&self, spot: &Route) -> Route {
+        let mut spot = spot.clone();
+        let leg = spot.last_mut();
+        leg.up = super::route::depth(self.schema, leg.start);
+        leg.down.clear();
+        leg.joins.clear();
+        // A way from the root does not depend on where the leg began.
+        if spot.legs.len() > 1 {
+            let start = self.context.last().start;
+            let up = super::route::depth(self.schema, start);
+            return Route::up(start, up);
+        }
+        spot
+    }
+
+    fn steps(&mut self, from: Vec<Route>, steps: &[PathStep]) -> Vec<Route> {
+        let mut spots = from;
+        for step in steps {
+            let mut next = Vec::new();
+            for spot in &spots {
+                self.axis(spot, step, &mut next);
+                if next.len() > SPOTS_MAX {
+                    self.reads.is_open = true;
+                    return Vec::new();
+                }
+            }
+            let next = self.distinct(next);
+            spots = self.filtered(next, &step.predicates);
+            if !matches!(step.axis, Axis::SelfNode | Axis::Parent) {
+                for spot in &spots {
+                    self.record(spot.clone());
+                }
+            }
+        }
+        spots
+    }
+
+    fn axis(&mut self, spot: &Route, step: &PathStep, next: &mut Vec<Route>) {
+        let test = &step.test;
+        match step.axis {
+            Axis::SelfNode => self.keep(spot.clone(), test, next),
+            Axis::Child => self.children(spot, test, next),
+            Axis::Parent => {
+                if let Some(parent) = self.parent(spot) {
+                    self.keep(parent, test, next);
+                }
+            }
+            Axis::Ancestor | Axis::AncestorOrSelf => {
+                if step.axis == Axis::AncestorOrSelf {
+                    self.keep(spot.clone(), test, next);
+                }
+                let mut at = self.parent(spot);
+                while let Some(spot) = at {
+                    at = self.parent(&spot);
+                    self.keep(spot, test, next);
+                }
+            }
+            Axis::Descendant | Axis::DescendantOrSelf => {
+                if step.axis == Axis::DescendantOrSelf {
+                    self.keep(spot.clone(), test, next);
+                }
+                self.descendants(spot, test, next);
+            }
+            Axis::FollowingSibling | Axis::PrecedingSibling => {
+                self.pin(spot);
+                if let Some(parent) = self.parent(spot) {
+                    self.children(&parent, test, next);
+                }
+            }
+            Axis::Following | Axis::Preceding => {
+                self.pin(spot);
+                let root = self.root_of(spot);
+                self.descendants(&root, test, next);
+            }
+            Axis::Attribute | Axis::Namespace => {}
+        }
+    }
+
+    /// The expression depends on where a node stands among its siblings.
+    fn pin(&mut self, spot: &Route) {
+        let leg = &spot.legs[0];
+        if spot.legs.len() == 1 && leg.down.is_empty() {
+            let level = self.reads.pinned.map_or(leg.up, |pinned| pinned.min(leg.up));
+            self.reads.pinned = Some(level);
+        }
+    }
+
+    fn parent(&self, spot: &Route) -> Option<Route> {
+        spot.last().end(self.schema)?;
+        let mut parent = spot.clone();
+        parent.last_mut().ascend();
+        Some(parent)
+    }
+
+    fn children(&mut self, spot: &Route, test: &NodeTest, next: &mut Vec<Route>) {
+        if *test == NodeTest::Text {
+            self.used(std::slice::from_ref(spot), Use::Value);
+            return;
+        }
+        for child in children_of(self.schema, spot.last().end(self.schema)) {
+            if self.passes(child, test) {
+                let mut child_spot = spot.clone();
+                child_spot.last_mut().down.push(child);
+                next.push(child_spot);
+            }
+        }
+    }
+
+    fn descendants(&mut self, spot: &Route, test: &NodeTest, next: &mut Vec<Route>) {
+        for child in children_of(self.schema, spot.last().end(self.schema)) {
+            let mut child_spot = spot.clone();
+            child_spot.last_mut().down.push(child);
+            self.keep(child_spot.clone(), test, next);
+            if next.len() > SPOTS_MAX {
+                return;
+            }
+            self.descendants(&child_spot, test, next);
+        }
+    }
+
+    fn keep(&mut self, spot: Route, test: &NodeTest, next: &mut Vec<Route>) {
+        let passes = match (spot.last().end(self.schema), test) {
+            (_, NodeTest::Node) => true,
+            (Some(node), test) => self.passes(node, test),
+            (None, _) => false,
+        };
+        if passes {
+            next.push(spot);
+        }
+    }
+
+    fn passes(&self, node: NodeId, test: &NodeTest) -> bool {
+        let node = self.schema.node(node);
+        let is_of = |module: &str| *self.schema.module(node.module).name == *module;
+        match test {
+            NodeTest::Name(module, name) => {
+                node.name == *name && module.as_deref().is_none_or(is_of)
+            }
+            NodeTest::AnyName | NodeTest::Node => true,
+            NodeTest::AnyNameIn(module) => is_of(module),
+            NodeTest::Text | NodeTest::Comment | NodeTest::ProcessingInstruction(_) => false,
+        }
+    }
+
+    /// Applies predicates: what they read is read, and equalities in them become joins.
+    fn filtered(&mut self, mut spots: Vec<Route>, predicates: &[Expr]) -> Vec<Route> {
+        let mut may_join = true;
+        for predicate in predicates {
+            may_join &= !is_positional(predicate);
+            if may_join {
+                for spot in &mut spots {
+                    self.join(spot, predicate);
+                }
+            }
+            let at = spots.clone();
+            self.read(predicate, &at, Use::Existence);
+        }
+        spots
+    }
+
+    /// Takes the equalities out of a predicate on an entry.
+    fn join(&self, spot: &mut Route, predicate: &Expr) {
+        match predicate {
+            Expr::And(parts) => {
+                for part in parts {
+                    self.join(spot, part);
+                }
+            }
+            Expr::Binary(BinaryOperator::Equal, left, right) => {
+                let leg = spot.last();
+                let (Some(&entry), true) = (leg.down.last(), spot.legs.len() == 1) else {
+                    return;
+                };
+                let pair = self.leaf_of(entry, left).zip(self.from_context(right));
+                let pair = pair.or_else(|| self.leaf_of(entry, right).zip(self.from_context(left)));
+                if let Some((leaf, (up, down))) = pair {
+                    let depth = leg.down.len() - 1;
+                    spot.last_mut().joins.push(Join {
+                        depth,
+                        leaf,
+                        up,
+                        down,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The leaf of an entry that an operand is.
+    fn leaf_of(&self, entry: NodeId, operand: &Expr) -> Option<NodeId> {
+        let Expr::Path(path) = operand else {
+            return None;
+        };
+        let [step] = path.steps.as_slice() else {
+            return None;
+        };
+        if path.is_absolute || !step.predicates.is_empty() {
+            return None;
+        }
+        match step.axis {
+            Axis::SelfNode if self.schema.node(entry).is_leaf_list() => Some(entry),
+            Axis::Child => {
+                let mut leaves = children_of(self.schema, Some(entry))
+                    .filter(|&child| self.passes(child, &step.test));
+                let leaf = leaves.next()?;
+                let is_leaf = matches!(self.schema.node(leaf).kind, NodeKind::Leaf(_));
+                (is_leaf && leaves.next().is_none()).then_some(leaf)
+            }
+            _ => None,
+        }
+    }
+
+    /// The way from the context node to the leaf that an operand is.
+    fn from_context(&self, operand: &Expr) -> Option<(usize, Vec<NodeId>)> {
+        let Expr::Filter {
+            primary,
+            predicates,
+            steps,
+        } = operand
+        else {
+            return match operand {
+                Expr::Call(Function::Current, _) => self.leaf_end(self.context.clone()),
+                _ => None,
+            };
+        };
+        if !matches!(**primary, Expr::Call(Function::Current, _)) || !predicates.is_empty() {
+            return None;
+        }
+        let mut spot = self.context.clone();
+        for step in steps {
+            if !step.predicates.is_empty() {
+                return None;
+            }
+            match step.axis {
+                Axis::Parent if step.test == NodeTest::Node => spot = self.parent(&spot)?,
+                Axis::SelfNode if step.test == NodeTest::Node => {}
+                Axis::Child => {
+                    let end = spot.last().end(self.schema);
+                    let mut found =
+                        children_of(self.schema, end).filter(|&child| self.passes(child, &step.test));
+                    let child = found.next()?;
+                    if found.next().is_some() {
+                        return None;
+                    }
+                    spot.last_mut().down.push(child);
+                }
+                _ => return None,
+            }
+        }
+        self.leaf_end(spot)
+    }
+
+    fn leaf_end(&self, spot: Route) -> Option<(usize, Vec<NodeId>)> {
+        let end = spot.last().end(self.schema)?;
+        self.schema.node(end).as_value()?;
+        let mut leg = spot.legs.into_iter().next()?;
+        // A context node that is the leaf itself: seen from the node that holds it.
+        if leg.down.is_empty() {
+            leg.down.push(end);
+            leg.up += 1;
+        }
+        Some((leg.up, leg.down))
+    }
+
+    fn used(&mut self, spots: &[Route], used: Use) {
+        for spot in spots {
+            let end = spot.last().end(self.schema);
+            let is_inner = end.is_none_or(|end| self.schema.node(end).as_value().is_none());
+            if !is_inner || used == Use::Existence {
+                self.record(spot.clone());
+                continue;
+            }
+            // The string value of a node is that of everything in it.
+            let mut inside = Vec::new();
+            self.descendants(spot, &NodeTest::Node, &mut inside);
+            if inside.len() > SPOTS_MAX {
+                self.reads.is_open = true;
+                return;
+            }
+            inside.into_iter().for_each(|spot| self.record(spot));
+        }
+    }
+
+    /// Records that the end of a way is read. What is only passed on the way up exists anyway.
+    fn record(&mut self, spot: Route) {
+        let leg = spot.last();
+        let is_leaf = leg
+            .end(self.schema)
+            .is_some_and(|end| self.schema.node(end).as_value().is_some());
+        if leg.down.is_empty() && !is_leaf {
+            // Still, the expression depends on where its context node stands.
+            if spot.legs.len() == 1 && leg.up == 0 && !self.reads.routes.contains(&spot) {
+                self.reads.routes.push(spot);
+            }
+            return;
+        }
+        if !self.reads.routes.contains(&spot) {
+            self.reads.routes.push(spot);
+        }
+        if self.reads.routes.len() > SPOTS_MAX {
+            self.reads.is_open = true;
+        }
+    }
+
+    fn distinct(&self, spots: Vec<Route>) -> Vec<Route> {
+        let mut kept: Vec<Route> = Vec::with_capacity(spots.len());
+        for spot in spots {
+            if !kept.contains(&spot) {
+                kept.push(spot);
+            }
+        }
+        kept
+    }
+}
+
+/// Whether a path ends with a step to all children of a name.
+fn is_plain_child(expr: &Expr) -> bool {
+    let (Expr::Path(crate::xpath::LocationPath { steps, .. }) | Expr::Filter { steps, .. }) = expr
+    else {
+        return false;
+    };
+    steps
+        .last()
+        .is_some_and(|step| step.axis == Axis::Child && step.predicates.is_empty())
+}
+
+/// A leg followed by another that begins where it ends.
+fn compose(
+    first: Option<super::route::Leg>,
+    then: &super::route::Leg,
+    schema: &Schema,
+) -> Option<super::route::Leg> {
+    let mut leg = first?;
+    if leg.end(schema) != then.start {
+        return None;
+    }
+    (0..then.up).for_each(|_| leg.ascend());
+    leg.down.extend_from_slice(&then.down);
+    Some(leg)
+}
+
+/// The data nodes below a node, or the top-level ones.
+fn children_of(schema: &Schema, node: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
+    let children = node.map_or(schema.roots(), |node| schema.node(node).children.as_slice());
+    children.iter().copied().filter(|&child| {
+        !matches!(
+            schema.node(child).kind,
+            NodeKind::Action | NodeKind::Notification | NodeKind::Rpc
+        )
+    })
+}
+
+/// Whether a predicate depends on how many nodes there are and which one it is asked of.
+fn is_positional(predicate: &Expr) -> bool {
+    let is_number = match predicate {
+        Expr::Number(_) | Expr::Negate(_) => true,
+        Expr::Binary(operator, ..) => matches!(
+            operator,
+            BinaryOperator::Add
+                | BinaryOperator::Subtract
+                | BinaryOperator::Multiply
+                | BinaryOperator::Divide
+                | BinaryOperator::Modulo
+        ),
+        Expr::Call(function, _) => matches!(
+            function,
+            Function::Last
+                | Function::Position
+                | Function::Count
+                | Function::StringLength
+                | Function::Number
+                | Function::Sum
+                | Function::Floor
+                | Function::Ceiling
+                | Function::Round
+                | Function::EnumValue
+        ),
+        Expr::Variable(..) => true,
+        _ => false,
+    };
+    is_number || asks_position(predicate)
+}
+
+fn asks_position(expr: &Expr) -> bool {
+    match expr {
+        Expr::Or(parts) | Expr::And(parts) | Expr::Union(parts) => parts.iter().any(asks_position),
+        Expr::Binary(_, left, right) => asks_position(left) || asks_position(right),
+        Expr::Negate(inner) => asks_position(inner),
+        Expr::Call(Function::Last | Function::Position, _) => true,
+        Expr::Call(_, arguments) => arguments.iter().any(asks_position),
+        Expr::Filter { primary, .. } => asks_position(primary),
+        _ => false,
+    }
+}

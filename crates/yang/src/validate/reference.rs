@@ -1,0 +1,193 @@
+//! Values that refer to what must be there: leafref (RFC 7950 §9.9) and instance-identifier (§9.13).
+
+use std::ops::ControlFlow;
+
+use super::checker::Checker;
+use super::plan::{Rule, refers};
+use crate::error::{DataError, ErrorTag};
+use crate::instances::{Instances, Visit};
+use crate::path::{InstancePath, Keys, Step};
+use crate::schema::{ModuleNames, NodeId, NodeKind, Type, TypeKind};
+use crate::value::Value;
+use crate::xpath::evaluate::Item;
+
+impl<T: Instances> Checker<'_, T> {
+    /// Checks the values of a leaf or leaf-list in a place, or one of them.
+    pub fn reference(
+        &mut self,
+        rule: &Rule,
+        holder: &T::Inner,
+        value: Option<&Value>,
+    ) -> Result<(), T::Error> {
+        let Some(node) = rule.node else {
+            return Ok(());
+        };
+        let is_leaf_list = self.schema().node(node).is_leaf_list();
+        let mut dangling = Vec::new();
+        match value.filter(|_| is_leaf_list) {
+            Some(value) => {
+                if self.data.has_value(holder, node, value)? {
+                    self.dangling(holder, node, value.clone(), &mut dangling)?;
+                }
+            }
+            None => self.instances(rule, holder, &mut |item| {
+                if let Item::Leaf(leaf) = item {
+                    self.dangling(holder, node, leaf.value, &mut dangling)?;
+                }
+                Ok(ControlFlow::Continue(()))
+            })?,
+        }
+        for value in dangling {
+            let message = format!("“{value}” refers to nothing that exists");
+            let error =
+                DataError::new(ErrorTag::DataMissing, message).with_app_tag("instance-required");
+            self.violated(&Item::leaf(holder.clone(), node, value), error)?;
+        }
+        Ok(())
+    }
+
+    fn dangling(
+        &self,
+        holder: &T::Inner,
+        node: NodeId,
+        value: Value,
+        dangling: &mut Vec<Value>,
+    ) -> Result<(), T::Error> {
+        let value_type = self.schema().node(node).as_value();
+        let is_met = match value_type {
+            Some(leaf) => self.is_met(holder, node, &leaf.value_type, &value)?,
+            None => true,
+        };
+        if !is_met {
+            dangling.push(value);
+        }
+        Ok(())
+    }
+
+    /// Whether what a value of a type refers to is there. In a union, one member must have it
+    /// (RFC 7950 §9.12).
+    fn is_met(
+        &self,
+        holder: &T::Inner,
+        node: NodeId,
+        value_type: &Type,
+        value: &Value,
+    ) -> Result<bool, T::Error> {
+        match &value_type.kind {
+            TypeKind::LeafRef {
+                path,
+                target: Some(_),
+                require_instance: true,
+                ..
+            } => match self.plan.target(node, &path.text) {
+                Some(target) => target.finds(&self.evaluator, holder, node, value),
+                None => {
+                    let context = Item::leaf(holder.clone(), node, value.clone());
+                    let mut is_found = false;
+                    self.evaluator.visit(path, &context, &mut |item| {
+                        is_found = item.as_leaf().is_some_and(|leaf| leaf.value == *value);
+                        Ok(match is_found {
+                            true => ControlFlow::Break(()),
+                            false => ControlFlow::Continue(()),
+                        })
+                    })?;
+                    Ok(is_found)
+                }
+            },
+            TypeKind::InstanceIdentifier {
+                require_instance: true,
+            } => match InstancePath::parse_instance_identifier(self.schema(), &value.to_string()) {
+                Ok(path) => self.is_there(&path),
+                Err(_) => Ok(false),
+            },
+            TypeKind::Union(members) => {
+                let text = value.to_string();
+                let names = ModuleNames {
+                    leaf_module: self.schema().node(node).module,
+                };
+                for member in members {
+                    let Ok(value) = member.parse(self.schema(), &text, &names) else {
+                        continue;
+                    };
+                    if !refers(member) || self.is_met(holder, node, member, &value)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// Whether a path leads to a node of the accessible tree.
+    pub fn is_there(&self, path: &InstancePath) -> Result<bool, T::Error> {
+        let mut place = self.data.root();
+        let Some((last, steps)) = path.steps.split_last() else {
+            return Ok(true);
+        };
+        for step in steps {
+            match self.step(&place, step)? {
+                Some(inner) => place = inner,
+                None => return Ok(false),
+            }
+        }
+        match (&self.schema().node(last.node).kind, &last.keys) {
+            (NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml, _) => {
+                Ok(self.evaluator.leaf(&place, last.node)?.is_some())
+            }
+            (NodeKind::LeafList(_), keys) => {
+                let mut index = 0;
+                self.any(|visit| {
+                    self.evaluator.values(&place, last.node, &mut |value, _| {
+                        index += 1;
+                        visit(match keys {
+                            Keys::Values(values) => values.first() == Some(&value),
+                            Keys::Position(position) => *position == index,
+                            Keys::None => true,
+                        })
+                    })
+                })
+            }
+            _ => Ok(self.step(&place, last)?.is_some()),
+        }
+    }
+
+    fn any(
+        &self,
+        mut search: impl FnMut(&mut dyn FnMut(bool) -> Visit<T::Error>) -> Result<(), T::Error>,
+    ) -> Result<bool, T::Error> {
+        let mut is_found = false;
+        search(&mut |found| {
+            is_found = found;
+            Ok(match found {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
+        Ok(is_found)
+    }
+
+    fn step(&self, place: &T::Inner, step: &Step) -> Result<Option<T::Inner>, T::Error> {
+        if !self.schema().node(step.node).is_list() {
+            return self.evaluator.container(place, step.node);
+        }
+        match &step.keys {
+            Keys::Values(keys) => self.data.entry(place, step.node, keys),
+            keys => {
+                let (mut index, mut found) = (0, None);
+                self.data.entries(place, step.node, &mut |entry| {
+                    index += 1;
+                    let is_it = !matches!(keys, Keys::Position(position) if *position != index);
+                    if is_it {
+                        found = Some(entry);
+                    }
+                    Ok(match is_it {
+                        true => ControlFlow::Break(()),
+                        false => ControlFlow::Continue(()),
+                    })
+                })?;
+                Ok(found)
+            }
+        }
+    }
+}

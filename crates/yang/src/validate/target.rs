@@ -1,0 +1,345 @@
+//! Finding the target of a leafref by its value (RFC 7950 §9.9), without looking at all targets.
+
+use std::ops::ControlFlow;
+
+use crate::instances::{Indexed, Instances};
+use crate::schema::{ModuleNames, NodeId, NodeKind, Schema};
+use crate::value::Value;
+use crate::xpath::evaluate::{Evaluator, Item, Object};
+use crate::xpath::{Axis, BinaryOperator, Expr, Expression, NodeTest};
+
+/// The path of a leafref without `deref()`: up (or from the root), then down.
+#[derive(Clone, Debug)]
+pub(crate) struct TargetPath {
+    /// Levels up from the leafref; none from the root.
+    up: Option<usize>,
+    /// The nodes down to the target.
+    down: Vec<NodeId>,
+    /// Keys that predicates give: the list (an index of `down`), the key, and what it equals.
+    keys: Vec<(usize, NodeId, Expression)>,
+}
+
+/// A value to be found, and the leafref that has it.
+struct Sought<'a, T: Instances> {
+    evaluator: &'a Evaluator<'a, T>,
+    context: Item<T>,
+    value: &'a Value,
+}
+
+impl TargetPath {
+    /// Compiles the path of a leafref to `target`; none for a path that only evaluation follows.
+    pub fn compile(schema: &Schema, path: &Expression, target: NodeId) -> Option<Self> {
+        let Expr::Path(location) = &path.root else {
+            return None;
+        };
+        let is_up = |axis: Axis| matches!(axis, Axis::Parent);
+        let ups = location.steps.iter().take_while(|step| is_up(step.axis));
+        let up = ups.count();
+        let mut down = Vec::new();
+        let mut at = Some(target);
+        let steps = &location.steps[up..];
+        for _ in steps {
+            let node = at?;
+            down.push(node);
+            at = schema.node(node).parent;
+        }
+        down.reverse();
+        let mut keys = Vec::new();
+        for (depth, step) in steps.iter().enumerate() {
+            let node = schema.node(down[depth]);
+            let is_named = matches!(&step.test, NodeTest::Name(_, name) if *name == node.name);
+            if step.axis != Axis::Child || !is_named {
+                return None;
+            }
+            for predicate in &step.predicates {
+                key_predicates(schema, down[depth], depth, predicate, &mut keys)?;
+            }
+        }
+        Some(Self {
+            up: (!location.is_absolute).then_some(up),
+            down,
+            keys,
+        })
+    }
+
+    /// Whether the target is found by keys alone: every list on the way has its keys given, but
+    /// for one key of the last that is the target.
+    pub fn is_direct(&self, schema: &Schema) -> bool {
+        let lists = self.down.iter().enumerate();
+        lists
+            .filter(|(_, node)| schema.node(**node).is_list())
+            .all(|(depth, &list)| {
+                let keys = schema.node(list).keys();
+                let missing = keys.iter().filter(|&&key| !self.gives(depth, key));
+                missing.eq(self.target_in(depth).iter().filter(|key| keys.contains(key)))
+                    || keys.iter().all(|&key| self.gives(depth, key))
+            })
+    }
+
+    fn gives(&self, depth: usize, key: NodeId) -> bool {
+        self.keys
+            .iter()
+            .any(|(at, given, _)| *at == depth && *given == key)
+    }
+
+    /// The target, where it is directly in the list at a depth.
+    fn target_in(&self, depth: usize) -> Option<NodeId> {
+        (depth + 2 == self.down.len()).then(|| self.down[depth + 1])
+    }
+
+    /// Whether there is a target with the value of a leafref.
+    pub fn finds<T: Instances>(
+        &self,
+        evaluator: &Evaluator<'_, T>,
+        holder: &T::Inner,
+        leaf: NodeId,
+        value: &Value,
+    ) -> Result<bool, T::Error> {
+        let data = evaluator.data();
+        let from = match self.up {
+            None => Some(data.root()),
+            Some(up) => climb(data, holder, up.saturating_sub(1)),
+        };
+        let Some(from) = from else {
+            return Ok(false);
+        };
+        let sought = Sought {
+            evaluator,
+            context: Item::leaf(holder.clone(), leaf, value.clone()),
+            value,
+        };
+        self.below(&sought, &from, 0)
+    }
+
+    /// Whether there is a target below a place that the path has come to.
+    fn below<T: Instances>(
+        &self,
+        sought: &Sought<'_, T>,
+        from: &T::Inner,
+        depth: usize,
+    ) -> Result<bool, T::Error> {
+        let data = sought.evaluator.data();
+        let schema = data.schema();
+        let node = schema.node(self.down[depth]);
+        match &node.kind {
+            NodeKind::Leaf(_) => {
+                let found = sought.evaluator.leaf(from, node.id)?;
+                Ok(found.is_some_and(|(value, _)| value == *sought.value))
+            }
+            NodeKind::LeafList(_) => has_value(sought, from, node.id),
+            NodeKind::List(list) => match self.entry_keys(sought, depth, &list.keys)? {
+                Some(keys) if keys.is_empty() => Ok(false),
+                Some(keys) => match data.entry(from, node.id, &keys)? {
+                    Some(entry) => self.below(sought, &entry, depth + 1),
+                    None => Ok(false),
+                },
+                None => self.among(sought, from, depth),
+            },
+            _ => self.below(sought, &data.container(from, node.id), depth + 1),
+        }
+    }
+
+    /// The key values of the one entry of a list that can hold the target, where they are known.
+    fn entry_keys<T: Instances>(
+        &self,
+        sought: &Sought<'_, T>,
+        depth: usize,
+        keys: &[NodeId],
+    ) -> Result<Option<Vec<Value>>, T::Error> {
+        let target = self.target_in(depth);
+        let is_known = |&&key: &&NodeId| self.gives(depth, key) || target == Some(key);
+        if keys.is_empty() || keys.iter().filter(is_known).count() < keys.len() {
+            return Ok(None);
+        }
+        let mut values = Vec::with_capacity(keys.len());
+        for &key in keys {
+            let given = self
+                .keys
+                .iter()
+                .find(|(at, given, _)| *at == depth && *given == key);
+            match given {
+                Some((_, _, operand)) => match key_value(sought, key, operand)? {
+                    Some(value) => values.push(value),
+                    None => return Ok(Some(Vec::new())),
+                },
+                None => values.push(sought.value.clone()),
+            }
+        }
+        Ok(Some(values))
+    }
+
+    /// Looks for the target in the entries of a list: in the index, else in each.
+    fn among<T: Instances>(
+        &self,
+        sought: &Sought<'_, T>,
+        from: &T::Inner,
+        depth: usize,
+    ) -> Result<bool, T::Error> {
+        let data = sought.evaluator.data();
+        let schema = data.schema();
+        let Some(&target) = self.down.last() else {
+            return Ok(false);
+        };
+        let may_be_default = schema
+            .node(target)
+            .as_value()
+            .is_some_and(|node| node.defaults.contains(sought.value));
+        let mut is_found = false;
+        if !may_be_default {
+            let answer = data.find(from, target, sought.value, &mut |holder| {
+                is_found = self.is_reached(sought, depth, &holder)?;
+                Ok(flow(is_found))
+            })?;
+            if answer == Indexed::Yes {
+                return Ok(is_found);
+            }
+        }
+        data.entries(from, self.down[depth], &mut |entry| {
+            is_found = self.has_keys(sought, depth, &entry)?
+                && self.below(sought, &entry, depth + 1)?;
+            Ok(flow(is_found))
+        })?;
+        Ok(is_found)
+    }
+
+    /// Whether the path leads to a target that the index told: it satisfies the predicates from
+    /// `depth` on.
+    fn is_reached<T: Instances>(
+        &self,
+        sought: &Sought<'_, T>,
+        depth: usize,
+        holder: &T::Inner,
+    ) -> Result<bool, T::Error> {
+        let data = sought.evaluator.data();
+        let mut place = holder.clone();
+        for at in (depth..self.down.len() - 1).rev() {
+            if !self.has_keys(sought, at, &place)? {
+                return Ok(false);
+            }
+            match data.parent(&place) {
+                Some(parent) => place = parent,
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether an entry of the list at a depth has the keys that the predicates give.
+    fn has_keys<T: Instances>(
+        &self,
+        sought: &Sought<'_, T>,
+        depth: usize,
+        entry: &T::Inner,
+    ) -> Result<bool, T::Error> {
+        for (_, key, operand) in self.keys.iter().filter(|(at, ..)| *at == depth) {
+            let given = key_value(sought, *key, operand)?;
+            if given.is_none() || sought.evaluator.data().leaf(entry, *key)? != given {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn flow(is_found: bool) -> ControlFlow<()> {
+    match is_found {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}
+
+fn has_value<T: Instances>(
+    sought: &Sought<'_, T>,
+    holder: &T::Inner,
+    node: NodeId,
+) -> Result<bool, T::Error> {
+    let data = sought.evaluator.data();
+    if data.has_value(holder, node, sought.value)? {
+        return Ok(true);
+    }
+    let defaults = data.schema().node(node).as_value();
+    if !defaults.is_some_and(|node| node.defaults.contains(sought.value)) {
+        return Ok(false);
+    }
+    let mut is_found = false;
+    sought
+        .evaluator
+        .values(holder, node, &mut |value, _| {
+            is_found = value == *sought.value;
+            Ok(flow(is_found))
+        })?;
+    Ok(is_found)
+}
+
+/// The value that a predicate gives a key.
+fn key_value<T: Instances>(
+    sought: &Sought<'_, T>,
+    key: NodeId,
+    operand: &Expression,
+) -> Result<Option<Value>, T::Error> {
+    let data = sought.evaluator.data();
+    let schema = data.schema();
+    let Object::Nodes(nodes) = sought.evaluator.evaluate(operand, &sought.context)? else {
+        return Ok(None);
+    };
+    let node = schema.node(key);
+    let leaf = nodes.first().and_then(Item::as_leaf);
+    let (Some(leaf), Some(value)) = (leaf, node.as_value()) else {
+        return Ok(None);
+    };
+    let names = ModuleNames {
+        leaf_module: node.module,
+    };
+    Ok(value
+        .value_type
+        .parse(schema, &leaf.value.to_string(), &names)
+        .ok())
+}
+
+/// The place so many levels above another.
+pub(crate) fn climb<T: Instances>(
+    data: &T,
+    place: &T::Inner,
+    levels: usize,
+) -> Option<T::Inner> {
+    let mut place = place.clone();
+    for _ in 0..levels {
+        place = data.parent(&place)?;
+    }
+    Some(place)
+}
+
+/// Takes the keys out of a predicate; none where it holds something else.
+fn key_predicates(
+    schema: &Schema,
+    list: NodeId,
+    depth: usize,
+    predicate: &Expr,
+    keys: &mut Vec<(usize, NodeId, Expression)>,
+) -> Option<()> {
+    match predicate {
+        Expr::And(parts) => parts
+            .iter()
+            .try_for_each(|part| key_predicates(schema, list, depth, part, keys)),
+        Expr::Binary(BinaryOperator::Equal, left, right) => {
+            let Expr::Path(path) = &**left else {
+                return None;
+            };
+            let [step] = path.steps.as_slice() else {
+                return None;
+            };
+            let NodeTest::Name(_, name) = &step.test else {
+                return None;
+            };
+            let named = |key: &&NodeId| schema.node(**key).name == *name;
+            let &key = schema.node(list).keys().iter().find(named)?;
+            let operand = Expression {
+                text: right.to_string().into(),
+                root: (**right).clone(),
+            };
+            keys.push((depth, key, operand));
+            Some(())
+        }
+        _ => None,
+    }
+}

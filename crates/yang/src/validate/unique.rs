@@ -1,0 +1,81 @@
+//! `unique` (RFC 7950 §7.8.3): no two entries of a list have the same values in some leaves.
+
+use std::ops::ControlFlow;
+
+use super::checker::Checker;
+use super::plan::Rule;
+use super::route::chain;
+use crate::error::{DataError, ErrorTag};
+use crate::instances::{Indexed, Instances};
+use crate::schema::NodeId;
+use crate::value::Value;
+use crate::xpath::evaluate::Item;
+
+impl<T: Instances> Checker<'_, T> {
+    /// Compares an entry with those that have the same values.
+    pub fn unique(&mut self, rule: &Rule, index: usize, entry: &T::Inner) -> Result<(), T::Error> {
+        let Some(list) = rule.node else {
+            return Ok(());
+        };
+        let (Some(leaves), Some(parent)) = (
+            self.schema()
+                .node(list)
+                .as_list()
+                .map(|node| &node.unique[index]),
+            self.data.parent(entry),
+        ) else {
+            return Ok(());
+        };
+        let Some(values) = self.unique_values(list, leaves, entry)? else {
+            return Ok(());
+        };
+        let mut is_taken = false;
+        let mut compare = |other: T::Inner| {
+            is_taken = other != *entry
+                && self.unique_values(list, leaves, &other)?.as_ref() == Some(&values);
+            Ok(match is_taken {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        };
+        let answer = self
+            .data
+            .find_entries(&parent, list, index, &values, &mut compare)?;
+        if answer == Indexed::No {
+            self.data.entries(&parent, list, &mut compare)?;
+        }
+        if !is_taken {
+            return Ok(());
+        }
+        let names: Vec<&str> = leaves
+            .iter()
+            .map(|&leaf| &*self.schema().node(leaf).name)
+            .collect();
+        let message = format!("another entry has the same {}", names.join(" and "));
+        let error =
+            DataError::new(ErrorTag::OperationFailed, message).with_app_tag("data-not-unique");
+        self.violated(&Item::Inner(entry.clone()), error)
+    }
+
+    /// The values of an entry, defaults in use included; none where one is missing.
+    fn unique_values(
+        &self,
+        list: NodeId,
+        leaves: &[NodeId],
+        entry: &T::Inner,
+    ) -> Result<Option<Vec<Value>>, T::Error> {
+        let mut values = Vec::with_capacity(leaves.len());
+        for &leaf in leaves {
+            let way = chain(self.schema(), Some(list), Some(leaf)).unwrap_or_default();
+            let mut holder = entry.clone();
+            for &container in &way[..way.len().saturating_sub(1)] {
+                holder = self.data.container(&holder, container);
+            }
+            match self.evaluator.leaf(&holder, leaf)? {
+                Some((value, _)) => values.push(value),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(values))
+    }
+}
