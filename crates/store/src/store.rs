@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Snapshot, Usage};
+use espalier_yang::validate::Plan;
 use espalier_yang::{NodeId, Schema};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
@@ -15,7 +16,7 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::layout::Layout;
 use crate::subspace::{FORMAT_VERSION, Subspace};
-use crate::tree::{Datastore, Registry, Tree, check_session};
+use crate::tree::{Datastore, Registry, Tree, check_session, index_definition};
 
 /// How often a change of the catalog is tried again when another process changed the same keys.
 const CATALOG_TRIES_MAX: usize = 16;
@@ -44,6 +45,10 @@ pub(crate) struct Compiled {
     record: Record,
     pub schema: Arc<Schema>,
     pub layout: Layout,
+    /// The constraints.
+    pub plan: Plan,
+    /// Which indexes and counts the constraints need, in short; empty where none.
+    pub index_definition: Vec<u8>,
     /// For each node, whether it or something below it is state.
     state: Vec<bool>,
 }
@@ -179,12 +184,17 @@ impl Store {
         }
         let id = record.id;
         let state = nodes_with_state(&schema);
-        let compiled = Arc::new(Compiled {
+        let plan = Plan::compile(&schema);
+        let mut compiled = Compiled {
             record,
             schema: Arc::new(schema),
             layout,
+            plan,
+            index_definition: Vec::new(),
             state,
-        });
+        };
+        compiled.index_definition = index_definition(&compiled);
+        let compiled = Arc::new(compiled);
         self.inner
             .compiled
             .write()

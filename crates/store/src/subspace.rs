@@ -11,6 +11,8 @@
 //! | `13` | [`Subspace::Stamp`]: which version last changed a resource | 1 |
 //! | `15` | [`Subspace::Candidate`]: what candidates change | 1 |
 //! | `16` | [`Subspace::Hold`]: locks, and commits that wait for their confirmation | 1 |
+//! | `17` | [`Subspace::Index`]: from values to the places that hold them | 1 |
+//! | `18` | [`Subspace::Count`]: how many entries lists have | 1 |
 //! | `20` | statistics (reserved) | |
 //! | `30` | documents (reserved) | |
 
@@ -41,11 +43,15 @@ pub enum Subspace {
     Candidate = 0x15,
     /// Locks and pending confirmed commits.
     Hold = 0x16,
+    /// From values to the places that hold them.
+    Index = 0x17,
+    /// How many entries lists have.
+    Count = 0x18,
 }
 
 impl Subspace {
     /// Every registered range, in key order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Meta,
         Self::Catalog,
         Self::Dictionary,
@@ -55,16 +61,20 @@ impl Subspace {
         Self::Stamp,
         Self::Candidate,
         Self::Hold,
+        Self::Index,
+        Self::Count,
     ];
 
     /// Those whose keys begin with an anchor.
-    pub const OF_ANCHORS: [Self; 6] = [
+    pub const OF_ANCHORS: [Self; 8] = [
         Self::Tree,
         Self::Order,
         Self::Log,
         Self::Stamp,
         Self::Candidate,
         Self::Hold,
+        Self::Index,
+        Self::Count,
     ];
 
     /// A key that begins with this range's id.
@@ -89,6 +99,8 @@ impl Subspace {
             Self::Stamp => "stamp",
             Self::Candidate => "candidate",
             Self::Hold => "hold",
+            Self::Index => "index",
+            Self::Count => "count",
         }
     }
 }

@@ -198,6 +198,12 @@ impl Errors {
         }
     }
 
+    /// Adds the errors of another part.
+    pub fn append(&mut self, other: Self) {
+        self.dropped += other.dropped;
+        other.errors.into_iter().for_each(|error| self.push(error));
+    }
+
     /// Counts errors that were not kept.
     pub fn drop_further(&mut self, errors: usize) {
         self.dropped += errors;

@@ -7,6 +7,7 @@
 //! - [`data`]: data trees: the event stream ([`data::Sink`]), JSON and XML in and out, trees in
 //!   memory and edits.
 //! - [`instances`]: the questions that XPath and validation ask of data, wherever it is kept.
+//! - [`validate`]: the constraints of a model, on a whole tree or on what a change can affect.
 //! - [`xpath`]: XPath expressions, parsed.
 //! - [`error`]: errors as RFC 7950 and RFC 6241 shape them, all at once.
 //!
@@ -21,6 +22,7 @@ pub mod instances;
 pub mod path;
 pub mod schema;
 pub mod standard;
+pub mod validate;
 pub mod value;
 pub mod xpath;
 

@@ -19,6 +19,7 @@ mod settle;
 mod stamp;
 mod subscribe;
 mod trail;
+mod validate;
 mod view;
 
 pub use changes::{
@@ -43,3 +44,4 @@ pub(crate) use locate::{State, in_subspace, is_order_index, order_key};
 pub(crate) use read::skip_entry;
 pub(crate) use stamp::StampRecord;
 pub(crate) use subscribe::Registry;
+pub(crate) use validate::index_definition;

@@ -45,7 +45,7 @@ fn node_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
     for node in way {
         put_local_id(&mut key, state.layout().id(node));
     }
-    key.push(END_OF_IDS);
+    end_ids(&mut key);
     key
 }
 
@@ -66,8 +66,13 @@ pub(super) fn unique_prefix(state: &State<'_>, list: NodeId, unique: usize) -> V
 /// The key that says which indexes there are.
 pub(super) fn definition_key(state: &State<'_>) -> Vec<u8> {
     let mut key = state.tree.prefix(Subspace::Index);
-    key.push(END_OF_IDS);
+    end_ids(&mut key);
     key
+}
+
+/// Ends the local ids of an index key.
+pub(super) fn end_ids(key: &mut Vec<u8>) {
+    key.push(END_OF_IDS);
 }
 
 /// Which indexes the rules of a schema need; empty where none.

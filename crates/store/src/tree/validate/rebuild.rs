@@ -1,0 +1,78 @@
+//! Building indexes and counts from the data: after a load, and where the rules need others than
+//! there are.
+
+use espalier_keyspace::{Direction, KeyRange, Writer};
+
+use super::index::{self, Updates};
+use crate::error::Result;
+use crate::keys::TreeId;
+use crate::store::Compiled;
+use crate::subspace::Subspace;
+use crate::tree::change::KeyChange;
+use crate::tree::locate::State;
+
+/// Index entries that are collected before they are written, in key order.
+const UPDATES_AT_ONCE: usize = 1 << 16;
+
+/// Builds the indexes and counts of a tree anew, from what a write has made of it so far.
+pub(in crate::tree) fn rebuild(
+    compiled: &Compiled,
+    tree: TreeId,
+    writer: &mut dyn Writer,
+) -> Result<()> {
+    for subspace in [Subspace::Index, Subspace::Count] {
+        writer.delete_range(&KeyRange::prefix(&tree.prefix(subspace)))?;
+    }
+    if compiled.index_definition.is_empty() {
+        return Ok(());
+    }
+    let all = KeyRange::prefix(&tree.prefix(Subspace::Tree));
+    let mut from = Some(all.start);
+    while let Some(start) = from.take() {
+        let range = KeyRange {
+            start,
+            end: all.end.clone(),
+        };
+        let mut writes = Vec::new();
+        {
+            let snapshot = writer.snapshot()?;
+            let state = State {
+                snapshot: &*snapshot,
+                compiled,
+                tree,
+            };
+            let mut updates = Updates::default();
+            from = note(&state, &range, &mut updates)?;
+            updates.finish(&state, &mut |key, value| {
+                writes.push((key, value));
+                Ok(())
+            })?;
+        }
+        for (key, value) in writes {
+            if let Some(value) = value {
+                writer.put(&key, &value)?;
+            }
+        }
+    }
+    let mut key = tree.prefix(Subspace::Index);
+    index::end_ids(&mut key);
+    Ok(writer.put(&key, &compiled.index_definition)?)
+}
+
+/// Notes the keys of a range until there is enough to write; tells where to go on.
+fn note(state: &State<'_>, range: &KeyRange, updates: &mut Updates) -> Result<Option<Vec<u8>>> {
+    let mut cursor = state.snapshot.scan(range, Direction::Forward)?;
+    while let Some((key, value)) = cursor.next()? {
+        if let Some(trail) = state.trail(key)? {
+            let (old, new) = (None, Some(value));
+            updates.remember(None, state, key, &trail)?;
+            updates.note(state, &KeyChange { key, old, new }, &trail)?;
+        }
+        if updates.len() >= UPDATES_AT_ONCE {
+            let mut next = key.to_vec();
+            next.push(0);
+            return Ok(Some(next));
+        }
+    }
+    Ok(None)
+}
