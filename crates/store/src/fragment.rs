@@ -145,13 +145,13 @@ impl<'a> Reader<'a> {
             if self.varint()? == u64::from(id.0) {
                 return self.packed().map(Some);
             }
-            self.skip()?;
+            self.pass()?;
         }
         Ok(None)
     }
 
     /// Moves past a packed value.
-    fn skip(&mut self) -> Result<()> {
+    fn pass(&mut self) -> Result<()> {
         let tag = self.take(1)?[0];
         match tag {
             INT32 | INT64 | UINT32 | UINT64 => self.varint().map(|_| ()),

@@ -57,8 +57,7 @@ impl<'a, T: Instances> Checker<'a, T> {
         at: &T::Inner,
         visit: &mut dyn FnMut(Item<T>) -> Visit<T::Error>,
     ) -> Result<(), T::Error> {
-        self.descend(at, &rule.chain, visit)?;
-        Ok(())
+        self.descend(at, &rule.chain, visit).map(|_| ())
     }
 
     fn descend(

@@ -96,10 +96,16 @@ impl<T: Instances> Checker<'_, T> {
             },
             TypeKind::InstanceIdentifier {
                 require_instance: true,
-            } => match InstancePath::parse_instance_identifier(self.schema(), &value.to_string()) {
-                Ok(path) => self.is_there(&path),
-                Err(_) => Ok(false),
-            },
+            } => {
+                let text = value.to_string();
+                let names = ModuleNames {
+                    leaf_module: self.schema().node(node).module,
+                };
+                match InstancePath::parse_instance_identifier(self.schema(), &text, &names) {
+                    Ok(path) => self.is_there(&path),
+                    Err(_) => Ok(false),
+                }
+            }
             TypeKind::Union(members) => {
                 let text = value.to_string();
                 let names = ModuleNames {

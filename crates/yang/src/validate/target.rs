@@ -279,7 +279,7 @@ fn key_value<T: Instances>(
 ) -> Result<Option<Value>, T::Error> {
     let data = sought.evaluator.data();
     let schema = data.schema();
-    let Object::Nodes(nodes) = sought.evaluator.evaluate(operand, &sought.context)? else {
+    let Object::NodeSet(nodes) = sought.evaluator.evaluate(operand, &sought.context)? else {
         return Ok(None);
     };
     let node = schema.node(key);
