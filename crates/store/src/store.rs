@@ -1,9 +1,10 @@
 //! A store: a key space with a catalog, and what is cached of it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Snapshot, Usage};
-use espalier_yang::validate::Plan;
+use espalier_yang::validate::{Effort, Plan};
 use espalier_yang::{NodeId, Schema};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
@@ -37,6 +38,8 @@ struct Inner {
     locks: [Mutex<()>; TREE_LOCKS],
     catalog_lock: Mutex<()>,
     subscriptions: Registry,
+    checks: AtomicU64,
+    fallbacks: AtomicU64,
 }
 
 /// A schema set, compiled and numbered.
@@ -84,6 +87,8 @@ impl Store {
             locks: std::array::from_fn(|_| Mutex::new(())),
             catalog_lock: Mutex::new(()),
             subscriptions: Registry::default(),
+            checks: AtomicU64::new(0),
+            fallbacks: AtomicU64::new(0),
         };
         let store = Self {
             inner: Arc::new(inner),
@@ -205,6 +210,21 @@ impl Store {
     /// Who is told of changes.
     pub(crate) fn subscriptions(&self) -> &Registry {
         &self.inner.subscriptions
+    }
+
+    /// How much validation has had to look at since the store was opened here.
+    pub fn validation_effort(&self) -> Effort {
+        Effort {
+            checks: self.inner.checks.load(Ordering::Relaxed),
+            fallbacks: self.inner.fallbacks.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn count_effort(&self, effort: Effort) {
+        self.inner.checks.fetch_add(effort.checks, Ordering::Relaxed);
+        self.inner
+            .fallbacks
+            .fetch_add(effort.fallbacks, Ordering::Relaxed);
     }
 
     /// Which of the locks is that of a tree.

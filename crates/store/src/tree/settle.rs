@@ -10,6 +10,7 @@ use super::commit::{Commit, CommitOptions, Tree};
 use super::edit::Touch;
 use super::log::CommitLog;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
+use super::validate::{is_kept, rebuild, validate};
 use super::view::View;
 use crate::catalog::AnchorRow;
 use crate::error::{Error, Result};
@@ -52,6 +53,7 @@ impl Tree {
         let mut tries = 0;
         loop {
             tries += 1;
+            self.keep_indexes()?;
             let view = self.view()?;
             if let Some(guard) = options.guard {
                 guard(&view)?;
@@ -68,14 +70,21 @@ impl Tree {
         }
     }
 
-    fn settle_once(&self, proposal: Proposal, options: CommitOptions<'_>) -> Result<Commit> {
+    pub(super) fn settle_once(
+        &self,
+        mut proposal: Proposal,
+        options: CommitOptions<'_>,
+    ) -> Result<Commit> {
+        self.let_subscribers_edit(&mut proposal.overlay, &mut proposal.touched)?;
+        if self.datastore().is_validated() {
+            let effort = validate(self.compiled(), self.id(), &mut proposal)?;
+            self.store().count_effort(effort);
+        }
         let Proposal {
             mut overlay,
-            mut touched,
+            touched,
             beside,
         } = proposal;
-        self.let_subscribers_edit(&mut overlay, &mut touched)?;
-        // The constraints of RFC 7950 §8 are to be validated here, on the overlay.
         let Basis {
             last,
             next: stamp,
@@ -115,6 +124,35 @@ impl Tree {
             time: stamp.time,
             is_changed: true,
         })
+    }
+
+    /// Builds the indexes that the constraints need, where a model that changed needs others than
+    /// there are.
+    pub(super) fn keep_indexes(&self) -> Result<()> {
+        if !self.datastore().is_validated() {
+            return Ok(());
+        }
+        let snapshot = self.store().driver().snapshot()?;
+        if is_kept(self.compiled(), self.id(), &*snapshot)? {
+            return Ok(());
+        }
+        let Basis { conditions, .. } = self.basis(&*snapshot)?;
+        drop(snapshot);
+        let mut failure = None;
+        let outcome = self.store().driver().write(&conditions, &mut |writer| {
+            rebuild(self.compiled(), self.id(), writer).map_err(|error| {
+                failure = Some(error);
+                espalier_keyspace::Error::new(ErrorKind::Aborted, "the indexes were not built")
+            })
+        });
+        match (failure, outcome) {
+            (Some(error), _) => Err(error),
+            (None, Err(error)) if error.kind() == ErrorKind::Conflict => {
+                self.check_anchor(&error)?;
+                self.keep_indexes()
+            }
+            (None, outcome) => Ok(outcome.map(|_| ())?),
+        }
     }
 
     /// What a commit on a snapshot is based on. Time does not run backwards in a log.

@@ -109,6 +109,8 @@ impl<T: Instances> std::fmt::Debug for States<'_, T> {
 #[derive(Debug)]
 pub struct Incremental<I> {
     whens: BTreeMap<u32, FxHashSet<(RuleId, I)>>,
+    /// `when`s that are settled: what is settled later does not bear on them.
+    settled: FxHashSet<(RuleId, I)>,
     pub(super) due: FxHashSet<Due<I>>,
     fired: FxHashSet<(NodeId, I)>,
     errors: Errors,
@@ -119,6 +121,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
     fn default() -> Self {
         Self {
             whens: BTreeMap::new(),
+            settled: FxHashSet::default(),
             due: FxHashSet::default(),
             fired: FxHashSet::default(),
             errors: Errors::new(),
@@ -355,8 +358,10 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     ) {
         let compiled = states.new.plan.rule(rule);
         if compiled.demand == Demand::When {
-            let whens = self.whens.entry(compiled.rank).or_default();
-            whens.insert((rule, at));
+            let when = (rule, at);
+            if !self.settled.contains(&when) {
+                self.whens.entry(compiled.rank).or_default().insert(when);
+            }
         } else {
             self.due.insert((rule, at, None));
         }
@@ -493,6 +498,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let Some((_, whens)) = self.whens.pop_first() else {
             return Ok(removals);
         };
+        self.settled.extend(whens.iter().cloned());
         for (rule, scope) in whens {
             let compiled = states.new.plan.rule(rule);
             let Some(node) = compiled.node else {

@@ -80,7 +80,7 @@ impl Loading<'_, '_> {
         next.put(&mut bytes);
         self.frames[around].positions.insert(node.id, next);
         if is_indexed {
-            self.put_logged(&order_key, &bytes)?;
+            self.put(&order_key, &bytes)?;
         }
         Ok(bytes)
     }
@@ -153,7 +153,7 @@ impl Loading<'_, '_> {
         for (id, packed) in &frame.leaves {
             put_leaf(&mut value, *id, packed);
         }
-        self.put_logged(&frame.key, &value)?;
+        self.put(&frame.key, &value)?;
         Ok(frame)
     }
 
@@ -194,7 +194,7 @@ impl Loading<'_, '_> {
             }
             fragment.set(id, packed);
         }
-        self.put_logged(&frame.key, &fragment.encode())?;
+        self.put(&frame.key, &fragment.encode())?;
         Ok(frame)
     }
 
@@ -224,7 +224,7 @@ impl Loading<'_, '_> {
         }
         let mut bytes = Vec::with_capacity(16);
         put_value(&mut bytes, value);
-        self.put_logged(&key, &bytes)
+        self.put(&key, &bytes)
     }
 
     /// Deletes what the frame at a depth holds in other cases than that of `node`.
@@ -247,11 +247,9 @@ impl Loading<'_, '_> {
         }
         match is_changed {
             true if fragment.leaves.is_empty() && holder.is_none_or(Node::is_np_container) => {
-                self.log
-                    .record(&around, Some(&stored), None, &mut *self.writer)?;
                 Ok(self.writer.delete(&around)?)
             }
-            true => self.put_logged(&around, &fragment.encode()),
+            true => self.put(&around, &fragment.encode()),
             false => Ok(()),
         }
     }
@@ -275,25 +273,12 @@ impl Loading<'_, '_> {
     fn delete_subtree(&mut self, key: &[u8]) -> Result<()> {
         for subspace in [Subspace::Tree, Subspace::Order] {
             let range = KeyRange::prefix(&in_subspace(key, subspace));
-            let mut cursor = self.base.scan(&range, Direction::Forward)?;
-            while let Some((key, old)) = cursor.next()? {
-                self.log.record(key, Some(old), None, &mut *self.writer)?;
-            }
             self.writer.delete_range(&range)?;
         }
         Ok(())
     }
 
-    /// Writes a key, with a record in the log unless the whole datastore is new.
-    fn put_logged(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        if !self.is_fresh {
-            let old = self.base.get(key)?;
-            if old.as_deref() == Some(value) {
-                return Ok(());
-            }
-            self.log
-                .record(key, old.as_deref(), Some(value), &mut *self.writer)?;
-        }
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         Ok(self.writer.put(key, value)?)
     }
 }

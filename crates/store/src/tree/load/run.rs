@@ -1,16 +1,20 @@
 //! The commit of a load.
 
-use espalier_keyspace::{Direction, ErrorKind, KeyRange, Snapshot, Writer};
+use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, Snapshot, Writer};
 use espalier_yang::Sink;
+use espalier_yang::validate::Share;
 
 use super::options::{LoadMode, LoadOptions, LoadReport};
 use super::sink::{Done, Loading};
 use crate::error::Result;
+use crate::overlay::Overlay;
 use crate::subspace::Subspace;
-use crate::tree::commit::{Commit, Tree};
+use crate::tree::commit::{Commit, CommitOptions, Tree};
+use crate::tree::edit::Touch;
 use crate::tree::log::CommitLog;
-use crate::tree::settle::Basis;
+use crate::tree::settle::{Basis, Proposal};
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
+use crate::tree::validate::{rebuild, validate_whole};
 
 impl Tree {
     /// Streams a document into one atomic commit. `document` is called once with the sink that
@@ -29,7 +33,11 @@ impl Tree {
             return self.load_as_commit(&options, document);
         }
         let _one_at_a_time = self.store().lock(self.id());
+        self.keep_indexes()?;
         let base = self.store().driver().snapshot()?;
+        if options.mode != LoadMode::Replace && !self.is_empty(&*base)? {
+            return self.load_over(options, document);
+        }
         let Basis {
             last,
             next: stamp,
@@ -76,6 +84,42 @@ impl Tree {
         })
     }
 
+    /// Loads a document into what is there: a proposal like that of edits, in memory.
+    fn load_over(
+        &self,
+        mut options: LoadOptions<'_>,
+        document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
+    ) -> Result<LoadReport> {
+        let view = self.view()?;
+        if let Some(guard) = options.guard {
+            guard(&view)?;
+        }
+        let commit_options = CommitOptions {
+            author: options.author,
+            comment: options.comment,
+            session: options.session,
+            guard: None,
+        };
+        let mut overlay = Overlay::new(view.into_snapshot());
+        let base = self.store().driver().snapshot()?;
+        let mut loading = Loading::new(self, &*base, &mut overlay, None, &mut options);
+        let parsed = document(&mut loading);
+        let done = loading.finish(parsed)?;
+        let root = (self.tree_key(), Touch::Whole);
+        overlay.delete_range(&KeyRange::prefix(&self.id().prefix(Subspace::Stamp)));
+        let proposal = Proposal {
+            overlay,
+            touched: [root].into(),
+            beside: Batch::new(),
+        };
+        let commit = self.settle_once(proposal, commit_options)?;
+        Ok(LoadReport {
+            commit,
+            fragments: done.fragments,
+            values: done.values,
+        })
+    }
+
     /// Writes the document, the log, and the one stamp that says that everything is new; nothing
     /// where the document changes nothing.
     fn write_load(
@@ -97,6 +141,14 @@ impl Tree {
         if !done.is_changed {
             return Ok(done);
         }
+        if self.datastore().is_validated() {
+            let (compiled, tree) = (self.compiled(), self.id());
+            rebuild(compiled, tree, writer)?;
+            if !compiled.plan.is_empty() {
+                let written = writer.snapshot()?;
+                validate_whole(compiled, tree, &*written, Share::ALL)?.into_result()?;
+            }
+        }
         self.prune(base, stamp, writer)?;
         writer.delete_range(&KeyRange::prefix(&self.id().prefix(Subspace::Stamp)))?;
         let record = StampRecord {
@@ -115,15 +167,11 @@ impl Tree {
         mut log: CommitLog,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
     ) -> Result<Done> {
-        let mut is_fresh = self.is_empty(base)?;
-        if options.mode == LoadMode::Replace && !is_fresh {
+        if !self.is_empty(base)? {
             self.delete_all(base, writer, &mut log)?;
-            is_fresh = true;
         }
-        if is_fresh {
-            log.record_loaded();
-        }
-        let mut loading = Loading::new(self, base, writer, log, is_fresh, options);
+        log.record_loaded();
+        let mut loading = Loading::new(self, base, writer, Some(log), options);
         let parsed = document(&mut loading);
         loading.finish(parsed)
     }

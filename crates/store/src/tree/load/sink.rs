@@ -46,9 +46,9 @@ pub(super) struct Loading<'a, 'o> {
     pub compiled: &'a Compiled,
     pub base: &'a dyn Snapshot,
     pub writer: &'a mut dyn Writer,
-    pub log: CommitLog,
-    /// Whether the datastore was empty, so that the log needs no records.
-    pub is_fresh: bool,
+    /// The log of a load into an empty datastore, which needs no records; none where what is
+    /// loaded is a proposal.
+    log: Option<CommitLog>,
     pub mode: LoadMode,
     progress: Option<&'a mut &'o mut dyn FnMut(u64)>,
     pub frames: Vec<Frame>,
@@ -65,14 +65,13 @@ impl<'a, 'o> Loading<'a, 'o> {
         tree: &'a Tree,
         base: &'a dyn Snapshot,
         writer: &'a mut dyn Writer,
-        log: CommitLog,
-        is_fresh: bool,
+        log: Option<CommitLog>,
         options: &'a mut LoadOptions<'o>,
     ) -> Self {
         let root = Frame {
             key: tree.tree_key(),
             is_placed: true,
-            is_fresh,
+            is_fresh: log.is_some(),
             ..Frame::default()
         };
         Self {
@@ -80,7 +79,6 @@ impl<'a, 'o> Loading<'a, 'o> {
             base,
             writer,
             log,
-            is_fresh,
             mode: options.mode,
             progress: options.progress.as_mut(),
             frames: vec![root],
@@ -105,9 +103,9 @@ impl<'a, 'o> Loading<'a, 'o> {
             self.write(root)?;
         }
         let (fragments, values) = (self.fragments, self.values);
-        let is_changed = self.log.has_records() || self.is_fresh && fragments + values > 0;
-        if is_changed {
-            self.log.finish(&mut *self.writer)?;
+        let is_changed = fragments + values > 0;
+        if let (true, Some(log)) = (is_changed, self.log) {
+            log.finish(&mut *self.writer)?;
         }
         Ok(Done {
             fragments,

@@ -14,12 +14,13 @@
 
 use std::collections::BTreeMap;
 
+use espalier_keyspace::Snapshot;
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind, Value};
 
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed, put_varint, take_entry_value, take_varint};
-use crate::keys::{put_key_value, put_local_id};
+use crate::keys::{TreeId, put_key_value, put_local_id};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::change::KeyChange;
@@ -45,7 +46,7 @@ fn node_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
     for node in way {
         put_local_id(&mut key, state.layout().id(node));
     }
-    end_ids(&mut key);
+    key.push(END_OF_IDS);
     key
 }
 
@@ -64,15 +65,10 @@ pub(super) fn unique_prefix(state: &State<'_>, list: NodeId, unique: usize) -> V
 }
 
 /// The key that says which indexes there are.
-pub(super) fn definition_key(state: &State<'_>) -> Vec<u8> {
-    let mut key = state.tree.prefix(Subspace::Index);
-    end_ids(&mut key);
-    key
-}
-
-/// Ends the local ids of an index key.
-pub(super) fn end_ids(key: &mut Vec<u8>) {
+pub(super) fn definition_key(tree: TreeId) -> Vec<u8> {
+    let mut key = tree.prefix(Subspace::Index);
     key.push(END_OF_IDS);
+    key
 }
 
 /// Which indexes the rules of a schema need; empty where none.
@@ -327,13 +323,17 @@ fn stored_leaf(state: &State<'_>, holder: &[u8], leaf: NodeId) -> Result<Option<
     }))
 }
 
-/// Whether the indexes that the rules of a schema need are kept.
-pub(crate) fn is_kept(state: &State<'_>) -> Result<bool> {
-    let definition = &state.compiled.index_definition;
+/// Whether the indexes that the rules of a schema need are kept in a state.
+pub(in crate::tree) fn is_kept(
+    compiled: &Compiled,
+    tree: TreeId,
+    snapshot: &dyn Snapshot,
+) -> Result<bool> {
+    let definition = &compiled.index_definition;
     if definition.is_empty() {
         return Ok(true);
     }
-    let stored = state.snapshot.get(&definition_key(state))?;
+    let stored = snapshot.get(&definition_key(tree))?;
     Ok(stored.as_deref() == Some(definition.as_slice()))
 }
 

@@ -8,6 +8,7 @@ mod run;
 mod whole;
 
 pub(crate) use index::definition as index_definition;
+pub(super) use index::is_kept;
 pub(super) use rebuild::rebuild;
 pub(super) use run::validate;
 pub(super) use whole::validate_whole;

@@ -54,9 +54,7 @@ pub(in crate::tree) fn rebuild(
             }
         }
     }
-    let mut key = tree.prefix(Subspace::Index);
-    index::end_ids(&mut key);
-    Ok(writer.put(&key, &compiled.index_definition)?)
+    Ok(writer.put(&index::definition_key(tree), &compiled.index_definition)?)
 }
 
 /// Notes the keys of a range until there is enough to write; tells where to go on.

@@ -7,7 +7,7 @@ use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Instances, Keys};
 
 use super::changes::tell;
-use super::index::{self, Updates};
+use super::index::Updates;
 use super::instances::{Indexes, Place, StoreInstances};
 use crate::error::Result;
 use crate::keys::TreeId;
@@ -27,7 +27,7 @@ type Removed = Vec<(Vec<u8>, Vec<u8>)>;
 ///
 /// # Errors
 /// [`crate::Error::Data`] with every violation.
-pub(crate) fn validate(
+pub(in crate::tree) fn validate(
     compiled: &Compiled,
     tree: TreeId,
     proposal: &mut Proposal,
@@ -253,12 +253,4 @@ fn put_updates(
         }
     }
     Ok(())
-}
-
-/// Whether the indexes that the rules need are there in a state.
-pub(crate) fn indexes(state: &State<'_>) -> Result<Indexes> {
-    Ok(match index::is_kept(state)? {
-        true => Indexes::Kept,
-        false => Indexes::Missing,
-    })
 }

@@ -31,7 +31,7 @@ pub(in crate::tree) fn validate_whole(
         compiled,
         tree,
     };
-    let indexes = match is_kept(&state)? {
+    let indexes = match is_kept(compiled, tree, snapshot)? {
         true => Indexes::Kept,
         false => Indexes::Missing,
     };
