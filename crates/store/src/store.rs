@@ -221,7 +221,9 @@ impl Store {
     }
 
     pub(crate) fn count_effort(&self, effort: Effort) {
-        self.inner.checks.fetch_add(effort.checks, Ordering::Relaxed);
+        self.inner
+            .checks
+            .fetch_add(effort.checks, Ordering::Relaxed);
         self.inner
             .fallbacks
             .fetch_add(effort.fallbacks, Ordering::Relaxed);

@@ -19,7 +19,10 @@ impl<T: Instances> Checker<'_, T> {
         };
         for &node in &content.mandatory {
             if self.data.leaf(at, node)?.is_none() && self.is_demanded(at, node)? {
-                let message = format!("{} is mandatory, and missing", self.schema().node(node).name);
+                let message = format!(
+                    "{} is mandatory, and missing",
+                    self.schema().node(node).name
+                );
                 let error = DataError::new(ErrorTag::DataMissing, message);
                 let path = self.data.path(at)?.child(node, Keys::None);
                 self.violated_at(&path, error);

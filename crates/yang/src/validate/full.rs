@@ -77,12 +77,7 @@ impl<T: Instances> Walk<'_, T> {
         Ok(())
     }
 
-    fn child(
-        &mut self,
-        place: &T::Inner,
-        child: NodeId,
-        is_shared: bool,
-    ) -> Result<(), T::Error> {
+    fn child(&mut self, place: &T::Inner, child: NodeId, is_shared: bool) -> Result<(), T::Error> {
         let data = self.checker.data;
         match &data.schema().node(child).kind {
             NodeKind::List(_) => {
@@ -95,12 +90,10 @@ impl<T: Instances> Walk<'_, T> {
                     Ok(ControlFlow::Continue(()))
                 })
             }
-            NodeKind::Container { .. } => {
-                match self.checker.evaluator.container(place, child)? {
-                    Some(container) => self.place(&container, is_shared),
-                    None => Ok(()),
-                }
-            }
+            NodeKind::Container { .. } => match self.checker.evaluator.container(place, child)? {
+                Some(container) => self.place(&container, is_shared),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }

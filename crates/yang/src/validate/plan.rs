@@ -260,7 +260,10 @@ impl<'s> Planning<'s> {
             for when in &node.whens {
                 let levels = usize::from(when.context_levels_up);
                 let reads = Reads::of(schema, &when.expression, Some(id), levels);
-                let ends = reads.routes.iter().filter_map(|route| route.last().end(schema));
+                let ends = reads
+                    .routes
+                    .iter()
+                    .filter_map(|route| route.last().end(schema));
                 self.when_reads.entry(id).or_default().extend(ends);
                 self.watch(rule, reads);
             }
@@ -412,7 +415,8 @@ impl<'s> Planning<'s> {
             let is_in_unique = |&child: &NodeId| plan.uniques.contains_key(&child);
             let holds_index =
                 |child: &NodeId| plan.is_indexed(*child) && !schema.node(*child).is_leaf_list();
-            let index_holder = children.iter().any(is_in_unique) || children.iter().any(holds_index);
+            let index_holder =
+                children.iter().any(is_in_unique) || children.iter().any(holds_index);
             let matters = |&child: &NodeId| {
                 let index = child.0 as usize;
                 plan.matters[index] || plan.has_rules[index] || !schema.node(child).cases.is_empty()

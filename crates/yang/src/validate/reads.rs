@@ -179,21 +179,20 @@ impl Analysis<'_> {
         }
     }
 
-    fn calls_nodes(
-        &mut self,
-        function: Function,
-        arguments: &[Expr],
-        at: &[Route],
-    ) -> Vec<Route> {
+    fn calls_nodes(&mut self, function: Function, arguments: &[Expr], at: &[Route]) -> Vec<Route> {
         match function {
             Function::Current => vec![self.context.clone()],
             Function::Deref => {
                 let mut targets = Vec::new();
-                for spot in arguments.iter().flat_map(|argument| {
-                    let spots = self.nodes(argument, at);
-                    self.used(&spots, Use::Value);
-                    spots
-                }).collect::<Vec<_>>() {
+                for spot in arguments
+                    .iter()
+                    .flat_map(|argument| {
+                        let spots = self.nodes(argument, at);
+                        self.used(&spots, Use::Value);
+                        spots
+                    })
+                    .collect::<Vec<_>>()
+                {
                     self.deref(&spot, &mut targets);
                 }
                 self.distinct(targets)
@@ -319,7 +318,10 @@ impl Analysis<'_> {
     fn pin(&mut self, spot: &Route) {
         let leg = &spot.legs[0];
         if spot.legs.len() == 1 && leg.down.is_empty() {
-            let level = self.reads.pinned.map_or(leg.up, |pinned| pinned.min(leg.up));
+            let level = self
+                .reads
+                .pinned
+                .map_or(leg.up, |pinned| pinned.min(leg.up));
             self.reads.pinned = Some(level);
         }
     }
@@ -476,8 +478,8 @@ impl Analysis<'_> {
                 Axis::SelfNode if step.test == NodeTest::Node => {}
                 Axis::Child => {
                     let end = spot.last().end(self.schema);
-                    let mut found =
-                        children_of(self.schema, end).filter(|&child| self.passes(child, &step.test));
+                    let mut found = children_of(self.schema, end)
+                        .filter(|&child| self.passes(child, &step.test));
                     let child = found.next()?;
                     if found.next().is_some() {
                         return None;

@@ -71,7 +71,10 @@ impl TargetPath {
             .all(|(depth, &list)| {
                 let keys = schema.node(list).keys();
                 let missing = keys.iter().filter(|&&key| !self.gives(depth, key));
-                missing.eq(self.target_in(depth).iter().filter(|key| keys.contains(key)))
+                missing.eq(self
+                    .target_in(depth)
+                    .iter()
+                    .filter(|key| keys.contains(key)))
                     || keys.iter().all(|&key| self.gives(depth, key))
             })
     }
@@ -195,8 +198,8 @@ impl TargetPath {
             }
         }
         data.entries(from, self.down[depth], &mut |entry| {
-            is_found = self.has_keys(sought, depth, &entry)?
-                && self.below(sought, &entry, depth + 1)?;
+            is_found =
+                self.has_keys(sought, depth, &entry)? && self.below(sought, &entry, depth + 1)?;
             Ok(flow(is_found))
         })?;
         Ok(is_found)
@@ -262,12 +265,10 @@ fn has_value<T: Instances>(
         return Ok(false);
     }
     let mut is_found = false;
-    sought
-        .evaluator
-        .values(holder, node, &mut |value, _| {
-            is_found = value == *sought.value;
-            Ok(flow(is_found))
-        })?;
+    sought.evaluator.values(holder, node, &mut |value, _| {
+        is_found = value == *sought.value;
+        Ok(flow(is_found))
+    })?;
     Ok(is_found)
 }
 
@@ -297,11 +298,7 @@ fn key_value<T: Instances>(
 }
 
 /// The place so many levels above another.
-pub(crate) fn climb<T: Instances>(
-    data: &T,
-    place: &T::Inner,
-    levels: usize,
-) -> Option<T::Inner> {
+pub(crate) fn climb<T: Instances>(data: &T, place: &T::Inner, levels: usize) -> Option<T::Inner> {
     let mut place = place.clone();
     for _ in 0..levels {
         place = data.parent(&place)?;

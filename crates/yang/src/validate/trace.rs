@@ -22,9 +22,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let data = states.new.data;
         let schema = data.schema();
         let leg = &trigger.route.legs[leg_index];
-        let is_leaf = leg
-            .end(schema)
-            .is_some_and(|end| is_leaf_like(schema, end));
+        let is_leaf = leg.end(schema).is_some_and(|end| is_leaf_like(schema, end));
         // The places of the way down, the innermost first, and the place that it begins at.
         let inner = leg.down.len().saturating_sub(usize::from(is_leaf));
         let mut places = vec![end.clone()];
@@ -38,7 +36,11 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         if leg_index > 0 {
             return self.trace_jump(states, trigger, leg_index, &top);
         }
-        let below = chain(schema, data.node(&top), states.new.plan.rule(trigger.rule).anchor);
+        let below = chain(
+            schema,
+            data.node(&top),
+            states.new.plan.rule(trigger.rule).anchor,
+        );
         let Some(below) = below else {
             // The anchor is above: a rule for all that is below it.
             return self.trace_above(states, trigger, &top);

@@ -208,7 +208,8 @@ impl Updates {
             }
             for unique in 0..list.unique.len() {
                 let entry = (point.node, unique, key[..point.end].to_vec());
-                if let std::collections::btree_map::Entry::Vacant(slot) = self.uniques.entry(entry) {
+                if let std::collections::btree_map::Entry::Vacant(slot) = self.uniques.entry(entry)
+                {
                     let before = match before {
                         Some(before) => unique_key(before, point.node, unique, &key[..point.end])?,
                         None => None,
@@ -336,4 +337,3 @@ pub(in crate::tree) fn is_kept(
     let stored = snapshot.get(&definition_key(tree))?;
     Ok(stored.as_deref() == Some(definition.as_slice()))
 }
-

@@ -120,7 +120,14 @@ impl<'a> StoreInstances<'a> {
         place: &Place,
         look: impl FnOnce(Option<&[u8]>) -> Result<R>,
     ) -> Result<R> {
-        if let Some((_, value)) = self.fragments.borrow().1.iter().flatten().find(|(other, _)| other == place) {
+        if let Some((_, value)) = self
+            .fragments
+            .borrow()
+            .1
+            .iter()
+            .flatten()
+            .find(|(other, _)| other == place)
+        {
             return look(value.as_deref());
         }
         let value = self.state.snapshot.get(place.key())?;
@@ -170,7 +177,12 @@ impl<'a> StoreInstances<'a> {
         Ok(())
     }
 
-    fn entry_key(&self, mut list: Vec<u8>, node: NodeId, keys: &[Value]) -> Result<Option<Vec<u8>>> {
+    fn entry_key(
+        &self,
+        mut list: Vec<u8>,
+        node: NodeId,
+        keys: &[Value],
+    ) -> Result<Option<Vec<u8>>> {
         let node = self.schema().node(node);
         if node.is_positional() {
             let position = self.state.snapshot.get(&order_key(&list, keys))?;
@@ -179,7 +191,8 @@ impl<'a> StoreInstances<'a> {
             };
             list.extend_from_slice(&position);
         } else {
-            keys.iter().for_each(|value| put_key_value(&mut list, value));
+            keys.iter()
+                .for_each(|value| put_key_value(&mut list, value));
         }
         Ok(Some(list))
     }

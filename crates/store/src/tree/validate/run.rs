@@ -201,11 +201,7 @@ fn collect(overlay: &Overlay, range: &KeyRange, pairs: &mut Removed) -> Result<(
 }
 
 /// Brings the indexes and counts of an overlay up to date with all that it changes.
-fn update_indexes(
-    compiled: &Compiled,
-    tree: TreeId,
-    overlay: &mut Overlay,
-) -> Result<()> {
+fn update_indexes(compiled: &Compiled, tree: TreeId, overlay: &mut Overlay) -> Result<()> {
     if compiled.index_definition.is_empty() {
         return Ok(());
     }
