@@ -252,6 +252,11 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             else {
                 return Ok(());
             };
+            for &rule in &states.new.plan.own[around.0 as usize] {
+                if states.new.plan.rule(rule).demand == Demand::When {
+                    self.is_due_at(states, rule, &place);
+                }
+            }
             let Some(parent) = data.parent(&place) else {
                 return Ok(());
             };

@@ -2,7 +2,9 @@
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::data::Operation;
-use espalier_yang::validate::{Effort, Incremental, Removal, States};
+use espalier_yang::validate::{
+    Effort, Incremental, Removal, Share, States, validate as validate_all,
+};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Instances, Keys};
 
@@ -182,7 +184,17 @@ impl Validation<'_> {
         let new = StoreInstances::new(state(overlay), Indexes::Kept);
         let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
         let mut states = States::new(&compiled.plan, &old, &new, Limits::default());
-        let (errors, effort) = self.incremental.finish(&mut states)?;
+        let (mut errors, effort) = self.incremental.finish(&mut states)?;
+        // Nothing was validated before: the change is everything, and an empty tree may be invalid.
+        if errors.is_empty() && !state(overlay.base()).any(&data_range(tree))? {
+            errors = validate_all(
+                &compiled.plan,
+                &new,
+                &new.root(),
+                Limits::default(),
+                Share::ALL,
+            )?;
+        }
         errors.into_result()?;
         Ok(effort)
     }
