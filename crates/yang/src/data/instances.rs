@@ -197,6 +197,15 @@ impl<'a> TreeInstances<'a> {
 
     fn step(&self, place: u32, node: NodeId) -> Step {
         let schema_node = self.schema.node(node);
+        if let (NodeKind::Input | NodeKind::Output, Some(operation)) =
+            (&schema_node.kind, schema_node.parent)
+        {
+            let keys = Keys::None;
+            return Step {
+                node: operation,
+                keys,
+            };
+        }
         let inner = &self.inner[place as usize];
         let keys = match &schema_node.kind {
             NodeKind::List(list) if list.keys.is_empty() => {

@@ -2,13 +2,15 @@
 //!
 //! [`json`] and [`xml`] read a document of any size into a [`Sink`], and print what a sink
 //! receives. Both find nodes, check structure and report mistakes through one private assembler,
-//! so the two formats accept the same trees. [`DataTree`] holds what is small.
+//! so the two formats accept the same trees. [`DataTree`] holds what is small; [`TreeInstances`] answers
+//! XPath's questions about one, [`WithOperation`] about one that stands in other data.
 
 mod assemble;
 mod frame;
 mod instances;
 pub mod json;
 mod metadata;
+mod operation;
 mod options;
 mod pieces;
 mod seen;
@@ -17,6 +19,7 @@ mod tree;
 pub mod xml;
 
 pub use instances::{Place, TreeInstances};
+pub use operation::{DataOrOperation, WithOperation};
 pub use options::{
     Accept, Envelope, Layout, Metadata, ParseError, ParseOptions, PrintError, PrintOptions, Root,
 };

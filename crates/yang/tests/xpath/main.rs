@@ -1,5 +1,6 @@
 //! XPath evaluation: by example, and against libyang.
 
+mod accessible;
 mod axes;
 mod cases;
 mod fixture;
@@ -8,3 +9,4 @@ mod plans;
 mod random_data;
 mod random_expressions;
 mod random_schema;
+mod speed;

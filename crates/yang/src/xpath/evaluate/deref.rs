@@ -207,7 +207,6 @@ impl<T: Instances> Evaluator<'_, T> {
                 })?;
                 found
             }
-            (NodeKind::Rpc | NodeKind::Action, _) => None,
             _ => {
                 let mut found = None;
                 let _ = self.instances(place, step.node, &mut |item| {
