@@ -30,10 +30,11 @@ pub use error::{Error, Result};
 pub use store::Store;
 pub use subspace::Subspace;
 pub use tree::{
-    ChangeKind, ChangedContent, Commit, CommitInfo, CommitOptions, Committed, Content,
-    DIFF_CHANGES_MAX, Datastore, Diff, Edit, Event, Events, Guard, HISTORY_PAGE_MAX, Lagged,
-    LoadMode, LoadOptions, LoadReport, NodeChange, Page, Point, QUEUE_CHANGES_MAX,
-    QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Retention, SESSION_BYTES_MAX, Selection, Stamp,
+    CONFIRM_SECONDS_DEFAULT, ChangeKind, ChangedContent, Commit, CommitInfo, CommitOptions,
+    Committed, Confirmed, Conflict, Content, DIFF_CHANGES_MAX, Datastore, Diff, Edit, Event,
+    Events, Guard, HISTORY_PAGE_MAX, Held, Lagged, LoadMode, LoadOptions, LoadReport, Lock, Locks,
+    NodeChange, Page, PartialLock, PendingCommit, Point, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX,
+    RETENTION_VERSIONS_DEFAULT, Resolution, Retention, SESSION_BYTES_MAX, Selection, Stamp,
     Subscribed, Subscriber, Subscription, Tree, View, WithDefaults, write_change_json,
     write_change_text,
 };

@@ -19,8 +19,14 @@ pub(crate) use layered::Layered;
 
 /// A snapshot with changes that are not committed.
 pub(crate) struct Overlay {
-    base: Box<dyn Snapshot + Send>,
+    base: Base,
     changes: Arc<Changes>,
+}
+
+/// What an overlay is over.
+enum Base {
+    Snapshot(Box<dyn Snapshot + Send>),
+    Overlay(Box<Overlay>),
 }
 
 impl Overlay {
@@ -31,16 +37,44 @@ impl Overlay {
 
     /// Changes over `base`.
     pub fn with(base: Box<dyn Snapshot + Send>, changes: Arc<Changes>) -> Self {
+        let base = Base::Snapshot(base);
         Self { base, changes }
+    }
+
+    /// No changes over an overlay.
+    pub fn over(below: Self) -> Self {
+        Self {
+            base: Base::Overlay(Box::new(below)),
+            changes: Arc::default(),
+        }
+    }
+
+    /// The overlay that this is over, where it is over one, and the changes above it.
+    pub fn into_below(self) -> Option<(Self, Arc<Changes>)> {
+        match self.base {
+            Base::Overlay(below) => Some((*below, self.changes)),
+            Base::Snapshot(_) => None,
+        }
+    }
+
+    /// The snapshot below, without the changes.
+    pub fn into_base(self) -> Box<dyn Snapshot + Send> {
+        match self.base {
+            Base::Snapshot(base) => base,
+            Base::Overlay(base) => base,
+        }
     }
 
     /// The snapshot below.
     pub fn base(&self) -> &dyn Snapshot {
-        &*self.base
+        match &self.base {
+            Base::Snapshot(base) => &**base,
+            Base::Overlay(base) => &**base,
+        }
     }
 
     /// The changes above.
-    pub fn changes(&self) -> &Changes {
+    pub fn changes(&self) -> &Arc<Changes> {
         &self.changes
     }
 
@@ -50,7 +84,7 @@ impl Overlay {
 
     fn layered(&self) -> Layered<'_> {
         Layered {
-            base: &*self.base,
+            base: self.base(),
             changes: &self.changes,
         }
     }
@@ -68,6 +102,11 @@ impl Overlay {
     /// Deletes a range of keys.
     pub fn delete_range(&mut self, range: &KeyRange) {
         self.changing().delete_range(range);
+    }
+
+    /// Lays later changes over these.
+    pub fn apply(&mut self, later: &Changes) {
+        self.changing().apply(later);
     }
 
     /// The ranges deleted as a whole.
@@ -132,7 +171,7 @@ impl Writer for Overlay {
 
 impl Snapshot for Overlay {
     fn version(&self) -> Version {
-        self.base.version()
+        self.base().version()
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {

@@ -17,7 +17,7 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::layout::Layout;
 use crate::subspace::{FORMAT_VERSION, Subspace};
-use crate::tree::{Datastore, Registry, Tree, check_session, index_definition};
+use crate::tree::{Datastore, Registry, Residents, Tree, check_session, index_definition};
 
 /// How often a change of the catalog is tried again when another process changed the same keys.
 const CATALOG_TRIES_MAX: usize = 16;
@@ -40,6 +40,7 @@ struct Inner {
     subscriptions: Registry,
     checks: AtomicU64,
     fallbacks: AtomicU64,
+    candidates: Residents,
 }
 
 /// A schema set, compiled and numbered.
@@ -89,6 +90,7 @@ impl Store {
             subscriptions: Registry::default(),
             checks: AtomicU64::new(0),
             fallbacks: AtomicU64::new(0),
+            candidates: Residents::default(),
         };
         let store = Self {
             inner: Arc::new(inner),
@@ -162,8 +164,13 @@ impl Store {
         let snapshot = self.driver().snapshot()?;
         let (anchor, record) = Self::bound_anchor(&*snapshot, dataspace, anchor)?;
         let compiled = self.compiled(&*snapshot, record)?;
+        drop(snapshot);
         let store = self.clone();
-        Ok(Tree::new(store, anchor.row(), compiled, datastore, session))
+        let tree = Tree::new(store, anchor.row(), compiled, datastore, session);
+        if let Err(error) = tree.expire() {
+            tracing::warn!(%error, "a confirmed commit that has run out was not rolled back");
+        }
+        Ok(tree)
     }
 
     /// How much each key range holds. Linear in the number of keys.
@@ -175,7 +182,11 @@ impl Store {
             .collect()
     }
 
-    fn compiled(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
+    pub(crate) fn compiled(
+        &self,
+        snapshot: &dyn Snapshot,
+        record: Record,
+    ) -> Result<Arc<Compiled>> {
         let cached = self.inner.compiled.read().get(&record.id).cloned();
         if let Some(compiled) = cached.filter(|compiled| compiled.record == record) {
             return Ok(compiled);
@@ -227,6 +238,11 @@ impl Store {
         self.inner
             .fallbacks
             .fetch_add(effort.fallbacks, Ordering::Relaxed);
+    }
+
+    /// The changes of candidates that were read last.
+    pub(crate) fn candidates(&self) -> &Residents {
+        &self.inner.candidates
     }
 
     /// Which of the locks is that of a tree.

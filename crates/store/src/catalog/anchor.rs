@@ -1,5 +1,7 @@
 //! Anchors: named data trees, each bound to a schema set.
 
+use std::sync::Arc;
+
 use espalier_keyspace::{KeyRange, Snapshot};
 
 use super::dataspace::dataspace_id;
@@ -8,7 +10,7 @@ use super::{keys, name};
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::keys::anchor_prefix;
-use crate::store::Store;
+use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
 
 const KIND: &str = "anchor";
@@ -105,6 +107,30 @@ impl Store {
             },
             set,
         ))
+    }
+}
+
+impl Store {
+    /// The anchor with a row in the catalog, and its schema; none where it was deleted.
+    pub(crate) fn anchor_at(
+        &self,
+        snapshot: &dyn Snapshot,
+        key: &[u8],
+    ) -> Result<Option<(AnchorRow, Arc<Compiled>)>> {
+        let Some((dataspace, name)) = keys::anchor_parts(key)? else {
+            return Ok(None);
+        };
+        let Ok(AnchorInfo { id, schema_set, .. }) = info(snapshot, dataspace, name) else {
+            return Ok(None);
+        };
+        let set = record(snapshot, dataspace, &schema_set)?;
+        let bound = BoundAnchor {
+            dataspace,
+            name: name.to_owned(),
+            id,
+            schema_set,
+        };
+        Ok(Some((bound.row(), self.compiled(snapshot, set)?)))
     }
 }
 

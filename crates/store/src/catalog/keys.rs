@@ -1,7 +1,8 @@
 //! The keys of the catalog.
 
-use espalier_keyspace::tuple;
+use espalier_keyspace::tuple::{self, Element};
 
+use crate::error::Result;
 use crate::subspace::Subspace;
 
 fn row(kind: u8) -> Vec<u8> {
@@ -50,6 +51,18 @@ pub(super) fn anchors(dataspace: u64) -> Vec<u8> {
 /// One anchor.
 pub(super) fn anchor(dataspace: u64, name: &str) -> Vec<u8> {
     named(anchors(dataspace), name)
+}
+
+/// The dataspace and the name in the key of an anchor.
+pub(super) fn anchor_parts(key: &[u8]) -> Result<Option<(u64, &str)>> {
+    let Some(mut rest) = key.strip_prefix(row(4).as_slice()) else {
+        return Ok(None);
+    };
+    let Element::Integer(dataspace) = tuple::take(&mut rest)? else {
+        return Ok(None);
+    };
+    let name = std::str::from_utf8(rest).ok();
+    Ok(u64::try_from(dataspace).ok().zip(name))
 }
 
 /// Every use of a schema set by an anchor.

@@ -12,6 +12,14 @@ use crate::tree::{Datastore, StampRecord};
 /// Anchors are read from the catalog this many at a time.
 const ANCHORS_AT_ONCE: usize = 1000;
 
+/// The datastores that have something of their own to examine; the candidate is read over running.
+const STORED: [Datastore; 4] = [
+    Datastore::Running,
+    Datastore::Startup,
+    Datastore::FactoryDefault,
+    Datastore::Candidate,
+];
+
 impl Store {
     /// Examines the engine, the catalog and every anchor: that every key belongs to a node of the
     /// schema, every value decodes, entries have the keys that their place says, nodes stand in
@@ -44,15 +52,23 @@ impl Store {
         findings: &mut Vec<Finding>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<()> {
-        let tree = self.tree(dataspace, anchor, Datastore::Running)?;
-        let view = tree.view()?;
-        let mut found = Found {
-            place: format!("{dataspace}/{anchor}"),
-            findings,
-        };
-        fragments::check(&view, &mut found, progress)?;
-        order::check(&view, &mut found)?;
-        check_stamps(&view, &mut found)
+        let running = self.tree(dataspace, anchor, Datastore::Running)?;
+        for datastore in STORED {
+            let tree = running.beside(datastore, "")?;
+            if datastore.is_candidate() && !tree.has_changes()? {
+                continue;
+            }
+            let view = tree.view()?;
+            let place = match datastore {
+                Datastore::Running => format!("{dataspace}/{anchor}"),
+                other => format!("{dataspace}/{anchor} {}", other.name()),
+            };
+            let mut found = Found { place, findings };
+            fragments::check(&view, &mut found, progress)?;
+            order::check(&view, &mut found)?;
+            check_stamps(&view, &mut found)?;
+        }
+        Ok(())
     }
 }
 

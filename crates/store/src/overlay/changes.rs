@@ -88,6 +88,20 @@ impl Changes {
             .collect()
     }
 
+    /// The cleared ranges that share keys with a range, or meet it.
+    pub fn cleared_touching(&self, range: &KeyRange) -> Vec<KeyRange> {
+        let last = range.end.clone().map_or(Bound::Unbounded, Bound::Included);
+        self.cleared
+            .range::<Vec<u8>, _>((Bound::Unbounded, last))
+            .rev()
+            .take_while(|(_, end)| end.as_ref().is_none_or(|end| *end >= range.start))
+            .map(|(start, end)| KeyRange {
+                start: start.clone(),
+                end: end.clone(),
+            })
+            .collect()
+    }
+
     /// Lays later changes over these.
     pub fn apply(&mut self, later: &Self) {
         for range in later.cleared() {
@@ -98,21 +112,21 @@ impl Changes {
         }
     }
 
+    /// Hides the keys of the base in a range; what is written in it still shows.
+    pub fn hide(&mut self, range: &KeyRange) {
+        if !range.is_empty() {
+            self.clear(range);
+        }
+    }
+
     /// Adds a range to the cleared ones, joined with those that it touches.
     fn clear(&mut self, range: &KeyRange) {
+        let touching = self.cleared_touching(range);
         let KeyRange { mut start, mut end } = range.clone();
-        let last = end.clone().map_or(Bound::Unbounded, Bound::Included);
-        let touching: Vec<Vec<u8>> = self
-            .cleared
-            .range::<Vec<u8>, _>((Bound::Unbounded, last))
-            .rev()
-            .take_while(|(_, other)| other.as_ref().is_none_or(|other| *other >= start))
-            .map(|(other, _)| other.clone())
-            .collect();
         for other in touching {
-            let other_end = self.cleared.remove(&other).flatten();
-            start = start.min(other);
-            end = end.zip(other_end).map(|(end, other)| end.max(other));
+            self.cleared.remove(&other.start);
+            start = start.min(other.start);
+            end = end.zip(other.end).map(|(end, other)| end.max(other));
         }
         self.cleared.insert(start, end);
     }

@@ -131,6 +131,9 @@ impl Tree {
     /// The datastore as it is now.
     pub fn view(&self) -> Result<View> {
         let snapshot = self.store().driver().snapshot()?;
+        if self.datastore().is_candidate() {
+            return self.candidate_view(snapshot);
+        }
         Ok(View::new(snapshot, Arc::clone(self.compiled()), self.id()))
     }
 
@@ -140,6 +143,14 @@ impl Tree {
     /// [`Error::Data`] with every error of the edits, whatever the guard returns, or what the engine
     /// says. Nothing is changed then.
     pub fn commit(&self, edits: &[Edit], options: CommitOptions<'_>) -> Result<Commit> {
+        self.check_writable()?;
+        if self.datastore() == Datastore::FactoryDefault {
+            let message = "factory-default is not edited; a whole document is loaded into it, or a datastore copied";
+            return Err(Error::data(ErrorTag::OperationNotSupported, message));
+        }
+        if self.datastore().is_candidate() {
+            return self.edit_candidate(edits, options);
+        }
         self.settle(options, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
             let mut applying = Applying::new(&mut overlay, self.compiled(), self.id());
@@ -156,6 +167,15 @@ impl Tree {
                 beside: Batch::new(),
             })
         })
+    }
+
+    /// Refuses edits of what is not edited.
+    pub(super) fn check_writable(&self) -> Result<()> {
+        let message = match self.datastore() {
+            Datastore::Intended => "intended is what running becomes: edit running",
+            _ => return Ok(()),
+        };
+        Err(Error::data(ErrorTag::OperationNotSupported, message))
     }
 
     /// The key of the datastore itself, of running for a candidate.
@@ -176,7 +196,7 @@ impl Tree {
 }
 
 /// A session is named by at most this many bytes.
-pub const SESSION_BYTES_MAX: usize = 255;
+pub const SESSION_BYTES_MAX: usize = 64;
 
 /// Refuses a private candidate of nobody, and a name of a session that is too long.
 pub(crate) fn check_session(datastore: Datastore, session: &str) -> Result<()> {

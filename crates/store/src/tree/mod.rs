@@ -4,14 +4,18 @@
 //! result is validated, what differs becomes one batch (fragments, order index, stamps, log), and
 //! the batch is committed under the condition that the datastore did not move.
 
+mod candidate;
 mod change;
 mod changes;
 mod commit;
+mod confirm;
+mod copy;
 mod datastore;
 mod edit;
 mod history;
 mod load;
 mod locate;
+mod lock;
 mod log;
 mod read;
 mod selection;
@@ -22,15 +26,18 @@ mod trail;
 mod validate;
 mod view;
 
+pub use candidate::{Conflict, Held, Resolution};
 pub use changes::{
     ChangeKind, Content as ChangedContent, DIFF_CHANGES_MAX, Diff, NodeChange, Point,
     write_change_json, write_change_text,
 };
 pub use commit::{Commit, CommitOptions, Guard, SESSION_BYTES_MAX, Tree};
+pub use confirm::{CONFIRM_SECONDS_DEFAULT, Confirmed};
 pub use datastore::Datastore;
 pub use edit::Edit;
 pub use history::{CommitInfo, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT, Retention};
 pub use load::{LoadMode, LoadOptions, LoadReport};
+pub use lock::{Lock, Locks, PartialLock, PendingCommit};
 pub use selection::{Content, Page, Selection, WithDefaults};
 pub use stamp::Stamp;
 pub use subscribe::{
@@ -39,6 +46,7 @@ pub use subscribe::{
 };
 pub use view::View;
 
+pub(crate) use candidate::Residents;
 pub(crate) use commit::check_session;
 pub(crate) use locate::{State, in_subspace, is_order_index, order_key};
 pub(crate) use read::skip_entry;

@@ -7,6 +7,7 @@ use espalier_keyspace::{Batch, Direction, ErrorKind, Precondition, Snapshot};
 
 use super::change::{each_change, logged_ranges};
 use super::commit::{Commit, CommitOptions, Tree};
+use super::confirm::{Plan, is_overdue};
 use super::edit::Touch;
 use super::log::CommitLog;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
@@ -48,7 +49,32 @@ impl Tree {
         options: CommitOptions<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
+        self.settle_planned(options, Plan::Edit, propose)
+    }
+
+    /// As [`Self::settle`], with what the commit means for a confirmed commit that is pending.
+    pub(super) fn settle_planned(
+        &self,
+        options: CommitOptions<'_>,
+        plan: Plan<'_>,
+        propose: &mut dyn FnMut(View) -> Result<Proposal>,
+    ) -> Result<Commit> {
         self.check_not_calling()?;
+        loop {
+            let result = self.settle_locked(options, plan, propose);
+            if !result.as_ref().is_err_and(is_overdue) {
+                return result;
+            }
+            self.expire()?;
+        }
+    }
+
+    fn settle_locked(
+        &self,
+        options: CommitOptions<'_>,
+        plan: Plan<'_>,
+        propose: &mut dyn FnMut(View) -> Result<Proposal>,
+    ) -> Result<Commit> {
         let _one_at_a_time = self.store().lock(self.id());
         let mut tries = 0;
         loop {
@@ -58,7 +84,7 @@ impl Tree {
             if let Some(guard) = options.guard {
                 guard(&view)?;
             }
-            match self.settle_once(propose(view)?, options) {
+            match self.settle_once_planned(propose(view)?, options, plan) {
                 Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
                     self.check_anchor(&error)?;
                     if tries == COMMIT_TRIES_MAX {
@@ -72,9 +98,22 @@ impl Tree {
 
     pub(super) fn settle_once(
         &self,
-        mut proposal: Proposal,
+        proposal: Proposal,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
+        self.settle_once_planned(proposal, options, Plan::Edit)
+    }
+
+    fn settle_once_planned(
+        &self,
+        mut proposal: Proposal,
+        options: CommitOptions<'_>,
+        plan: Plan<'_>,
+    ) -> Result<Commit> {
+        let Proposal {
+            overlay, beside, ..
+        } = &mut proposal;
+        self.keep_holds(overlay, options.session, plan, beside)?;
         self.let_subscribers_edit(&mut proposal.overlay, &mut proposal.touched)?;
         if self.datastore().is_validated() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
@@ -211,7 +250,7 @@ fn put_changes(overlay: &Overlay, batch: &mut Batch) -> Result<()> {
 }
 
 /// Stamps the touched resources. Those around a touched one are touched too, and come before it.
-fn write_stamps(
+pub(super) fn write_stamps(
     overlay: &mut Overlay,
     touched: BTreeMap<Vec<u8>, Touch>,
     stamp: Stamp,

@@ -114,6 +114,11 @@ impl Tree {
             end += 1;
         }
         if end > oldest {
+            // A commit that waits for its confirmation needs the version before it.
+            let pending = self.holds(base)?.locks.pending;
+            end = end.min(pending.map_or(u64::MAX, |pending| pending.restores));
+        }
+        if end > oldest {
             let (start, end) = (version_key(self.id(), oldest), version_key(self.id(), end));
             target.delete_range(KeyRange::new(start, end))?;
         }

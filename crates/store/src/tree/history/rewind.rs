@@ -1,12 +1,14 @@
 //! Taking commits back.
 
+use std::sync::Arc;
+
 use espalier_keyspace::{KeyRange, Snapshot};
 
 use super::commits::Kept;
 use super::read_log::{Undo, header, log_of, undo};
 use crate::error::Result;
 use crate::keys::TreeId;
-use crate::overlay::Overlay;
+use crate::overlay::{Changes, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
@@ -37,36 +39,53 @@ pub(super) fn rewind(
         Target::Further(from, to) => (from, to),
     };
     kept.check(to)?;
-    let mut overlay = Overlay::new(snapshot);
-    for version in (to + 1..=from).rev() {
-        take_back(&mut overlay, tree, version)?;
-    }
+    let changes = back(&*snapshot, tree, from, to)?;
+    let mut overlay = Overlay::with(snapshot, Arc::new(changes));
     if matches!(target, Target::Seen(_)) {
         stamp_all(&mut overlay, tree, to)?;
     }
     Ok(overlay)
 }
 
-fn take_back(overlay: &mut Overlay, tree: TreeId, version: u64) -> Result<()> {
+/// The changes that lead from a snapshot back to an earlier version; none where that is not kept.
+pub(in crate::tree) fn changes_back_to(
+    snapshot: &dyn Snapshot,
+    tree: TreeId,
+    version: u64,
+) -> Result<Option<Changes>> {
+    let kept = Kept::read(snapshot, tree)?;
+    match kept.check(version) {
+        Ok(()) => back(snapshot, tree, kept.newest, version).map(Some),
+        Err(_) => Ok(None),
+    }
+}
+
+fn back(snapshot: &dyn Snapshot, tree: TreeId, from: u64, to: u64) -> Result<Changes> {
+    let mut changes = Changes::default();
+    for version in (to + 1..=from).rev() {
+        let log = log_of(snapshot, tree, version)?;
+        take_back(&mut changes, tree, &log)?;
+    }
+    Ok(changes)
+}
+
+fn take_back(changes: &mut Changes, tree: TreeId, log: &[u8]) -> Result<()> {
     let prefix = tree.prefix(Subspace::Tree);
-    let log = log_of(overlay.base(), tree, version)?;
-    undo(&log, &mut |record| match record {
-        Undo::All => clear(overlay, tree),
+    undo(log, &mut |record| match record {
+        Undo::All => {
+            for range in logged_ranges(tree) {
+                changes.delete_range(&range);
+            }
+        }
         Undo::Key(subspace, rest, old) => {
             let mut key = [&prefix, rest].concat();
             key[0] = subspace;
             match old {
-                Some(old) => overlay.put(key, old.to_vec()),
-                None => overlay.delete(key),
+                Some(old) => changes.put(key, old.to_vec()),
+                None => changes.delete(key),
             }
         }
     })
-}
-
-fn clear(overlay: &mut Overlay, tree: TreeId) {
-    for range in logged_ranges(tree) {
-        overlay.delete_range(&range);
-    }
 }
 
 /// Everything of an earlier state has the stamp of its version.

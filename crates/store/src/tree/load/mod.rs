@@ -11,3 +11,5 @@ mod run;
 mod sink;
 
 pub use options::{LoadMode, LoadOptions, LoadReport};
+
+pub(in crate::tree) use sink::Loading;

@@ -1,6 +1,6 @@
 //! The commit of a load.
 
-use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, Snapshot, Writer};
+use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, OperationRef, Snapshot, Writer};
 use espalier_yang::Sink;
 use espalier_yang::validate::Share;
 
@@ -28,6 +28,10 @@ impl Tree {
         mut options: LoadOptions<'_>,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
     ) -> Result<LoadReport> {
+        self.check_writable()?;
+        if self.datastore().is_candidate() {
+            return self.load_candidate(options, document);
+        }
         self.check_not_calling()?;
         if self.has_subscribers() {
             return self.load_as_commit(&options, document);
@@ -47,9 +51,13 @@ impl Tree {
         if let Some(guard) = options.guard {
             guard(&self.view()?)?;
         }
+        let mut held = Batch::new();
+        self.keep_holds_of_all(&*base, options.session, &mut held)?;
+        let conditions = [held.preconditions(), &conditions].concat();
         let mut done = Done::default();
         let mut failure = None;
         let outcome = self.store().driver().write(&conditions, &mut |writer| {
+            write_all(&held, writer)?;
             match self.write_load(&mut options, &*base, writer, stamp, document) {
                 Ok(written) => done = written,
                 Err(error) => {
@@ -197,4 +205,17 @@ impl Tree {
         }
         Ok(())
     }
+}
+
+/// Writes what a small batch of puts and deletes says.
+fn write_all(batch: &Batch, writer: &mut dyn Writer) -> espalier_keyspace::Result<()> {
+    for operation in batch.operations() {
+        match operation {
+            OperationRef::Put(key, value) => writer.put(key, value)?,
+            OperationRef::Delete(key) => writer.delete(key)?,
+            OperationRef::DeleteRange(range) => writer.delete_range(range)?,
+            OperationRef::Add(key, delta) => writer.add(key, delta)?,
+        }
+    }
+    Ok(())
 }

@@ -20,7 +20,7 @@ const PROGRESS_EVERY: u64 = 4096;
 
 /// A container or list entry that is open.
 #[derive(Default)]
-pub(super) struct Frame {
+pub(in crate::tree) struct Frame {
     pub node: Option<NodeId>,
     /// Its key, once it is known.
     pub key: Vec<u8>,
@@ -35,14 +35,14 @@ pub(super) struct Frame {
 
 /// What a load did.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Done {
+pub(in crate::tree) struct Done {
     pub fragments: u64,
     pub values: u64,
     pub is_changed: bool,
 }
 
 /// A load under way.
-pub(super) struct Loading<'a, 'o> {
+pub(in crate::tree) struct Loading<'a, 'o> {
     pub compiled: &'a Compiled,
     pub base: &'a dyn Snapshot,
     pub writer: &'a mut dyn Writer,

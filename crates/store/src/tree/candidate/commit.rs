@@ -1,0 +1,256 @@
+//! The end of a candidate: validate, commit, discard, update.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, ErrorKind, Snapshot};
+use espalier_yang::{ErrorTag, Errors};
+
+use super::edit::Fold;
+use super::merge::{Conflict, Merged, Resolution};
+use super::resident::Stored;
+use crate::error::{Error, Result};
+use crate::overlay::{Changes, Overlay};
+use crate::subspace::Subspace;
+use crate::tree::confirm::Plan;
+use crate::tree::settle::Proposal;
+use crate::tree::validate::validate;
+use crate::tree::{Commit, CommitOptions, Confirmed, Datastore, Tree};
+
+/// How often an update is tried again when somebody else changed the candidate meanwhile.
+const UPDATE_TRIES_MAX: usize = 64;
+
+impl Tree {
+    /// Whether the candidate changes anything.
+    pub fn has_changes(&self) -> Result<bool> {
+        self.check_candidate("only a candidate has changes")?;
+        let snapshot = self.store().driver().snapshot()?;
+        Ok(!self.stored_candidate(&*snapshot)?.changes.is_empty())
+    }
+
+    /// What running and the candidate changed differently since the candidate was made.
+    pub fn conflicts(&self) -> Result<Vec<Conflict>> {
+        self.check_candidate("only a candidate has conflicts with running")?;
+        let snapshot = self.store().driver().snapshot()?;
+        let stored = self.stored_candidate(&*snapshot)?;
+        Ok(self.merged(&*snapshot, &stored)?.conflicts.clone())
+    }
+
+    /// Commits the candidate to running, all of it or nothing; afterwards it changes nothing.
+    ///
+    /// # Errors
+    /// Every conflict with running, every constraint that the result would break, `in-use` where
+    /// somebody else holds a lock.
+    pub fn commit_candidate(&self, options: CommitOptions<'_>) -> Result<Commit> {
+        self.commit_confirmed(Confirmed::default(), options)
+    }
+
+    /// Commits the candidate, as a plan says.
+    pub(in crate::tree) fn commit_planned(
+        &self,
+        plan: Plan<'_>,
+        options: CommitOptions<'_>,
+    ) -> Result<Commit> {
+        self.check_candidate("only a candidate is committed")?;
+        let running = self.beside(Datastore::Running, "")?;
+        let mut is_discarded = false;
+        let commit = running.settle_planned(options, plan, &mut |view| {
+            let mut beside = Batch::new();
+            let snapshot = view.into_snapshot();
+            self.require_unheld(&*snapshot, options.session, &mut beside)?;
+            let stored = self.stored_candidate(&*snapshot)?;
+            let merged = self.merged(&*snapshot, &stored)?;
+            refuse_conflicts(&merged.conflicts)?;
+            self.put_emptied(&*snapshot, &stored, &mut beside)?;
+            is_discarded = stored.changes.is_empty();
+            let mut overlay = Overlay::with(snapshot, data_only(&merged, self));
+            let touched = self.touched_by(&mut overlay)?;
+            Ok(Proposal {
+                overlay,
+                touched,
+                beside,
+            })
+        })?;
+        if !commit.is_changed && !is_discarded {
+            // The changes came to nothing. Who edits the candidate just now keeps them.
+            match self.discard_once(options) {
+                Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {}
+                result => result?,
+            }
+        }
+        Ok(commit)
+    }
+
+    /// Forgets what the candidate changes, so that it reads as running.
+    pub fn discard(&self, options: CommitOptions<'_>) -> Result<()> {
+        self.check_candidate("only a candidate's changes can be discarded")?;
+        let _one_at_a_time = self.store().lock(self.own_id());
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.discard_once(options) {
+                Err(Error::Engine(error))
+                    if error.kind() == ErrorKind::Conflict && tries < UPDATE_TRIES_MAX =>
+                {
+                    self.check_anchor(&error)?;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn discard_once(&self, options: CommitOptions<'_>) -> Result<()> {
+        let snapshot = self.store().driver().snapshot()?;
+        let stored = self.stored_candidate(&*snapshot)?;
+        if stored.changes.is_empty() {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        self.require_unheld(&*snapshot, options.session, &mut batch)?;
+        self.put_emptied(&*snapshot, &stored, &mut batch)?;
+        let anchor = self.anchor();
+        batch.require(anchor.key.clone(), Some(anchor.value.clone()));
+        drop(snapshot);
+        self.store().driver().commit(batch)?;
+        Ok(())
+    }
+
+    /// Makes the candidate one of running as it is now. Where both changed the same node
+    /// differently, the resolution says which to take; the conflicts are told.
+    ///
+    /// # Errors
+    /// Every conflict, with [`Resolution::RevertOnConflict`]; nothing is changed then.
+    pub fn update(
+        &self,
+        resolution: Resolution,
+        options: CommitOptions<'_>,
+    ) -> Result<Vec<Conflict>> {
+        self.check_candidate("only a candidate is updated")?;
+        let _one_at_a_time = self.store().lock(self.own_id());
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.update_once(resolution, options) {
+                Err(Error::Engine(error))
+                    if error.kind() == ErrorKind::Conflict && tries < UPDATE_TRIES_MAX =>
+                {
+                    self.check_anchor(&error)?;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn update_once(
+        &self,
+        resolution: Resolution,
+        options: CommitOptions<'_>,
+    ) -> Result<Vec<Conflict>> {
+        let snapshot = self.store().driver().snapshot()?;
+        let mut batch = Batch::new();
+        self.require_unheld(&*snapshot, options.session, &mut batch)?;
+        let stored = self.stored_candidate(&*snapshot)?;
+        let running = self.running_stamp(&*snapshot)?.version;
+        if stored.changes.is_empty() || stored.header.base == running {
+            return Ok(Vec::new());
+        }
+        let merged = self.merge(&*snapshot, &stored, resolution)?;
+        if resolution == Resolution::RevertOnConflict {
+            refuse_conflicts(&merged.conflicts)?;
+        }
+        let mut changes = merged.changes;
+        if !merged.stamps.is_empty() {
+            Arc::make_mut(&mut changes).apply(&merged.stamps);
+        }
+        let now = self.store().now();
+        let next = super::header::Header {
+            sessions: stored.header.sessions.clone(),
+            ..stored.header.edited(running, now, options.session)
+        };
+        let edited = super::edit::Edited {
+            candidate: Overlay::with(snapshot, changes),
+            changes: Arc::default(),
+        };
+        let fold = Fold {
+            store: self.store(),
+            rows: &stored.rows,
+            batch,
+        };
+        let (changes, mut batch) = fold.run(edited, stored.changes, true)?;
+        self.put_header(
+            &stored.rows,
+            stored.header_bytes,
+            next,
+            &changes,
+            &mut batch,
+        );
+        self.store().driver().commit(batch)?;
+        Ok(merged.conflicts)
+    }
+
+    /// Tests what the datastore holds: for a candidate, what a commit would test; for the others,
+    /// every constraint in all of it.
+    ///
+    /// # Errors
+    /// Every conflict with running and every constraint that is broken.
+    pub fn validate(&self) -> Result<()> {
+        if !self.datastore().is_candidate() {
+            return self.validate_whole();
+        }
+        self.beside(Datastore::Running, "")?.keep_indexes()?;
+        let snapshot = self.store().driver().snapshot()?;
+        let stored = self.stored_candidate(&*snapshot)?;
+        let merged = self.merged(&*snapshot, &stored)?;
+        refuse_conflicts(&merged.conflicts)?;
+        let mut overlay = Overlay::with(snapshot, data_only(&merged, self));
+        let touched = self.touched_by(&mut overlay)?;
+        let mut proposal = Proposal {
+            overlay,
+            touched,
+            beside: Batch::new(),
+        };
+        let effort = validate(self.compiled(), self.id(), &mut proposal)?;
+        self.store().count_effort(effort);
+        Ok(())
+    }
+
+    /// Ends the changes of a candidate in a batch, under the condition that nobody changed it.
+    fn put_emptied(
+        &self,
+        snapshot: &dyn Snapshot,
+        stored: &Stored,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        batch.require(stored.rows.header(), stored.header_bytes.clone());
+        if stored.header_bytes.is_some() {
+            let running = self.running_stamp(snapshot)?.version;
+            let emptied = stored.header.emptied(running, self.store().now());
+            batch.put(stored.rows.header(), emptied.encode());
+            batch.delete_range(stored.rows.changes());
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_candidate(&self, message: &str) -> Result<()> {
+        if self.datastore().is_candidate() {
+            return Ok(());
+        }
+        let message = format!("{message}; this is {}", self.datastore().name());
+        Err(Error::data(ErrorTag::OperationNotSupported, message))
+    }
+}
+
+/// The changes of the data, without those of stamps, which a commit makes anew.
+fn data_only(merged: &Merged, tree: &Tree) -> Arc<Changes> {
+    let stamps = espalier_keyspace::KeyRange::prefix(&tree.id().prefix(Subspace::Stamp));
+    let mut changes = Arc::clone(&merged.changes);
+    Arc::make_mut(&mut changes).forget_range(&stamps);
+    changes
+}
+
+fn refuse_conflicts(conflicts: &[Conflict]) -> Result<()> {
+    let mut errors = Errors::new();
+    for conflict in conflicts {
+        errors.push(conflict.to_error());
+    }
+    Ok(errors.into_result()?)
+}

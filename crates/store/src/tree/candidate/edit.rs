@@ -1,0 +1,406 @@
+//! Changing a candidate: what an edit changes is folded into what the candidate changes already.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, ErrorKind, KeyRange, Snapshot};
+use espalier_yang::Sink;
+
+use super::header::Header;
+use super::resident::Stored;
+use super::rows::Rows;
+use super::writer::ChangesWriter;
+use crate::error::{Error, Result};
+use crate::overlay::{Changes, Overlay};
+use crate::store::Store;
+use crate::subspace::Subspace;
+use crate::tree::change::logged_ranges;
+use crate::tree::copy::differ;
+use crate::tree::edit::{Applying, Touch};
+use crate::tree::load::{LoadMode, LoadOptions, LoadReport, Loading};
+use crate::tree::settle::write_stamps;
+use crate::tree::{Commit, CommitOptions, Edit, Tree};
+
+/// How often an edit is tried again when somebody else changed the candidate meanwhile.
+const EDIT_TRIES_MAX: usize = 64;
+
+/// A candidate about to be edited.
+pub(super) struct Editing {
+    /// The candidate as it is edited: its changes over what they were made on.
+    pub candidate: Overlay,
+    /// The header that it will have.
+    pub next: Header,
+    stored: Stored,
+    /// Whether the changes were merged on a later version of running, so that all are written.
+    is_rebased: bool,
+}
+
+/// A candidate with one more edit in it.
+pub(super) struct Edited {
+    /// The candidate before.
+    pub candidate: Overlay,
+    /// What the edit changes in it.
+    pub changes: Arc<Changes>,
+}
+
+/// What an edit does to the candidate.
+type Change<'a> = &'a mut dyn FnMut(&Tree, Overlay, &Header) -> Result<Edited>;
+
+impl Tree {
+    /// Applies edits to the candidate. Constraints are validated when it is committed.
+    pub(in crate::tree) fn edit_candidate(
+        &self,
+        edits: &[Edit],
+        options: CommitOptions<'_>,
+    ) -> Result<Commit> {
+        self.change_candidate(options, EDIT_TRIES_MAX, &mut |tree, candidate, header| {
+            let mut overlay = Overlay::over(candidate);
+            let mut applying = Applying::new(&mut overlay, tree.compiled(), tree.id());
+            for edit in edits {
+                applying.edit(edit)?;
+            }
+            let Applying {
+                errors, touched, ..
+            } = applying;
+            errors.into_result()?;
+            write_stamps(&mut overlay, touched, header.stamp())?;
+            edited(overlay)
+        })
+    }
+
+    /// Makes the candidate what another datastore is.
+    pub(in crate::tree) fn replace_candidate(
+        &self,
+        source: &Tree,
+        options: CommitOptions<'_>,
+    ) -> Result<Commit> {
+        self.change_candidate(options, EDIT_TRIES_MAX, &mut |tree, candidate, header| {
+            let mut overlay = Overlay::over(candidate);
+            let from = source.view()?.into_snapshot();
+            differ(&*from, source.id(), &mut overlay, tree.id())?;
+            let touched = tree.touched_by(&mut overlay)?;
+            write_stamps(&mut overlay, touched, header.stamp())?;
+            edited(overlay)
+        })
+    }
+
+    /// Loads a document into the candidate. What it changes is held in memory.
+    pub(in crate::tree) fn load_candidate(
+        &self,
+        mut options: LoadOptions<'_>,
+        document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
+    ) -> Result<LoadReport> {
+        let commit_options = CommitOptions {
+            author: options.author,
+            comment: options.comment,
+            session: options.session,
+            guard: options.guard,
+        };
+        let (mut fragments, mut values) = (0, 0);
+        // The document can be read once only, so there is one try.
+        let commit = self.change_candidate(commit_options, 1, &mut |tree, candidate, header| {
+            let mut base = Overlay::over(candidate);
+            if options.mode == LoadMode::Replace {
+                for range in logged_ranges(tree.id()) {
+                    base.delete_range(&range);
+                }
+            }
+            let mut writer = ChangesWriter::new(&base);
+            let mut loading = Loading::new(tree, &base, &mut writer, None, &mut options);
+            let parsed = document(&mut loading);
+            let done = loading.finish(parsed)?;
+            (fragments, values) = (done.fragments, done.values);
+            let written = writer.into_changes();
+            base.apply(&written);
+            base.delete_range(&KeyRange::prefix(&tree.id().prefix(Subspace::Stamp)));
+            let root = (tree.tree_key(), Touch::Whole);
+            write_stamps(&mut base, [root].into(), header.stamp())?;
+            edited(base)
+        })?;
+        Ok(LoadReport {
+            commit,
+            fragments,
+            values,
+        })
+    }
+
+    /// Has the candidate changed, and stores what changed; again where somebody else changed it
+    /// meanwhile.
+    pub(super) fn change_candidate(
+        &self,
+        options: CommitOptions<'_>,
+        tries_max: usize,
+        change: Change<'_>,
+    ) -> Result<Commit> {
+        let _one_at_a_time = self.store().lock(self.own_id());
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.change_candidate_once(options, change) {
+                Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
+                    self.check_anchor(&error)?;
+                    if tries >= tries_max {
+                        return Err(error.into());
+                    }
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn change_candidate_once(
+        &self,
+        options: CommitOptions<'_>,
+        change: Change<'_>,
+    ) -> Result<Commit> {
+        if let Some(guard) = options.guard {
+            guard(&self.view()?)?;
+        }
+        let snapshot = self.store().driver().snapshot()?;
+        let mut batch = Batch::new();
+        let holds = self.require_unheld(&*snapshot, options.session, &mut batch)?;
+        let editing = self.editing(snapshot, options.session)?;
+        let Editing {
+            candidate,
+            next,
+            stored,
+            is_rebased,
+        } = editing;
+        let edited = change(self, candidate, &next)?;
+        self.require_parts_unheld(&holds, &edited.changes, options.session)?;
+        let unchanged = Commit {
+            version: stored.header.stamp().version,
+            time: stored.header.time,
+            is_changed: false,
+        };
+        if !is_changed(&edited, self)? && !is_rebased {
+            return Ok(unchanged);
+        }
+        let fold = Fold {
+            store: self.store(),
+            rows: &stored.rows,
+            batch,
+        };
+        let (changes, mut batch) = fold.run(edited, stored.changes, is_rebased)?;
+        let header = self.put_header(
+            &stored.rows,
+            stored.header_bytes,
+            next,
+            &changes,
+            &mut batch,
+        );
+        self.store().driver().commit(batch)?;
+        if !header.sessions.is_empty() {
+            let (candidates, changes) = (self.store().candidates(), Arc::new(changes));
+            candidates.keep(&stored.rows, header.encode(), &changes);
+        }
+        Ok(Commit {
+            version: header.stamp().version,
+            time: header.time,
+            is_changed: true,
+        })
+    }
+
+    /// The candidate as an edit sees it: merged on running as it is now, where nothing stands
+    /// against that; else on the version that it was made on.
+    pub(super) fn editing(
+        &self,
+        snapshot: Box<dyn Snapshot + Send>,
+        session: &str,
+    ) -> Result<Editing> {
+        let stored = self.stored_candidate(&*snapshot)?;
+        let merged = self.merged(&*snapshot, &stored)?;
+        let running = self.running_stamp(&*snapshot)?;
+        let now = self.store().now();
+        if merged.conflicts.is_empty() {
+            let is_rebased = !Arc::ptr_eq(&merged.changes, &stored.changes);
+            let next = stored.header.edited(running.version, now, session);
+            let mut changes = Arc::clone(&merged.changes);
+            if !merged.stamps.is_empty() {
+                Arc::make_mut(&mut changes).apply(&merged.stamps);
+            }
+            return Ok(Editing {
+                candidate: Overlay::with(snapshot, changes),
+                is_rebased: is_rebased || !merged.stamps.is_empty(),
+                next,
+                stored,
+            });
+        }
+        let base = stored.header.base;
+        let back = self.back_to_base(&*snapshot, &stored)?;
+        let made_on = Overlay::with(snapshot, Arc::new(back));
+        let changes = Arc::clone(&stored.changes);
+        Ok(Editing {
+            candidate: Overlay::with(Box::new(made_on), changes),
+            is_rebased: false,
+            next: stored.header.edited(base, now, session),
+            stored,
+        })
+    }
+
+    /// Puts the header for changes, under the condition that it did not change meanwhile. Changes
+    /// that came to nothing are forgotten.
+    pub(super) fn put_header(
+        &self,
+        rows: &Rows,
+        before: Option<Vec<u8>>,
+        next: Header,
+        changes: &Changes,
+        batch: &mut Batch,
+    ) -> Header {
+        let ranges = logged_ranges(self.id());
+        let is_empty = ranges
+            .iter()
+            .all(|range| !changes.writes_in(range) && changes.cleared_in(range).is_empty());
+        let header = match is_empty {
+            true => Header {
+                sessions: Vec::new(),
+                ..next
+            },
+            false => next,
+        };
+        if is_empty {
+            batch.delete_range(rows.changes());
+        }
+        batch.require(rows.header(), before);
+        batch.put(rows.header(), header.encode());
+        let anchor = self.anchor();
+        batch.require(anchor.key.clone(), Some(anchor.value.clone()));
+        header
+    }
+}
+
+/// What was changed over an overlay.
+pub(super) fn edited(overlay: Overlay) -> Result<Edited> {
+    let (candidate, changes) = overlay
+        .into_below()
+        .ok_or_else(|| Error::corrupt("an edit of a candidate is not over the candidate"))?;
+    Ok(Edited { candidate, changes })
+}
+
+/// Whether an edit changes anything but stamps.
+fn is_changed(edited: &Edited, tree: &Tree) -> Result<bool> {
+    let is_within = |key: &[u8]| {
+        logged_ranges(tree.id())
+            .iter()
+            .any(|range| range.contains(key))
+    };
+    for cleared in edited
+        .changes
+        .cleared()
+        .filter(|range| is_within(&range.start))
+    {
+        let mut cursor = edited
+            .candidate
+            .scan(&cleared, espalier_keyspace::Direction::Forward)?;
+        while let Some((key, held)) = cursor.next()? {
+            if edited.changes.get(key) != Some(Some(held)) {
+                return Ok(true);
+            }
+        }
+    }
+    for (key, value) in edited.changes.written().filter(|(key, _)| is_within(key)) {
+        if edited.candidate.get(key)?.as_deref() != value {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Folding an edit into the changes of a candidate, and into its rows.
+pub(super) struct Fold<'a> {
+    pub store: &'a Store,
+    pub rows: &'a Rows,
+    pub batch: Batch,
+}
+
+impl Fold<'_> {
+    /// The changes with the edit in them, and the batch with their rows.
+    pub fn run(
+        mut self,
+        edited: Edited,
+        stored: Arc<Changes>,
+        is_rebased: bool,
+    ) -> Result<(Changes, Batch)> {
+        let Edited { candidate, changes } = edited;
+        // Nobody else may hold the changes, so that they can be changed in place.
+        self.store.candidates().forget(self.rows);
+        drop(stored);
+        let mut whole = Arc::clone(candidate.changes());
+        let basis = candidate.into_base();
+        for range in changes.cleared() {
+            self.clear(Arc::make_mut(&mut whole), &*basis, &range)?;
+        }
+        for (key, value) in changes.written() {
+            self.write(Arc::make_mut(&mut whole), &*basis, key, value)?;
+        }
+        let whole = Arc::unwrap_or_clone(whole);
+        if is_rebased {
+            self.rewrite(&whole, &*basis)?;
+        }
+        Ok((whole, self.batch))
+    }
+
+    fn clear(&mut self, whole: &mut Changes, basis: &dyn Snapshot, range: &KeyRange) -> Result<()> {
+        if whole.writes_in(range) {
+            self.rows.forget_written_in(&mut self.batch, range);
+        }
+        let mut cursor = basis.scan(range, espalier_keyspace::Direction::Forward)?;
+        if cursor.next()?.is_none() {
+            whole.forget_written(range);
+            return Ok(());
+        }
+        drop(cursor);
+        let before = whole.cleared_touching(range);
+        whole.delete_range(range);
+        for joined in before {
+            self.rows.forget_cleared(&mut self.batch, &joined);
+        }
+        if let Some(joined) = whole.cleared_around(&range.start) {
+            self.rows.put_cleared(&mut self.batch, &joined);
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        whole: &mut Changes,
+        basis: &dyn Snapshot,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<()> {
+        let old = basis.get(key)?;
+        let is_cleared = whole.is_cleared(key);
+        let says_nothing = match value {
+            None => is_cleared || old.is_none(),
+            Some(_) => !is_cleared && old.as_deref() == value,
+        };
+        if says_nothing {
+            if whole.has_written(key) {
+                whole.forget(key);
+                self.rows.forget_written(&mut self.batch, key);
+            }
+            return Ok(());
+        }
+        match value {
+            Some(value) => whole.put(key.to_vec(), value.to_vec()),
+            None => whole.delete(key.to_vec()),
+        }
+        self.rows
+            .put_written(&mut self.batch, key, old.as_deref(), value);
+        Ok(())
+    }
+
+    /// Writes every row anew.
+    fn rewrite(&mut self, whole: &Changes, basis: &dyn Snapshot) -> Result<()> {
+        self.batch.delete_range(self.rows.changes());
+        for range in whole.cleared() {
+            self.rows.put_cleared(&mut self.batch, &range);
+        }
+        for (key, value) in whole.written() {
+            let old = basis.get(key)?;
+            self.rows
+                .put_written(&mut self.batch, key, old.as_deref(), value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! The leaves of one fragment, three ways.
+
+use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Value};
+
+use super::conflict::{Conflict, Held, Resolution};
+use super::run::Merging;
+use crate::error::Result;
+use crate::fragment::{Fragment, Packed};
+use crate::keys::LocalId;
+
+/// The three states of a fragment.
+#[derive(Clone, Copy)]
+pub(super) struct Three<T> {
+    pub base: T,
+    pub running: T,
+    pub candidate: T,
+}
+
+impl Merging<'_> {
+    /// Merges the leaves of three states of one fragment of `node`, whose trail ends at `key`.
+    pub fn leaves(
+        &mut self,
+        key: &[u8],
+        node: Option<NodeId>,
+        states: Three<Option<&[u8]>>,
+    ) -> Result<Fragment> {
+        let schema = self.basis.running.schema();
+        let keys = node.map_or(0, |node| schema.node(node).keys().len());
+        let decode = |bytes: Option<&[u8]>| {
+            bytes.map_or(Ok(Fragment::default()), |bytes| {
+                Fragment::decode(bytes, keys)
+            })
+        };
+        let base = decode(states.base)?;
+        let running = decode(states.running)?;
+        let mut merged = decode(states.candidate)?;
+        if merged.leaves.is_empty() {
+            merged.keys = running.keys;
+        }
+        let mut ids: Vec<LocalId> = [&base, &running, &merged]
+            .iter()
+            .flat_map(|fragment| fragment.leaves.iter().map(|(id, _)| *id))
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            let (was, is) = (base.get(id), running.get(id));
+            let mine = merged.get(id).cloned();
+            if was == is || mine.as_ref() == is {
+                continue;
+            }
+            let is_mine = mine.as_ref() != was;
+            if is_mine {
+                let three = Three {
+                    base: was,
+                    running: is,
+                    candidate: mine.as_ref(),
+                };
+                self.leaf_conflict(key, node, id, three)?;
+            }
+            if !is_mine || self.resolution == Resolution::PreferRunning {
+                match is {
+                    Some(packed) => merged.set(id, packed.clone()),
+                    None => {
+                        merged.remove(id);
+                    }
+                }
+            }
+        }
+        Ok(merged)
+    }
+
+    fn leaf_conflict(
+        &mut self,
+        key: &[u8],
+        node: Option<NodeId>,
+        id: LocalId,
+        three: Three<Option<&Packed>>,
+    ) -> Result<()> {
+        let state = self.basis.running;
+        let Some(leaf) = state.layout().child(node, id) else {
+            return Ok(());
+        };
+        let path = self.path_of(key)?.child(leaf, Keys::None);
+        let held = |packed: Option<&Packed>| packed.map_or(Held::Absent, held_value);
+        self.conflicts.push(Conflict {
+            path: path.to_instance_identifier(state.schema()),
+            base: held(three.base),
+            running: held(three.running),
+            candidate: held(three.candidate),
+        });
+        Ok(())
+    }
+
+    /// The path of a key, from whichever side has what is on the way.
+    pub fn path_of(&self, key: &[u8]) -> Result<InstancePath> {
+        let running = self.basis.running;
+        let Some(trail) = running.trail(key)? else {
+            return Ok(InstancePath::root());
+        };
+        let candidate = crate::overlay::Layered {
+            base: running.snapshot,
+            changes: &self.changes,
+        };
+        let mut state = running;
+        for side in [
+            &candidate as &dyn espalier_keyspace::Snapshot,
+            running.snapshot,
+            &self.basis.base,
+        ] {
+            state.snapshot = side;
+            if let Ok(path) = state.path_of(key, &trail) {
+                return Ok(path);
+            }
+        }
+        // Nobody has all of the entries on the way: the path of the schema nodes alone.
+        let mut path = InstancePath::root();
+        for point in trail {
+            path = path.child(point.node, Keys::None);
+        }
+        Ok(path)
+    }
+
+    /// Whether a node is one that exists by itself: a list entry or a container with presence.
+    pub fn exists_by_itself(&self, node: NodeId) -> bool {
+        let node = self.basis.running.schema().node(node);
+        match node.kind {
+            NodeKind::List(_) => true,
+            NodeKind::Container { .. } => !node.is_np_container(),
+            _ => false,
+        }
+    }
+}
+
+/// A value as people read it.
+fn held_value(packed: &Packed) -> Held {
+    Held::Value(match packed {
+        Packed::Any(json) => json.to_string(),
+        Packed::Value(Value::String(text) | Value::Identity(text)) => format!("“{text}”"),
+        Packed::Value(value) => value.to_string(),
+    })
+}

@@ -1,0 +1,111 @@
+//! Reading a candidate: running as it is, with the changes of the candidate.
+
+use std::sync::Arc;
+
+use espalier_keyspace::Snapshot;
+
+use super::merge::{Basis, Merged, Resolution, merge};
+use super::resident::Stored;
+use super::rows::Rows;
+use crate::error::Result;
+use crate::overlay::{Changes, Layered, Overlay};
+use crate::tree::history::changes_back_to;
+use crate::tree::locate::State;
+use crate::tree::stamp::{self, Stamp};
+use crate::tree::{Tree, View};
+
+impl Tree {
+    /// The candidate of a snapshot, read as running with its changes merged in.
+    pub(in crate::tree) fn candidate_view(
+        &self,
+        snapshot: Box<dyn Snapshot + Send>,
+    ) -> Result<View> {
+        let stored = self.stored_candidate(&*snapshot)?;
+        let merged = self.merged(&*snapshot, &stored)?;
+        let compiled = Arc::clone(self.compiled());
+        if merged.changes.is_empty() {
+            return Ok(View::new(snapshot, compiled, self.id()));
+        }
+        let mut overlay = Overlay::with(snapshot, Arc::clone(&merged.changes));
+        if !merged.stamps.is_empty() {
+            overlay = Overlay::over(overlay);
+            merged
+                .stamps
+                .written()
+                .filter_map(|(key, stamp)| Some((key.to_vec(), stamp?.to_vec())))
+                .for_each(|(key, stamp)| overlay.put(key, stamp));
+        }
+        Ok(View::new(Box::new(overlay), compiled, self.id()))
+    }
+
+    pub(super) fn stored_candidate(&self, snapshot: &dyn Snapshot) -> Result<Stored> {
+        self.store().candidates().read(snapshot, Rows::of(self))
+    }
+
+    /// Who made the changes that are there.
+    pub(in crate::tree) fn candidate_sessions(
+        &self,
+        snapshot: &dyn Snapshot,
+    ) -> Result<Vec<String>> {
+        Ok(self.stored_candidate(snapshot)?.header.sessions)
+    }
+
+    /// The stamp of running as a whole.
+    pub(in crate::tree) fn running_stamp(&self, snapshot: &dyn Snapshot) -> Result<Stamp> {
+        let record = stamp::record(snapshot, &self.tree_key())?;
+        Ok(record.unwrap_or_default().any)
+    }
+
+    /// The changes as they are on running now; where both changed something differently, those of
+    /// the candidate.
+    pub(super) fn merged(&self, snapshot: &dyn Snapshot, stored: &Stored) -> Result<Arc<Merged>> {
+        let running = self.running_stamp(snapshot)?.version;
+        if running == stored.header.base || stored.changes.is_empty() {
+            return Ok(Arc::new(Merged::unchanged(&stored.changes)));
+        }
+        if let Some(merged) = self.store().candidates().merged(stored, running) {
+            return Ok(merged);
+        }
+        let merged = self.merge(snapshot, stored, Resolution::PreferCandidate)?;
+        let merged = Arc::new(merged);
+        self.store()
+            .candidates()
+            .keep_merged(stored, running, &merged);
+        Ok(merged)
+    }
+
+    /// Merges the changes on running as it is now.
+    pub(super) fn merge(
+        &self,
+        snapshot: &dyn Snapshot,
+        stored: &Stored,
+        resolution: Resolution,
+    ) -> Result<Merged> {
+        let running = self.running_stamp(snapshot)?.version;
+        let back = self.back_to_base(snapshot, stored)?;
+        let base = Layered {
+            base: snapshot,
+            changes: &back,
+        };
+        let state = State {
+            snapshot,
+            compiled: self.compiled(),
+            tree: self.id(),
+        };
+        let basis = Basis {
+            running: state,
+            base,
+            moved: running - stored.header.base,
+        };
+        merge(basis, &stored.changes, resolution)
+    }
+
+    /// The changes that lead from running to what the candidate was made on: all of them where the
+    /// log has them, else those of the keys that the candidate changes.
+    pub(super) fn back_to_base(&self, snapshot: &dyn Snapshot, stored: &Stored) -> Result<Changes> {
+        match changes_back_to(snapshot, self.id(), stored.header.base)? {
+            Some(back) => Ok(back),
+            None => stored.rows.read_old(snapshot),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! How the changes of a candidate are stored.
+//!
+//! | key after the candidate's prefix | value |
+//! |---|---|
+//! | `00` | the [header](super::header) |
+//! | `01`, subspace, the rest of a key of running | what it held and holds now |
+//! | `02`, subspace, the rest of the start of a deleted range | a byte for the end: none, or its subspace and rest |
+
+use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, tuple};
+
+use crate::error::{Error, Result};
+use crate::fragment::{put_varint, take_varint};
+use crate::keys::{TreeId, anchor_prefix};
+use crate::overlay::Changes;
+use crate::subspace::Subspace;
+use crate::tree::{Datastore, Tree};
+
+const HEADER: u8 = 0;
+const WRITTEN: u8 = 1;
+const CLEARED: u8 = 2;
+
+/// Whether a row says that a key holds a value.
+const ABSENT: u8 = 0;
+const PRESENT: u8 = 1;
+
+/// Where the rows of one candidate are.
+pub(super) struct Rows {
+    prefix: Vec<u8>,
+    /// The tree that the candidate is over.
+    tree: TreeId,
+}
+
+impl Rows {
+    /// Of the candidate that a tree is.
+    pub fn of(tree: &Tree) -> Self {
+        let mut prefix = anchor_prefix(Subspace::Candidate, tree.id().anchor);
+        prefix.push(tree.datastore().id());
+        if tree.datastore() == Datastore::PrivateCandidate {
+            tuple::put_bytes(&mut prefix, tree.session().as_bytes());
+        }
+        Self {
+            prefix,
+            tree: tree.id(),
+        }
+    }
+
+    /// What tells the candidate from all others.
+    pub fn prefix(&self) -> &[u8] {
+        &self.prefix
+    }
+
+    fn kind(&self, kind: u8) -> Vec<u8> {
+        let mut key = self.prefix.clone();
+        key.push(kind);
+        key
+    }
+
+    /// The key of the header.
+    pub fn header(&self) -> Vec<u8> {
+        self.kind(HEADER)
+    }
+
+    /// Every row but the header.
+    pub fn changes(&self) -> KeyRange {
+        KeyRange {
+            start: self.kind(WRITTEN),
+            end: KeyRange::prefix(&self.kind(CLEARED)).end,
+        }
+    }
+
+    /// Where the tree's prefix ends in a key of running.
+    fn cut(&self) -> usize {
+        self.tree.prefix(Subspace::Tree).len()
+    }
+
+    fn row(&self, kind: u8, key: &[u8]) -> Vec<u8> {
+        let mut row = self.kind(kind);
+        row.extend_from_slice(&self.short(key));
+        row
+    }
+
+    /// A key of running without what all of them have.
+    fn short(&self, key: &[u8]) -> Vec<u8> {
+        let mut short = vec![key[0]];
+        short.extend_from_slice(key.get(self.cut()..).unwrap_or_default());
+        short
+    }
+
+    fn long(&self, short: &[u8]) -> Result<Vec<u8>> {
+        let (&subspace, rest) = short
+            .split_first()
+            .ok_or_else(|| Error::corrupt("a row of a candidate names no key"))?;
+        let mut key = self.tree.prefix(Subspace::Tree);
+        key[0] = subspace;
+        key.extend_from_slice(rest);
+        Ok(key)
+    }
+
+    /// Puts a changed key, with what it held in the state below.
+    pub fn put_written(
+        &self,
+        batch: &mut Batch,
+        key: &[u8],
+        old: Option<&[u8]>,
+        new: Option<&[u8]>,
+    ) {
+        let mut value = Vec::new();
+        for held in [new, old] {
+            match held {
+                None => value.push(ABSENT),
+                Some(held) => {
+                    value.push(PRESENT);
+                    put_varint(&mut value, held.len() as u64);
+                    value.extend_from_slice(held);
+                }
+            }
+        }
+        batch.put(self.row(WRITTEN, key), value);
+    }
+
+    /// Takes away the row of a key.
+    pub fn forget_written(&self, batch: &mut Batch, key: &[u8]) {
+        batch.delete(self.row(WRITTEN, key));
+    }
+
+    /// Takes away the rows of the keys of a range, which lies in one subspace of the tree.
+    pub fn forget_written_in(&self, batch: &mut Batch, range: &KeyRange) {
+        let end = match self.end_of(range) {
+            Some(end) => self.row(WRITTEN, end),
+            None => {
+                let mut all = self.kind(WRITTEN);
+                all.push(range.start[0]);
+                KeyRange::prefix(&all).end.unwrap_or_default()
+            }
+        };
+        batch.delete_range(KeyRange::new(self.row(WRITTEN, &range.start), end));
+    }
+
+    /// The end of a range where it is a key of the tree; none where it is the end of the tree.
+    fn end_of<'r>(&self, range: &'r KeyRange) -> Option<&'r [u8]> {
+        let cut = self.cut();
+        let end = range.end.as_deref()?;
+        end.starts_with(range.start.get(..cut)?).then_some(end)
+    }
+
+    /// Puts a deleted range.
+    pub fn put_cleared(&self, batch: &mut Batch, range: &KeyRange) {
+        let end = self.end_of(range);
+        let value = end.map_or(vec![ABSENT], |end| [&[PRESENT], end].concat());
+        batch.put(self.row(CLEARED, &range.start), value);
+    }
+
+    /// Takes away the row of a deleted range.
+    pub fn forget_cleared(&self, batch: &mut Batch, range: &KeyRange) {
+        batch.delete(self.row(CLEARED, &range.start));
+    }
+
+    /// Reads all changes.
+    pub fn read(&self, snapshot: &dyn Snapshot) -> Result<Changes> {
+        let mut changes = Changes::default();
+        let (written, cleared) = (self.kind(WRITTEN), self.kind(CLEARED));
+        let range = KeyRange::prefix(&cleared);
+        let mut cursor = snapshot.scan(&range, Direction::Forward)?;
+        while let Some((row, value)) = cursor.next()? {
+            let start = self.long(&row[cleared.len()..])?;
+            let end = match value.split_first() {
+                Some((&PRESENT, end)) => Some(end.to_vec()),
+                Some((&ABSENT, [])) => KeyRange::prefix(&start[..self.cut().min(start.len())]).end,
+                _ => return Err(damaged()),
+            };
+            changes.delete_range(&KeyRange { start, end });
+        }
+        let range = KeyRange::prefix(&written);
+        let mut cursor = snapshot.scan(&range, Direction::Forward)?;
+        while let Some((row, value)) = cursor.next()? {
+            let key = self.long(&row[written.len()..])?;
+            match take_held(&mut &*value)? {
+                Some(new) => changes.put(key, new),
+                None => changes.delete(key),
+            }
+        }
+        Ok(changes)
+    }
+
+    /// What the keys of these changes held when they were changed.
+    pub fn read_old(&self, snapshot: &dyn Snapshot) -> Result<Changes> {
+        let mut old = Changes::default();
+        let written = self.kind(WRITTEN);
+        let range = KeyRange::prefix(&written);
+        let mut cursor = snapshot.scan(&range, Direction::Forward)?;
+        while let Some((row, mut value)) = cursor.next()? {
+            let key = self.long(&row[written.len()..])?;
+            take_held(&mut value)?;
+            match take_held(&mut value)? {
+                Some(held) => old.put(key, held),
+                None => old.delete(key),
+            }
+        }
+        Ok(old)
+    }
+}
+
+fn take_held(value: &mut &[u8]) -> Result<Option<Vec<u8>>> {
+    let (&tag, rest) = value.split_first().ok_or_else(damaged)?;
+    *value = rest;
+    if tag == ABSENT {
+        return Ok(None);
+    }
+    let length = usize::try_from(take_varint(value)?).map_err(|_| damaged())?;
+    let held = value.split_off(..length).ok_or_else(damaged)?;
+    Ok(Some(held.to_vec()))
+}
+
+fn damaged() -> Error {
+    Error::corrupt("a row of a candidate does not decode")
+}

@@ -1,0 +1,75 @@
+//! Writing changes instead of an engine: what a load into a candidate writes to.
+
+use std::borrow::Cow;
+
+use espalier_keyspace::{Error, ErrorKind, Existed, KeyRange, Result, Snapshot, Writer};
+
+use crate::overlay::{Changes, Layered};
+
+/// Collects what is written as changes over a state, which can be read meanwhile.
+pub(super) struct ChangesWriter<'a> {
+    base: &'a dyn Snapshot,
+    changes: Changes,
+}
+
+impl<'a> ChangesWriter<'a> {
+    /// No changes over a state.
+    pub fn new(base: &'a dyn Snapshot) -> Self {
+        Self {
+            base,
+            changes: Changes::default(),
+        }
+    }
+
+    /// What was written.
+    pub fn into_changes(self) -> Changes {
+        self.changes
+    }
+
+    fn layered(&self) -> Layered<'_> {
+        Layered {
+            base: self.base,
+            changes: &self.changes,
+        }
+    }
+}
+
+impl Writer for ChangesWriter<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.changes.put(key.to_vec(), value.to_vec());
+        Ok(())
+    }
+
+    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
+        if self.layered().value(key)?.is_some() {
+            return Ok(Existed::Yes);
+        }
+        self.put(key, value)?;
+        Ok(Existed::No)
+    }
+
+    fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        self.layered().value(key)
+    }
+
+    fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
+        Ok(Box::new(self.layered()))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.changes.delete(key.to_vec());
+        Ok(())
+    }
+
+    fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
+        self.changes.delete_range(range);
+        Ok(())
+    }
+
+    fn add(&mut self, _: &[u8], _: i64) -> Result<()> {
+        Err(Error::new(
+            ErrorKind::Aborted,
+            "a candidate has no counters",
+        ))
+    }
+}

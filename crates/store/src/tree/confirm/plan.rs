@@ -1,0 +1,121 @@
+//! What a commit does to a confirmed commit that is pending.
+
+use espalier_yang::{DataError, ErrorTag};
+
+use super::begin::Confirmed;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::tree::Tree;
+use crate::tree::lock::{Holds, PendingCommit};
+
+/// Tells an error that a pending commit has run out from the others.
+const OVERDUE: &str = "confirmed-commit-overdue";
+
+/// What a commit means for a pending confirmed commit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::tree) enum Plan<'a> {
+    /// An edit of running: it confirms what is pending, unless that outlives sessions (RFC 8040
+    /// §1.4).
+    #[default]
+    Edit,
+    /// A commit of a candidate.
+    Commit(Confirmed<'a>),
+    /// The rollback of what is pending.
+    Rollback,
+}
+
+/// Whether a commit was refused because a pending one has to be rolled back first.
+pub(in crate::tree) fn is_overdue(error: &Error) -> bool {
+    let Error::Data(errors) = error else {
+        return false;
+    };
+    errors
+        .iter()
+        .any(|error| error.app_tag.as_deref() == Some(OVERDUE))
+}
+
+impl Plan<'_> {
+    /// Changes what holds running as the commit of `last + 1` needs it.
+    pub fn apply(self, tree: &Tree, holds: &mut Holds, session: &str, last: u64) -> Result<()> {
+        let now = tree.store().now();
+        if let Some(pending) = &holds.locks.pending
+            && pending.deadline <= now
+            && !matches!(self, Self::Rollback)
+        {
+            let message = "a confirmed commit has run out and is being rolled back";
+            return Err(DataError::new(ErrorTag::InUse, message)
+                .with_app_tag(OVERDUE)
+                .into());
+        }
+        match self {
+            Self::Rollback => holds.locks.pending = None,
+            Self::Edit => match &holds.locks.pending {
+                Some(pending) if pending.persist.is_some() => return Err(in_use(pending).into()),
+                _ => holds.locks.pending = None,
+            },
+            Self::Commit(confirmed) => {
+                holds.locks.pending = confirmed.next(holds, session, now, last)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Confirmed<'_> {
+    /// What is pending after a commit.
+    fn next(
+        self,
+        holds: &Holds,
+        session: &str,
+        now: Timestamp,
+        last: u64,
+    ) -> Result<Option<PendingCommit>> {
+        let pending = holds.locks.pending.as_ref();
+        match pending {
+            Some(pending) => check_owner(pending, self.persist_id, session)?,
+            None if self.persist_id.is_some() => return Err(no_such().into()),
+            None => {}
+        }
+        let Some(timeout) = self.timeout else {
+            return Ok(None);
+        };
+        let known = pending.and_then(|pending| pending.persist.as_deref());
+        Ok(Some(PendingCommit {
+            session: session.to_owned(),
+            deadline: Timestamp(now.0.saturating_add(u64::from(timeout) * 1000)),
+            restores: pending.map_or(last, |pending| pending.restores),
+            persist: self.persist.or(known).map(str::to_owned),
+        }))
+    }
+}
+
+/// Requires that a session may confirm or cancel what is pending.
+pub(super) fn check_owner(
+    pending: &PendingCommit,
+    persist_id: Option<&str>,
+    session: &str,
+) -> Result<()> {
+    match (persist_id, pending.persist.as_deref()) {
+        (Some(given), Some(persist)) if given == persist => Ok(()),
+        (Some(_), _) => Err(no_such().into()),
+        (None, None) if pending.session == session => Ok(()),
+        (None, _) => Err(in_use(pending).into()),
+    }
+}
+
+fn no_such() -> DataError {
+    let message = "no confirmed commit with this persist-id is pending";
+    DataError::new(ErrorTag::InvalidValue, message)
+}
+
+fn in_use(pending: &PendingCommit) -> DataError {
+    let how = match pending.persist {
+        Some(_) => "confirm or cancel it with its persist-id",
+        None => "its session has to confirm or cancel it",
+    };
+    let message = format!(
+        "a confirmed commit of session “{}” is pending: {how}, or wait until it is rolled back",
+        pending.session
+    );
+    DataError::new(ErrorTag::InUse, message)
+}

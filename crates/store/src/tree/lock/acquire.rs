@@ -1,0 +1,213 @@
+//! Taking locks.
+
+use espalier_keyspace::{Batch, ErrorKind, Snapshot};
+use espalier_yang::{DataError, ErrorTag, InstancePath};
+
+use super::holds::{Holds, Lock, PartialLock};
+use crate::error::{Error, Result};
+use crate::subspace::Subspace;
+use crate::tree::commit::check_session;
+use crate::tree::locate::Shape;
+use crate::tree::{Datastore, Tree};
+
+/// How often a lock is tried again when somebody else changed the locks meanwhile.
+const LOCK_TRIES_MAX: usize = 64;
+
+/// Partial locks of one datastore, at the most.
+pub(super) const PARTIAL_LOCKS_MAX: usize = 1024;
+
+/// Nodes of one partial lock, at the most.
+const LOCKED_PATHS_MAX: usize = 256;
+
+impl Tree {
+    /// Locks the whole datastore for a session (RFC 6241 §7.5).
+    ///
+    /// # Errors
+    /// `lock-denied`, naming who has the lock, a partial lock of another session, a pending confirmed
+    /// commit, or uncommitted changes of others.
+    pub fn lock(&self, session: &str) -> Result<Lock> {
+        self.check_lockable(session)?;
+        let time = self.store().now();
+        let session = session.to_owned();
+        let lock = Lock { session, time };
+        self.change_holds(&mut |tree, snapshot, holds| {
+            tree.check_lock(snapshot, holds, &lock.session)?;
+            holds.locks.lock = Some(lock.clone());
+            Ok(())
+        })?;
+        Ok(lock)
+    }
+
+    fn check_lock(&self, snapshot: &dyn Snapshot, holds: &Holds, session: &str) -> Result<()> {
+        let name = self.datastore().name();
+        if let Some(lock) = &holds.locks.lock {
+            return Err(denied(format!(
+                "{name} is locked by session “{}” already; it can be broken with “espalier unlock --force”",
+                lock.session
+            )));
+        }
+        let mut partial = holds.locks.partial.iter();
+        if let Some(partial) = partial.find(|partial| partial.session != session) {
+            return Err(denied(format!(
+                "session “{}” has the partial lock {} in {name}",
+                partial.session, partial.id
+            )));
+        }
+        if let Some(pending) = &holds.locks.pending
+            && pending.session != session
+        {
+            return Err(denied(format!(
+                "a commit of session “{}” waits for its confirmation",
+                pending.session
+            )));
+        }
+        if !self.datastore().is_candidate() {
+            return Ok(());
+        }
+        let sessions = self.candidate_sessions(snapshot)?;
+        match sessions.iter().find(|editor| *editor != session) {
+            Some(editor) => Err(denied(format!(
+                "{name} has uncommitted changes of session “{editor}”; they must be committed or discarded first"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Locks nodes and everything in them for a session (RFC 5717). The nodes are those that are
+    /// there now and those that come to be at these paths.
+    ///
+    /// # Errors
+    /// `lock-denied` where another session holds one of them, something in it or around it;
+    /// `data-missing` where an entry of a list ordered by user does not exist.
+    pub fn lock_paths(&self, paths: &[InstancePath], session: &str) -> Result<PartialLock> {
+        self.check_lockable(session)?;
+        if paths.is_empty() || paths.len() > LOCKED_PATHS_MAX {
+            let message = format!("a partial lock is of 1 to {LOCKED_PATHS_MAX} nodes");
+            return Err(Error::data(ErrorTag::InvalidValue, message));
+        }
+        let time = self.store().now();
+        let mut taken = None;
+        self.change_holds(&mut |tree, snapshot, holds| {
+            let mut partial = PartialLock {
+                id: holds.last_partial + 1,
+                session: session.to_owned(),
+                time,
+                paths: Vec::new(),
+                keys: Vec::new(),
+            };
+            for path in paths {
+                let (text, key) = tree.locked_node(snapshot, path)?;
+                check_partial(holds, session, &text, &key)?;
+                partial.paths.push(text);
+                partial.keys.push(key);
+            }
+            if holds.locks.partial.len() >= PARTIAL_LOCKS_MAX {
+                let message = format!("there are {PARTIAL_LOCKS_MAX} partial locks already");
+                return Err(Error::data(ErrorTag::ResourceDenied, message));
+            }
+            holds.last_partial = partial.id;
+            holds.locks.partial.push(partial.clone());
+            taken = Some(partial);
+            Ok(())
+        })?;
+        taken.ok_or_else(|| Error::corrupt("a partial lock was not taken"))
+    }
+
+    /// A node as text, and its key behind the prefix of the tree.
+    fn locked_node(
+        &self,
+        snapshot: &dyn Snapshot,
+        path: &InstancePath,
+    ) -> Result<(String, Vec<u8>)> {
+        let state = crate::tree::State {
+            snapshot,
+            compiled: self.compiled(),
+            tree: self.id(),
+        };
+        let text = path.to_instance_identifier(self.schema());
+        let error = |tag, message: &str| Error::from(DataError::new(tag, message).at(text.clone()));
+        match state.locate(path)? {
+            None => Err(error(
+                ErrorTag::DataMissing,
+                "the node to lock does not exist",
+            )),
+            Some(place) if place.shape == Shape::Leaf => Err(error(
+                ErrorTag::OperationNotSupported,
+                "a leaf is not locked by itself; lock the container or entry that it is in",
+            )),
+            Some(place) => {
+                let key = place.key[self.id().prefix(Subspace::Tree).len()..].to_vec();
+                Ok((text, key))
+            }
+        }
+    }
+
+    fn check_lockable(&self, session: &str) -> Result<()> {
+        check_session(self.datastore(), session)?;
+        if session.is_empty() {
+            let message = "a lock belongs to a session: name the session";
+            return Err(Error::data(ErrorTag::InvalidValue, message));
+        }
+        match self.datastore() {
+            Datastore::Running | Datastore::Candidate | Datastore::Startup => Ok(()),
+            other => {
+                let message = format!("{} cannot be locked", other.name());
+                Err(Error::data(ErrorTag::OperationNotSupported, message))
+            }
+        }
+    }
+
+    /// Changes what holds the datastore; again where somebody else changed it meanwhile.
+    pub(in crate::tree) fn change_holds(
+        &self,
+        change: &mut dyn FnMut(&Self, &dyn Snapshot, &mut Holds) -> Result<()>,
+    ) -> Result<()> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let snapshot = self.store().driver().snapshot()?;
+            let mut holds = self.holds(&*snapshot)?;
+            let before = holds.clone();
+            change(self, &*snapshot, &mut holds)?;
+            drop(snapshot);
+            if holds == before {
+                return Ok(());
+            }
+            let mut batch = Batch::new();
+            self.put_holds(holds, &mut batch);
+            let anchor = self.anchor();
+            batch.require(anchor.key.clone(), Some(anchor.value.clone()));
+            match self.store().driver().commit(batch) {
+                Err(error) if error.kind() == ErrorKind::Conflict && tries < LOCK_TRIES_MAX => {
+                    self.check_anchor(&error)?;
+                }
+                result => return Ok(result.map(|_| ())?),
+            }
+        }
+    }
+}
+
+fn check_partial(holds: &Holds, session: &str, path: &str, key: &[u8]) -> Result<()> {
+    if let Some(lock) = &holds.locks.lock
+        && lock.session != session
+    {
+        let message = format!("session “{}” has locked all of it", lock.session);
+        return Err(denied(message));
+    }
+    for other in holds.locks.partial.iter() {
+        let meets = |theirs: &Vec<u8>| theirs.starts_with(key) || key.starts_with(theirs);
+        if other.session != session && other.keys.iter().any(meets) {
+            let message = format!(
+                "{path} is in the partial lock {} of session “{}”",
+                other.id, other.session
+            );
+            return Err(denied(message));
+        }
+    }
+    Ok(())
+}
+
+/// The message names the holder (RFC 6241 Appendix A asks for its session).
+fn denied(message: String) -> Error {
+    Error::data(ErrorTag::LockDenied, message)
+}

@@ -1,0 +1,130 @@
+//! Whether a session may write.
+
+use espalier_keyspace::{Batch, KeyRange, Snapshot};
+use espalier_yang::{DataError, ErrorTag, Errors};
+
+use super::holds::{Holds, Lock, PartialLock};
+use crate::error::{Error, Result};
+use crate::overlay::{Changes, Overlay};
+use crate::subspace::Subspace;
+use crate::tree::Tree;
+use crate::tree::confirm::Plan;
+
+impl Tree {
+    /// Requires that no other session holds the whole datastore, now and when the batch is
+    /// committed.
+    pub(in crate::tree) fn require_unheld(
+        &self,
+        snapshot: &dyn Snapshot,
+        session: &str,
+        batch: &mut Batch,
+    ) -> Result<Holds> {
+        let holds = self.holds(snapshot)?;
+        if let Some(lock) = &holds.locks.lock
+            && !owns(&lock.session, session)
+        {
+            return Err(self.in_use(lock));
+        }
+        batch.require(self.holds_key(), holds.stored.clone());
+        Ok(holds)
+    }
+
+    /// What a commit of an overlay depends on and changes of what holds the datastore.
+    pub(in crate::tree) fn keep_holds(
+        &self,
+        overlay: &Overlay,
+        session: &str,
+        plan: Plan<'_>,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let base = overlay.base();
+        if matches!(plan, Plan::Rollback) {
+            let mut holds = self.holds(base)?;
+            plan.apply(self, &mut holds, session, 0)?;
+            self.put_holds(holds, batch);
+            return Ok(());
+        }
+        let mut holds = self.require_unheld(base, session, batch)?;
+        if holds.stored.is_none() && matches!(plan, Plan::Edit) {
+            return Ok(());
+        }
+        self.require_parts_unheld(&holds, overlay.changes(), session)?;
+        let before = holds.locks.pending.clone();
+        let last = self.running_stamp(base)?.version;
+        plan.apply(self, &mut holds, session, last)?;
+        if holds.locks.pending != before {
+            self.put_holds(holds, batch);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::keep_holds`], for a load that may touch everything.
+    pub(in crate::tree) fn keep_holds_of_all(
+        &self,
+        base: &dyn Snapshot,
+        session: &str,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let mut holds = self.require_unheld(base, session, batch)?;
+        let mut all = Changes::default();
+        all.delete_range(&KeyRange::prefix(&self.tree_key()));
+        self.require_parts_unheld(&holds, &all, session)?;
+        let before = holds.locks.pending.clone();
+        Plan::Edit.apply(self, &mut holds, session, 0)?;
+        if holds.locks.pending != before {
+            self.put_holds(holds, batch);
+        }
+        Ok(())
+    }
+
+    /// Requires that changes touch nothing that another session holds a partial lock of.
+    pub(in crate::tree) fn require_parts_unheld(
+        &self,
+        holds: &Holds,
+        changes: &Changes,
+        session: &str,
+    ) -> Result<()> {
+        let mut errors = Errors::new();
+        for partial in &holds.locks.partial {
+            if owns(&partial.session, session) {
+                continue;
+            }
+            for (path, key) in partial.paths.iter().zip(&partial.keys) {
+                if self.touches(changes, key) {
+                    errors.push(partial_in_use(partial, path));
+                }
+            }
+        }
+        Ok(errors.into_result()?)
+    }
+
+    /// Whether changes touch a node or something in it, or delete what is around it.
+    fn touches(&self, changes: &Changes, key: &[u8]) -> bool {
+        [Subspace::Tree, Subspace::Order].into_iter().any(|place| {
+            let range = KeyRange::prefix(&[&self.id().prefix(place), key].concat());
+            changes.writes_in(&range) || !changes.cleared_in(&range).is_empty()
+        })
+    }
+
+    fn in_use(&self, lock: &Lock) -> Error {
+        let message = format!(
+            "{} is locked by session “{}”; wait for it, or break the lock with “espalier unlock --force”",
+            self.datastore().name(),
+            lock.session
+        );
+        Error::data(ErrorTag::InUse, message)
+    }
+}
+
+/// Whether what a session holds is held by another. Nobody in particular holds nothing.
+pub(super) fn owns(holder: &str, session: &str) -> bool {
+    !session.is_empty() && holder == session
+}
+
+fn partial_in_use(partial: &PartialLock, path: &str) -> DataError {
+    let message = format!(
+        "the node is in the partial lock {} of session “{}”; wait for it, or break the lock with “espalier unlock --force --id {}”",
+        partial.id, partial.session, partial.id
+    );
+    DataError::new(ErrorTag::InUse, message).at(path)
+}

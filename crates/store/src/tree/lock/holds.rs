@@ -1,0 +1,235 @@
+//! The row that says what holds a datastore.
+
+use espalier_keyspace::{Batch, Snapshot, tuple};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::fragment::{put_varint, take_varint};
+use crate::keys::{TreeId, anchor_prefix};
+use crate::subspace::Subspace;
+use crate::tree::{Datastore, Tree};
+
+/// A lock of a whole datastore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// The session that has it.
+    pub session: String,
+    /// When it was taken.
+    pub time: Timestamp,
+}
+
+/// A lock of some nodes and everything in them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartialLock {
+    /// Its number, unique among those of the datastore.
+    pub id: u32,
+    /// The session that has it.
+    pub session: String,
+    /// When it was taken.
+    pub time: Timestamp,
+    /// The nodes, as instance identifiers.
+    pub paths: Vec<String>,
+    /// The keys of the nodes behind the prefix of the tree.
+    pub(in crate::tree) keys: Vec<Vec<u8>>,
+}
+
+/// A commit that is rolled back unless it is confirmed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingCommit {
+    /// The session that made it.
+    pub session: String,
+    /// When it is rolled back.
+    pub deadline: Timestamp,
+    /// The version that is restored then.
+    pub restores: u64,
+    /// What confirms it from any session, if it outlives its own.
+    pub persist: Option<String>,
+}
+
+/// Everything that holds a datastore.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Locks {
+    /// The lock of the whole datastore.
+    pub lock: Option<Lock>,
+    /// The locks of parts.
+    pub partial: Vec<PartialLock>,
+    /// The commit that waits for its confirmation.
+    pub pending: Option<PendingCommit>,
+}
+
+/// The stored row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::tree) struct Holds {
+    /// The row of the anchor in the catalog.
+    pub anchor: Vec<u8>,
+    /// The number of the last partial lock.
+    pub last_partial: u32,
+    pub locks: Locks,
+    /// The row as it was read.
+    pub stored: Option<Vec<u8>>,
+}
+
+/// The number before each thing that a row lists.
+const LOCK: u8 = 1;
+const PARTIAL: u8 = 2;
+const PENDING: u8 = 3;
+
+impl Tree {
+    /// The number of the datastore itself, where candidates and running differ.
+    pub(in crate::tree) fn own_id(&self) -> TreeId {
+        TreeId {
+            anchor: self.id().anchor,
+            datastore: self.datastore().id(),
+        }
+    }
+
+    /// The key of the row.
+    pub(in crate::tree) fn holds_key(&self) -> Vec<u8> {
+        let mut key = anchor_prefix(Subspace::Hold, self.id().anchor);
+        key.push(self.datastore().id());
+        if self.datastore() == Datastore::PrivateCandidate {
+            tuple::put_bytes(&mut key, self.session().as_bytes());
+        }
+        key
+    }
+
+    /// What holds the datastore in a snapshot.
+    pub(in crate::tree) fn holds(&self, snapshot: &dyn Snapshot) -> Result<Holds> {
+        let stored = snapshot.get(&self.holds_key())?;
+        let mut holds = match &stored {
+            Some(stored) => Holds::decode(stored)?,
+            None => Holds {
+                anchor: self.anchor().key.clone(),
+                ..Holds::default()
+            },
+        };
+        holds.stored = stored.map(std::borrow::Cow::into_owned);
+        Ok(holds)
+    }
+
+    /// Puts a changed row, under the condition that it is what was read.
+    pub(in crate::tree) fn put_holds(&self, holds: Holds, batch: &mut Batch) {
+        let key = self.holds_key();
+        if holds.locks == Locks::default() {
+            if holds.stored.is_some() {
+                batch.delete(key.clone());
+            }
+        } else {
+            batch.put(key.clone(), holds.encode());
+        }
+        batch.require(key, holds.stored);
+    }
+}
+
+impl Holds {
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put_bytes(&mut bytes, &self.anchor);
+        put_varint(&mut bytes, self.last_partial.into());
+        if let Some(lock) = &self.locks.lock {
+            bytes.push(LOCK);
+            put_bytes(&mut bytes, lock.session.as_bytes());
+            put_varint(&mut bytes, lock.time.0);
+        }
+        for partial in &self.locks.partial {
+            bytes.push(PARTIAL);
+            put_varint(&mut bytes, partial.id.into());
+            put_bytes(&mut bytes, partial.session.as_bytes());
+            put_varint(&mut bytes, partial.time.0);
+            put_varint(&mut bytes, partial.paths.len() as u64);
+            for (path, key) in partial.paths.iter().zip(&partial.keys) {
+                put_bytes(&mut bytes, path.as_bytes());
+                put_bytes(&mut bytes, key);
+            }
+        }
+        if let Some(pending) = &self.locks.pending {
+            bytes.push(PENDING);
+            put_bytes(&mut bytes, pending.session.as_bytes());
+            put_varint(&mut bytes, pending.deadline.0);
+            put_varint(&mut bytes, pending.restores);
+            bytes.push(pending.persist.is_some().into());
+            put_bytes(
+                &mut bytes,
+                pending.persist.as_deref().unwrap_or_default().as_bytes(),
+            );
+        }
+        bytes
+    }
+
+    /// Unpacks a row.
+    pub fn decode(mut bytes: &[u8]) -> Result<Self> {
+        let rest = &mut bytes;
+        let mut holds = Self {
+            anchor: take_bytes(rest)?.to_vec(),
+            last_partial: take_u32(rest)?,
+            ..Self::default()
+        };
+        while let Some((&kind, after)) = rest.split_first() {
+            *rest = after;
+            match kind {
+                LOCK => {
+                    holds.locks.lock = Some(Lock {
+                        session: take_text(rest)?,
+                        time: Timestamp(take_varint(rest)?),
+                    });
+                }
+                PARTIAL => holds.locks.partial.push(take_partial(rest)?),
+                PENDING => holds.locks.pending = Some(take_pending(rest)?),
+                _ => return Err(damaged()),
+            }
+        }
+        Ok(holds)
+    }
+}
+
+fn take_partial(rest: &mut &[u8]) -> Result<PartialLock> {
+    let mut partial = PartialLock {
+        id: take_u32(rest)?,
+        session: take_text(rest)?,
+        time: Timestamp(take_varint(rest)?),
+        paths: Vec::new(),
+        keys: Vec::new(),
+    };
+    for _ in 0..take_varint(rest)? {
+        partial.paths.push(take_text(rest)?);
+        partial.keys.push(take_bytes(rest)?.to_vec());
+    }
+    Ok(partial)
+}
+
+fn take_pending(rest: &mut &[u8]) -> Result<PendingCommit> {
+    let (session, deadline) = (take_text(rest)?, Timestamp(take_varint(rest)?));
+    let restores = take_varint(rest)?;
+    let (&persists, after) = rest.split_first().ok_or_else(damaged)?;
+    *rest = after;
+    let persist = take_text(rest)?;
+    Ok(PendingCommit {
+        session,
+        deadline,
+        restores,
+        persist: (persists != 0).then_some(persist),
+    })
+}
+
+fn put_bytes(bytes: &mut Vec<u8>, content: &[u8]) {
+    put_varint(bytes, content.len() as u64);
+    bytes.extend_from_slice(content);
+}
+
+fn take_bytes<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
+    let length = usize::try_from(take_varint(rest)?).map_err(|_| damaged())?;
+    rest.split_off(..length).ok_or_else(damaged)
+}
+
+fn take_text(rest: &mut &[u8]) -> Result<String> {
+    let text = std::str::from_utf8(take_bytes(rest)?).map_err(|_| damaged())?;
+    Ok(text.to_owned())
+}
+
+fn take_u32(rest: &mut &[u8]) -> Result<u32> {
+    u32::try_from(take_varint(rest)?).map_err(|_| damaged())
+}
+
+fn damaged() -> Error {
+    Error::corrupt("a row of locks does not decode")
+}

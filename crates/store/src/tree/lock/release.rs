@@ -1,0 +1,91 @@
+//! Giving locks back, and breaking them.
+
+use espalier_yang::ErrorTag;
+
+use super::check::owns;
+use super::holds::Locks;
+use crate::error::{Error, Result};
+use crate::tree::Tree;
+
+impl Tree {
+    /// Everything that holds the datastore.
+    pub fn locks(&self) -> Result<Locks> {
+        let snapshot = self.store().driver().snapshot()?;
+        Ok(self.holds(&*snapshot)?.locks)
+    }
+
+    /// Releases the lock of a session.
+    ///
+    /// # Errors
+    /// `operation-failed` where the session does not have the lock.
+    pub fn unlock(&self, session: &str) -> Result<()> {
+        self.change_holds(&mut |tree, _, holds| match &holds.locks.lock {
+            Some(lock) if owns(&lock.session, session) => {
+                holds.locks.lock = None;
+                Ok(())
+            }
+            Some(lock) => Err(failed(format!(
+                "{} is locked by session “{}”, not by this one; “espalier unlock --force” breaks the lock",
+                tree.datastore().name(),
+                lock.session
+            ))),
+            None => Err(failed(format!("{} is not locked", tree.datastore().name()))),
+        })
+    }
+
+    /// Takes the lock from whoever has it.
+    pub fn break_lock(&self) -> Result<()> {
+        self.change_holds(&mut |_, _, holds| {
+            holds.locks.lock = None;
+            Ok(())
+        })
+    }
+
+    /// Releases a partial lock of a session.
+    ///
+    /// # Errors
+    /// `invalid-value` where there is none of this number; `operation-failed` where it is another
+    /// session's.
+    pub fn unlock_paths(&self, id: u32, session: &str) -> Result<()> {
+        self.change_holds(&mut |_, _, holds| {
+            let partial = holds.locks.partial.iter().find(|partial| partial.id == id);
+            match partial {
+                None => Err(no_such(id)),
+                Some(partial) if !owns(&partial.session, session) => Err(failed(format!(
+                    "the partial lock {id} is session “{}”'s; “espalier unlock --force --id {id}” breaks it",
+                    partial.session
+                ))),
+                Some(_) => {
+                    holds.locks.partial.retain(|partial| partial.id != id);
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    /// Takes a partial lock from whoever has it.
+    ///
+    /// # Errors
+    /// `invalid-value` where there is none of this number.
+    pub fn break_paths(&self, id: u32) -> Result<()> {
+        self.change_holds(&mut |_, _, holds| {
+            let before = holds.locks.partial.len();
+            holds.locks.partial.retain(|partial| partial.id != id);
+            match holds.locks.partial.len() < before {
+                true => Ok(()),
+                false => Err(no_such(id)),
+            }
+        })
+    }
+}
+
+fn no_such(id: u32) -> Error {
+    Error::data(
+        ErrorTag::InvalidValue,
+        format!("there is no partial lock {id}"),
+    )
+}
+
+fn failed(message: String) -> Error {
+    Error::data(ErrorTag::OperationFailed, message)
+}

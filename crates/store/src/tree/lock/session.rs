@@ -1,0 +1,131 @@
+//! The end of a session.
+
+use espalier_keyspace::tuple::{self, Element};
+use espalier_keyspace::{Batch, Direction, KeyRange};
+
+use super::holds::Holds;
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::subspace::Subspace;
+use crate::tree::{CommitOptions, Datastore, Tree};
+
+impl Store {
+    /// Ends a session: its locks are released, its private candidates are gone, the candidate that
+    /// it had locked loses its changes (RFC 6241 §8.3.5.2), and its confirmed commits that do not
+    /// persist are rolled back.
+    pub fn end_session(&self, session: &str) -> Result<()> {
+        if session.is_empty() {
+            return Ok(());
+        }
+        for tree in self.held_trees()? {
+            tree.end_session(session)?;
+        }
+        self.delete_private_candidates(session)
+    }
+
+    /// The datastores that something holds.
+    pub(in crate::tree) fn held_trees(&self) -> Result<Vec<Tree>> {
+        let snapshot = self.driver().snapshot()?;
+        let range = Subspace::Hold.range();
+        let mut cursor = snapshot.scan(&range, Direction::Forward)?;
+        let mut rows = Vec::new();
+        while let Some((key, value)) = cursor.next()? {
+            let mut rest = &key[1..];
+            tuple::take(&mut rest)?;
+            let Some((&number, rest)) = rest.split_first() else {
+                return Err(Error::corrupt("a row of locks names no datastore"));
+            };
+            rows.push((Holds::decode(value)?.anchor, number, session_of(rest)?));
+        }
+        drop(cursor);
+        let mut trees = Vec::new();
+        for (anchor, number, session) in rows {
+            let known = Datastore::ALL.into_iter();
+            let mut datastore = known.filter(|datastore| datastore.id() == number);
+            let Some(datastore) = datastore.next() else {
+                continue;
+            };
+            if let Some((row, compiled)) = self.anchor_at(&*snapshot, &anchor)? {
+                trees.push(Tree::new(self.clone(), row, compiled, datastore, &session));
+            }
+        }
+        Ok(trees)
+    }
+
+    fn delete_private_candidates(&self, session: &str) -> Result<()> {
+        let snapshot = self.driver().snapshot()?;
+        let range = Subspace::Candidate.range();
+        let mut cursor = snapshot.scan(&range, Direction::Forward)?;
+        let mut name = Vec::new();
+        tuple::put_bytes(&mut name, session.as_bytes());
+        let mut batch = Batch::new();
+        while let Some((key, _)) = cursor.next()? {
+            let mut rest = &key[1..];
+            tuple::take(&mut rest)?;
+            let mut end = key.len() - rest.len() + 1;
+            if rest.first() == Some(&Datastore::PrivateCandidate.id()) {
+                rest = &rest[1..];
+                tuple::skip(&mut rest)?;
+                let of = &key[end..key.len() - rest.len()];
+                end = key.len() - rest.len();
+                if of == name {
+                    batch.delete_range(KeyRange::prefix(&key[..end]));
+                }
+            }
+            let Some(next) = KeyRange::prefix(&key[..end.min(key.len())]).end else {
+                break;
+            };
+            cursor.seek(&next)?;
+        }
+        drop(cursor);
+        drop(snapshot);
+        if !batch.is_empty() {
+            self.driver().commit(batch)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name behind the number of a private candidate; empty for the others.
+fn session_of(mut rest: &[u8]) -> Result<String> {
+    if rest.is_empty() {
+        return Ok(String::new());
+    }
+    match tuple::take(&mut rest)? {
+        Element::Bytes(name) => String::from_utf8(name)
+            .map_err(|_| Error::corrupt("the name of a session is not UTF-8")),
+        _ => Err(Error::corrupt("a row of locks names no session")),
+    }
+}
+
+impl Tree {
+    fn end_session(&self, session: &str) -> Result<()> {
+        let locks = self.locks()?;
+        let has_lock = locks.lock.is_some_and(|lock| lock.session == session);
+        if has_lock && self.datastore() == Datastore::Candidate {
+            self.discard(CommitOptions {
+                session,
+                ..CommitOptions::default()
+            })?;
+        }
+        let pending = locks.pending;
+        if pending.is_some_and(|pending| pending.session == session && pending.persist.is_none()) {
+            self.roll_back_pending("the session of a confirmed commit ended")?;
+        }
+        self.change_holds(&mut |_, _, holds| {
+            if holds
+                .locks
+                .lock
+                .as_ref()
+                .is_some_and(|lock| lock.session == session)
+            {
+                holds.locks.lock = None;
+            }
+            holds
+                .locks
+                .partial
+                .retain(|partial| partial.session != session);
+            Ok(())
+        })
+    }
+}

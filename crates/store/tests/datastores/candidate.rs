@@ -1,0 +1,251 @@
+//! What a candidate is, one property at a time.
+
+use espalier_store::{CommitOptions, Datastore, Edit, Resolution, Tree};
+use espalier_yang::{ErrorTag, InstancePath};
+
+use crate::setting::{MODEL, data, first_tag, memory_tree, merge, path, text};
+
+fn candidate(running: &Tree) -> Tree {
+    running.beside(Datastore::Candidate, "").unwrap()
+}
+
+fn default<'a>() -> CommitOptions<'a> {
+    CommitOptions::default()
+}
+
+fn rows(tree: &Tree) -> u64 {
+    let usage = tree.store().usage().unwrap();
+    let candidate = espalier_store::Subspace::Candidate;
+    let row = usage.iter().find(|(subspace, _)| *subspace == candidate);
+    row.unwrap().1.keys
+}
+
+#[test]
+fn a_candidate_shows_running_with_its_changes_and_a_commit_makes_them_running() {
+    let running = memory_tree(MODEL);
+    merge(
+        &running,
+        r#"{"m:top":"a","m:named":[{"name":"x","v":"1"}]}"#,
+    );
+    let candidate = candidate(&running);
+    assert_eq!(text(&candidate), text(&running));
+    merge(&candidate, r#"{"m:top":"b","m:named":[{"name":"y"}]}"#);
+    assert_eq!(
+        text(&running),
+        r#"{"m:top":"a","m:named":[{"name":"x","v":"1"}]}"#
+    );
+    let both = r#"{"m:top":"b","m:named":[{"name":"x","v":"1"},{"name":"y"}]}"#;
+    assert_eq!(text(&candidate), both);
+    assert!(candidate.has_changes().unwrap());
+    let commit = candidate.commit_candidate(default()).unwrap();
+    assert_eq!((commit.version, commit.is_changed), (2, true));
+    assert_eq!(text(&running), both);
+    assert!(!candidate.has_changes().unwrap());
+    assert!(!candidate.commit_candidate(default()).unwrap().is_changed);
+}
+
+#[test]
+fn a_discarded_candidate_reads_as_running_and_leaves_one_row() {
+    let running = memory_tree(MODEL);
+    merge(&running, r#"{"m:top":"a"}"#);
+    let candidate = candidate(&running);
+    merge(&candidate, r#"{"m:top":"b","m:plain":{"x":"1"}}"#);
+    candidate.discard(default()).unwrap();
+    assert_eq!(text(&candidate), r#"{"m:top":"a"}"#);
+    assert_eq!(rows(&running), 1);
+}
+
+#[test]
+fn changes_that_are_taken_back_by_hand_leave_nothing() {
+    let running = memory_tree(MODEL);
+    merge(&running, r#"{"m:top":"a"}"#);
+    let candidate = candidate(&running);
+    merge(&candidate, r#"{"m:named":[{"name":"x","v":"1"}]}"#);
+    let gone = Edit::delete(path(running.schema(), "/m:named[name='x']"));
+    candidate.commit(&[gone], default()).unwrap();
+    assert!(!candidate.has_changes().unwrap());
+    assert_eq!(rows(&running), 1);
+}
+
+#[test]
+fn deleting_a_list_in_a_candidate_stores_ranges_and_not_its_entries() {
+    let running = memory_tree(MODEL);
+    let entries: Vec<String> = (0..500).map(|n| format!(r#"{{"name":"n{n}"}}"#)).collect();
+    merge(
+        &running,
+        &format!(r#"{{"m:named":[{}]}}"#, entries.join(",")),
+    );
+    let candidate = candidate(&running);
+    let all = Edit::delete(path(running.schema(), "/m:named"));
+    candidate.commit(&[all], default()).unwrap();
+    assert!(rows(&running) < 8, "{}", rows(&running));
+    assert_eq!(text(&candidate), "{}");
+    candidate.commit_candidate(default()).unwrap();
+    assert_eq!(text(&running), "{}");
+}
+
+#[test]
+fn private_candidates_do_not_see_each_other_and_need_a_session() {
+    let running = memory_tree(MODEL);
+    let one = running.beside(Datastore::PrivateCandidate, "one").unwrap();
+    let two = running.beside(Datastore::PrivateCandidate, "two").unwrap();
+    merge(&one, r#"{"m:top":"1"}"#);
+    merge(&two, r#"{"m:plain":{"x":"2"}}"#);
+    assert_eq!(text(&one), r#"{"m:top":"1"}"#);
+    assert_eq!(text(&two), r#"{"m:plain":{"x":"2"}}"#);
+    one.commit_candidate(default()).unwrap();
+    two.commit_candidate(default()).unwrap();
+    assert_eq!(text(&running), r#"{"m:top":"1","m:plain":{"x":"2"}}"#);
+    let nobody = running.beside(Datastore::PrivateCandidate, "");
+    assert_eq!(first_tag(&nobody.map(|_| ())), Some(ErrorTag::InvalidValue));
+}
+
+#[test]
+fn running_that_moved_elsewhere_is_merged_silently() {
+    let running = memory_tree(MODEL);
+    merge(&running, r#"{"m:plain":{"x":"1","d":"1"}}"#);
+    let candidate = candidate(&running);
+    merge(&candidate, r#"{"m:plain":{"x":"2"}}"#);
+    merge(&running, r#"{"m:plain":{"d":"2"},"m:top":"t"}"#);
+    let merged = r#"{"m:top":"t","m:plain":{"x":"2","d":"2"}}"#;
+    assert_eq!(text(&candidate), merged);
+    candidate.validate().unwrap();
+    candidate.commit_candidate(default()).unwrap();
+    assert_eq!(text(&running), merged);
+}
+
+#[test]
+fn a_leaf_that_both_changed_is_a_conflict_until_somebody_decides() {
+    for (resolution, expected) in [
+        (Resolution::PreferRunning, "theirs"),
+        (Resolution::PreferCandidate, "mine"),
+    ] {
+        let running = memory_tree(MODEL);
+        merge(&running, r#"{"m:top":"was"}"#);
+        let candidate = candidate(&running);
+        merge(&candidate, r#"{"m:top":"mine","m:plain":{"x":"1"}}"#);
+        merge(&running, r#"{"m:top":"theirs"}"#);
+        assert!(text(&candidate).contains("mine"));
+        let conflicts = candidate.conflicts().unwrap();
+        assert_eq!(conflicts.len(), 1);
+        assert_eq!(conflicts[0].path, "/m:top");
+        let refused = candidate.commit_candidate(default());
+        assert_eq!(first_tag(&refused), Some(ErrorTag::OperationFailed));
+        let message = refused.unwrap_err().to_string();
+        for part in ["was", "theirs", "mine", "/m:top"] {
+            assert!(message.contains(part), "{message}");
+        }
+        let update = candidate.update(Resolution::RevertOnConflict, default());
+        assert_eq!(first_tag(&update), Some(ErrorTag::OperationFailed));
+        assert_eq!(candidate.update(resolution, default()).unwrap().len(), 1);
+        assert!(candidate.conflicts().unwrap().is_empty());
+        candidate.commit_candidate(default()).unwrap();
+        let whole = format!(r#"{{"m:top":"{expected}","m:plain":{{"x":"1"}}}}"#);
+        assert_eq!(text(&running), whole);
+    }
+}
+
+#[test]
+fn an_entry_deleted_in_running_and_changed_in_the_candidate_is_a_conflict() {
+    for (resolution, expected) in [
+        (Resolution::PreferRunning, "{}"),
+        (
+            Resolution::PreferCandidate,
+            r#"{"m:named":[{"name":"x","v":"1","in":{"w":7}}]}"#,
+        ),
+    ] {
+        let running = memory_tree(MODEL);
+        merge(
+            &running,
+            r#"{"m:named":[{"name":"x","v":"1","in":{"w":1}}]}"#,
+        );
+        let candidate = candidate(&running);
+        merge(&candidate, r#"{"m:named":[{"name":"x","in":{"w":7}}]}"#);
+        let gone = Edit::delete(path(running.schema(), "/m:named[name='x']"));
+        running.commit(&[gone], default()).unwrap();
+        let conflicts = candidate.conflicts().unwrap();
+        assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+        assert_eq!(conflicts[0].path, "/m:named[name='x']");
+        candidate.update(resolution, default()).unwrap();
+        candidate.commit_candidate(default()).unwrap();
+        assert_eq!(text(&running), expected);
+    }
+}
+
+#[test]
+fn entries_that_both_append_to_a_list_ordered_by_user_follow_each_other() {
+    let running = memory_tree(MODEL);
+    merge(&running, r#"{"m:turn":["a"],"m:rule":[{"name":"first"}]}"#);
+    let candidate = candidate(&running);
+    merge(
+        &candidate,
+        r#"{"m:turn":["mine"],"m:rule":[{"name":"mine","match":[{"src":"s","dst":"d"}]}]}"#,
+    );
+    merge(
+        &running,
+        r#"{"m:turn":["theirs"],"m:rule":[{"name":"theirs"}]}"#,
+    );
+    assert_eq!(candidate.conflicts().unwrap(), []);
+    candidate.commit_candidate(default()).unwrap();
+    assert_eq!(
+        text(&running),
+        r#"{"m:turn":["a","theirs","mine"],"m:rule":[{"name":"first"},{"name":"theirs"},{"name":"mine","match":[{"src":"s","dst":"d"}]}]}"#
+    );
+    crate::setting::assert_sound(running.store());
+}
+
+#[test]
+fn nodes_of_two_cases_are_a_conflict() {
+    for (resolution, expected) in [
+        (Resolution::PreferRunning, r#"{"m:shoes":"theirs"}"#),
+        (Resolution::PreferCandidate, r#"{"m:line":"mine"}"#),
+    ] {
+        let running = memory_tree(MODEL);
+        let candidate = candidate(&running);
+        merge(&candidate, r#"{"m:line":"mine"}"#);
+        merge(&running, r#"{"m:shoes":"theirs"}"#);
+        assert_eq!(candidate.conflicts().unwrap().len(), 1);
+        candidate.update(resolution, default()).unwrap();
+        candidate.commit_candidate(default()).unwrap();
+        assert_eq!(text(&running), expected);
+    }
+}
+
+#[test]
+fn the_stamp_of_a_candidate_changes_with_it_and_with_running() {
+    let running = memory_tree(MODEL);
+    merge(&running, r#"{"m:plain":{"x":"1"}}"#);
+    let candidate = candidate(&running);
+    let plain = path(running.schema(), "/m:plain");
+    let mut stamps = Vec::new();
+    let mut note = |path: &InstancePath| {
+        let stamp = candidate.view().unwrap().stamp(path).unwrap();
+        assert!(!stamps.contains(&stamp), "{stamp:?}");
+        stamps.push(stamp);
+    };
+    note(&plain);
+    merge(&candidate, r#"{"m:plain":{"x":"2"}}"#);
+    note(&plain);
+    merge(&candidate, r#"{"m:plain":{"x":"3"}}"#);
+    note(&plain);
+    merge(&running, r#"{"m:plain":{"d":"9"}}"#);
+    note(&plain);
+    merge(&candidate, r#"{"m:plain":{"x":"4"}}"#);
+    note(&plain);
+    candidate.commit_candidate(default()).unwrap();
+    note(&plain);
+}
+
+#[test]
+fn intended_reads_as_running_and_is_not_written() {
+    let running = memory_tree(MODEL);
+    merge(&running, r#"{"m:top":"a"}"#);
+    let intended = running.beside(Datastore::Intended, "").unwrap();
+    assert_eq!(text(&intended), text(&running));
+    let edit = Edit::merge(
+        InstancePath::root(),
+        data(running.schema(), r#"{"m:top":"b"}"#),
+    );
+    let refused = intended.commit(&[edit], default());
+    assert_eq!(first_tag(&refused), Some(ErrorTag::OperationNotSupported));
+}
