@@ -4,11 +4,13 @@ use std::fmt::Write;
 
 use espalier_store::{Edit, Error, Tree};
 use espalier_testkit::oracle::judge::{Problem, Verdict};
-use espalier_yang::data::DataTree;
-use espalier_yang::{Errors, Schema};
+use espalier_yang::data::{DataTree, TreeInstances};
+use espalier_yang::validate::{Share, validate};
+use espalier_yang::xpath::evaluate::Limits;
+use espalier_yang::{Errors, Instances, Schema};
 
 use crate::edit::{Change, apply};
-use crate::setting::{Setting, commit, parse, read_all, show};
+use crate::setting::{Setting, commit, parse, read_all, show, unvalidated};
 
 /// An edit, the tree before, and what libyang says.
 pub struct Trial {
@@ -63,6 +65,23 @@ impl Trial {
             .is_some_and(|verdict| verdict.problem.is_none())
     }
 
+    /// Validates the whole tree after the changes and compares; or what is different.
+    pub fn compare_full(&self, setting: &Setting) -> Result<Agreement, String> {
+        let Some(verdict) = &self.verdict else {
+            return Ok(Agreement::Impossible);
+        };
+        let after = parse(&setting.schema, &verdict.tree);
+        let errors = full_validation(setting, &after);
+        match (&verdict.problem, errors.is_empty()) {
+            (None, true) => Ok(Agreement::Accepted(after)),
+            (None, false) => Err(format!("full validation refuses: {errors}")),
+            (Some(problem), true) => Err(format!(
+                "full validation accepts; libyang refuses: {problem}"
+            )),
+            (Some(problem), false) => Ok(Agreement::Refused(naming(problem, &errors))),
+        }
+    }
+
     /// Commits the changes and compares; or what is different.
     pub fn compare(&self, setting: &Setting, tree: &Tree) -> Result<Agreement, String> {
         let edits: Vec<Edit> = self.changes.iter().map(Change::to_edit).collect();
@@ -88,6 +107,25 @@ impl Trial {
         }
     }
 
+    /// Puts the tree after the changes, whatever it is, where nothing is validated, and validates
+    /// it there; or what is different.
+    pub fn compare_stored(&self, setting: &Setting, tree: &Tree) -> Result<(), String> {
+        let Some(verdict) = &self.verdict else {
+            return Ok(());
+        };
+        let after = parse(&setting.schema, &verdict.tree);
+        let startup = unvalidated(tree);
+        commit(&startup, &[Edit::replace_all(after)])
+            .map_err(|error| format!("startup refuses: {error}"))?;
+        match (whole(&startup)?, &verdict.problem) {
+            (None, Some(problem)) => Err(format!(
+                "validation of startup accepts; libyang refuses: {problem}"
+            )),
+            (Some(errors), None) => Err(format!("validation of startup refuses: {errors}")),
+            _ => Ok(()),
+        }
+    }
+
     fn compare_accepted(
         &self,
         setting: &Setting,
@@ -106,8 +144,12 @@ impl Trial {
                 verdict.tree
             ));
         }
-        full_validation(tree).map_err(|error| format!("full validation refuses: {error}"))?;
-        Ok(Agreement::Accepted(after))
+        match whole(tree)? {
+            Some(errors) => Err(format!(
+                "validation of the committed tree refuses: {errors}"
+            )),
+            None => Ok(Agreement::Accepted(after)),
+        }
     }
 
     /// Everything that is needed to see what is wrong.
@@ -132,9 +174,21 @@ impl Trial {
     }
 }
 
-/// All constraints on all of a datastore.
-fn full_validation(_tree: &Tree) -> Result<(), Error> {
-    Ok(())
+/// All constraints on all of a datastore: what is violated.
+fn whole(tree: &Tree) -> Result<Option<Errors>, String> {
+    match tree.view().unwrap().validate() {
+        Ok(()) => Ok(None),
+        Err(Error::Data(errors)) => Ok(Some(errors)),
+        Err(error) => Err(format!("the validation failed: {error}")),
+    }
+}
+
+/// All constraints on all of a tree, without a store.
+fn full_validation(setting: &Setting, tree: &DataTree) -> Errors {
+    let data = TreeInstances::new(&setting.schema, tree);
+    let limits = Limits::default();
+    let result = validate(&setting.plan, &data, &data.root(), limits, Share::ALL);
+    result.unwrap_or_else(Errors::from)
 }
 
 fn compare_refused(verdict: &Verdict, errors: &Errors) -> Result<Agreement, String> {

@@ -1,6 +1,7 @@
 //! Random edits of a tree.
 
 use espalier_yang::data::{Annotation, Content, DataNode, DataTree, Operation};
+use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, Keys, NodeId, Schema};
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -60,9 +61,10 @@ impl<'a> Editor<'a> {
 
     fn change(&mut self, tree: &DataTree) -> Change {
         match self.maker.random.random_range(0..100) {
-            0..22 if !tree.nodes.is_empty() => self.delete(tree),
-            22..24 => self.document(),
-            24..55 => self.set_one(tree),
+            0..15 if !tree.nodes.is_empty() => self.delete(tree),
+            15..17 => self.document(),
+            17..40 => self.disturb(tree).unwrap_or_else(|| self.set_one(tree)),
+            40..62 => self.set_one(tree),
             _ => self.put_some(tree),
         }
     }
@@ -147,6 +149,86 @@ impl<'a> Editor<'a> {
             _ => Operation::Create,
         };
         Change::Tree(path, DataTree { nodes: vec![new] }, operation)
+    }
+
+    /// Sets or deletes something that a condition on a node of the tree reads.
+    fn disturb(&mut self, tree: &DataTree) -> Option<Change> {
+        let schema = self.schema;
+        let mut texts: Vec<&str> = Vec::new();
+        let mut next: Vec<&DataNode> = tree.nodes.iter().collect();
+        while let Some(data) = next.pop() {
+            let node = schema.node(data.node);
+            // Conditions of existence more often: fewer nodes have them.
+            let whens = node.whens.iter().chain(&node.whens).chain(&node.whens);
+            texts.extend(node.musts.iter().chain(whens).map(|one| &*one.text));
+            next.extend(data.children());
+        }
+        let text = texts.choose(self.maker.random)?;
+        let is_read = |node: &Node| {
+            let is_key = node.as_value().is_some_and(|leaf| leaf.is_key);
+            let mut named = text.match_indices(&*node.name);
+            !is_key
+                && named.any(|(at, name)| {
+                    let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+                    let bytes = text.as_bytes();
+                    !is_letter(bytes.get(at.wrapping_sub(1)))
+                        && !is_letter(bytes.get(at + name.len()))
+                })
+        };
+        let read: Vec<NodeId> = schema
+            .nodes()
+            .filter(|node| is_read(node))
+            .map(|node| node.id)
+            .collect();
+        let node = schema.node(*read.choose(self.maker.random)?);
+        let mut places = Vec::new();
+        self.places_of(&tree.nodes, &InstancePath::root(), node.parent, &mut places);
+        let place = places.choose(self.maker.random)?.clone();
+        let siblings = below(schema, tree, &place).unwrap_or_default();
+        let present: Vec<&DataNode> = siblings.iter().filter(|one| one.node == node.id).collect();
+        if let Some(one) = present.choose(self.maker.random)
+            && self.maker.chance(45)
+        {
+            return Some(Change::Delete(place.child(node.id, keys_of(schema, one))));
+        }
+        let new = self.maker.instance(node.id, 3)?;
+        Some(Change::Tree(
+            place,
+            DataTree { nodes: vec![new] },
+            Operation::Merge,
+        ))
+    }
+
+    /// The paths of the instances of a node, containers without presence that are not there too.
+    fn places_of(
+        &self,
+        nodes: &[DataNode],
+        at: &InstancePath,
+        wanted: Option<NodeId>,
+        places: &mut Vec<InstancePath>,
+    ) {
+        let Some(wanted) = wanted else {
+            return places.push(InstancePath::root());
+        };
+        let mut chain = vec![wanted];
+        while let Some(parent) = self.schema.node(*chain.last().unwrap()).parent {
+            chain.push(parent);
+        }
+        let mut found = vec![(at.clone(), nodes)];
+        for &step in chain.iter().rev() {
+            let mut below = Vec::new();
+            for (path, nodes) in found {
+                let mut instances = nodes.iter().filter(|one| one.node == step).peekable();
+                if instances.peek().is_none() && self.schema.node(step).is_np_container() {
+                    below.push((path.child(step, Keys::None), &[][..]));
+                }
+                for one in instances {
+                    below.push((path.child(step, keys_of(self.schema, one)), one.children()));
+                }
+            }
+            found = below;
+        }
+        places.extend(found.into_iter().map(|(path, _)| path));
     }
 
     /// Several nodes, some with operations of their own.

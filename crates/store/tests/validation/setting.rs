@@ -7,6 +7,7 @@ use espalier_testkit::oracle::judge::{Judge, Problem};
 use espalier_testkit::validation::{self, Conditions, GeneratedSchema};
 use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
 use espalier_yang::schema::SchemaSource;
+use espalier_yang::validate::Plan;
 use espalier_yang::{InstancePath, Schema};
 use rand::rngs::StdRng;
 
@@ -20,6 +21,7 @@ pub struct Setting {
     pub judge: Judge,
     pub tree: Tree,
     pub schema: Arc<Schema>,
+    pub plan: Plan,
 }
 
 /// Counts of schemas made.
@@ -34,20 +36,10 @@ impl Setting {
     /// The first random schema that libyang accepts.
     pub fn random(random: &mut StdRng, tries: &mut Tries) -> Self {
         for _ in 0..REFUSALS_MAX {
-            let generated = validation::schema(random);
-            let source = generated.source(Conditions::Written);
-            match Judge::new(&source, &generated.source(Conditions::LeftOut)) {
-                Ok(judge) => {
+            match Self::of(validation::schema(random)) {
+                Ok(setting) => {
                     tries.accepted += 1;
-                    let tree = open(&source);
-                    let schema = Arc::clone(tree.schema());
-                    return Self {
-                        generated,
-                        source,
-                        judge,
-                        tree,
-                        schema,
-                    };
+                    return setting;
                 }
                 Err(problem) => {
                     tries.refused += 1;
@@ -58,18 +50,20 @@ impl Setting {
         panic!("no schema that libyang accepts: {:?}", tries.last_refusal);
     }
 
-    /// A schema that libyang accepts; none for another.
-    pub fn of(generated: GeneratedSchema) -> Option<Self> {
+    /// A schema; or why libyang refuses it.
+    pub fn of(generated: GeneratedSchema) -> Result<Self, Problem> {
         let source = generated.source(Conditions::Written);
-        let judge = Judge::new(&source, &generated.source(Conditions::LeftOut)).ok()?;
+        let judge = Judge::new(&source, &generated.source(Conditions::LeftOut))?;
         let tree = open(&source);
         let schema = Arc::clone(tree.schema());
-        Some(Self {
+        let plan = Plan::compile(&schema);
+        Ok(Self {
             generated,
             source,
             judge,
             tree,
             schema,
+            plan,
         })
     }
 
@@ -100,6 +94,11 @@ pub fn commit(
     edits: &[espalier_store::Edit],
 ) -> Result<espalier_store::Commit, Error> {
     tree.commit(edits, CommitOptions::default())
+}
+
+/// The same anchor's datastore that takes anything.
+pub fn unvalidated(tree: &Tree) -> Tree {
+    tree.beside(Datastore::Startup, "").unwrap()
 }
 
 /// The whole datastore.

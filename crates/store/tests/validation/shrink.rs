@@ -1,9 +1,11 @@
 //! From an edit that the store and libyang see differently to the smallest such one.
 
+use espalier_yang::Schema;
 use espalier_yang::data::{Content, DataNode, DataTree};
 
 use crate::compare::Trial;
 use crate::edit::Change;
+use crate::run::{Depth, compare};
 use crate::setting::{Setting, commit, open};
 
 /// So many smaller trials are made at most.
@@ -45,7 +47,6 @@ pub fn shrink(setting: Setting, trial: Trial, what: String) -> Failure {
 
 /// The same trial on a new store, if it goes wrong there.
 fn run(setting: &Setting, before: DataTree, changes: Vec<Change>) -> Option<(Trial, String)> {
-    let tree = open(&setting.source);
     let start = Trial::new(
         setting,
         DataTree::default(),
@@ -54,17 +55,19 @@ fn run(setting: &Setting, before: DataTree, changes: Vec<Change>) -> Option<(Tri
     if !start.is_valid() {
         return None;
     }
+    let tree = open(&setting.source);
     if !before.nodes.is_empty() {
         commit(&tree, &[Change::ReplaceAll(before.clone()).to_edit()]).ok()?;
     }
     let trial = Trial::new(setting, before, changes);
-    let what = trial.compare(setting, &tree).err()?;
+    let what = compare(setting, &trial, &tree, Depth::Stored).err()?;
     Some((trial, what))
 }
 
 /// Tries everything that makes changes or tree smaller; whether something did.
 fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
     let mut candidates: Vec<(DataTree, Vec<Change>)> = Vec::new();
+    let schema = &failure.setting.schema;
     let (before, changes) = (&failure.trial.before, &failure.trial.changes);
     for index in 0..changes.len() {
         let mut fewer = changes.clone();
@@ -77,7 +80,7 @@ fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
         let (Change::Tree(_, tree, _) | Change::ReplaceAll(tree)) = &changes[index] else {
             continue;
         };
-        for smaller in smaller(&tree.nodes) {
+        for smaller in smaller(schema, &tree.nodes) {
             let mut fewer = changes.clone();
             match &mut fewer[index] {
                 Change::Tree(_, tree, _) | Change::ReplaceAll(tree) => tree.nodes = smaller,
@@ -86,7 +89,7 @@ fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
             candidates.push((before.clone(), fewer));
         }
     }
-    for nodes in smaller(&before.nodes) {
+    for nodes in smaller(schema, &before.nodes) {
         candidates.push((DataTree { nodes }, changes.clone()));
     }
     for (before, changes) in candidates {
@@ -103,7 +106,7 @@ fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
 fn shrink_schema(failure: &mut Failure, trials: &mut usize) -> bool {
     for simpler in failure.setting.generated.simpler() {
         *trials += 1;
-        let Some(setting) = Setting::of(simpler) else {
+        let Ok(setting) = Setting::of(simpler) else {
             continue;
         };
         let (before, changes) = (failure.trial.before.clone(), failure.trial.changes.clone());
@@ -116,15 +119,19 @@ fn shrink_schema(failure: &mut Failure, trials: &mut usize) -> bool {
 }
 
 /// The nodes without one of them, in every way; larger subtrees first. Keys stay.
-fn smaller(nodes: &[DataNode]) -> Vec<Vec<DataNode>> {
+fn smaller(schema: &Schema, nodes: &[DataNode]) -> Vec<Vec<DataNode>> {
+    let is_key = |data: &DataNode| {
+        let leaf = schema.node(data.node).as_value();
+        leaf.is_some_and(|leaf| leaf.is_key)
+    };
     let mut all = Vec::new();
-    for index in 0..nodes.len() {
+    for index in (0..nodes.len()).filter(|&index| !is_key(&nodes[index])) {
         let mut fewer = nodes.to_vec();
         fewer.remove(index);
         all.push(fewer);
     }
     for index in 0..nodes.len() {
-        for children in smaller(nodes[index].children()) {
+        for children in smaller(schema, nodes[index].children()) {
             let mut fewer = nodes.to_vec();
             fewer[index].content = Content::Inner(children);
             all.push(fewer);

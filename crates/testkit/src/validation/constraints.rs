@@ -19,7 +19,7 @@ pub(super) fn constrain(random: &mut StdRng, shape: &mut Shape, features: &mut F
     for id in all {
         constrainer.demand(id);
     }
-    for _ in 0..constrainer.random.random_range(0..=7) {
+    for _ in 0..constrainer.random.random_range(0..=12) {
         constrainer.when();
     }
     for _ in 0..constrainer.random.random_range(0..=6) {
@@ -260,8 +260,16 @@ impl Constrainer<'_> {
         readable.retain(|&at| {
             // libyang is done with the data of a module before it begins with that of the next.
             let is_before = self.shape.items[self.shape.chain(at)[0]].module <= top;
-            is_before && !self.shape.is_within(at, id) && !self.may_come_by_default(at)
+            // Nor does it take away containers that exist only by default.
+            let is_certain = !self.shape.is_np_container(at) && !self.may_come_by_default(at);
+            is_before && is_certain && !self.shape.is_within(at, id)
         });
+        // Mostly about what is near, as that is there more often.
+        let near = context.and_then(|context| self.shape.data_parent(context));
+        let is_near = |&at: &ItemId| self.shape.data_parent(at) == near || Some(at) == near;
+        if readable.iter().any(is_near) && self.random.random_bool(0.6) {
+            readable = readable.into_iter().filter(is_near).collect();
+        }
         let (text, reads) = self.write(context, readable, false);
         let Some(text) = text else { return };
         self.shape.items[id].when = Some(text);

@@ -23,6 +23,7 @@ pub(super) fn grow(random: &mut StdRng, features: &mut Features) -> Shape {
     };
     grower.top(0);
     grower.augments();
+    grower.settle_nested_choices();
     grower.shape
 }
 
@@ -258,6 +259,24 @@ impl Grower<'_> {
         }
     }
 
+    /// libyang forgets the defaults of a case that exists only by a choice in it, so there are none
+    /// beside a choice in a case.
+    fn settle_nested_choices(&mut self) {
+        for id in 0..self.shape.items.len() {
+            let is_choice = matches!(self.shape.items[id].kind, Kind::Choice { .. });
+            let mut around = self.shape.around(id).into_iter().skip(1);
+            let outer = around.find(|&at| !matches!(self.shape.items[at].kind, Kind::Uses));
+            let Some(case) = outer.filter(|&at| is_choice && !self.shape.is_data(at)) else {
+                continue;
+            };
+            for beside in self.shape.data_children(Some(case)) {
+                if !self.shape.is_within(beside, id) {
+                    remove_defaults(&mut self.shape.items[beside].kind);
+                }
+            }
+        }
+    }
+
     fn uses(&mut self, parent: ItemId, module: usize, depth: usize) {
         self.features.note("uses");
         let name = self.name("g");
@@ -312,5 +331,19 @@ fn leaf_kind(of: Of, is_key: bool) -> Kind {
         default: None,
         mandatory: false,
         is_key,
+    }
+}
+
+fn remove_defaults(kind: &mut Kind) {
+    match kind {
+        Kind::Container { presence } => *presence = true,
+        Kind::Leaf { of, default, .. } => {
+            *default = None;
+            if matches!(of, Of::SmallWithDefault) {
+                *of = Of::Small;
+            }
+        }
+        Kind::LeafList { defaults, .. } => defaults.clear(),
+        _ => {}
     }
 }
