@@ -29,7 +29,7 @@ pub enum Indexed {
     No,
 }
 
-/// One state of a data tree.
+/// One state of a data tree. While a visitor is told something, it may ask further questions.
 pub trait Instances {
     /// A place that holds others: the root, a container, a list entry (for operations and
     /// notifications, the input, output or notification). Two handles of one place are equal.

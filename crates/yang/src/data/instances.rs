@@ -79,12 +79,15 @@ impl<'a> TreeInstances<'a> {
         for &node in nodes {
             self.indexes.entry(node).or_default();
         }
-        for (place, inner) in (0..).zip(&self.inner) {
+        let mut open = vec![0];
+        while let Some(place) = open.pop() {
+            let inner: &Inner<'a> = &self.inner[place as usize];
             for (node, value) in &inner.values {
                 if let Some(index) = self.indexes.get_mut(node) {
                     index.entry(value).or_default().push(place);
                 }
             }
+            open.extend(inner.places.iter().rev().map(|(_, below)| *below));
         }
         self
     }

@@ -4,7 +4,7 @@ use espalier_yang::data::{
     DataTree, ParseOptions, Root, TreeBuilder, TreeInstances, WithOperation, json,
 };
 use espalier_yang::schema::{ModuleSource, Schema, SchemaSource};
-use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits, Object, number_to_string};
+use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits, Object, Scope, number_to_string};
 use espalier_yang::{ErrorTag, Instances, NodeId, Value};
 
 use crate::fixture::{evaluated, expression, place, schema, tree};
@@ -89,6 +89,29 @@ fn state_may_hold_a_value_twice() {
             ("count(visit/note[2]/preceding-sibling::note)", "1"),
             ("visit[2]/who", "~/visit[2]/who=a"),
         ],
+    );
+}
+
+#[test]
+fn configuration_may_be_all_that_is_seen() {
+    let schema = schema();
+    let tree = tree(
+        &schema,
+        r#"{"garage:garage": {"visit": [{"who": "a"}], "logs": 1}}"#,
+    );
+    let data = TreeInstances::new(&schema, &tree);
+    let garage = place(&data, "/garage");
+    let evaluator = Evaluator::new(&data, Limits::default()).within(Scope::Config);
+    for text in ["visit", "//who", "visit/note", "count(visit)"] {
+        assert!(
+            !evaluator.test(&expression(text), &garage).expect("a value"),
+            "{text}"
+        );
+    }
+    assert!(
+        evaluator
+            .test(&expression("logs and opened"), &garage)
+            .expect("a value")
     );
 }
 

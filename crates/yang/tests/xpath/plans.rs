@@ -71,6 +71,13 @@ const CASES: &[(&str, &str, u64)] = &[
     ("/", "/garage/phone = '3'", 20),
     ("/", "/garage/car[1]/plate", 10),
     ("/", "/garage/car[position() = 3][1]/plate", 5_000),
+    ("/", "/garage/person/id = /garage/car/owner", 5_000),
+    ("/", "not(/garage/person/id = /garage/car/plate)", 10_000),
+    (
+        "/",
+        "not(/garage/person/id > /garage/person/id[. = 1999])",
+        10_000,
+    ),
     // With an index on knows and on tag.
     ("/", "/garage/person[knows = 14]/name", 20),
     (
@@ -143,6 +150,30 @@ fn too_much_work_is_an_error_that_names_the_limit() {
                 .test(&expression("/garage/opened = 1999"), &root)
                 .is_ok()
         );
+    }
+}
+
+#[test]
+fn nesting_and_long_chains_do_not_end_the_stack() {
+    let schema = schema();
+    let tree = tree(&schema, r#"{"garage:garage": {"name": "x"}}"#);
+    let data = TreeInstances::new(&schema, &tree);
+    let context = place(&data, "/garage");
+    let evaluator = Evaluator::new(&data, Limits::default());
+    let nested = |open: &str, inner: &str, close: &str, times: usize| {
+        format!("{}{inner}{}", open.repeat(times), close.repeat(times))
+    };
+    for text in [
+        nested("self::node()[", "name = 'x'", "]", 98),
+        nested("not(not(", "name", "))", 49),
+        nested("string(", "name", ")", 98),
+        nested("(", "name | name", ")[1]", 98),
+        nested("-", "1", "", 490),
+        format!("{}1", "1 + ".repeat(490)),
+        format!("{}true()", "false() or ".repeat(5_000)),
+    ] {
+        let value = evaluator.test(&expression(&text), &context);
+        assert!(value.expect("a value"), "{text}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::evaluator::{GO_ON, STOP, Visitor};
 use super::values::has_text;
-use super::{Evaluator, Item, Leaf};
+use super::{Evaluator, Item, Leaf, Scope};
 use crate::instances::{Instances, Visit};
 use crate::schema::{ModuleId, Node, NodeId, NodeKind};
 use crate::xpath::NodeTest;
@@ -97,6 +97,9 @@ impl<T: Instances> Evaluator<'_, T> {
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
         let node = self.schema().node(id);
+        if !self.is_in_scope(node) {
+            return Ok(GO_ON);
+        }
         match &node.kind {
             NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml => {
                 self.step_one()?;
@@ -174,6 +177,11 @@ impl<T: Instances> Evaluator<'_, T> {
         } else {
             Ok(GO_ON)
         }
+    }
+
+    /// Whether instances of a schema node are seen at all.
+    pub(super) fn is_in_scope(&self, node: &Node) -> bool {
+        self.scope == Scope::All || node.is_config
     }
 
     /// Whether a node passes a test on an axis other than `attribute` and `namespace`.

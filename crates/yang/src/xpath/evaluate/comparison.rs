@@ -2,10 +2,11 @@
 
 use super::evaluator::{Env, GO_ON, STOP};
 use super::object::{boolean_to_number, string_to_number};
-use super::values::with_text;
+use super::values::{resolved_type, with_text};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
 use crate::schema::{Canonical, ModuleNames, TypeKind};
+use crate::value::Value;
 use crate::xpath::{BinaryOperator, Expr};
 
 /// A comparison.
@@ -44,11 +45,11 @@ impl Comparison {
         }
     }
 
-    fn is_of_order(self) -> bool {
+    pub(super) fn is_of_order(self) -> bool {
         !matches!(self, Self::Equal | Self::NotEqual)
     }
 
-    fn numbers(self, left: f64, right: f64) -> bool {
+    pub(super) fn numbers(self, left: f64, right: f64) -> bool {
         match self {
             Self::Equal => left == right,
             Self::NotEqual => left != right,
@@ -69,13 +70,13 @@ type Holds<'h, T> = dyn FnMut(&Item<T>) -> Result<bool, <T as Instances>::Error>
 
 /// A string to compare with, and the same with module names for prefixes if it is a name.
 #[derive(Clone, Copy)]
-struct Text<'t> {
+pub(super) struct Text<'t> {
     text: &'t str,
     name: &'t str,
 }
 
 impl<'t> Text<'t> {
-    fn plain(text: &'t str) -> Self {
+    pub(super) fn plain(text: &'t str) -> Self {
         Self { text, name: text }
     }
 }
@@ -172,58 +173,8 @@ impl<T: Instances> Evaluator<'_, T> {
         })
     }
 
-    fn compare_node_sets(
-        &self,
-        comparison: Comparison,
-        left: &Expr,
-        right: &Expr,
-        env: &Env<'_, T>,
-    ) -> Result<bool, T::Error> {
-        let mut others: Option<Vec<Item<T>>> = None;
-        self.any(left, env, &mut |item| {
-            let others = match &mut others {
-                Some(others) => others,
-                none => {
-                    let mut items = Vec::new();
-                    let _ = self.stream(right, env, &mut |item| {
-                        items.push(item);
-                        Ok(GO_ON)
-                    })?;
-                    none.insert(items)
-                }
-            };
-            self.compares_with_one(comparison, item, others)
-        })
-    }
-
-    fn compares_with_one(
-        &self,
-        comparison: Comparison,
-        item: &Item<T>,
-        others: &[Item<T>],
-    ) -> Result<bool, T::Error> {
-        if comparison.is_of_order() {
-            let number = self.number_of(item)?;
-            for other in others {
-                self.step_one()?;
-                if comparison.numbers(number, self.number_of(other)?) {
-                    return Ok(true);
-                }
-            }
-            return Ok(false);
-        }
-        let text = self.string_of(item)?;
-        for other in others {
-            self.step_one()?;
-            if comparison.is_met_by(self.equals_text(other, Text::plain(&text))?) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Whether there is a node of which something holds.
-    fn any(
+    pub(super) fn any(
         &self,
         nodes: &Expr,
         env: &Env<'_, T>,
@@ -246,24 +197,34 @@ impl<T: Instances> Evaluator<'_, T> {
         if with_text(&leaf.value, |own| own == text.text) {
             return Ok(true);
         }
+        let canonical = self.canonical_value(item, text);
+        Ok(canonical.is_some_and(|value| {
+            with_text(&value, |text| with_text(&leaf.value, |own| own == text))
+        }))
+    }
+
+    /// The canonical form of a text in the type of a leaf, if that may be another.
+    pub(super) fn canonical(&self, of: &Item<T>, text: Text<'_>) -> Option<Box<str>> {
+        let value = self.canonical_value(of, text)?;
+        Some(with_text(&value, |text| text.into()))
+    }
+
+    fn canonical_value(&self, of: &Item<T>, text: Text<'_>) -> Option<Value> {
+        let Item::Leaf(leaf) = of else {
+            return None;
+        };
         let schema = self.schema();
         let node = schema.node(leaf.node);
-        let (Item::Leaf(_), Some(of)) = (item, node.as_value()) else {
-            return Ok(false);
-        };
-        let of = super::values::resolved_type(&of.value_type);
+        let of = resolved_type(&node.as_value()?.value_type);
         let text = match (&of.kind, of.canonical) {
             (TypeKind::String(..), Canonical::BuiltIn)
-            | (TypeKind::Boolean | TypeKind::Enumeration(_) | TypeKind::Empty, _) => {
-                return Ok(false);
-            }
+            | (TypeKind::Boolean | TypeKind::Enumeration(_) | TypeKind::Empty, _) => return None,
             (TypeKind::IdentityRef(_) | TypeKind::InstanceIdentifier { .. }, _) => text.name,
             _ => text.text,
         };
         let names = ModuleNames {
             leaf_module: node.module,
         };
-        let canonical = of.parse(schema, text, &names);
-        Ok(canonical.is_ok_and(|value| value == leaf.value))
+        of.parse(schema, text, &names).ok()
     }
 }

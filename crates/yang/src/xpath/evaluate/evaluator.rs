@@ -12,11 +12,23 @@ use crate::instances::{Instances, Visit};
 use crate::schema::Schema;
 use crate::xpath::Expression;
 
+/// Which nodes an expression sees (RFC 7950 §6.4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All: for expressions on state data, operations and notifications.
+    #[default]
+    All,
+    /// Configuration only: for expressions on configuration. Neither state data that is stored nor their
+    /// defaults are seen, nor operations and notifications.
+    Config,
+}
+
 /// Evaluates expressions over one state of the data. Making one costs nothing; one that is kept
 /// remembers what it learns about the schema.
 pub struct Evaluator<'a, T: Instances> {
     pub(super) data: &'a T,
     pub(super) budget: Budget,
+    pub(super) scope: Scope,
     pub(super) reaches: RefCell<Reaches>,
 }
 
@@ -74,8 +86,16 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         Self {
             data,
             budget: Budget::new(limits),
+            scope: Scope::All,
             reaches: RefCell::default(),
         }
+    }
+
+    /// The same, seeing these nodes only.
+    #[must_use]
+    pub fn within(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
     }
 
     /// The data.

@@ -20,11 +20,10 @@ impl<T: Instances> Evaluator<'_, T> {
             Expr::Binary(..) | Expr::Negate(_) | Expr::Number(_) => {
                 Object::Number(self.number(expr, env)?)
             }
-            Expr::Union(_) | Expr::Path(_) | Expr::Filter { .. } => {
-                Object::NodeSet(self.nodes(expr, env)?)
-            }
+            expr if self.is_node_set(expr) => Object::NodeSet(self.nodes(expr, env)?),
             Expr::Call(function, arguments) => self.call(*function, arguments, env)?,
             Expr::Literal(text) => Object::string(&**text),
+            Expr::Union(_) | Expr::Path(_) | Expr::Filter { .. } => Object::NodeSet(Vec::new()),
             Expr::Variable(_, name) => {
                 return Err(Self::no_value(format!("the variable ${name} has no value")));
             }

@@ -41,13 +41,7 @@ impl<T: Instances> Evaluator<'_, T> {
             Function::Ceiling => Object::Number(self.argument_number(arguments, env)?.ceil()),
             Function::Round => Object::Number(rounded(self.argument_number(arguments, env)?)),
             Function::Current | Function::Deref | Function::Id => {
-                let mut items = Vec::new();
-                let call = Expr::Call(function, arguments.to_vec());
-                let _ = self.stream(&call, env, &mut |item| {
-                    items.push(item);
-                    Ok(GO_ON)
-                })?;
-                Object::NodeSet(items)
+                return Err(Self::no_value(format!("{}()", function.as_str())));
             }
             Function::DerivedFrom
             | Function::DerivedFromOrSelf
@@ -130,12 +124,15 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut count = 0;
         let _ = self.child_nodes(self.data.node(place), test, &mut |id| {
             self.step_one()?;
-            count += match &self.schema().node(id).kind {
-                NodeKind::List(_) => self.data.count(place, id)?,
-                NodeKind::LeafList(_) => match self.data.count(place, id)? {
-                    0 => self.defaults_below(place, id)?.len() as u64,
-                    stored => stored,
-                },
+            let node = self.schema().node(id);
+            count += match &node.kind {
+                NodeKind::List(_) if self.is_in_scope(node) => self.data.count(place, id)?,
+                NodeKind::LeafList(_) if self.is_in_scope(node) => {
+                    match self.data.count(place, id)? {
+                        0 => self.defaults_below(place, id)?.len() as u64,
+                        stored => stored,
+                    }
+                }
                 _ => {
                     let mut found = 0;
                     let _ = self.instances(place, id, &mut |_| {

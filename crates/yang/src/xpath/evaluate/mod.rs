@@ -33,6 +33,7 @@ mod expressions;
 mod functions;
 mod item;
 mod limits;
+mod node_sets;
 mod object;
 mod paths;
 mod plan;
@@ -42,7 +43,7 @@ mod strings;
 mod values;
 mod yang_functions;
 
-pub use evaluator::Evaluator;
+pub use evaluator::{Evaluator, Scope};
 pub use item::{Item, Leaf};
 pub use limits::{DEPTH_MAX, Limits, STEPS_MAX};
 pub use object::{Object, number_to_string, string_to_number};
