@@ -226,6 +226,11 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                 _ => self.is_due_at(states, rule, holder),
             }
         }
+        // The defaults are in use where there is no entry.
+        let leaf_list = states.new.schema().node(node).as_value();
+        for default in leaf_list.into_iter().flat_map(|node| &node.defaults) {
+            self.target_went(states, node, default)?;
+        }
         self.child_changed(states, node, holder)
     }
 
@@ -537,13 +542,16 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         };
         for item in stored_instances(states.new.data, node, holder)? {
             let was_there = match &item {
-                Item::Inner(place) => states.old.data.is_stored(place)?,
-                Item::Leaf(leaf) | Item::Text(leaf) if node.is_leaf_list() => {
-                    states.old.data.has_value(holder, id, &leaf.value)?
-                }
-                Item::Leaf(leaf) | Item::Text(leaf) => {
-                    states.old.data.leaf(holder, id)?.as_ref() == Some(&leaf.value)
-                }
+                Item::Inner(place) => counterpart(states, place)?.is_some(),
+                Item::Leaf(leaf) | Item::Text(leaf) => match counterpart(states, holder)? {
+                    None => false,
+                    Some(before) if node.is_leaf_list() => {
+                        states.old.data.has_value(&before, id, &leaf.value)?
+                    }
+                    Some(before) => {
+                        states.old.data.leaf(&before, id)?.as_ref() == Some(&leaf.value)
+                    }
+                },
             };
             if !was_there {
                 states.new.violated(&item, when_error(node, when))?;
@@ -634,6 +642,32 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         sorted.drop_further(dropped);
         Ok((sorted, self.effort))
     }
+}
+
+/// The place of the state before that a stored place was, by its keys: an entry that the user orders
+/// may have moved, and another may be where it was.
+fn counterpart<T: Instances>(
+    states: &States<'_, T>,
+    place: &T::Inner,
+) -> Result<Option<T::Inner>, T::Error> {
+    let (new, old) = (states.new.data, states.old.data);
+    let (Some(id), Some(parent)) = (new.node(place), new.parent(place)) else {
+        return Ok(Some(place.clone()));
+    };
+    let Some(parent) = counterpart(states, &parent)? else {
+        return Ok(None);
+    };
+    let before = match &new.schema().node(id).kind {
+        NodeKind::List(list) => {
+            let mut keys = Vec::new();
+            for &key in &list.keys {
+                keys.extend(new.leaf(place, key)?);
+            }
+            return old.entry(&parent, id, &keys);
+        }
+        _ => old.container(&parent, id),
+    };
+    Ok(old.is_stored(&before)?.then_some(before))
 }
 
 /// Whether a place is below another place of a set.

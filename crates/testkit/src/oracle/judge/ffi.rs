@@ -95,25 +95,29 @@ impl Context {
 
     /// The first error since the last call.
     fn problem(&self) -> Problem {
-        let mut problem = Problem::default();
+        self.problems().into_iter().next().unwrap_or_default()
+    }
+
+    /// The errors since the last call, in order.
+    fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
         // SAFETY: the list belongs to the context and this thread; it is copied before it is freed.
         unsafe {
             let mut item = sys::ly_err_first(self.raw);
             while let Some(error) = item.as_ref() {
                 if error.level == sys::LY_LOG_LEVEL::LY_LLERR {
-                    problem = Problem {
+                    problems.push(Problem {
                         message: text(error.msg).unwrap_or_default(),
                         path: text(error.data_path).unwrap_or_default(),
                         schema_path: text(error.schema_path).unwrap_or_default(),
                         app_tag: text(error.apptag),
-                    };
-                    break;
+                    });
                 }
                 item = error.next;
             }
             sys::ly_err_clean(self.raw, ptr::null_mut());
         }
-        problem
+        problems
     }
 }
 
@@ -206,17 +210,20 @@ impl Tree<'_> {
         }
     }
 
-    /// Validates, but adds no default values. Conditions are taken as not tested yet.
-    pub(super) fn validate(&mut self) -> Result<(), Problem> {
+    /// Validates, but adds no default values. Conditions are taken as not tested yet: all those
+    /// that are false whatever comes of the others are told, or else the first error.
+    pub(super) fn validate(&mut self) -> Result<(), Vec<Problem>> {
         quiet();
-        let options = sys::LYD_VALIDATE_NO_STATE | sys::LYD_VALIDATE_NO_DEFAULTS;
+        let options = sys::LYD_VALIDATE_NO_STATE
+            | sys::LYD_VALIDATE_NO_DEFAULTS
+            | sys::LYD_VALIDATE_MULTI_ERROR;
         // SAFETY: the root is null or the first sibling, and is updated.
         let result = unsafe {
             sys::lyd_validate_all(&mut self.root, self.context.raw, options, ptr::null_mut())
         };
         match result {
             sys::LY_ERR::LY_SUCCESS => Ok(()),
-            _ => Err(self.context.problem()),
+            _ => Err(self.context.problems()),
         }
     }
 

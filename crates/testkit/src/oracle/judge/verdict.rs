@@ -109,21 +109,26 @@ impl Judge {
             for path in &unused_defaults {
                 tree.remove(path);
             }
-            let Err(problem) = tree.validate() else {
+            let Err(problems) = tree.validate() else {
                 verdict.is_undecided = tree.has_untested_conditions();
                 return verdict;
             };
-            let found = tree.find(&problem.path).filter(|_| problem.is_when());
-            match found {
-                Some(node) if node.is_default() => unused_defaults.push(problem.path),
-                Some(_) if is_unchanged(&explicit, &old, &problem.path) => {
-                    let node = explicit.find(&problem.path).expect("it is explicit");
+            let Some(problem) = problems.iter().find(|problem| problem.is_when()) else {
+                verdict.problem = problems.into_iter().next();
+                return verdict;
+            };
+            let false_ones = problems.iter().filter(|problem| problem.is_when());
+            let outermost = outermost(false_ones.map(|problem| &*problem.path), &problem.path);
+            match tree.find(outermost) {
+                Some(node) if node.is_default() => unused_defaults.push(outermost.to_owned()),
+                Some(_) if is_unchanged(&explicit, &old, outermost) => {
+                    let node = explicit.find(outermost).expect("it is explicit");
                     verdict.is_disputed |= !is_all_unchanged(node, &old);
-                    explicit.remove(&problem.path);
-                    verdict.deleted.push(problem.path);
+                    explicit.remove(outermost);
+                    verdict.deleted.push(outermost.to_owned());
                 }
                 _ => {
-                    verdict.problem = Some(problem);
+                    verdict.problem = Some(problem.clone());
                     return verdict;
                 }
             }
@@ -141,6 +146,16 @@ impl Judge {
         tree.copy_defaults(&complete);
         tree
     }
+}
+
+/// The path of the outermost node with a false condition that a node is in: with it, everything in
+/// it goes.
+fn outermost<'p>(paths: impl Iterator<Item = &'p str>, path: &'p str) -> &'p str {
+    let around = paths.filter(|around| {
+        let rest = path.strip_prefix(around);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    around.min_by_key(|around| around.len()).unwrap_or(path)
 }
 
 /// Whether a node was there before, with the value that it has.
