@@ -71,6 +71,16 @@ impl Fragment {
         self.leaves.insert(self.keys + after, (id, packed));
     }
 
+    /// The values of the key leaves.
+    pub fn key_values(self) -> Result<Vec<Value>> {
+        let keys = self.leaves.into_iter().take(self.keys);
+        keys.map(|(_, packed)| match packed {
+            Packed::Value(value) => Ok(value),
+            Packed::Any(_) => Err(Error::corrupt("a key of a list entry holds anydata")),
+        })
+        .collect()
+    }
+
     /// The leaf of an id.
     pub fn get(&self, id: LocalId) -> Option<&Packed> {
         self.leaves

@@ -38,3 +38,7 @@ pub use tree::{
     Subscribed, Subscriber, Subscription, Tree, View, WithDefaults, write_change_json,
     write_change_text,
 };
+pub use tree::{
+    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, Provider, ProviderError,
+    ProviderRequest, Registration, Warning, WarningReason, WithOrigin,
+};

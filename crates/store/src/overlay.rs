@@ -124,6 +124,11 @@ impl Overlay {
         self.changes.writes_in(range)
     }
 
+    /// Whether a key of the base is hidden by a deleted range.
+    pub fn is_cleared(&self, key: &[u8]) -> bool {
+        self.changes.is_cleared(key)
+    }
+
     /// Whether a key is written (or deleted by itself).
     pub fn has_written(&self, key: &[u8]) -> bool {
         self.changes.has_written(key)

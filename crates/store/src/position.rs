@@ -70,10 +70,7 @@ impl Position {
 
     /// Takes a position off the front of a key.
     pub fn take(key: &mut &[u8]) -> Result<Self> {
-        let Element::Integer(whole) = tuple::take(key)? else {
-            return Err(Error::corrupt("a position does not begin with an integer"));
-        };
-        let whole = i64::try_from(whole).map_err(|_| Error::corrupt("a position is too large"))?;
+        let whole = Self::take_whole(key)?;
         if let Some(rest) = key.strip_prefix(&[WHOLE]) {
             *key = rest;
             return Ok(Self::at(whole));
@@ -84,9 +81,33 @@ impl Position {
         }
     }
 
+    /// The integer that it begins with.
+    pub fn whole(&self) -> i64 {
+        self.whole
+    }
+
+    /// The position so many integers further on, in the order among all that were moved so far.
+    pub fn moved_by(mut self, integers: i64) -> Self {
+        self.whole = self.whole.saturating_add(integers);
+        self
+    }
+
+    /// Takes the integer of a position off the front of a key.
+    pub fn take_whole(key: &mut &[u8]) -> Result<i64> {
+        let Element::Integer(whole) = tuple::take(key)? else {
+            return Err(Error::corrupt("a position does not begin with an integer"));
+        };
+        i64::try_from(whole).map_err(|_| Error::corrupt("a position is too large"))
+    }
+
     /// Moves past a position at the front of a key.
     pub fn skip(key: &mut &[u8]) -> Result<()> {
         tuple::skip(key)?;
+        Self::skip_fraction(key)
+    }
+
+    /// Moves past what follows the integer of a position.
+    pub fn skip_fraction(key: &mut &[u8]) -> Result<()> {
         match key.strip_prefix(&[WHOLE]) {
             Some(rest) => *key = rest,
             None => tuple::skip(key)?,

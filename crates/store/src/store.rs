@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Snapshot, Usage};
+use espalier_yang::schema::Node;
 use espalier_yang::validate::{Effort, Plan};
 use espalier_yang::{NodeId, Schema};
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -17,7 +18,9 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::layout::Layout;
 use crate::subspace::{FORMAT_VERSION, Subspace};
-use crate::tree::{Datastore, Registry, Residents, Tree, check_session, index_definition};
+use crate::tree::{
+    Datastore, Providers, Registry, Residents, Tree, check_session, index_definition,
+};
 
 /// How often a change of the catalog is tried again when another process changed the same keys.
 const CATALOG_TRIES_MAX: usize = 16;
@@ -41,6 +44,7 @@ struct Inner {
     checks: AtomicU64,
     fallbacks: AtomicU64,
     candidates: Residents,
+    providers: Arc<Providers>,
 }
 
 /// A schema set, compiled and numbered.
@@ -55,6 +59,8 @@ pub(crate) struct Compiled {
     pub index_definition: Vec<u8>,
     /// For each node, whether it or something below it is state.
     state: Vec<bool>,
+    /// For each node, whether it or something below it is a list or leaf-list kept in order.
+    order: Vec<bool>,
 }
 
 impl Compiled {
@@ -62,16 +68,28 @@ impl Compiled {
     pub fn holds_state(&self, node: NodeId) -> bool {
         self.state[node.0 as usize]
     }
+
+    /// Whether a node or something below it is a list or leaf-list kept in order.
+    pub fn holds_order(&self, node: NodeId) -> bool {
+        self.order[node.0 as usize]
+    }
+
+    /// The same of the schema as a whole.
+    pub fn holds_order_anywhere(&self) -> bool {
+        let mut roots = self.schema.roots().iter();
+        roots.any(|&root| self.holds_order(root))
+    }
 }
 
-fn nodes_with_state(schema: &Schema) -> Vec<bool> {
-    let mut state = vec![false; schema.nodes().len()];
+/// For each node, whether it or something below it is of a kind.
+fn nodes_with(schema: &Schema, is_such: impl Fn(&Node) -> bool) -> Vec<bool> {
+    let mut such = vec![false; schema.nodes().len()];
     // Nodes come before their children, so backwards every child is known.
-    for index in (0..state.len()).rev() {
+    for index in (0..such.len()).rev() {
         let node = schema.node(NodeId(index as u32));
-        state[index] = !node.is_config || node.children.iter().any(|child| state[child.0 as usize]);
+        such[index] = is_such(node) || node.children.iter().any(|child| such[child.0 as usize]);
     }
-    state
+    such
 }
 
 impl Store {
@@ -91,6 +109,7 @@ impl Store {
             checks: AtomicU64::new(0),
             fallbacks: AtomicU64::new(0),
             candidates: Residents::default(),
+            providers: Arc::default(),
         };
         let store = Self {
             inner: Arc::new(inner),
@@ -137,6 +156,11 @@ impl Store {
     /// The engine.
     pub fn driver(&self) -> &Arc<dyn Driver> {
         &self.inner.driver
+    }
+
+    /// Who tells operational state.
+    pub(crate) fn providers(&self) -> &Arc<Providers> {
+        &self.inner.providers
     }
 
     /// The time now, as commits are stamped.
@@ -199,7 +223,8 @@ impl Store {
             ));
         }
         let id = record.id;
-        let state = nodes_with_state(&schema);
+        let state = nodes_with(&schema, |node| !node.is_config);
+        let order = nodes_with(&schema, Node::is_positional);
         let plan = Plan::compile(&schema);
         let mut compiled = Compiled {
             record,
@@ -208,6 +233,7 @@ impl Store {
             plan,
             index_definition: Vec::new(),
             state,
+            order,
         };
         compiled.index_definition = index_definition(&compiled);
         let compiled = Arc::new(compiled);

@@ -13,6 +13,7 @@
 //! | `16` | [`Subspace::Hold`]: locks, and commits that wait for their confirmation | 1 |
 //! | `17` | [`Subspace::Index`]: from values to the places that hold them | 1 |
 //! | `18` | [`Subspace::Count`]: how many entries lists have | 1 |
+//! | `19` | [`Subspace::Origin`]: where what was pushed comes from | 1 |
 //! | `20` | statistics (reserved) | |
 //! | `30` | documents (reserved) | |
 
@@ -47,11 +48,13 @@ pub enum Subspace {
     Index = 0x17,
     /// How many entries lists have.
     Count = 0x18,
+    /// Origins of what was pushed into the operational state datastore.
+    Origin = 0x19,
 }
 
 impl Subspace {
     /// Every registered range, in key order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Meta,
         Self::Catalog,
         Self::Dictionary,
@@ -63,10 +66,11 @@ impl Subspace {
         Self::Hold,
         Self::Index,
         Self::Count,
+        Self::Origin,
     ];
 
     /// Those whose keys begin with an anchor.
-    pub const OF_ANCHORS: [Self; 8] = [
+    pub const OF_ANCHORS: [Self; 9] = [
         Self::Tree,
         Self::Order,
         Self::Log,
@@ -75,6 +79,7 @@ impl Subspace {
         Self::Hold,
         Self::Index,
         Self::Count,
+        Self::Origin,
     ];
 
     /// A key that begins with this range's id.
@@ -101,6 +106,7 @@ impl Subspace {
             Self::Hold => "hold",
             Self::Index => "index",
             Self::Count => "count",
+            Self::Origin => "origin",
         }
     }
 }

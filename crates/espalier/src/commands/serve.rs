@@ -10,7 +10,7 @@ use axum::Router;
 use clap::Args;
 use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
 use espalier_protocols::{ops, server};
-use espalier_store::Tree;
+use espalier_store::{Datastore, Tree};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -110,7 +110,9 @@ impl Serve {
             Err(error) => Err(ops::Unwell(error.to_string())),
         });
         let source = target::source_of(tree, settings)?;
+        let operational = tree.beside(Datastore::Operational, "")?;
         let service = Restconf::new(tree.clone(), &source, config);
+        let service = service.with_datastore(Datastore::Operational.name(), operational);
         Ok(restconf::router(Arc::new(service))
             .merge(ops::metrics(render))
             .merge(ops::health(health))

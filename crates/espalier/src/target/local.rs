@@ -217,7 +217,7 @@ impl Target for Local {
             content: read.content,
             fields,
             with_defaults: read.with_defaults,
-            page: None,
+            ..Selection::default()
         };
         let view = self.tree.view()?;
         let options = documents::print_options(read.format, read.path);

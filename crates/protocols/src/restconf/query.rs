@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use espalier_store::{Content, WithDefaults};
+use espalier_store::{Content, WithDefaults, WithOrigin};
 use percent_encoding::percent_decode_str;
 
 use super::error::{Failure, Result};
@@ -33,7 +33,8 @@ impl Insert {
 pub(super) enum Allowed {
     /// None at all.
     Nothing,
-    /// What selects in an answer: `content`, `depth`, `fields`, `with-defaults`, `limit`, `offset`.
+    /// What selects in an answer: `content`, `depth`, `fields`, `with-defaults`, `with-origin`,
+    /// `limit`, `offset`.
     Selecting,
     /// What places a new entry: `insert`, `point`.
     Placing,
@@ -47,6 +48,7 @@ pub(super) struct Query<'a> {
     pub(super) depth: Option<Option<u32>>,
     pub(super) fields: Option<Cow<'a, str>>,
     pub(super) with_defaults: Option<WithDefaults>,
+    pub(super) with_origin: Option<WithOrigin>,
     pub(super) insert: Option<Insert>,
     pub(super) point: Option<Cow<'a, str>>,
     pub(super) limit: Option<u64>,
@@ -73,9 +75,8 @@ impl<'a> Query<'a> {
 
     fn parameter(&mut self, name: &str, value: Cow<'a, str>, allowed: Allowed) -> Result<()> {
         let belongs = match name {
-            "content" | "depth" | "fields" | "with-defaults" | "limit" | "offset" => {
-                Allowed::Selecting
-            }
+            "content" | "depth" | "fields" | "with-defaults" | "with-origin" | "limit"
+            | "offset" => Allowed::Selecting,
             "insert" | "point" => Allowed::Placing,
             "filter" | "start-time" | "stop-time" => {
                 let message = format!("the parameter “{name}” is for event streams only");
@@ -94,6 +95,7 @@ impl<'a> Query<'a> {
             "content" => once(&mut self.content, name, parse_content(&value), bad),
             "depth" => once(&mut self.depth, name, parse_depth(&value), bad),
             "with-defaults" => once(&mut self.with_defaults, name, parse_defaults(&value), bad),
+            "with-origin" => once(&mut self.with_origin, name, parse_origin(&value), bad),
             "insert" => once(&mut self.insert, name, parse_insert(&value), bad),
             "limit" => once(&mut self.limit, name, parse_limit(&value), bad),
             "offset" => once(&mut self.offset, name, parse_offset(&value), bad),
@@ -179,6 +181,14 @@ fn parse_defaults(value: &str) -> Parsed<WithDefaults> {
     }
 }
 
+/// RFC 8527 §3.2.2: the parameter has no value.
+fn parse_origin(value: &str) -> Parsed<WithOrigin> {
+    match value {
+        "" => Ok(WithOrigin::Shown),
+        _ => Err("it takes no value"),
+    }
+}
+
 fn parse_insert(value: &str) -> Parsed<Insert> {
     match value {
         "first" => Ok(Insert::First),
@@ -250,6 +260,9 @@ mod tests {
             ("start-time=x", Allowed::Selecting),
             ("fields=%ff", Allowed::Selecting),
             ("limit=0", Allowed::Selecting),
+            ("with-origin=true", Allowed::Selecting),
+            ("with-origin&with-origin", Allowed::Selecting),
+            ("with-origin", Allowed::Placing),
         ];
         for (text, allowed) in table {
             let failure = parse(text, allowed).unwrap_err();

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use espalier_store::{Page, Selection, Tree, View};
+use espalier_store::{Datastore, Page, Selection, Tree, View, WithDefaults, WithOrigin};
 use espalier_yang::data::{PrintError, Stop};
 use espalier_yang::path::Fields;
-use espalier_yang::{InstancePath, Mark, NodeId, Schema, Sink, Value};
+use espalier_yang::{InstancePath, Mark, NodeId, Sink, Value};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
@@ -31,6 +31,7 @@ struct Reading {
     media: MediaType,
     method: Method,
     conditions: Conditions,
+    datastore: Datastore,
 }
 
 /// An answer that was made at once, or the news that it cannot be.
@@ -54,20 +55,22 @@ pub(super) async fn read(
         limits.query_bytes_max,
     )?;
     let reading = Reading {
-        selection: selection(tree.schema(), &path, &query)?,
+        selection: selection(tree, &path, &query)?,
         view: tree.view()?,
         path,
         media,
         method: parts.method.clone(),
         conditions: Conditions::of(&parts.headers),
+        datastore: tree.datastore(),
     };
-    // What is selected from much may take long and still be small, so it is not for this task.
+    // What is selected from much may take long and still be small, and providers of operational
+    // state may take their time, so that is not for this task.
     let (reading, size) = match parts.uri.query() {
-        None => {
+        None if reading.datastore != Datastore::Operational => {
             let size = reading.small();
             (reading, size)
         }
-        Some(_) => {
+        _ => {
             let attempt = spawn_blocking(move || {
                 let size = reading.small();
                 (reading, size)
@@ -102,12 +105,15 @@ async fn large(service: &Restconf, reading: Reading) -> Result<Answer> {
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, media.header());
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    validators.write(headers, media.format());
+    if let Some(validators) = validators {
+        validators.write(headers, media.format());
+    }
     Ok(answer)
 }
 
 /// What the query string selects.
-fn selection(schema: &Schema, path: &InstancePath, query: &Query<'_>) -> Result<Selection> {
+fn selection(tree: &Tree, path: &InstancePath, query: &Query<'_>) -> Result<Selection> {
+    let schema = tree.schema();
     let page = match (query.limit, query.offset) {
         (None, None) => None,
         _ if !is_whole_list(schema, path) => {
@@ -129,9 +135,31 @@ fn selection(schema: &Schema, path: &InstancePath, query: &Query<'_>) -> Result<
         depth: query.depth.flatten(),
         content: query.content.unwrap_or_default(),
         fields,
-        with_defaults: query.with_defaults.unwrap_or_default(),
+        with_defaults: query
+            .with_defaults
+            .unwrap_or_else(|| basic_mode(tree.datastore())),
+        with_origin: with_origin(tree.datastore(), query)?,
         page,
     })
+}
+
+/// How default values show where nothing is said: operational has what is in use, and so the
+/// defaults that are (RFC 8342 §5.3).
+fn basic_mode(datastore: Datastore) -> WithDefaults {
+    match datastore {
+        Datastore::Operational => WithDefaults::ReportAll,
+        _ => WithDefaults::default(),
+    }
+}
+
+/// RFC 8527 §3.2.2: origins are known of the operational state datastore alone.
+fn with_origin(datastore: Datastore, query: &Query<'_>) -> Result<WithOrigin> {
+    match query.with_origin {
+        Some(_) if datastore != Datastore::Operational => Err(Failure::invalid(
+            "“with-origin” is for the operational state datastore",
+        )),
+        shown => Ok(shown.unwrap_or_default()),
+    }
 }
 
 impl Reading {
@@ -146,7 +174,9 @@ impl Reading {
         match self.print(Inline::default()) {
             Ok((Found::Something, Inline(bytes))) => {
                 let mut answer = with_body(&self.method, self.media.header(), bytes);
-                self.validators()?.write(answer.headers_mut(), format);
+                if let Some(validators) = self.validators()? {
+                    validators.write(answer.headers_mut(), format);
+                }
                 Ok(Size::Small(answer))
             }
             Ok((Found::Nothing, _)) => Err(self.missing()),
@@ -164,7 +194,9 @@ impl Reading {
         if !self.view.exists(&self.path)? {
             return Err(self.missing());
         }
-        let validators = self.validators()?;
+        let Some(validators) = self.validators()? else {
+            return Ok(None);
+        };
         match self.conditions.on_read(&validators, format) {
             Verdict::Proceed => Ok(None),
             Verdict::Failed => Err(Failure::precondition()),
@@ -197,8 +229,13 @@ impl Reading {
         codec::print(&self.view, &self.path, &self.selection, format, out)
     }
 
-    fn validators(&self) -> Result<Validators> {
-        Ok(Validators::of(&self.view.stamp(&self.path)?))
+    /// The validators of the resource. Operational state has none: parts of it change without a
+    /// commit.
+    fn validators(&self) -> Result<Option<Validators>> {
+        if self.datastore == Datastore::Operational {
+            return Ok(None);
+        }
+        Ok(Some(Validators::of(&self.view.stamp(&self.path)?)))
     }
 
     fn missing(&self) -> Failure {

@@ -7,6 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::routing::any;
+use espalier_store::Datastore;
 use espalier_yang::path::ApiRoot;
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
@@ -131,7 +132,11 @@ async fn data(
         "" => InstancePath::root(),
         rest => InstancePath::parse_api_path(schema, rest, ApiRoot::Data).map_err(unlocated)?,
     };
-    let methods = methods_of(schema, &path, service.config.state_writes);
+    let mut methods = methods_of(schema, &path, service.config.state_writes);
+    if tree.datastore() == Datastore::Operational && methods != Methods::Invoke {
+        // RFC 8527 §3.2: clients do not write it.
+        methods = Methods::Read;
+    }
     methods.check(&parts.method)?;
     match parts.method {
         Method::GET | Method::HEAD => read::read(service, tree, path, parts).await,

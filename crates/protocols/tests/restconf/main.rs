@@ -3,6 +3,7 @@
 mod conditions;
 mod hostile;
 mod http2;
+mod operational;
 mod queries;
 mod reads;
 mod streaming;

@@ -82,7 +82,9 @@ impl Server {
         config: RestconfConfig,
         tls: Option<Arc<rustls::ServerConfig>>,
     ) -> Self {
-        let service = Arc::new(Restconf::new(tree, &source, config));
+        let operational = tree.beside(Datastore::Operational, "").unwrap();
+        let service = Restconf::new(tree, &source, config);
+        let service = Arc::new(service.with_datastore("operational", operational));
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {

@@ -89,6 +89,8 @@ fn capabilities_are_listed() {
         "depth:1.0",
         "fields:1.0",
         "with-defaults:1.0",
+        "with-operational-defaults:1.0",
+        "with-origin:1.0",
         "defaults:1.0?basic-mode=explicit",
     ] {
         let uri = format!("urn:ietf:params:restconf:capability:{name}");

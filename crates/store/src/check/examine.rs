@@ -13,11 +13,12 @@ use crate::tree::{Datastore, StampRecord};
 const ANCHORS_AT_ONCE: usize = 1000;
 
 /// The datastores that have something of their own to examine; the candidate is read over running.
-const STORED: [Datastore; 4] = [
+const STORED: [Datastore; 5] = [
     Datastore::Running,
     Datastore::Startup,
     Datastore::FactoryDefault,
     Datastore::Candidate,
+    Datastore::Operational,
 ];
 
 impl Store {
@@ -58,7 +59,7 @@ impl Store {
             if datastore.is_candidate() && !tree.has_changes()? {
                 continue;
             }
-            let view = tree.view()?;
+            let view = tree.stored_view()?;
             let place = match datastore {
                 Datastore::Running => format!("{dataspace}/{anchor}"),
                 other => format!("{dataspace}/{anchor} {}", other.name()),

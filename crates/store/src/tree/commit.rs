@@ -1,12 +1,15 @@
 //! The one way to change a datastore.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::Batch;
-use espalier_yang::{ErrorTag, Schema};
+use espalier_yang::data::Origin;
+use espalier_yang::{ErrorTag, InstancePath, Schema};
 
 use super::datastore::Datastore;
 use super::edit::{Applying, Edit};
+use super::operational::{Provider, Registration, rooted};
 use super::settle::Proposal;
 use super::view::View;
 use crate::catalog::AnchorRow;
@@ -32,6 +35,9 @@ pub struct CommitOptions<'a> {
     /// Called on the very state that the commit is based on, before the edits are applied; more
     /// than once when another process interferes.
     pub guard: Option<Guard<'a>>,
+    /// Where the configuration comes from that is pushed into the operational state datastore
+    /// (RFC 8342 §5.3.4). What is pushed again with the same value keeps the origin it had.
+    pub origin: Origin,
 }
 
 /// What a commit did.
@@ -130,11 +136,28 @@ impl Tree {
 
     /// The datastore as it is now.
     pub fn view(&self) -> Result<View> {
+        if self.datastore() != Datastore::Operational {
+            return self.stored_view();
+        }
+        let snapshot = self.store().driver().snapshot()?;
+        let (compiled, store) = (Arc::clone(self.compiled()), self.store().clone());
+        Ok(View::operational(snapshot, compiled, self.id(), store))
+    }
+
+    /// What is stored of the datastore: of the operational state, what was pushed.
+    pub(crate) fn stored_view(&self) -> Result<View> {
         let snapshot = self.store().driver().snapshot()?;
         if self.datastore().is_candidate() {
             return self.candidate_view(snapshot);
         }
         Ok(View::new(snapshot, Arc::clone(self.compiled()), self.id()))
+    }
+
+    /// Has a provider asked for operational state at a path, and in it, for as long as the answer is
+    /// kept. A list on the path without keys means every entry.
+    pub fn provide(&self, at: InstancePath, provider: Provider) -> Registration {
+        let (registry, anchor) = (self.store().providers(), self.id().anchor);
+        registry.register(anchor, self.schema(), at, provider)
     }
 
     /// Applies edits in order, as one atomic commit.
@@ -151,10 +174,14 @@ impl Tree {
         if self.datastore().is_candidate() {
             return self.edit_candidate(edits, options);
         }
+        let edits = match self.datastore() {
+            Datastore::Operational => rooted(self.schema(), edits),
+            _ => Cow::Borrowed(edits),
+        };
         self.settle(options, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
             let mut applying = Applying::new(&mut overlay, self.compiled(), self.id());
-            for edit in edits {
+            for edit in edits.iter() {
                 applying.edit(edit)?;
             }
             let Applying {

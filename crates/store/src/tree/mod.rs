@@ -17,6 +17,8 @@ mod load;
 mod locate;
 mod lock;
 mod log;
+mod operational;
+mod presence;
 mod read;
 mod selection;
 mod settle;
@@ -38,7 +40,11 @@ pub use edit::Edit;
 pub use history::{CommitInfo, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT, Retention};
 pub use load::{LoadMode, LoadOptions, LoadReport};
 pub use lock::{Lock, Locks, PartialLock, PendingCommit};
-pub use selection::{Content, Page, Selection, WithDefaults};
+pub use operational::{
+    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, Provider, ProviderError,
+    ProviderRequest, Registration, Warning, WarningReason,
+};
+pub use selection::{Content, Page, Selection, WithDefaults, WithOrigin};
 pub use stamp::Stamp;
 pub use subscribe::{
     Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, Subscribed, Subscriber,
@@ -49,6 +55,7 @@ pub use view::View;
 pub(crate) use candidate::Residents;
 pub(crate) use commit::check_session;
 pub(crate) use locate::{State, in_subspace, is_order_index, order_key};
+pub(crate) use operational::Providers;
 pub(crate) use read::skip_entry;
 pub(crate) use stamp::StampRecord;
 pub(crate) use subscribe::Registry;

@@ -29,6 +29,17 @@ pub enum WithDefaults {
     ReportAllTagged,
 }
 
+/// Whether the origin of configuration nodes is told (RFC 8527 §3.2.1). Only the operational state
+/// datastore knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WithOrigin {
+    /// It is not.
+    #[default]
+    Hidden,
+    /// It is, as annotations of the nodes.
+    Shown,
+}
+
 /// A page of the entries of a list or leaf-list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
@@ -51,6 +62,8 @@ pub struct Selection {
     pub fields: Option<Fields>,
     /// How default values show.
     pub with_defaults: WithDefaults,
+    /// Whether origins are told.
+    pub with_origin: WithOrigin,
     /// Which entries, where the resource is a whole list or leaf-list.
     pub page: Option<Page>,
 }

@@ -8,8 +8,10 @@ use espalier_keyspace::{Batch, Direction, ErrorKind, Precondition, Snapshot};
 use super::change::{each_change, logged_ranges};
 use super::commit::{Commit, CommitOptions, Tree};
 use super::confirm::{Plan, is_overdue};
+use super::datastore::Datastore;
 use super::edit::Touch;
 use super::log::CommitLog;
+use super::operational::record_origins;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
 use super::validate::{is_kept, rebuild, validate};
 use super::view::View;
@@ -80,7 +82,7 @@ impl Tree {
         loop {
             tries += 1;
             self.keep_indexes()?;
-            let view = self.view()?;
+            let view = self.stored_view()?;
             if let Some(guard) = options.guard {
                 guard(&view)?;
             }
@@ -148,6 +150,9 @@ impl Tree {
             });
         }
         let announced = self.announce(&overlay)?;
+        if self.datastore() == Datastore::Operational {
+            record_origins(&mut overlay, self.compiled(), self.id(), options.origin)?;
+        }
         write_stamps(&mut overlay, touched, stamp)?;
         put_changes(&overlay, &mut batch)?;
         log.finish(&mut batch)?;

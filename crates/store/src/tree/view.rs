@@ -5,22 +5,33 @@ use std::sync::Arc;
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{InstancePath, Schema, Sink};
 
-use super::locate::{Place, Shape, State, entry_prefix};
-use super::read::read;
+use super::locate::State;
+use super::operational::{Operational, OperationalData, Warning};
+use super::read::{Sources, read};
 use super::selection::Selection;
 use super::stamp::{self, Stamp};
 use crate::error::{Error, Result};
-use crate::fragment::Fragment;
-use crate::keys::{TreeId, skip_key_values};
-use crate::store::Compiled;
+use crate::keys::TreeId;
+use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
+
+/// What answers a question about a state, with what that state is made of where that is known.
+type Answer<'a, T> = &'a mut dyn FnMut(State<'_>, Option<&dyn Sources>) -> Result<T>;
 
 /// A datastore as it was at one moment, whatever is committed meanwhile. Holding one for long
 /// keeps the engine from reusing space.
 pub struct View {
-    snapshot: Box<dyn Snapshot + Send>,
+    data: Data,
     compiled: Arc<Compiled>,
     tree: TreeId,
+}
+
+/// What is read.
+enum Data {
+    /// What is stored.
+    Stored(Box<dyn Snapshot + Send>),
+    /// The operational state, whose providers are asked when it is read.
+    Operational(Box<OperationalData>),
 }
 
 impl View {
@@ -29,22 +40,76 @@ impl View {
         compiled: Arc<Compiled>,
         tree: TreeId,
     ) -> Self {
+        let data = Data::Stored(snapshot);
         Self {
-            snapshot,
+            data,
+            compiled,
+            tree,
+        }
+    }
+
+    pub(super) fn operational(
+        snapshot: Box<dyn Snapshot + Send>,
+        compiled: Arc<Compiled>,
+        tree: TreeId,
+        store: Store,
+    ) -> Self {
+        let operational = Operational::new(snapshot, Arc::clone(&compiled), tree);
+        let data = Data::Operational(Box::new(OperationalData::new(operational, store)));
+        Self {
+            data,
             compiled,
             tree,
         }
     }
 
     pub(super) fn into_snapshot(self) -> Box<dyn Snapshot + Send> {
-        self.snapshot
+        match self.data {
+            Data::Stored(snapshot) => snapshot,
+            Data::Operational(data) => Box::new(data.into_operational()),
+        }
+    }
+
+    /// What is stored; of the operational state, without what providers tell.
+    fn snapshot(&self) -> &dyn Snapshot {
+        match &self.data {
+            Data::Stored(snapshot) => &**snapshot,
+            Data::Operational(data) => data.operational(),
+        }
     }
 
     pub(crate) fn state(&self) -> State<'_> {
         State {
-            snapshot: &*self.snapshot,
+            snapshot: self.snapshot(),
             compiled: &self.compiled,
             tree: self.tree,
+        }
+    }
+
+    /// Has a question about what is at a path answered, with the providers that have a part in it.
+    fn answer<T>(
+        &self,
+        path: &InstancePath,
+        selection: &Selection,
+        answer: Answer<'_, T>,
+    ) -> Result<T> {
+        let Data::Operational(data) = &self.data else {
+            return answer(self.state(), None);
+        };
+        let mut answered = None;
+        data.with_providers(self.state(), path, selection, &mut |state, sources| {
+            answered = Some(answer(state, Some(sources))?);
+            Ok(())
+        })?;
+        answered.ok_or_else(|| Error::corrupt("a question was not answered"))
+    }
+
+    /// What readings of this view had to do without, since this was last asked: providers of
+    /// operational state that did not answer, or not what they should.
+    pub fn take_warnings(&self) -> Vec<Warning> {
+        match &self.data {
+            Data::Stored(_) => Vec::new(),
+            Data::Operational(data) => data.take_warnings(),
         }
     }
 
@@ -61,56 +126,28 @@ impl View {
     /// Whether a data node exists. A container without presence exists where the node around it
     /// does (RFC 7950 §7.5.1); a whole list, where it has an entry.
     pub fn exists(&self, path: &InstancePath) -> Result<bool> {
-        let Some(place) = self.state().locate(path)? else {
-            return Ok(false);
+        let at_least = Selection {
+            depth: Some(1),
+            ..Selection::default()
         };
-        match (place.shape, place.node) {
-            (Shape::Inner, Some(node)) if self.schema().node(node).is_np_container() => {
-                match path.parent() {
-                    Some(parent) => self.exists(&parent),
-                    None => Ok(true),
-                }
-            }
-            _ => self.has_content(path),
-        }
+        self.answer(path, &at_least, &mut |state, _| state.exists(path))
     }
 
     /// Whether something is stored at a path or below: as [`Self::exists`], but a container without
     /// presence has to hold something.
     pub fn has_content(&self, path: &InstancePath) -> Result<bool> {
-        let state = self.state();
-        let Some(place) = state.locate(path)? else {
-            return Ok(false);
-        };
-        match place.shape {
-            Shape::Root => Ok(true),
-            Shape::Inner => state.any(&KeyRange::prefix(&place.key)),
-            Shape::Whole => state.any(&KeyRange::below(&place.key)),
-            Shape::Entry => Ok(self.snapshot.get(&place.key)?.is_some()),
-            Shape::Leaf => self.has_leaf(&place),
-        }
-    }
-
-    fn has_leaf(&self, place: &Place) -> Result<bool> {
-        let Some(node) = place.node else {
-            return Ok(false);
-        };
-        match self.snapshot.get(&place.key)? {
-            Some(value) => {
-                let id = self.compiled.layout.id(node);
-                Ok(Fragment::decode(&value, 0)?.get(id).is_some())
-            }
-            None => Ok(false),
-        }
+        let all = Selection::default();
+        self.answer(path, &all, &mut |state, _| state.has_content(path))
     }
 
     /// The last change of a resource or of something in it. Kept for containers, list entries and
-    /// the datastore; for others, that of the container or entry around them.
+    /// the datastore; for others, that of the container or entry around them. Of the operational
+    /// state, the last push.
     pub fn stamp(&self, path: &InstancePath) -> Result<Stamp> {
         let Some(place) = self.state().locate(path)? else {
             return Ok(Stamp::default());
         };
-        stamp::find(&*self.snapshot, &place.key, &place.boundaries)
+        stamp::find(self.snapshot(), &place.key, &place.boundaries)
     }
 
     /// Sends a resource as events: the target itself, not the nodes around it. The datastore sends
@@ -121,45 +158,24 @@ impl View {
         selection: &Selection,
         sink: &mut dyn Sink,
     ) -> Result<bool> {
-        read(self.state(), path, selection, sink)
+        self.answer(path, selection, &mut |state, sources| {
+            read(state, sources, path, selection, sink)
+        })
     }
 
     /// How many entries a list or leaf-list has; linear in that number.
     pub fn count(&self, path: &InstancePath) -> Result<u64> {
-        let Some(place) = self.state().locate(path)? else {
-            return Ok(0);
+        let entries = Selection {
+            depth: Some(1),
+            ..Selection::default()
         };
-        let (Shape::Whole, Some(node)) = (place.shape, place.node) else {
-            return Err(Error::corrupt("only lists and leaf-lists are counted"));
-        };
-        let node = self.schema().node(node);
-        let parts = if node.is_list() { node.keys().len() } else { 1 };
-        let range = KeyRange::below(&place.key);
-        let mut cursor = self.snapshot.scan(&range, Direction::Forward)?;
-        let (mut count, mut end) = (0, Vec::new());
-        while let Some((key, _)) = cursor.next()? {
-            if !end.is_empty() && key < end.as_slice() {
-                cursor.seek(&end)?;
-                end.clear();
-                continue;
-            }
-            count += 1;
-            let length = if node.is_positional() {
-                entry_prefix(&place.key, key)?.len()
-            } else {
-                let mut rest = &key[place.key.len()..];
-                skip_key_values(&mut rest, parts)?;
-                key.len() - rest.len()
-            };
-            end = KeyRange::prefix(&key[..length]).end.unwrap_or_default();
-        }
-        Ok(count)
+        self.answer(path, &entries, &mut |state, _| state.count(path))
     }
 
     /// How many keys the datastore takes; linear in that number.
     pub fn keys(&self) -> Result<u64> {
         let range = KeyRange::prefix(&self.tree.prefix(Subspace::Tree));
-        let mut cursor = self.snapshot.scan(&range, Direction::Forward)?;
+        let mut cursor = self.snapshot().scan(&range, Direction::Forward)?;
         let mut count = 0;
         while cursor.next()?.is_some() {
             count += 1;

@@ -318,6 +318,7 @@ impl<'a> Run<'a> {
             with_defaults: *defaults.choose(self.random).unwrap(),
             fields: self.fields(path),
             page: self.page(path),
+            ..Selection::default()
         }
     }
 

@@ -1,5 +1,6 @@
 //! Which annotation a metadata name and value mean (RFC 6241 §7.2, RFC 7950 §7.7.9, RFC 6243 §6).
 
+use super::origin::Origin;
 use super::sink::{Annotation, Operation};
 use crate::error::{DataError, ErrorTag};
 use crate::path::push_quoted;
@@ -13,6 +14,7 @@ pub(super) const WITH_DEFAULTS: (&str, &str) = (
     "ietf-netconf-with-defaults",
     "urn:ietf:params:xml:ns:netconf:default:1.0",
 );
+pub(super) const ORIGIN: (&str, &str) = ("ietf-origin", "urn:ietf:params:xml:ns:yang:ietf-origin");
 /// RFC 6243 §6 gives the attribute this namespace, the module another.
 pub(super) const WITH_DEFAULTS_MODULE: &str =
     "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults";
@@ -31,6 +33,11 @@ pub(super) fn annotation(module: &str, name: &str, value: &str) -> Result<Annota
             "true" | "1" => Ok(Annotation::Default),
             _ => Ok(Annotation::Other(module.into(), name.into(), value.into())),
         },
+        ("ietf-origin", "origin") => Ok(match Origin::parse(value) {
+            Some(origin) => Annotation::Origin(origin),
+            // An identity that another module derives.
+            None => Annotation::Other(module.into(), name.into(), value.into()),
+        }),
         _ => Ok(Annotation::Other(module.into(), name.into(), value.into())),
     }
 }
@@ -59,7 +66,7 @@ fn bad(name: &str, value: &str, right: &str) -> DataError {
 /// Why an annotation cannot stand where metadata is [plain](super::options::Metadata::Plain).
 pub(super) fn refused_as_plain(annotation: &Annotation) -> Option<DataError> {
     match annotation {
-        Annotation::Default | Annotation::Other(..) => None,
+        Annotation::Default | Annotation::Origin(_) | Annotation::Other(..) => None,
         Annotation::Operation(_)
         | Annotation::Insert(_)
         | Annotation::Key(_)
@@ -79,6 +86,7 @@ pub(super) fn written(annotation: &Annotation) -> (&str, &str, &str) {
         Annotation::Key(value) => (YANG.0, "key", value),
         Annotation::Value(value) => (YANG.0, "value", value),
         Annotation::Default => (WITH_DEFAULTS.0, "default", "true"),
+        Annotation::Origin(origin) => (ORIGIN.0, "origin", origin.identity()),
         Annotation::Other(module, name, value) => (module, name, value),
     }
 }
@@ -96,7 +104,7 @@ fn operation_name(operation: Operation) -> &'static str {
 
 /// The module whose annotations have this XML namespace, for those that no data module defines.
 pub(super) fn module_of_namespace(namespace: &str) -> Option<&'static str> {
-    let known = [NETCONF, YANG, WITH_DEFAULTS];
+    let known = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
     match known.iter().find(|(_, uri)| *uri == namespace) {
         Some((module, _)) => Some(module),
         None if namespace == WITH_DEFAULTS_MODULE => Some(WITH_DEFAULTS.0),
@@ -106,7 +114,7 @@ pub(super) fn module_of_namespace(namespace: &str) -> Option<&'static str> {
 
 /// The XML namespace of the annotations of a module.
 pub(super) fn namespace_of_module<'s>(schema: &'s Schema, module: &str) -> Option<&'s str> {
-    let known = [NETCONF, YANG, WITH_DEFAULTS];
+    let known = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
     match known.iter().find(|(name, _)| *name == module) {
         Some((_, namespace)) => Some(namespace),
         None => schema

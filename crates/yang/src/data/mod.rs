@@ -12,6 +12,7 @@ pub mod json;
 mod metadata;
 mod operation;
 mod options;
+mod origin;
 mod pieces;
 mod seen;
 mod sink;
@@ -23,6 +24,7 @@ pub use operation::{DataOrOperation, WithOperation};
 pub use options::{
     Accept, Envelope, Layout, Metadata, ParseError, ParseOptions, PrintError, PrintOptions, Root,
 };
+pub use origin::Origin;
 pub use seen::ENTRIES_MAX;
 pub use sink::{Annotation, Annotations, Mark, Operation, Sink, Stop};
 pub use tree::{Content, DataNode, DataTree, NODES_MAX, TreeBuilder};

@@ -1,5 +1,6 @@
 //! The event stream that joins parsers, printers, trees and the store.
 
+use super::origin::Origin;
 use crate::schema::NodeId;
 use crate::value::Value;
 
@@ -50,6 +51,8 @@ pub enum Annotation {
     Value(Box<str>),
     /// `ietf-netconf-with-defaults:default="true"` (RFC 6243 §6).
     Default,
+    /// `ietf-origin:origin` (RFC 8342 §5.3.4).
+    Origin(Origin),
     /// Any other annotation: module, name, value.
     Other(Box<str>, Box<str>, Box<str>),
 }

@@ -3,7 +3,7 @@
 use super::document::{Content, Element, Names, Scalar};
 
 /// What this server can do (RFC 8040 §9.1.1), each with its section.
-const CAPABILITIES: [&str; 4] = [
+const CAPABILITIES: [&str; 6] = [
     // §9.1.2: what is reported without with-defaults is what clients have set.
     "urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit",
     // §4.8.2
@@ -12,6 +12,10 @@ const CAPABILITIES: [&str; 4] = [
     "urn:ietf:params:restconf:capability:fields:1.0",
     // §4.8.9
     "urn:ietf:params:restconf:capability:with-defaults:1.0",
+    // RFC 8527 §3.2.1
+    "urn:ietf:params:restconf:capability:with-operational-defaults:1.0",
+    // RFC 8527 §3.2.2
+    "urn:ietf:params:restconf:capability:with-origin:1.0",
 ];
 
 const MONITORING: Names = Names::fixed(

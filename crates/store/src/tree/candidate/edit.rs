@@ -94,6 +94,7 @@ impl Tree {
             comment: options.comment,
             session: options.session,
             guard: options.guard,
+            origin: options.origin,
         };
         let (mut fragments, mut values) = (0, 0);
         // The document can be read once only, so there is one try.

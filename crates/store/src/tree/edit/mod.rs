@@ -11,3 +11,4 @@ mod request;
 pub(super) use apply::{Applying, Touch};
 pub(super) use cases::rivals;
 pub use request::Edit;
+pub(super) use request::Request;

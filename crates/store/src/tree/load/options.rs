@@ -1,5 +1,7 @@
 //! What a load is asked to do, and what it did.
 
+use espalier_yang::data::Origin;
+
 use crate::tree::{Commit, Guard};
 
 /// What happens to the data that is there.
@@ -27,6 +29,8 @@ pub struct LoadOptions<'a> {
     pub session: &'a str,
     /// Called once, on the very state that the load is based on, before the document is read.
     pub guard: Option<Guard<'a>>,
+    /// As [`crate::CommitOptions::origin`], for loads into the operational state datastore.
+    pub origin: Origin,
     /// Called now and then with the number of fragments so far.
     pub progress: Option<&'a mut dyn FnMut(u64)>,
 }

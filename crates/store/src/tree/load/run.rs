@@ -10,8 +10,10 @@ use crate::error::Result;
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 use crate::tree::commit::{Commit, CommitOptions, Tree};
+use crate::tree::datastore::Datastore;
 use crate::tree::edit::Touch;
 use crate::tree::log::CommitLog;
+use crate::tree::operational::record_origin_of_all;
 use crate::tree::settle::{Basis, Proposal};
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::validate::{rebuild, validate_whole};
@@ -49,7 +51,7 @@ impl Tree {
         } = self.basis(&*base)?;
         // A view later than `base`: what comes between fails the precondition on the stamp.
         if let Some(guard) = options.guard {
-            guard(&self.view()?)?;
+            guard(&self.stored_view()?)?;
         }
         let mut held = Batch::new();
         self.keep_holds_of_all(&*base, options.session, &mut held)?;
@@ -98,7 +100,7 @@ impl Tree {
         mut options: LoadOptions<'_>,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
     ) -> Result<LoadReport> {
-        let view = self.view()?;
+        let view = self.stored_view()?;
         if let Some(guard) = options.guard {
             guard(&view)?;
         }
@@ -106,7 +108,8 @@ impl Tree {
             author: options.author,
             comment: options.comment,
             session: options.session,
-            guard: None,
+            origin: options.origin,
+            ..CommitOptions::default()
         };
         let mut overlay = Overlay::new(view.into_snapshot());
         let base = self.store().driver().snapshot()?;
@@ -164,6 +167,9 @@ impl Tree {
             whole: stamp,
         };
         writer.put(&stamp_key(&self.tree_key()), &record.encode())?;
+        if self.datastore() == Datastore::Operational {
+            record_origin_of_all(writer, self.id(), options.origin)?;
+        }
         Ok(done)
     }
 

@@ -71,6 +71,7 @@ impl Reading<'_> {
             if self.selection.with_defaults == WithDefaults::ReportAllTagged {
                 self.sink.annotate(vec![Annotation::Default])?;
             }
+            self.tell_default_origin(id)?;
             self.sink.leaf(id, default.clone(), Mark::default())?;
         }
         Ok(())

@@ -1,10 +1,11 @@
 //! The nodes that are open while reading, and telling the sink of them.
 
-use espalier_yang::data::Stop;
+use espalier_yang::data::{Annotation, Origin, Stop};
 use espalier_yang::{Mark, NodeId, Sink, Value};
 
 use super::super::locate::State;
 use super::super::selection::{Content, Selection};
+use super::origin::{Source, Sources};
 use crate::error::Error;
 use crate::fragment::Packed;
 
@@ -50,6 +51,10 @@ pub(super) struct Frame {
     pub is_whole: bool,
     /// Its key leaves, while it is not open.
     keys: Vec<(NodeId, Value)>,
+    /// Its origin, where the sink has to be told.
+    told_origin: Option<Origin>,
+    /// The origin that its children have where nothing else is said.
+    pub origin: Option<Origin>,
     /// Its children met so far, where defaults are reported.
     pub seen: Vec<NodeId>,
 }
@@ -74,6 +79,10 @@ pub(super) struct Reading<'a> {
     pub reports_defaults: bool,
     /// What was met outside all frames, where defaults are reported.
     pub outer_seen: Vec<NodeId>,
+    /// What the datastore is made of, where origins can be told.
+    pub sources: Option<&'a dyn Sources>,
+    /// What each of them has at the current key, where origins are told.
+    pub at_key: Vec<Source>,
 }
 
 impl Reading<'_> {
@@ -82,6 +91,7 @@ impl Reading<'_> {
         let depth = self.depth_below();
         let is_whole = self.is_whole(node);
         let shows_itself = is_whole && self.is_shown_empty(node);
+        let (told_origin, origin) = self.origin_of_frame(node, key, length)?;
         self.see(node);
         self.key.clear();
         self.key.extend_from_slice(&key[..length]);
@@ -94,13 +104,25 @@ impl Reading<'_> {
             is_open,
             is_whole,
             keys: Vec::new(),
+            told_origin,
+            origin,
             seen: Vec::new(),
         });
         match (is_open, shows_itself) {
-            (true, _) => Ok(self.sink.open(node, Mark::default())?),
+            (true, _) => {
+                self.annotate_origin(told_origin)?;
+                Ok(self.sink.open(node, Mark::default())?)
+            }
             (false, true) => self.open_frames(),
             (false, false) => Ok(()),
         }
+    }
+
+    fn annotate_origin(&mut self, origin: Option<Origin>) -> Flow<()> {
+        if let Some(origin) = origin {
+            self.sink.annotate(vec![Annotation::Origin(origin)])?;
+        }
+        Ok(())
     }
 
     /// Whether a node that is wholly selected says something by being there: as state, or as
@@ -158,6 +180,9 @@ impl Reading<'_> {
         }
         for frame in self.frames.iter_mut().filter(|frame| !frame.is_open) {
             frame.is_open = true;
+            if let Some(origin) = frame.told_origin {
+                self.sink.annotate(vec![Annotation::Origin(origin)])?;
+            }
             self.sink.open(frame.node, Mark::default())?;
             for (node, value) in frame.keys.drain(..) {
                 self.sink.leaf(node, value, Mark::default())?;
@@ -177,6 +202,7 @@ impl Reading<'_> {
             return Ok(());
         }
         self.open_frames()?;
+        self.tell_leaf_origin(node, &packed)?;
         self.send(node, packed)
     }
 

@@ -5,10 +5,12 @@
 
 mod defaults;
 mod frame;
+mod origin;
 mod page;
 mod scan;
 mod select;
 mod target;
 
+pub(super) use origin::{Source, Sources};
 pub(crate) use scan::skip_entry;
 pub(super) use target::read;

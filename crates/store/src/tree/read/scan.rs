@@ -47,6 +47,7 @@ impl Reading<'_> {
     /// subtree's own key.
     fn key_value(&mut self, key: &[u8], value: &[u8]) -> Flow<Option<usize>> {
         self.leave(key)?;
+        self.see_sources(key)?;
         let (mut parent, mut at) = match self.frames.last() {
             Some(frame) => (Some(frame.node), frame.length),
             None => (self.outer, self.outer_length),

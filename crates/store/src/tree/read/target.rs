@@ -2,20 +2,22 @@
 
 use espalier_keyspace::KeyRange;
 use espalier_yang::schema::Node;
-use espalier_yang::{InstancePath, Keys, Mark, NodeId, Sink};
+use espalier_yang::{InstancePath, Keys, NodeId, Sink};
 
 use super::super::locate::{Place, Shape, State};
 use super::super::selection::{Content, Page, Selection, WithDefaults};
 use super::defaults::is_in_use;
 use super::frame::{Flow, Halt, Reading};
+use super::origin::Sources;
 use super::page::Paging;
 use crate::error::Result;
-use crate::fragment::{Reader, take_entry_value};
+use crate::fragment::{Packed, Reader, take_entry_value};
 use crate::keys::{put_key_value, put_local_id};
 
 /// Sends the resource of a path as events; false where there is none.
 pub(in crate::tree) fn read(
     state: State<'_>,
+    sources: Option<&dyn Sources>,
     path: &InstancePath,
     selection: &Selection,
     sink: &mut dyn Sink,
@@ -39,6 +41,8 @@ pub(in crate::tree) fn read(
             WithDefaults::ReportAll | WithDefaults::ReportAllTagged
         ),
         outer_seen: Vec::new(),
+        sources,
+        at_key: Vec::new(),
     };
     match reading.target(&place, path) {
         Ok(found) => Ok(found),
@@ -103,6 +107,8 @@ impl Reading<'_> {
             for leaf in Reader::new(&value) {
                 let (other, packed) = leaf?;
                 if other == id {
+                    self.see_sources(&place.key)?;
+                    self.tell_leaf_origin(node, &packed)?;
                     self.send(node, packed)?;
                     return Ok(true);
                 }
@@ -160,8 +166,10 @@ impl Reading<'_> {
         let Some(value) = self.state.snapshot.get(&place.key)? else {
             return Ok(false);
         };
-        let value = take_entry_value(&value)?;
-        self.sink.leaf(node, value, Mark::default())?;
+        let packed = Packed::Value(take_entry_value(&value)?);
+        self.see_sources(&place.key)?;
+        self.tell_leaf_origin(node, &packed)?;
+        self.send(node, packed)?;
         Ok(true)
     }
 

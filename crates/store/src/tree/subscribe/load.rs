@@ -73,6 +73,7 @@ fn commit_options<'a>(options: &LoadOptions<'a>) -> CommitOptions<'a> {
         comment: options.comment,
         session: options.session,
         guard: options.guard,
+        origin: options.origin,
     }
 }
 

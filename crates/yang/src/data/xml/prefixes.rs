@@ -32,6 +32,7 @@ impl<'s> Prefixes<'s> {
         let customary = match module {
             "ietf-netconf" => "nc",
             "ietf-netconf-with-defaults" => "wd",
+            "ietf-origin" => "or",
             module => module,
         };
         self.of(customary, namespace)

@@ -9,7 +9,7 @@ use super::write::{write_attribute, write_text};
 use crate::data::metadata;
 use crate::data::options::{Layout, PrintError, PrintOptions};
 use crate::data::pieces::{write_full, write_last};
-use crate::data::sink::{Annotations, Mark, Sink, Stop};
+use crate::data::sink::{Annotation, Annotations, Mark, Sink, Stop};
 use crate::schema::{ModuleId, NodeId, Schema};
 use crate::value::Value;
 
@@ -99,7 +99,14 @@ impl<'s, W: Write> Printer<'s, W> {
                 Some(namespace) => {
                     let prefix = prefixes.of_annotations(module, namespace);
                     let name = format!("{prefix}:{name}");
-                    write_attribute(&mut self.buffer, &name, value);
+                    match &annotation {
+                        // An identity of the module that the annotation is of.
+                        Annotation::Origin(origin) => {
+                            let value = format!("{prefix}:{}", origin.name());
+                            write_attribute(&mut self.buffer, &name, &value);
+                        }
+                        _ => write_attribute(&mut self.buffer, &name, value),
+                    }
                 }
                 None => write_attribute(&mut self.buffer, name, value),
             }

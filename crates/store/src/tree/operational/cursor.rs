@@ -1,0 +1,396 @@
+//! Scanning two trees as one.
+//!
+//! Where no entries kept in order are involved, keys sort the same in both trees and this is a
+//! merge of two scans. An entry kept in order that both trees have is passed over in the scan above
+//! and united by a scan of its own when the scan below comes to it.
+
+use std::cmp::Ordering;
+
+use espalier_keyspace::{Cursor, Direction, KeyRange, Result as EngineResult};
+
+use super::bound::{above_range, beginning, has_order};
+use super::union::{Root, Union, engine};
+use crate::error::Result;
+use crate::keys::TreeId;
+use crate::subspace::Subspace;
+
+/// The scan of one tree under the name of another.
+pub(super) struct Renamed<'a> {
+    union: Union<'a>,
+    inner: Box<dyn Cursor + 'a>,
+    key: Vec<u8>,
+}
+
+impl<'a> Renamed<'a> {
+    /// The keys of the tree below, as the union has them.
+    pub fn open(union: Union<'a>, range: KeyRange, direction: Direction) -> EngineResult<Self> {
+        let range = rename_range(union, &range, union.below.tree);
+        let inner = union.below.snapshot.scan(&range, direction)?;
+        let key = Vec::new();
+        Ok(Self { union, inner, key })
+    }
+}
+
+impl Cursor for Renamed<'_> {
+    fn next(&mut self) -> EngineResult<Option<(&[u8], &[u8])>> {
+        let Some((key, value)) = self.inner.next()? else {
+            return Ok(None);
+        };
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.union.rename(&mut self.key, self.union.tree);
+        Ok(Some((&self.key, value)))
+    }
+
+    fn seek(&mut self, key: &[u8]) -> EngineResult<()> {
+        let key = rename_bound(self.union, key, self.union.below.tree);
+        self.inner.seek(&key)
+    }
+}
+
+/// A range of the union's tree, as one of another tree.
+fn rename_range(union: Union<'_>, range: &KeyRange, tree: TreeId) -> KeyRange {
+    KeyRange {
+        start: rename_bound(union, &range.start, tree),
+        end: range
+            .end
+            .as_ref()
+            .map(|end| rename_bound(union, end, tree))
+            .or_else(|| KeyRange::prefix(&tree.prefix(Subspace::Tree)).end),
+    }
+}
+
+/// A place before, in or after the keys of the union's tree, as one of another tree.
+fn rename_bound(union: Union<'_>, bound: &[u8], tree: TreeId) -> Vec<u8> {
+    let data = KeyRange::prefix(&union.tree.prefix(Subspace::Tree));
+    let other = KeyRange::prefix(&tree.prefix(Subspace::Tree));
+    if data.contains(bound) {
+        return union.renamed(bound, tree);
+    }
+    if bound < data.start.as_slice() {
+        return other.start;
+    }
+    other.end.unwrap_or_default()
+}
+
+/// The key and value that a scan stands at.
+#[derive(Default)]
+struct Head {
+    key: Vec<u8>,
+    value: Vec<u8>,
+    is_there: bool,
+}
+
+impl Head {
+    fn set(&mut self, key: &[u8], value: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.value.clear();
+        self.value.extend_from_slice(value);
+        self.is_there = true;
+    }
+}
+
+/// The scan of a union.
+pub(super) struct UnionCursor<'a> {
+    union: Union<'a>,
+    root: Root,
+    /// What the cursor may be sought in.
+    range: KeyRange,
+    /// What of it is left to scan.
+    rest: KeyRange,
+    direction: Direction,
+    below: Box<dyn Cursor + 'a>,
+    below_head: Head,
+    /// The entry that the head below is in, where both trees have it.
+    both: Option<Root>,
+    /// The entry that the last key below was in, where only that tree has it.
+    below_only: Vec<u8>,
+    above: Box<dyn Cursor + 'a>,
+    above_head: Head,
+    /// The entry that the last key above was in, where only that tree has it.
+    above_only: Option<Root>,
+    /// Whether the tree above has an order index here, so that entries may be in both.
+    has_order: bool,
+    /// The scan of an entry that both have.
+    inner: Option<Box<UnionCursor<'a>>>,
+    /// The entry that the range begins within, in both: scanned at the end, going backward.
+    at_last: Option<(Root, KeyRange)>,
+    current: Head,
+}
+
+impl<'a> UnionCursor<'a> {
+    /// Scans a range, which lies within what `root` holds.
+    pub fn open(
+        union: Union<'a>,
+        root: Root,
+        range: KeyRange,
+        direction: Direction,
+    ) -> Result<Self> {
+        let has_order = has_order(union, &root, &range)?;
+        let (mut rest, mut within) = (range.clone(), None);
+        if has_order && let Some(both) = beginning(union, &root, &range)? {
+            let entry = KeyRange::prefix(&both.shown);
+            within = Some((both, entry.intersection(&range)));
+            rest.start = entry.end.unwrap_or_default();
+        }
+        let below = rename_range(union, &rest, union.below.tree);
+        let above = above_range(union, &root, &rest);
+        let mut cursor = Self {
+            union,
+            root,
+            range,
+            rest,
+            direction,
+            below: union.below.snapshot.scan(&below, direction)?,
+            below_head: Head::default(),
+            both: None,
+            below_only: Vec::new(),
+            above: union.above.snapshot.scan(&above, direction)?,
+            above_head: Head::default(),
+            above_only: None,
+            has_order,
+            inner: None,
+            at_last: None,
+            current: Head::default(),
+        };
+        match (within, direction) {
+            (Some((both, range)), Direction::Forward) => cursor.enter(both, range)?,
+            (within, _) => cursor.at_last = within,
+        }
+        cursor.fill_below()?;
+        cursor.fill_above()?;
+        Ok(cursor)
+    }
+
+    /// Whether the tree above has no part in what is left.
+    pub fn has_nothing_above(&self) -> bool {
+        let entries = self.inner.is_none() && self.at_last.is_none() && self.both.is_none();
+        entries && !self.has_order && !self.above_head.is_there
+    }
+
+    fn enter(&mut self, both: Root, range: KeyRange) -> Result<()> {
+        let inner = Self::open(self.union, both, range, self.direction)?;
+        self.inner = Some(Box::new(inner));
+        Ok(())
+    }
+
+    /// Goes on to the next key below.
+    fn fill_below(&mut self) -> Result<()> {
+        self.below_head.is_there = false;
+        let Some((key, value)) = self.below.next()? else {
+            return Ok(());
+        };
+        self.below_head.set(key, value);
+        self.union.rename(&mut self.below_head.key, self.union.tree);
+        let key = &self.below_head.key;
+        let is_known = !self.below_only.is_empty() && key.starts_with(&self.below_only);
+        if !self.has_order || is_known {
+            return Ok(());
+        }
+        let at = self.root.shown.len();
+        let Some(entry) = self.union.first_entry(self.root.node, key, at) else {
+            return Ok(());
+        };
+        match self.union.in_both(&self.root, key, &entry)? {
+            Some(both) => self.both = Some(both),
+            None => self.below_only = key[..entry.end].to_vec(),
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next key above that is not in an entry of both.
+    fn fill_above(&mut self) -> Result<()> {
+        self.above_head.is_there = false;
+        loop {
+            let Some((key, value)) = self.above.next()? else {
+                return Ok(());
+            };
+            self.current.set(key, value);
+            let Some(shown) = self.shown_key()? else {
+                continue;
+            };
+            if self.rest.contains(&shown) {
+                self.above_head.set(&shown, &self.current.value);
+                return Ok(());
+            }
+            let is_ahead = match self.direction {
+                Direction::Forward => shown < self.rest.start,
+                Direction::Backward => !self.rest.is_before_end(&shown),
+            };
+            if !is_ahead {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The key in the union of the key above that was read into `current`; none where it is in an
+    /// entry that the tree below has too, which is then passed over.
+    fn shown_key(&mut self) -> Result<Option<Vec<u8>>> {
+        let key = &self.current.key;
+        if let Some(entry) = &self.above_only
+            && key.starts_with(&entry.above)
+        {
+            return self.shift_below(entry, key).map(Some);
+        }
+        let at = self.root.above.len();
+        let mut shown = self.root.shown.clone();
+        let Some(entry) = self.union.first_entry(self.root.node, key, at) else {
+            shown.extend_from_slice(&key[at..]);
+            return Ok(Some(shown));
+        };
+        shown.extend_from_slice(&key[at..entry.list]);
+        if self.union.is_below(key, &entry, &shown)? {
+            let prefix = key[..entry.end].to_vec();
+            self.pass_above(&prefix)?;
+            return Ok(None);
+        }
+        shown.extend(self.union.shifted(&key[entry.list..entry.end])?);
+        let entry = Root {
+            shown,
+            above: key[..entry.end].to_vec(),
+            node: Some(entry.node),
+        };
+        let complete = self.shift_below(&entry, key)?;
+        self.above_only = Some(entry);
+        Ok(Some(complete))
+    }
+
+    /// The key in the union of something in an entry that only the tree above has.
+    fn shift_below(&self, within: &Root, key: &[u8]) -> Result<Vec<u8>> {
+        let mut shown = within.shown.clone();
+        let (mut parent, mut at) = (within.node, within.above.len());
+        while let Some(entry) = self.union.first_entry(parent, key, at) {
+            shown.extend_from_slice(&key[at..entry.list]);
+            shown.extend(self.union.shifted(&key[entry.list..entry.end])?);
+            (parent, at) = (Some(entry.node), entry.end);
+        }
+        shown.extend_from_slice(&key[at..]);
+        Ok(shown)
+    }
+
+    /// Moves the scan above past an entry.
+    fn pass_above(&mut self, entry: &[u8]) -> Result<()> {
+        match (self.direction, KeyRange::prefix(entry).end) {
+            (Direction::Forward, Some(end)) => self.above.seek(&end)?,
+            // At the entry's own key already, the next one is before it.
+            (Direction::Backward, _) if self.current.key != entry => self.above.seek(entry)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Moves the scan below past an entry.
+    fn pass_below(&mut self, entry: &[u8]) -> Result<()> {
+        let key = self.union.renamed(entry, self.union.below.tree);
+        match (self.direction, KeyRange::prefix(&key).end) {
+            (Direction::Forward, Some(end)) => self.below.seek(&end)?,
+            (Direction::Backward, _) if self.below_head.key != entry => {
+                self.below.seek(&key)?;
+                self.below.next()?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Reads the next key into `current`; false at the end.
+    fn step(&mut self) -> Result<bool> {
+        loop {
+            if let Some(inner) = &mut self.inner {
+                if let Some((key, value)) = inner.next()? {
+                    self.current.set(key, value);
+                    return Ok(true);
+                }
+                self.inner = None;
+            }
+            let order = match (self.below_head.is_there, self.above_head.is_there) {
+                (false, false) => match self.at_last.take() {
+                    Some((both, range)) => {
+                        self.enter(both, range)?;
+                        continue;
+                    }
+                    None => return Ok(false),
+                },
+                (true, false) => Ordering::Less,
+                (false, true) => Ordering::Greater,
+                (true, true) => self.below_head.key.cmp(&self.above_head.key),
+            };
+            let is_merge = self.below_head.is_there && self.above_head.is_there;
+            let order = match self.direction {
+                Direction::Backward if is_merge => order.reverse(),
+                _ => order,
+            };
+            match (order, self.both.take()) {
+                (Ordering::Greater, both) => {
+                    self.both = both;
+                    std::mem::swap(&mut self.current, &mut self.above_head);
+                    self.fill_above_keeping()?;
+                    return Ok(true);
+                }
+                (_, Some(both)) => {
+                    let entry = KeyRange::prefix(&both.shown);
+                    self.pass_below(&both.shown)?;
+                    self.enter(both, entry.intersection(&self.rest))?;
+                    self.fill_below()?;
+                }
+                (order, None) => {
+                    self.take_below(order)?;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Takes the key below, united with that above where they are the same.
+    fn take_below(&mut self, order: Ordering) -> Result<()> {
+        if order != Ordering::Equal {
+            std::mem::swap(&mut self.current, &mut self.below_head);
+            return self.fill_below();
+        }
+        let (below, above) = (&self.below_head, &self.above_head);
+        let merged = self
+            .union
+            .merge_at(&below.key, &below.value, &above.value)?;
+        let key = below.key.clone();
+        self.fill_below()?;
+        self.fill_above()?;
+        self.current.set(&key, &merged);
+        Ok(())
+    }
+
+    /// As [`Self::fill_above`], leaving `current` as it is.
+    fn fill_above_keeping(&mut self) -> Result<()> {
+        let taken = std::mem::take(&mut self.current);
+        self.fill_above()?;
+        self.current = taken;
+        Ok(())
+    }
+}
+
+impl Cursor for UnionCursor<'_> {
+    fn next(&mut self) -> EngineResult<Option<(&[u8], &[u8])>> {
+        match self.step().map_err(engine)? {
+            true => Ok(Some((&self.current.key, &self.current.value))),
+            false => Ok(None),
+        }
+    }
+
+    fn seek(&mut self, key: &[u8]) -> EngineResult<()> {
+        let mut range = self.range.clone();
+        match self.direction {
+            Direction::Forward => range.start = range.start.max(key.to_vec()),
+            Direction::Backward if self.range.is_before_end(key) => {
+                let mut end = key.to_vec();
+                end.push(0);
+                range.end = Some(end);
+            }
+            Direction::Backward => {}
+        }
+        let whole = std::mem::replace(&mut self.range, KeyRange::all());
+        let root = self.root.clone();
+        *self = Self::open(self.union, root, range, self.direction).map_err(engine)?;
+        self.range = whole;
+        Ok(())
+    }
+}

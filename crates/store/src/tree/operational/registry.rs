@@ -1,0 +1,204 @@
+//! Which providers there are.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use espalier_yang::data::DataTree;
+use espalier_yang::{InstancePath, Keys, Schema, Step};
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+
+use super::provider::{
+    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, Provider, ProviderRequest, WarningReason,
+};
+use crate::clock::Timestamp;
+
+/// The providers of all anchors.
+#[derive(Default)]
+pub(crate) struct Providers {
+    anchors: RwLock<FxHashMap<u64, Vec<Arc<Registered>>>>,
+}
+
+/// A provider, and what it is registered for.
+pub(super) struct Registered {
+    pub provider: Provider,
+    at: InstancePath,
+    /// The schema that `at` is of, and the names of its nodes for when that is another one.
+    schema: Arc<Schema>,
+    names: Vec<(Box<str>, Box<str>)>,
+    calls: AtomicUsize,
+    answers: Mutex<HashMap<InstancePath, (Timestamp, Arc<DataTree>)>>,
+}
+
+/// Keeps a provider registered: dropping it ends that.
+#[must_use = "the provider is asked for as long as this is kept"]
+pub struct Registration {
+    registry: Weak<Providers>,
+    anchor: u64,
+    registered: Arc<Registered>,
+}
+
+impl Registration {
+    /// Forgets the answers that are kept, so that the next reading asks again.
+    pub fn invalidate(&self) {
+        self.registered.answers.lock().clear();
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if let Some(registry) = self.registry.upgrade() {
+            let mut anchors = registry.anchors.write();
+            if let Some(providers) = anchors.get_mut(&self.anchor) {
+                providers.retain(|other| !Arc::ptr_eq(other, &self.registered));
+            }
+        }
+    }
+}
+
+impl Providers {
+    /// Registers a provider for what is at a path of an anchor.
+    pub fn register(
+        self: &Arc<Self>,
+        anchor: u64,
+        schema: &Arc<Schema>,
+        at: InstancePath,
+        provider: Provider,
+    ) -> Registration {
+        let name = |step: &Step| {
+            let node = schema.node(step.node);
+            (schema.module(node.module).name.clone(), node.name.clone())
+        };
+        let registered = Arc::new(Registered {
+            provider,
+            names: at.steps.iter().map(name).collect(),
+            at,
+            schema: Arc::clone(schema),
+            calls: AtomicUsize::new(0),
+            answers: Mutex::default(),
+        });
+        let mut anchors = self.anchors.write();
+        anchors
+            .entry(anchor)
+            .or_default()
+            .push(Arc::clone(&registered));
+        Registration {
+            registry: Arc::downgrade(self),
+            anchor,
+            registered,
+        }
+    }
+
+    /// The providers of an anchor, in the order of their registration.
+    pub(super) fn of(&self, anchor: u64) -> Vec<Arc<Registered>> {
+        let anchors = self.anchors.read();
+        anchors.get(&anchor).cloned().unwrap_or_default()
+    }
+}
+
+/// An answer that is there already, or will come.
+pub(super) enum Answer {
+    Kept(Arc<DataTree>),
+    Coming(Receiver<Result<DataTree, WarningReason>>),
+    None(WarningReason),
+}
+
+impl Registered {
+    /// What it is registered for, in a schema; none where that does not have it any more.
+    pub fn at(&self, schema: &Arc<Schema>) -> Option<InstancePath> {
+        if Arc::ptr_eq(schema, &self.schema) {
+            return Some(self.at.clone());
+        }
+        let mut path = InstancePath::root();
+        for ((module, name), step) in self.names.iter().zip(&self.at.steps) {
+            let module = schema.module_by_name(module)?;
+            let node = schema.child(path.target(), module, name)?;
+            path = path.child(node, step.keys.clone());
+        }
+        Some(path)
+    }
+
+    /// Asks, without waiting.
+    pub fn ask(self: &Arc<Self>, request: ProviderRequest, now: Timestamp) -> Answer {
+        if let Some(kept) = self.kept(&request.path, now) {
+            return Answer::Kept(kept);
+        }
+        if self.calls.fetch_add(1, Ordering::AcqRel) >= PROVIDER_CALLS_MAX {
+            self.calls.fetch_sub(1, Ordering::AcqRel);
+            return Answer::None(WarningReason::Busy);
+        }
+        let (sender, receiver) = sync_channel(1);
+        let this = Arc::clone(self);
+        let run = move || {
+            let told = catch_unwind(AssertUnwindSafe(|| (this.provider.call)(&request)));
+            this.calls.fetch_sub(1, Ordering::AcqRel);
+            let told = match told {
+                Ok(Ok(tree)) => Ok(tree),
+                Ok(Err(error)) => Err(WarningReason::Failed(error.to_string())),
+                Err(panic) => Err(WarningReason::Panicked(message_of(&*panic))),
+            };
+            // Nobody waits any more where it took too long.
+            let _ = sender.send(told);
+        };
+        let name = format!("provider {}", self.provider.name);
+        match std::thread::Builder::new().name(name).spawn(run) {
+            Ok(_) => Answer::Coming(receiver),
+            Err(error) => {
+                self.calls.fetch_sub(1, Ordering::AcqRel);
+                Answer::None(WarningReason::Failed(error.to_string()))
+            }
+        }
+    }
+
+    fn kept(&self, path: &InstancePath, now: Timestamp) -> Option<Arc<DataTree>> {
+        let answers = self.answers.lock();
+        let (since, tree) = answers.get(path)?;
+        let age = now.0.saturating_sub(since.0);
+        (Duration::from_millis(age) < self.provider.valid_for).then(|| Arc::clone(tree))
+    }
+
+    /// Keeps an answer for as long as it is valid.
+    pub fn keep(&self, path: InstancePath, now: Timestamp, tree: &Arc<DataTree>) {
+        if self.provider.valid_for.is_zero() {
+            return;
+        }
+        let mut answers = self.answers.lock();
+        let valid_ms = self.provider.valid_for.as_millis();
+        answers.retain(|_, (since, _)| u128::from(now.0.saturating_sub(since.0)) < valid_ms);
+        if answers.len() < PROVIDER_ANSWERS_MAX {
+            answers.insert(path, (now, Arc::clone(tree)));
+        }
+    }
+}
+
+fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "without a message".to_owned())
+}
+
+/// What two paths have in common where one leads through (or to) the other: the longer one, with
+/// the keys of both; none where they are of different things.
+pub(super) fn meeting(one: &InstancePath, two: &InstancePath) -> Option<InstancePath> {
+    let (long, short) = match one.steps.len() >= two.steps.len() {
+        true => (one, two),
+        false => (two, one),
+    };
+    let mut steps = long.steps.clone();
+    for (step, other) in steps.iter_mut().zip(&short.steps) {
+        if step.node != other.node {
+            return None;
+        }
+        match (&step.keys, &other.keys) {
+            (_, Keys::None) => {}
+            (Keys::None, keys) => step.keys = keys.clone(),
+            (mine, theirs) if mine == theirs => {}
+            _ => return None,
+        }
+    }
+    Some(InstancePath { steps })
+}

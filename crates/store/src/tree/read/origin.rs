@@ -1,0 +1,185 @@
+//! Origins of what is read (RFC 8342 §5.3.4), told as annotations.
+//!
+//! A configuration node without an annotation has the origin of the node around it, so only what
+//! differs is annotated, and what is topmost. State has no origin. A container without presence is
+//! annotated where it is topmost, with the origin of the first thing in it.
+
+use espalier_keyspace::{Direction, KeyRange, Snapshot};
+use espalier_yang::NodeId;
+use espalier_yang::data::{Annotation, Origin};
+
+use super::super::selection::WithOrigin;
+use super::frame::{Flow, Reading};
+use crate::error::Result;
+use crate::fragment::{Packed, Reader};
+use crate::keys::LocalId;
+
+/// What one source of the operational state datastore holds at a key.
+pub(in crate::tree) struct Source {
+    /// The stored value.
+    pub value: Vec<u8>,
+    /// The origin of the node.
+    pub origin: Origin,
+    /// The origins of those of its leaves that differ.
+    pub leaves: Vec<(LocalId, Origin)>,
+}
+
+impl Source {
+    /// A source whose leaves all have the origin of the node.
+    pub fn of(value: Vec<u8>, origin: Origin) -> Self {
+        let leaves = Vec::new();
+        Self {
+            value,
+            origin,
+            leaves,
+        }
+    }
+
+    fn origin_of(&self, id: LocalId) -> Origin {
+        let own = self.leaves.iter().find(|(other, _)| *other == id);
+        own.map_or(self.origin, |(_, origin)| *origin)
+    }
+
+    fn leaf(&self, id: LocalId) -> Result<Option<Packed>> {
+        for leaf in Reader::new(&self.value) {
+            let (other, packed) = leaf?;
+            if other == id {
+                return Ok(Some(packed));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A state that knows what it is made of.
+pub(in crate::tree) trait Sources: Snapshot {
+    /// What each source has at a key, from the lowest up.
+    fn sources(&self, key: &[u8]) -> Result<Vec<Source>>;
+
+    /// Itself.
+    fn as_snapshot(&self) -> &dyn Snapshot;
+}
+
+impl Reading<'_> {
+    fn shows_origin(&self, node: NodeId) -> bool {
+        self.sources.is_some()
+            && self.selection.with_origin == WithOrigin::Shown
+            && self.state.schema().node(node).is_config
+    }
+
+    /// Remembers what the sources have at a key whose content is about to be read.
+    pub fn see_sources(&mut self, key: &[u8]) -> Result<()> {
+        if let Some(sources) = self.sources
+            && self.selection.with_origin == WithOrigin::Shown
+        {
+            self.at_key = sources.sources(key)?;
+        }
+        Ok(())
+    }
+
+    /// The origin of a container or entry that begins, where it has to be told; and the one that
+    /// what is in it inherits.
+    pub fn origin_of_frame(
+        &mut self,
+        node: NodeId,
+        key: &[u8],
+        length: usize,
+    ) -> Result<(Option<Origin>, Option<Origin>)> {
+        let inherited = self.frames.last().and_then(|frame| frame.origin);
+        if !self.shows_origin(node) {
+            return Ok((None, inherited));
+        }
+        let is_meaningless = self.state.schema().node(node).is_np_container();
+        if is_meaningless && inherited.is_some() {
+            return Ok((None, inherited));
+        }
+        let own = match is_meaningless {
+            false => self.node_origin(&key[..length])?,
+            true => self.first_origin(node, &key[..length])?,
+        };
+        let told = (inherited != Some(own)).then_some(own);
+        Ok((told, Some(own)))
+    }
+
+    /// The origin of what exists at a key: that of the lowest source that has it.
+    fn node_origin(&self, key: &[u8]) -> Result<Origin> {
+        let Some(sources) = self.sources else {
+            return Ok(Origin::default());
+        };
+        let there = sources.sources(key)?;
+        Ok(there
+            .first()
+            .map_or(Origin::Default, |source| source.origin))
+    }
+
+    /// The origin of the first thing in a container without presence.
+    fn first_origin(&self, node: NodeId, key: &[u8]) -> Result<Origin> {
+        let range = KeyRange::prefix(key);
+        let mut cursor = self.state.snapshot.scan(&range, Direction::Forward)?;
+        let Some((first, value)) = cursor.next()? else {
+            return Ok(Origin::Default);
+        };
+        let Some(sources) = self.sources.filter(|_| first == key) else {
+            return self.node_origin(first);
+        };
+        let there = sources.sources(key)?;
+        let schema = self.state.schema();
+        for leaf in Reader::new(value) {
+            let (id, packed) = leaf?;
+            let child = self.state.layout().child(Some(node), id);
+            if child.is_some_and(|child| schema.node(child).is_config) {
+                return leaf_origin(&there, id, &packed);
+            }
+        }
+        Ok(there
+            .first()
+            .map_or(Origin::Default, |source| source.origin))
+    }
+
+    /// Tells the origin of a leaf or leaf-list entry that is about to be sent, where it differs
+    /// from that of what it is in.
+    pub fn tell_leaf_origin(&mut self, node: NodeId, packed: &Packed) -> Flow<()> {
+        let is_key = |node: NodeId| {
+            let leaf = self.state.schema().node(node).as_value();
+            leaf.is_some_and(|leaf| leaf.is_key)
+        };
+        if !self.shows_origin(node) || is_key(node) {
+            return Ok(());
+        }
+        let origin = match self.state.schema().node(node).is_leaf_list() {
+            true => self.at_key.first().map(|source| source.origin),
+            false => Some(leaf_origin(
+                &self.at_key,
+                self.state.layout().id(node),
+                packed,
+            )?),
+        };
+        self.tell_origin(origin.unwrap_or_default())
+    }
+
+    /// Tells that a default is in use.
+    pub fn tell_default_origin(&mut self, node: NodeId) -> Flow<()> {
+        if self.shows_origin(node) {
+            self.tell_origin(Origin::Default)?;
+        }
+        Ok(())
+    }
+
+    fn tell_origin(&mut self, origin: Origin) -> Flow<()> {
+        let inherited = self.frames.last().and_then(|frame| frame.origin);
+        if inherited != Some(origin) {
+            self.sink.annotate(vec![Annotation::Origin(origin)])?;
+        }
+        Ok(())
+    }
+}
+
+/// The origin of a leaf: that of the lowest source with the value that is in use.
+fn leaf_origin(sources: &[Source], id: LocalId, in_use: &Packed) -> Result<Origin> {
+    for source in sources {
+        if source.leaf(id)?.as_ref() == Some(in_use) {
+            return Ok(source.origin_of(id));
+        }
+    }
+    Ok(Origin::default())
+}

@@ -1,0 +1,9 @@
+//! The operational state datastore (RFC 8342 §5.3): what is pushed, what is provided, and how it is
+//! united with the configuration.
+
+mod merge;
+mod origins;
+mod providers;
+mod pushes;
+mod random_runs;
+mod setting;

@@ -1,0 +1,251 @@
+//! Providers: asked when their part is read, and nothing worse than missing where they fail.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use espalier_store::{Content, PROVIDER_CALLS_MAX, Provider, Selection, WarningReason, WithOrigin};
+use espalier_yang::data::Origin;
+use espalier_yang::path::Fields;
+
+use crate::setting::{Setting, parse};
+
+/// A provider that always says the same, and how often it was asked.
+fn constant(text: &'static str) -> (Provider, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let provider = Provider::new("constant", move |request| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Ok(parse(&request.schema, text))
+    });
+    (provider, calls)
+}
+
+#[test]
+fn what_is_provided_is_read_with_the_rest() {
+    let setting = Setting::new();
+    setting.configure(r#"{"m:e":[{"name":"x","v":"1"}],"m:o":[{"k":"a","v":"1"}]}"#);
+    setting.push(r#"{"m:e":[{"name":"x","w":"2"}],"m:o":[{"k":"b"}]}"#);
+    let (provider, calls) =
+        constant(r#"{"m:e":[{"name":"x","state":{"up":true}},{"name":"z","state":{"up":false}}]}"#);
+    let kept = setting.operational.provide(setting.path("/m:e"), provider);
+    let (ordered, _) = constant(r#"{"m:o":[{"k":"c"},{"k":"b","w":"3"},{"k":"a","w":"4"}]}"#);
+    let ordered = setting.operational.provide(setting.path("/m:o"), ordered);
+    setting.check(
+        "/",
+        concat!(
+            r#"{"m:e":[{"name":"x","v":"1","w":"2","state":{"up":true}},{"name":"z","state":{"up":false}}],"#,
+            r#""m:o":[{"k":"a","v":"1","w":"4"},{"k":"b","w":"3"},{"k":"c"}]}"#
+        ),
+    );
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    setting.check("/m:o[k='c']", r#"{"m:o":[{"k":"c"}]}"#);
+    setting.check("/m:o[k='b']/w", r#"{"m:w":"3"}"#);
+    setting.check("/m:e[name='z']/state/up", r#"{"m:up":false}"#);
+    let view = setting.operational.view().expect("a view");
+    assert_eq!(view.count(&setting.path("/m:o")).expect("a count"), 3);
+    assert!(
+        view.exists(&setting.path("/m:e[name='z']"))
+            .expect("an answer")
+    );
+    drop((kept, ordered));
+    setting.check("/m:e[name='z']", "");
+}
+
+#[test]
+fn only_who_has_a_part_in_the_selection_is_asked() {
+    let setting = Setting::new();
+    setting.configure(r#"{"m:top":"t","m:plain":{"a":"1"}}"#);
+    let (provider, calls) = constant(r#"{"m:plain":{"inner":{"x":"1"}}}"#);
+    let kept = setting
+        .operational
+        .provide(setting.path("/m:plain/inner"), provider);
+    let asked = |path: &str, selection: &Selection| {
+        let before = calls.load(Ordering::SeqCst);
+        setting.read(path, selection);
+        calls.load(Ordering::SeqCst) > before
+    };
+    let all = Selection::default();
+    let depth = |depth| Selection {
+        depth: Some(depth),
+        ..Selection::default()
+    };
+    let fields = |text| Selection {
+        fields: Some(Fields::parse(setting.schema(), None, text).expect("fields")),
+        ..Selection::default()
+    };
+    let state = Selection {
+        content: Content::NonConfig,
+        ..Selection::default()
+    };
+    assert!(asked("/", &all));
+    assert!(asked("/m:plain", &all));
+    assert!(asked("/m:plain/inner", &all));
+    assert!(asked("/m:plain/inner/x", &all));
+    assert!(!asked("/m:top", &all));
+    assert!(!asked("/m:plain/a", &all));
+    assert!(!asked("/", &depth(2)) && asked("/", &depth(3)));
+    assert!(!asked("/m:plain", &depth(1)) && asked("/m:plain", &depth(2)));
+    assert!(!asked("/", &fields("m:top")) && asked("/", &fields("m:plain/inner")));
+    assert!(!asked("/", &state));
+    drop(kept);
+}
+
+#[test]
+fn a_provider_is_told_what_is_asked() {
+    let setting = Setting::new();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let sender = std::sync::Mutex::new(sender);
+    let provider = Provider::new("listener", move |request| {
+        let path = request.path.to_instance_identifier(&request.schema);
+        sender
+            .lock()
+            .expect("a lock")
+            .send(path)
+            .expect("a listener");
+        Ok(parse(&request.schema, "{}"))
+    });
+    let kept = setting.operational.provide(setting.path("/m:e"), provider);
+    for (read, told) in [
+        ("/", "/m:e"),
+        ("/m:e", "/m:e"),
+        ("/m:e[name='x']", "/m:e[name='x']"),
+        ("/m:e[name='x']/state", "/m:e[name='x']/state"),
+    ] {
+        setting.read(read, &Selection::default());
+        assert_eq!(receiver.try_recv().expect("a call"), told);
+    }
+    drop(kept);
+}
+
+/// Reads with one provider that goes wrong and one that does not; the warning's reason.
+#[track_caller]
+fn with_one_that_fails(provider: Provider) -> WarningReason {
+    let setting = Setting::new();
+    setting.configure(r#"{"m:top":"t"}"#);
+    let (sound, _) = constant(r#"{"m:event":[{"text":"one"}]}"#);
+    let sound = setting.operational.provide(setting.path("/m:event"), sound);
+    let failing = setting
+        .operational
+        .provide(setting.path("/m:plain"), provider);
+    setting.check("/", r#"{"m:top":"t","m:event":[{"text":"one"}]}"#);
+    let view = setting.operational.view().expect("a view");
+    let mut builder = espalier_yang::data::TreeBuilder::new();
+    let path = setting.path("/");
+    let read = view.read(&path, &Selection::default(), &mut builder);
+    assert!(read.expect("a reading"));
+    let mut warnings = view.take_warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(view.take_warnings().is_empty());
+    drop((sound, failing));
+    let warning = warnings.remove(0);
+    assert_eq!(warning.path, "/m:plain");
+    warning.reason
+}
+
+#[test]
+fn a_provider_that_fails_costs_its_part_alone() {
+    let failing = Provider::new("failing", |_| Err("the sensor is gone".into()));
+    let reason = with_one_that_fails(failing);
+    assert!(matches!(reason, WarningReason::Failed(message) if message == "the sensor is gone"));
+}
+
+#[test]
+fn a_provider_that_panics_costs_its_part_alone() {
+    let panicking = Provider::new("panicking", |_| panic!("at the disco"));
+    let reason = with_one_that_fails(panicking);
+    assert!(matches!(reason, WarningReason::Panicked(message) if message == "at the disco"));
+}
+
+#[test]
+fn a_provider_that_is_slow_is_not_waited_for() {
+    let slow = Provider::new("slow", |request| {
+        std::thread::sleep(Duration::from_secs(3));
+        Ok(parse(&request.schema, r#"{"m:plain":{"a":"late"}}"#))
+    });
+    let begun = Instant::now();
+    let reason = with_one_that_fails(slow.with_timeout(Duration::from_millis(30)));
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert!(matches!(reason, WarningReason::TimedOut(time) if time == Duration::from_millis(30)));
+}
+
+#[test]
+fn an_answer_from_elsewhere_is_refused() {
+    let (stray, _) = constant(r#"{"m:plain":{"a":"1"},"m:top":"not mine"}"#);
+    assert!(matches!(
+        with_one_that_fails(stray),
+        WarningReason::Invalid(_)
+    ));
+}
+
+#[test]
+fn calls_that_do_not_end_are_not_repeated_for_ever() {
+    let setting = Setting::new();
+    let stuck = Provider::new("stuck", |request| {
+        std::thread::sleep(Duration::from_secs(2));
+        Ok(parse(&request.schema, "{}"))
+    });
+    let stuck = stuck.with_timeout(Duration::ZERO);
+    let kept = setting.operational.provide(setting.path("/m:plain"), stuck);
+    for _ in 0..PROVIDER_CALLS_MAX {
+        setting.read("/", &Selection::default());
+    }
+    let view = setting.operational.view().expect("a view");
+    let mut builder = espalier_yang::data::TreeBuilder::new();
+    let path = setting.path("/");
+    view.read(&path, &Selection::default(), &mut builder)
+        .expect("a reading");
+    let warnings = view.take_warnings();
+    assert!(
+        matches!(warnings[0].reason, WarningReason::Busy),
+        "{warnings:?}"
+    );
+    drop(kept);
+}
+
+#[test]
+fn answers_are_kept_as_long_as_they_are_valid() {
+    let setting = Setting::new();
+    let (provider, calls) = constant(r#"{"m:plain":{"s":"on"}}"#);
+    let provider = provider.with_validity(Duration::from_secs(10));
+    let kept = setting
+        .operational
+        .provide(setting.path("/m:plain"), provider);
+    for _ in 0..3 {
+        setting.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
+    }
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    setting.check("/m:plain/s", r#"{"m:s":"on"}"#);
+    assert_eq!(calls.load(Ordering::SeqCst), 2);
+    setting.hands.advance(10_000);
+    setting.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
+    assert_eq!(calls.load(Ordering::SeqCst), 3);
+    kept.invalidate();
+    setting.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
+    assert_eq!(calls.load(Ordering::SeqCst), 4);
+    drop(kept);
+}
+
+#[test]
+fn what_is_provided_has_the_origin_of_its_provider() {
+    let setting = Setting::new();
+    setting.configure(r#"{"m:e":[{"name":"x","v":"1"}]}"#);
+    let (provider, _) =
+        constant(r#"{"m:e":[{"name":"x","v":"2","state":{"up":true}},{"name":"y"}]}"#);
+    let provider = provider.with_origin(Origin::Learned);
+    let kept = setting.operational.provide(setting.path("/m:e"), provider);
+    let selection = Selection {
+        with_origin: WithOrigin::Shown,
+        ..Selection::default()
+    };
+    let found = setting.read("/m:e", &selection);
+    let expected = concat!(
+        r#"{"m:e":[{"@":{"or":"intended"},"name":"x","v":"2","@v":{"or":"learned"},"state":{"up":true}},"#,
+        r#"{"@":{"or":"learned"},"name":"y"}]}"#
+    );
+    let found = found
+        .replace("ietf-origin:origin", "or")
+        .replace("ietf-origin:", "");
+    assert_eq!(found, expected);
+    drop(kept);
+}
