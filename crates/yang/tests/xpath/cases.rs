@@ -511,3 +511,120 @@ fn what_has_no_value_is_an_error() {
         assert!(found.is_err(), "{text}: {found:?}");
     }
 }
+
+const KEYS_AND_PATHS_THAT_ARE_COMPUTED: &[Case] = &[
+    (
+        "/",
+        "/garage/car[plate = concat('A', ' 1')]/doors",
+        "~/car[plate='A 1']/doors=4",
+    ),
+    (
+        "/",
+        "/garage/car[plate = translate('a 1', 'a', 'A')]/doors",
+        "~/car[plate='A 1']/doors=4",
+    ),
+    (
+        "/",
+        "/garage/person[id = (2 * 5)]/id",
+        "~/person[id='10']/id=10",
+    ),
+    (
+        "/",
+        "/garage/person[id = -(-10)]/id",
+        "~/person[id='10']/id=10",
+    ),
+    (
+        "/",
+        "/garage/person[id = count(/garage/car) + 7]/id",
+        "~/person[id='10']/id=10",
+    ),
+    (
+        "/",
+        "/garage/person[id = ../car/owner]/id",
+        "~/person[id='20']/id=20",
+    ),
+    (
+        "/",
+        "/garage/person[knows = ../person[2]/id]/id",
+        "~/person[id='20']/id=20",
+    ),
+    (
+        "/",
+        "/garage/car/wheel[row = string-length(side)]/side",
+        "~/car[plate='A 1']/wheel[side='l'][row='1']/side=l ~/car[plate='A 1']/wheel[side='r'][row='1']/side=r",
+    ),
+    (
+        "/",
+        "/garage/car/wheel[side = 'l'][row = ../wheel[2]/row]/side",
+        "~/car[plate='A 1']/wheel[side='l'][row='1']/side=l",
+    ),
+    (
+        "/",
+        "/garage/car[wheel[side = 'r'] | tag]/plate",
+        "~/car[plate='A 1']/plate=A 1",
+    ),
+    (
+        "/",
+        "/garage/car[tag[../colour = 'blue'] | wheel]/plate",
+        "~/car[plate='A 1']/plate=A 1 ~/car[plate='B 2']/plate=B 2",
+    ),
+    (
+        "/",
+        "/garage/car[ \n plate = 'A 1' ]\t/ plate",
+        "~/car[plate='A 1']/plate=A 1",
+    ),
+    ("/", "/garage/name[.]", "~/name=Ada"),
+    ("/", "/garage/name[. = 'Ada'][text() = 'Ada']", "~/name=Ada"),
+    ("/", "count(//.) = count(//node()) + 1", "true"),
+    (
+        "/",
+        "/child::garage//doors/..",
+        "~/car[plate='A 1'] ~/car[plate='B 2'] ~/car[plate='C 3']",
+    ),
+    ("/", "/child::garage//doors/../..", "~"),
+    ("/", "/descendant::garage/descendant::shelf/..", "~/office"),
+    ("/", "/descendant-or-self::node()/shelf", "~/office/shelf"),
+    (
+        "/",
+        "//wheel[side and row]/side/ancestor::car",
+        "~/car[plate='A 1'] ~/car[plate='B 2']",
+    ),
+    (
+        "/",
+        "/garage/self::garage/car/tag/self::tag",
+        "~/car[plate='A 1']/tag=x ~/car[plate='A 1']/tag=y",
+    ),
+    ("/", "/*/car/parent::garage", "~"),
+    ("/", "/g:*/g:office", "~/office"),
+    ("/", "/garage/t:*", "~/name=other"),
+    (
+        "/",
+        "//t:*/../../plate",
+        "~/car[plate='A 1']/plate=A 1 ~/car[plate='C 3']/plate=C 3",
+    ),
+    (
+        "/",
+        "//car[2]/following-sibling::*[1] | //car[1]",
+        "~/car[plate='A 1'] ~/car[plate='C 3']",
+    ),
+    (
+        "/",
+        "(//pressure | //row)[last()]",
+        "~/car[plate='B 2']/wheel[side='l'][row='2']/row=2",
+    ),
+    ("/", "string(//row/../../plate | //person/id)", "'A 1'"),
+    (
+        "/",
+        "/garage/car[not(doors = ../car/doors[. != current()/none])]",
+        "~/car[plate='A 1'] ~/car[plate='B 2'] ~/car[plate='C 3']",
+    ),
+    (CAR, "count(. | .. | ../.. | /)", "3"),
+    (CAR, "../car[plate > 0]", ""),
+    (CAR, "../person[id >= 20]/id", "~/person[id='20']/id=20"),
+    (CAR, "../person[10 < id]/id", "~/person[id='20']/id=20"),
+];
+
+#[test]
+fn keys_and_paths_that_are_computed() {
+    check(KEYS_AND_PATHS_THAT_ARE_COMPUTED);
+}

@@ -1,6 +1,7 @@
 //! How much is read: point reads for keys, index reads, counts, and stopping at the first.
 
 use espalier_yang::data::{Place, TreeInstances};
+use espalier_yang::schema::{ModuleSource, Schema, SchemaSource};
 use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
 use espalier_yang::{DataError, ErrorTag, Instances, NodeId};
 
@@ -174,6 +175,40 @@ fn nesting_and_long_chains_do_not_end_the_stack() {
     ] {
         let value = evaluator.test(&expression(&text), &context);
         assert!(value.expect("a value"), "{text}");
+    }
+}
+
+/// A point read found the entry whose key is `5.0` in its type, where the text compared is `5`.
+#[test]
+fn a_key_equals_a_leaf_of_another_type_by_its_text() {
+    let module = "module garage { yang-version 1.1; namespace 'urn:k'; prefix g; container garage {
+        list car { key size; leaf size { type decimal64 { fraction-digits 1; } } }
+        list bus { key size; leaf size { type string; } }
+        leaf count { type uint8; } leaf text { type string; } } }";
+    let source = SchemaSource {
+        modules: vec![ModuleSource::from_text(module).expect("a module")],
+        ..SchemaSource::default()
+    };
+    let schema = Schema::compile(&source).expect("a schema");
+    let document = r#"{"garage:garage": {"car": [{"size": "5.0"}], "bus": [{"size": "05"}],
+        "count": 5, "text": "5.0"}}"#;
+    let tree = tree(&schema, document);
+    let data = TreeInstances::new(&schema, &tree);
+    let garage = place(&data, "/garage");
+    for (text, expected) in [
+        ("car[size = ../count]", false),
+        ("car[../count = size]", true),
+        ("car[size = current()/count]", false),
+        ("car[current()/count = size]", true),
+        ("car[size = current()/text]", true),
+        // The text on the left is brought into the form of the type on the right.
+        ("bus[size = ../count]", true),
+        ("bus[size = current()/count]", true),
+        ("bus[current()/count = size]", false),
+    ] {
+        let evaluator = Evaluator::new(&data, Limits::default());
+        let found = evaluator.test(&expression(text), &garage).expect("a value");
+        assert_eq!(found, expected, "{text}");
     }
 }
 

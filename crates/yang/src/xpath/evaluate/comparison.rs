@@ -2,10 +2,10 @@
 
 use super::evaluator::{Env, GO_ON, STOP};
 use super::object::{boolean_to_number, string_to_number};
-use super::values::{resolved_type, with_text};
+use super::values::{has_no_other_form, resolved_type, with_text};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
-use crate::schema::{Canonical, ModuleNames, TypeKind};
+use crate::schema::{ModuleNames, TypeKind};
 use crate::value::Value;
 use crate::xpath::{BinaryOperator, Expr};
 
@@ -216,10 +216,11 @@ impl<T: Instances> Evaluator<'_, T> {
         let schema = self.schema();
         let node = schema.node(leaf.node);
         let of = resolved_type(&node.as_value()?.value_type);
-        let text = match (&of.kind, of.canonical) {
-            (TypeKind::String(..), Canonical::BuiltIn)
-            | (TypeKind::Boolean | TypeKind::Enumeration(_) | TypeKind::Empty, _) => return None,
-            (TypeKind::IdentityRef(_) | TypeKind::InstanceIdentifier { .. }, _) => text.name,
+        if has_no_other_form(of) {
+            return None;
+        }
+        let text = match &of.kind {
+            TypeKind::IdentityRef(_) | TypeKind::InstanceIdentifier { .. } => text.name,
             _ => text.text,
         };
         let names = ModuleNames {

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use smallvec::SmallVec;
 
 use super::evaluator::{Env, GO_ON, STOP};
-use super::values::resolved_type;
+use super::values::{has_no_other_form, resolved_type, with_text};
 use super::{Evaluator, Item, Object, number_to_string};
 use crate::instances::{Indexed, Instances, Visit};
 use crate::schema::{Canonical, ModuleNames, NodeId, NodeKind, Type, TypeKind};
@@ -58,6 +58,13 @@ enum Wanted {
     Unclear,
 }
 
+/// On which side of a comparison a leaf is.
+#[derive(Clone, Copy)]
+enum Side {
+    Left,
+    Right,
+}
+
 /// Takes a node that was found, and the predicates that it is known to pass, by their bits.
 type Found<'v, T> = dyn FnMut(Item<T>, u64) -> Visit<<T as Instances>::Error> + 'v;
 
@@ -92,12 +99,12 @@ impl<T: Instances> Evaluator<'_, T> {
         let Expr::Binary(BinaryOperator::Equal, left, right) = expr else {
             return Ok(());
         };
-        let (node, other) = match (self.own_leaf(id, left), self.own_leaf(id, right)) {
-            (Some(node), None) if is_free(right) => (node, right),
-            (None, Some(node)) if is_free(left) => (node, left),
+        let (node, other, side) = match (self.own_leaf(id, left), self.own_leaf(id, right)) {
+            (Some(node), None) if is_free(right) => (node, right, Side::Left),
+            (None, Some(node)) if is_free(left) => (node, left, Side::Right),
             _ => return Ok(()),
         };
-        match self.wanted(node, other, env)? {
+        match self.wanted((node, side), other, env)? {
             Wanted::Value(value) => known.values.push(KnownValue {
                 node,
                 value,
@@ -132,8 +139,13 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// The value that a leaf must have to equal an expression.
-    fn wanted(&self, leaf: NodeId, expr: &Expr, env: &Env<'_, T>) -> Result<Wanted, T::Error> {
+    /// The value that a leaf on one side must have to equal an expression on the other.
+    fn wanted(
+        &self,
+        (leaf, side): (NodeId, Side),
+        expr: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<Wanted, T::Error> {
         if let Expr::Literal(literal) = expr {
             return Ok(self.wanted_text(leaf, literal, literal.as_name()));
         }
@@ -149,7 +161,10 @@ impl<T: Instances> Evaluator<'_, T> {
                 None => Wanted::Nothing,
                 Some(item) if is_one => {
                     let text = self.string_of(&item)?;
-                    self.wanted_text(leaf, &text, &text)
+                    match side {
+                        Side::Left => self.wanted_of_node(leaf, &item, &text),
+                        Side::Right => self.wanted_text(leaf, &text, &text),
+                    }
                 }
                 Some(_) => Wanted::Unclear,
             });
@@ -162,6 +177,31 @@ impl<T: Instances> Evaluator<'_, T> {
             }
             _ => Wanted::Unclear,
         })
+    }
+
+    /// The value that a leaf must have to equal a node on the right: its text must be the same. It is brought into
+    /// the canonical form of the type on the right, which changes nothing where both types are of one kind.
+    fn wanted_of_node(&self, leaf: NodeId, other: &Item<T>, text: &str) -> Wanted {
+        let schema = self.schema();
+        let type_of = |id: NodeId| {
+            let value = schema.node(id).as_value();
+            value.map(|value| resolved_type(&value.value_type))
+        };
+        if let (Item::Leaf(other), Some(own)) = (other, type_of(leaf))
+            && let Some(other) = type_of(other.node)
+        {
+            let is_kept = has_no_other_form(other)
+                || (std::mem::discriminant(&own.kind) == std::mem::discriminant(&other.kind)
+                    && own.canonical == other.canonical
+                    && !matches!(own.kind, TypeKind::Union(_) | TypeKind::Bits(_)));
+            if !is_kept {
+                return Wanted::Unclear;
+            }
+        }
+        match self.wanted_text(leaf, text, text) {
+            Wanted::Value(value) if !with_text(&value, |own| own == text) => Wanted::Nothing,
+            wanted => wanted,
+        }
     }
 
     /// The value of a leaf that a text is; `name` is the text with module names for prefixes.

@@ -6,7 +6,7 @@ use super::evaluator::GO_ON;
 use super::object::{boolean_to_number, boolean_to_string, number_to_string, string_to_number};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
-use crate::schema::{Type, TypeKind};
+use crate::schema::{Canonical, Type, TypeKind};
 use crate::value::Value;
 use crate::xpath::{Axis, NodeTest};
 
@@ -15,6 +15,15 @@ pub(super) fn resolved_type(of: &Type) -> &Type {
     match &of.kind {
         TypeKind::LeafRef { target_type, .. } => resolved_type(target_type),
         _ => of,
+    }
+}
+
+/// Whether every text that is a value of a type is in canonical form already.
+pub(super) fn has_no_other_form(of: &Type) -> bool {
+    match &of.kind {
+        TypeKind::String(..) => of.canonical == Canonical::BuiltIn,
+        TypeKind::Boolean | TypeKind::Enumeration(_) | TypeKind::Empty => true,
+        _ => false,
     }
 }
 
