@@ -1,7 +1,9 @@
 //! The store as a whole: loads, the catalog, several threads and processes' worth of stores.
 
 mod catalog;
+mod constraints;
 mod load;
+mod operations;
 mod order;
 #[path = "../model/setting.rs"]
 #[allow(dead_code)]

@@ -8,7 +8,7 @@ use crate::instances::{Instances, Visit};
 use crate::path::{InstancePath, Keys};
 use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
 use crate::value::Value;
-use crate::xpath::evaluate::{Evaluator, Item, Limits};
+use crate::xpath::evaluate::{Evaluator, Item, Limits, Scope};
 
 /// Checks rules in one state of the data, and collects what is violated.
 pub(crate) struct Checker<'a, T: Instances> {
@@ -19,11 +19,12 @@ pub(crate) struct Checker<'a, T: Instances> {
 }
 
 impl<'a, T: Instances> Checker<'a, T> {
-    pub fn new(data: &'a T, plan: &'a Plan, limits: Limits) -> Self {
+    /// What is configuration sees configuration only (RFC 7950 §6.4.1).
+    pub fn new(data: &'a T, plan: &'a Plan, limits: Limits, scope: Scope) -> Self {
         Self {
             data,
             plan,
-            evaluator: Evaluator::new(data, limits),
+            evaluator: Evaluator::new(data, limits).within(scope),
             errors: Errors::new(),
         }
     }

@@ -7,7 +7,7 @@ use super::plan::Plan;
 use crate::error::Errors;
 use crate::instances::Instances;
 use crate::schema::{NodeId, NodeKind};
-use crate::xpath::evaluate::Limits;
+use crate::xpath::evaluate::{Limits, Scope};
 
 /// Entries of a list that one worker takes in a row.
 const ENTRIES_IN_A_ROW: u64 = 64;
@@ -46,10 +46,29 @@ pub fn validate<T: Instances>(
     share: Share,
 ) -> Result<Errors, T::Error> {
     let mut walk = Walk {
-        checker: Checker::new(data, plan, limits),
+        checker: Checker::new(data, plan, limits, Scope::Config),
         share,
     };
     walk.place(from, share.workers > 1)?;
+    Ok(walk.checker.errors)
+}
+
+/// Validates the input or output of an operation, or a notification (RFC 7950 §8.3.1): `data` has
+/// it in its place, `from`.
+///
+/// # Errors
+/// What reading the data returns; violations are in the result.
+pub fn validate_operation<T: Instances>(
+    plan: &Plan,
+    data: &T,
+    from: &T::Inner,
+    limits: Limits,
+) -> Result<Errors, T::Error> {
+    let mut walk = Walk {
+        checker: Checker::new(data, plan, limits, Scope::All),
+        share: Share::ALL,
+    };
+    walk.place(from, false)?;
     Ok(walk.checker.errors)
 }
 

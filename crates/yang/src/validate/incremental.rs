@@ -18,7 +18,7 @@ use crate::error::Errors;
 use crate::instances::Instances;
 use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
-use crate::xpath::evaluate::{Item, Limits};
+use crate::xpath::evaluate::{Item, Limits, Scope};
 
 /// What changed.
 #[derive(Clone, Debug)]
@@ -93,8 +93,8 @@ impl<'a, T: Instances> States<'a, T> {
     /// Two states of one tree.
     pub fn new(plan: &'a Plan, old: &'a T, new: &'a T, limits: Limits) -> Self {
         Self {
-            old: Checker::new(old, plan, limits),
-            new: Checker::new(new, plan, limits),
+            old: Checker::new(old, plan, limits, Scope::Config),
+            new: Checker::new(new, plan, limits, Scope::Config),
         }
     }
 }

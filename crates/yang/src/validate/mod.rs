@@ -4,7 +4,8 @@
 //! - [`Plan`]: the constraints of a schema, compiled once: which rules there are, what each reads,
 //!   and which indexes and counts a store keeps for them.
 //! - [`Incremental`]: the validation of a change, at the cost of the change.
-//! - [`validate`]: the validation of a whole tree.
+//! - [`validate`]: the validation of a whole tree; [`validate_operation`]: of the input or output of
+//!   an operation, or a notification, in its place among the data.
 //!
 //! One file per rule: [`content`] (mandatory nodes and choices, numbers of entries), [`reference`]
 //! (leafref, instance-identifier), [`unique`]; `must` and `when` are in [`checker`].
@@ -27,6 +28,6 @@ mod target;
 mod trace;
 mod unique;
 
-pub use full::{Share, validate};
+pub use full::{Share, validate, validate_operation};
 pub use incremental::{Change, Effort, Incremental, Removal, States};
 pub use plan::Plan;

@@ -109,7 +109,8 @@ impl<'a> StoreInstances<'a> {
         })
     }
 
-    fn place_at(&self, key: &[u8]) -> Result<Option<Place>> {
+    /// The place of a key of the tree; none where the schema no longer has it.
+    pub fn place_at(&self, key: &[u8]) -> Result<Option<Place>> {
         let trail = self.state.trail(key)?;
         Ok(trail.map(|trail| self.place(key, &trail)))
     }

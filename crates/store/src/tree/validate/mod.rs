@@ -3,6 +3,7 @@
 mod changes;
 mod index;
 mod instances;
+mod operation;
 mod rebuild;
 mod run;
 mod whole;

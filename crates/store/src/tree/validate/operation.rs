@@ -1,0 +1,52 @@
+//! Validating the input or output of an operation, or a notification.
+
+use espalier_yang::data::{DataTree, TreeInstances, WithOperation};
+use espalier_yang::validate::validate_operation;
+use espalier_yang::xpath::evaluate::Limits;
+use espalier_yang::{DataError, ErrorTag, InstancePath, NodeId};
+
+use super::index::is_kept;
+use super::instances::{Indexes, StoreInstances};
+use crate::error::Result;
+use crate::tree::View;
+
+impl View {
+    /// Validates the input or output of an operation, or a notification (RFC 7950 §8.3.1) against
+    /// this state: its references and conditions may lead into the data. `around` is what an action
+    /// or notification is in (the root for others), `node` the input, output or notification, which is
+    /// the topmost node of `tree` (or missing there, where it is empty).
+    ///
+    /// # Errors
+    /// [`crate::Error::Data`] with every violation; `data-missing` where `around` does not exist.
+    pub fn validate_operation(
+        &self,
+        around: &InstancePath,
+        node: NodeId,
+        tree: &DataTree,
+    ) -> Result<()> {
+        let state = self.state();
+        let indexes = match is_kept(state.compiled, state.tree, state.snapshot)? {
+            true => Indexes::Kept,
+            false => Indexes::Missing,
+        };
+        let data = StoreInstances::new(state, indexes);
+        let located = match self.exists(around)? {
+            true => state.locate(around)?,
+            false => None,
+        };
+        let place = located.map(|located| data.place_at(&located.key));
+        let Some(place) = place.transpose()?.flatten() else {
+            let path = around.to_instance_identifier(state.schema());
+            let message = "the node that the operation is on does not exist";
+            return Err(DataError::new(ErrorTag::DataMissing, message)
+                .at(path)
+                .into());
+        };
+        let operation = TreeInstances::new(state.schema(), tree);
+        let whole = WithOperation::new(&data, place, &operation);
+        let from = whole.operation(node);
+        let plan = &state.compiled.plan;
+        let errors = validate_operation(plan, &whole, &from, Limits::default())?;
+        Ok(errors.into_result()?)
+    }
+}

@@ -1,0 +1,168 @@
+//! Each constraint of RFC 7950: what is refused, and how it is told.
+
+use espalier_store::{Error, LoadMode, Tree};
+
+use crate::setting::{load_json, memory_tree, merge, text};
+
+const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
+  container limits { leaf max { type uint8; default 3; } }
+  list port { key name; unique "slot in/lane"; max-elements 4;
+    must "slot or not(in/lane)" { error-message "a lane needs a slot"; error-app-tag lane; }
+    leaf name { type string; }
+    leaf slot { type uint8; must ". <= /limits/max"; }
+    container in { leaf lane { type uint8; default 1; } }
+    leaf mode { type string; }
+    leaf vlan { when "../mode = 'access'"; type uint16; }
+    choice how { leaf fast { type empty; } container slow { presence "s"; leaf by { type uint8; mandatory true; } } }
+    leaf-list peer { type leafref { path "/port/name"; } }
+    leaf at { type instance-identifier; } }
+  container one { presence "p"; leaf must-be { type string; mandatory true; }
+    choice pick { mandatory true; leaf a { type string; } leaf b { type string; } }
+    list few { key k; min-elements 2; leaf k { type string; } } } }"#;
+
+/// The errors of a merge into a tree: path, tag, app-tag.
+fn refused(tree: &Tree, document: &str) -> Vec<String> {
+    let before = text(tree);
+    let edit = espalier_store::Edit::merge(
+        espalier_yang::InstancePath::root(),
+        crate::setting::data(tree.schema(), document),
+    );
+    let result = crate::setting::commit(tree, &[edit]);
+    let Err(Error::Data(errors)) = result else {
+        panic!("not refused: {result:?}");
+    };
+    assert_eq!(text(tree), before);
+    let told = errors.iter().map(|error| {
+        let tag = error.tag.as_str();
+        format!(
+            "{} {tag} {}",
+            error.path,
+            error.app_tag.as_deref().unwrap_or("-")
+        )
+    });
+    told.collect()
+}
+
+fn ports(tree: &Tree) {
+    merge(
+        tree,
+        r#"{"m:port":[{"name":"a","slot":1},{"name":"b","slot":2}]}"#,
+    );
+}
+
+#[test]
+fn every_violation_is_told_at_once_with_its_tags() {
+    let tree = memory_tree(MODEL);
+    ports(&tree);
+    let told = refused(
+        &tree,
+        r#"{"m:port":[{"name":"a","slot":9,"vlan":1},{"name":"c","slot":2},
+            {"name":"d","in":{"lane":2},"peer":["a","x"],"at":"/m:port[name='y']"}],"m:one":{}}"#,
+    );
+    let expected = [
+        "/m:one data-missing missing-choice",
+        "/m:one/few operation-failed too-few-elements",
+        "/m:one/must-be data-missing -",
+        "/m:port[name='a']/slot operation-failed must-violation",
+        "/m:port[name='a']/vlan unknown-element -",
+        "/m:port[name='c'] operation-failed data-not-unique",
+        "/m:port[name='d'] operation-failed lane",
+        "/m:port[name='d']/at data-missing instance-required",
+        "/m:port[name='d']/peer[.='x'] data-missing instance-required",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_load_is_validated_like_an_edit() {
+    let tree = memory_tree(MODEL);
+    let document = r#"{"m:port":[{"name":"a","slot":9,"peer":["b"]}]}"#;
+    for mode in [LoadMode::Merge, LoadMode::Replace, LoadMode::Create] {
+        let Err(Error::Data(errors)) = load_json(&tree, mode, document) else {
+            panic!("accepted");
+        };
+        let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(
+            paths,
+            ["/m:port[name='a']/slot", "/m:port[name='a']/peer[.='b']"]
+        );
+        assert_eq!(text(&tree), "{}");
+    }
+    ports(&tree);
+    assert!(load_json(&tree, LoadMode::Merge, document).is_err());
+    assert!(load_json(&tree, LoadMode::Replace, document).is_err());
+    tree.validate_whole().unwrap();
+    tree.view().unwrap().validate().unwrap();
+}
+
+#[test]
+fn the_message_of_the_model_is_told() {
+    let tree = memory_tree(MODEL);
+    let document = r#"{"m:port":[{"name":"a","in":{"lane":3}}]}"#;
+    let Err(Error::Data(errors)) = load_json(&tree, LoadMode::Merge, document) else {
+        panic!("accepted");
+    };
+    assert_eq!(errors.iter().next().unwrap().message, "a lane needs a slot");
+}
+
+#[test]
+fn what_a_when_held_goes_with_it() {
+    let tree = memory_tree(MODEL);
+    merge(
+        &tree,
+        r#"{"m:port":[{"name":"a","slot":1,"mode":"access","vlan":7}]}"#,
+    );
+    merge(&tree, r#"{"m:port":[{"name":"a","mode":"trunk"}]}"#);
+    assert_eq!(
+        text(&tree),
+        r#"{"m:port":[{"name":"a","slot":1,"mode":"trunk"}]}"#
+    );
+}
+
+#[test]
+fn a_limit_elsewhere_is_a_condition_on_every_entry() {
+    let tree = memory_tree(MODEL);
+    ports(&tree);
+    let told = refused(&tree, r#"{"m:limits":{"max":1}}"#);
+    assert_eq!(
+        told,
+        ["/m:port[name='b']/slot operation-failed must-violation"]
+    );
+    merge(&tree, r#"{"m:limits":{"max":2}}"#);
+    let more = r#"{"m:port":[{"name":"c","slot":0},{"name":"d","slot":0,"in":{"lane":9}},{"name":"e","slot":0,"in":{"lane":8}}]}"#;
+    assert_eq!(
+        refused(&tree, more),
+        ["/m:port operation-failed too-many-elements"]
+    );
+}
+
+#[test]
+fn what_is_referred_to_cannot_go() {
+    let tree = memory_tree(MODEL);
+    ports(&tree);
+    merge(
+        &tree,
+        r#"{"m:port":[{"name":"a","peer":["b"],"at":"/m:port[name='b']/slot"}]}"#,
+    );
+    let delete = r#"{"m:port":[{"name":"b","@":{"ietf-netconf:operation":"delete"}}]}"#;
+    let expected = [
+        "/m:port[name='a']/at data-missing instance-required",
+        "/m:port[name='a']/peer[.='b'] data-missing instance-required",
+    ];
+    assert_eq!(refused(&tree, delete), expected);
+    let both = r#"{"m:port":[{"name":"a","@":{"ietf-netconf:operation":"delete"}},
+        {"name":"b","@":{"ietf-netconf:operation":"delete"}}]}"#;
+    merge(&tree, both);
+    assert_eq!(text(&tree), "{}");
+}
+
+#[test]
+fn a_mandatory_leaf_of_a_case_is_asked_for_with_its_case() {
+    let tree = memory_tree(MODEL);
+    ports(&tree);
+    let told = refused(&tree, r#"{"m:port":[{"name":"a","slow":{}}]}"#);
+    assert_eq!(told, ["/m:port[name='a']/slow/by data-missing -"]);
+    merge(&tree, r#"{"m:port":[{"name":"a","slow":{"by":1}}]}"#);
+    merge(&tree, r#"{"m:port":[{"name":"a","fast":[null]}]}"#);
+    assert!(text(&tree).contains("fast") && !text(&tree).contains("slow"));
+}
