@@ -18,8 +18,9 @@
 //! - Attribute and namespace axes, `id()`, `comment()` and `processing-instruction()` give nothing, `lang()` is false.
 //! - `name()` has the name of the module as prefix.
 //! - A leaf compared for equality with a string: the string is first brought into the canonical form of
-//!   the leaf's type, if it has one (`port = '080'`, `type = 'if:ethernet'`). As libyang does; the string value of
-//!   an identityref is `module:name` (also as libyang).
+//!   the leaf's type, if it has one (`port = '080'`, `type = 'if:ethernet'`). Of two node-sets, the text of the left is
+//!   brought into the form of the type on the right. Both as in libyang, as is the string-value of an
+//!   identityref: `module:name`.
 //! - The place of an `input` or `output` has the name of its operation (RFC 7950 §6.4.1).
 
 mod accessible;
