@@ -108,7 +108,7 @@ impl Trial {
     }
 
     /// Puts the tree after the changes, whatever it is, where nothing is validated, and validates
-    /// it there; or what is different.
+    /// it there; examines the store; or what is different.
     pub fn compare_stored(&self, setting: &Setting, tree: &Tree) -> Result<(), String> {
         let Some(verdict) = &self.verdict else {
             return Ok(());
@@ -117,6 +117,10 @@ impl Trial {
         let startup = unvalidated(tree);
         commit(&startup, &[Edit::replace_all(after)])
             .map_err(|error| format!("startup refuses: {error}"))?;
+        let found = tree.store().check(&mut |_| {}).unwrap();
+        if !found.is_empty() {
+            return Err(format!("the store is not sound: {found:?}"));
+        }
         match (whole(&startup)?, &verdict.problem) {
             (None, Some(problem)) => Err(format!(
                 "validation of startup accepts; libyang refuses: {problem}"

@@ -26,7 +26,7 @@ fn schemas_have_every_feature_and_half_of_the_edits_are_valid() {
         let (mut valid, mut invalid, mut impossible) = (0_u64, 0_u64, 0_u64);
         for _ in 0..SCHEMAS {
             let setting = Setting::random(random, &mut tries);
-            features.add(&setting.generated.features);
+            features.add(&setting.generated.as_ref().unwrap().features);
             let mut tree = DataTree::default();
             for _ in 0..EDITS {
                 let (_, result) = changes(&setting.schema, random, &tree);

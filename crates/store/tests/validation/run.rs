@@ -145,7 +145,9 @@ fn run_schema(seed: u64) -> Result<Counts, String> {
     let mut random = StdRng::seed_from_u64(seed);
     let setting = Setting::random(&mut random, &mut Tries::default());
     let mut counts = Counts::default();
-    counts.features.add(&setting.generated.features);
+    counts
+        .features
+        .add(&setting.generated.as_ref().unwrap().features);
     let mut tree = DataTree::default();
     for number in 0..EDITS_OF_SCHEMA {
         let trial = wished(&setting, &mut random, &tree);

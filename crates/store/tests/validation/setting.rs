@@ -6,7 +6,7 @@ use espalier_store::{CommitOptions, Datastore, Error, Selection, Store, SystemCl
 use espalier_testkit::oracle::judge::{Judge, Problem};
 use espalier_testkit::validation::{self, Conditions, GeneratedSchema};
 use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
-use espalier_yang::schema::SchemaSource;
+use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::validate::Plan;
 use espalier_yang::{InstancePath, Schema};
 use rand::rngs::StdRng;
@@ -16,7 +16,8 @@ const REFUSALS_MAX: usize = 200;
 
 /// A store with an empty tree of a random schema.
 pub struct Setting {
-    pub generated: GeneratedSchema,
+    /// What the modules were written from, where they are random.
+    pub generated: Option<GeneratedSchema>,
     pub source: SchemaSource,
     pub judge: Judge,
     pub tree: Tree,
@@ -53,12 +54,39 @@ impl Setting {
     /// A schema; or why libyang refuses it.
     pub fn of(generated: GeneratedSchema) -> Result<Self, Problem> {
         let source = generated.source(Conditions::Written);
-        let judge = Judge::new(&source, &generated.source(Conditions::LeftOut))?;
+        let unconditional = generated.source(Conditions::LeftOut);
+        let mut setting = Self::compile(source, &unconditional)?;
+        setting.generated = Some(generated);
+        Ok(setting)
+    }
+
+    /// A module by its body; or why libyang refuses it. Each `when` stands on one line.
+    pub fn written(body: &str) -> Result<Self, Problem> {
+        let module = |body: &str| SchemaSource {
+            modules: ModuleSource::from_text(format!(
+                "module m {{ yang-version 1.1; namespace urn:m; prefix m; {body} }}"
+            ))
+            .into_iter()
+            .collect(),
+            ..SchemaSource::default()
+        };
+        let mut unconditional = String::new();
+        let mut rest = body;
+        while let Some((before, after)) = rest.split_once("when \"") {
+            unconditional.push_str(before);
+            rest = after.split_once("\";").expect("the end of a when").1;
+        }
+        unconditional.push_str(rest);
+        Self::compile(module(body), &module(&unconditional))
+    }
+
+    fn compile(source: SchemaSource, unconditional: &SchemaSource) -> Result<Self, Problem> {
+        let judge = Judge::new(&source, unconditional)?;
         let tree = open(&source);
         let schema = Arc::clone(tree.schema());
         let plan = Plan::compile(&schema);
         Ok(Self {
-            generated,
+            generated: None,
             source,
             judge,
             tree,

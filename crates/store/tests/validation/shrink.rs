@@ -1,5 +1,6 @@
 //! From an edit that the store and libyang see differently to the smallest such one.
 
+use espalier_testkit::validation::GeneratedSchema;
 use espalier_yang::Schema;
 use espalier_yang::data::{Content, DataNode, DataTree};
 
@@ -104,7 +105,8 @@ fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
 
 /// Tries the schema with a constraint less; whether it goes wrong without one.
 fn shrink_schema(failure: &mut Failure, trials: &mut usize) -> bool {
-    for simpler in failure.setting.generated.simpler() {
+    let generated = failure.setting.generated.as_ref();
+    for simpler in generated.map_or(Vec::new(), GeneratedSchema::simpler) {
         *trials += 1;
         let Ok(setting) = Setting::of(simpler) else {
             continue;

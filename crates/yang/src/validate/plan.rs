@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::reads::Reads;
 use super::route::{Route, above, chain};
 use super::target::TargetPath;
-use crate::schema::{NodeId, NodeKind, Schema, Type, TypeKind};
+use crate::schema::{Node, NodeId, NodeKind, Schema, Type, TypeKind};
 
 /// A rule of one [`Plan`]; an index into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -415,23 +415,32 @@ impl<'s> Planning<'s> {
             let is_in_unique = |&child: &NodeId| plan.uniques.contains_key(&child);
             let holds_index =
                 |child: &NodeId| plan.is_indexed(*child) && !schema.node(*child).is_leaf_list();
+            // An entry may have its values by default, without the containers they are in.
+            let has_unique = own
+                .and_then(Node::as_list)
+                .is_some_and(|list| !list.unique.is_empty());
             let index_holder =
-                children.iter().any(is_in_unique) || children.iter().any(holds_index);
+                has_unique || children.iter().any(is_in_unique) || children.iter().any(holds_index);
             let matters = |&child: &NodeId| {
                 let index = child.0 as usize;
                 plan.matters[index] || plan.has_rules[index] || !schema.node(child).cases.is_empty()
             };
-            let around = own.and_then(|node| node.parent);
+            let own_matters = |node: &Node| {
+                plan.matters[node.id.0 as usize]
+                    || !plan.anchored[node.id.0 as usize].is_empty()
+                    || !node.cases.is_empty()
+                    || plan.contents.contains_key(&node.parent)
+            };
+            // What comes to be in a container without presence makes it and those around it count
+            // as there.
+            let around = |node: &&Node| node.parent.filter(|_| node.is_np_container());
+            let mut holders =
+                std::iter::successors(own, |node| around(node).map(|id| schema.node(id)));
             let loud = !plan.open.is_empty()
                 || !plan.instance_identifiers.is_empty()
                 || plan.contents.contains_key(&place)
                 || children.iter().any(matters)
-                || own.is_some_and(|node| {
-                    plan.matters[node.id.0 as usize]
-                        || !plan.anchored[node.id.0 as usize].is_empty()
-                        || !node.cases.is_empty()
-                        || plan.contents.contains_key(&around)
-                });
+                || holders.any(own_matters);
             self.plan.index_holders.push(index_holder);
             self.plan.loud.push(loud);
         }

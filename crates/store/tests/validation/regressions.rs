@@ -1,0 +1,111 @@
+//! What went wrong once.
+
+use espalier_yang::InstancePath;
+use espalier_yang::data::Operation;
+
+use crate::compare::{Agreement, Trial};
+use crate::edit::Change;
+use crate::run::{Depth, compare};
+use crate::setting::{Setting, commit, parse};
+
+/// What an edit does.
+enum Do {
+    /// Merges a document.
+    Merge(&'static str),
+    /// Puts a document in place of everything.
+    ReplaceAll(&'static str),
+    /// Deletes a resource, by its path as the command line takes it.
+    Delete(&'static str),
+}
+
+/// What should come of it.
+enum Expected {
+    /// The tree.
+    Tree(&'static str),
+    /// It is refused.
+    Refused,
+}
+
+use Do::{Delete, Merge, ReplaceAll};
+use Expected::{Refused, Tree};
+
+/// Commits `before`, then an edit, and compares the verdict with what is expected and with libyang's.
+fn check(body: &str, before: &str, edit: &[Do], expected: &Expected) {
+    let setting = Setting::written(body).unwrap_or_else(|problem| panic!("{problem}"));
+    let schema = &setting.schema;
+    let before = parse(schema, before);
+    if !before.nodes.is_empty() {
+        let start = Change::ReplaceAll(before.clone()).to_edit();
+        commit(&setting.tree, &[start]).unwrap_or_else(|error| panic!("{error}"));
+    }
+    let at_root = |text| Change::Tree(InstancePath::root(), parse(schema, text), Operation::Merge);
+    let change = |one: &Do| match one {
+        Merge(text) => at_root(text),
+        ReplaceAll(text) => Change::ReplaceAll(parse(schema, text)),
+        Delete(path) => Change::Delete(InstancePath::parse_cli_path(schema, path).unwrap()),
+    };
+    let changes = edit.iter().map(change).collect();
+    let trial = Trial::new(&setting, before, changes);
+    let result = compare(&setting, &trial, &setting.tree, Depth::Stored);
+    let agreement = result.unwrap_or_else(|what| panic!("{what}\n{}", trial.describe(&setting)));
+    match (agreement, expected) {
+        (Agreement::Accepted(after), Tree(expected)) => {
+            assert!(after.same_as(&parse(schema, expected), schema), "{after:?}");
+        }
+        (Agreement::Refused(_), Refused) => {}
+        (found, _) => panic!("{found:?}\n{}", trial.describe(&setting)),
+    }
+}
+
+#[test]
+fn an_entry_that_takes_the_place_of_another_is_new_to_its_when() {
+    let model = "list l { when \"../x\"; key k; ordered-by user; leaf k { type string; } } leaf x { type string; }";
+    let before = r#"{"m:l":[{"k":"a"}],"m:x":""}"#;
+    check(
+        model,
+        before,
+        &[ReplaceAll(r#"{"m:l":[{"k":"b"}]}"#)],
+        &Refused,
+    );
+    check(model, before, &[Delete("/m:x")], &Tree("{}"));
+}
+
+#[test]
+fn a_leaf_list_that_gets_an_entry_loses_its_defaults() {
+    let model = "leaf-list v { type string; default a; } leaf r { type leafref { path ../v; } }";
+    let before = r#"{"m:r":"a"}"#;
+    check(model, before, &[Merge(r#"{"m:v":["b"]}"#)], &Refused);
+    check(
+        model,
+        before,
+        &[Merge(r#"{"m:v":["a"]}"#)],
+        &Tree(r#"{"m:r":"a","m:v":["a"]}"#),
+    );
+}
+
+#[test]
+fn what_comes_to_be_deep_in_containers_asks_their_when() {
+    let model = "container c { when \"../x\"; container d { leaf y { type string; } } } leaf x { type string; }";
+    check(model, "{}", &[Merge(r#"{"m:c":{"d":{"y":""}}}"#)], &Refused);
+}
+
+#[test]
+fn unique_counts_defaults_in_containers_that_are_not_stored() {
+    let model = "list l { key k; unique c/d; leaf k { type string; } container c { leaf d { type string; default x; } } }";
+    let before = r#"{"m:l":[{"k":"a"}]}"#;
+    check(model, before, &[Merge(r#"{"m:l":[{"k":"b"}]}"#)], &Refused);
+    check(
+        model,
+        before,
+        &[Merge(r#"{"m:l":[{"k":"b","c":{"d":"y"}}]}"#)],
+        &Tree(r#"{"m:l":[{"k":"a"},{"k":"b","c":{"d":"y"}}]}"#),
+    );
+}
+
+#[test]
+fn the_first_commit_validates_what_it_does_not_touch() {
+    let model = "container c { leaf y { type string; mandatory true; } } leaf x { type string; }";
+    check(model, "{}", &[Merge(r#"{"m:x":""}"#)], &Refused);
+    let both = r#"{"m:x":"","m:c":{"y":""}}"#;
+    check(model, "{}", &[Merge(both)], &Tree(both));
+}
