@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::store::Store;
 use crate::subspace::Subspace;
-use crate::tree::{Datastore, StampRecord};
+use crate::tree::{Datastore, StampRecord, verify_indexes};
 
 /// Anchors are read from the catalog this many at a time.
 const ANCHORS_AT_ONCE: usize = 1000;
@@ -24,7 +24,8 @@ const STORED: [Datastore; 5] = [
 impl Store {
     /// Examines the engine, the catalog and every anchor: that every key belongs to a node of the
     /// schema, every value decodes, entries have the keys that their place says, nodes stand in
-    /// nodes that exist, and the order index agrees with the positions. Linear in what is stored;
+    /// nodes that exist, the order index agrees with the positions, and indexes and counts with the
+    /// values. Linear in what is stored;
     /// `progress` is told the number of keys so far.
     pub fn check(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Finding>> {
         let mut findings = self.driver().check()?;
@@ -68,6 +69,9 @@ impl Store {
             fragments::check(&view, &mut found, progress)?;
             order::check(&view, &mut found)?;
             check_stamps(&view, &mut found)?;
+            if datastore == Datastore::Running {
+                verify_indexes(&view.state(), &mut |key, problem| found.push(key, problem))?;
+            }
         }
         Ok(())
     }

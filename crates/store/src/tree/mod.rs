@@ -59,4 +59,4 @@ pub(crate) use operational::Providers;
 pub(crate) use read::skip_entry;
 pub(crate) use stamp::StampRecord;
 pub(crate) use subscribe::Registry;
-pub(crate) use validate::index_definition;
+pub(crate) use validate::{index_definition, verify_indexes};

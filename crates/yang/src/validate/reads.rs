@@ -412,8 +412,9 @@ impl Analysis<'_> {
                 let (Some(&entry), true) = (leg.down.last(), spot.legs.len() == 1) else {
                     return;
                 };
-                let pair = self.leaf_of(entry, left).zip(self.from_context(right));
-                let pair = pair.or_else(|| self.leaf_of(entry, right).zip(self.from_context(left)));
+                let pair = self.leaf_of(entry, left).zip(self.way_to_operand(right));
+                let pair =
+                    pair.or_else(|| self.leaf_of(entry, right).zip(self.way_to_operand(left)));
                 if let Some((leaf, (up, down))) = pair {
                     let depth = leg.down.len() - 1;
                     spot.last_mut().joins.push(Join {
@@ -453,7 +454,7 @@ impl Analysis<'_> {
     }
 
     /// The way from the context node to the leaf that an operand is.
-    fn from_context(&self, operand: &Expr) -> Option<(usize, Vec<NodeId>)> {
+    fn way_to_operand(&self, operand: &Expr) -> Option<(usize, Vec<NodeId>)> {
         let Expr::Filter {
             primary,
             predicates,

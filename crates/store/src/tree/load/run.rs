@@ -11,7 +11,6 @@ use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 use crate::tree::commit::{Commit, CommitOptions, Tree};
 use crate::tree::datastore::Datastore;
-use crate::tree::edit::Touch;
 use crate::tree::log::CommitLog;
 use crate::tree::operational::record_origin_of_all;
 use crate::tree::settle::{Basis, Proposal};
@@ -116,11 +115,10 @@ impl Tree {
         let mut loading = Loading::new(self, &*base, &mut overlay, None, &mut options);
         let parsed = document(&mut loading);
         let done = loading.finish(parsed)?;
-        let root = (self.tree_key(), Touch::Whole);
-        overlay.delete_range(&KeyRange::prefix(&self.id().prefix(Subspace::Stamp)));
+        let touched = self.touched_by(&mut overlay)?;
         let proposal = Proposal {
             overlay,
-            touched: [root].into(),
+            touched,
             beside: Batch::new(),
         };
         let commit = self.settle_once(proposal, commit_options)?;

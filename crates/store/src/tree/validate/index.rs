@@ -242,13 +242,7 @@ impl Updates {
         new: &State<'_>,
         put: &mut dyn FnMut(Vec<u8>, Option<Vec<u8>>) -> Result<()>,
     ) -> Result<()> {
-        for ((list, unique, entry), before) in std::mem::take(&mut self.uniques) {
-            let after = unique_key(new, list, unique, &entry)?;
-            if before != after {
-                self.entries.extend(before.map(|key| (key, false)));
-                self.entries.extend(after.map(|key| (key, true)));
-            }
-        }
+        self.work_out_uniques(new)?;
         for (key, is_there) in self.entries {
             put(key, is_there.then(Vec::new))?;
         }
@@ -261,6 +255,28 @@ impl Updates {
             put(key, (count > 0).then_some(value))?;
         }
         Ok(())
+    }
+
+    fn work_out_uniques(&mut self, new: &State<'_>) -> Result<()> {
+        for ((list, unique, entry), before) in std::mem::take(&mut self.uniques) {
+            let after = unique_key(new, list, unique, &entry)?;
+            if before != after {
+                self.entries.extend(before.map(|key| (key, false)));
+                self.entries.extend(after.map(|key| (key, true)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The index keys that there must be after what was noted, and the differences of the counts.
+    pub fn expected(
+        mut self,
+        new: &State<'_>,
+    ) -> Result<(impl Iterator<Item = Vec<u8>>, BTreeMap<Vec<u8>, i64>)> {
+        self.work_out_uniques(new)?;
+        let entries = self.entries.into_iter();
+        let keys = entries.filter_map(|(key, is_there)| is_there.then_some(key));
+        Ok((keys, self.counts))
     }
 
     /// How many keys there are to write, about.

@@ -6,10 +6,12 @@ mod instances;
 mod operation;
 mod rebuild;
 mod run;
+mod verify;
 mod whole;
 
 pub(crate) use index::definition as index_definition;
 pub(super) use index::is_kept;
 pub(super) use rebuild::rebuild;
 pub(super) use run::validate;
+pub(crate) use verify::verify_indexes;
 pub(super) use whole::validate_whole;

@@ -58,7 +58,11 @@ pub(in crate::tree) fn rebuild(
 }
 
 /// Notes the keys of a range until there is enough to write; tells where to go on.
-fn note(state: &State<'_>, range: &KeyRange, updates: &mut Updates) -> Result<Option<Vec<u8>>> {
+pub(super) fn note(
+    state: &State<'_>,
+    range: &KeyRange,
+    updates: &mut Updates,
+) -> Result<Option<Vec<u8>>> {
     let mut cursor = state.snapshot.scan(range, Direction::Forward)?;
     while let Some((key, value)) = cursor.next()? {
         if let Some(trail) = state.trail(key)? {

@@ -1,0 +1,85 @@
+//! Examining indexes and counts: that they say what the data say, no less and no more.
+
+use std::collections::BTreeMap;
+
+use espalier_keyspace::{Direction, KeyRange};
+
+use super::index::{Updates, definition_key, is_kept};
+use super::rebuild::note;
+use crate::error::Result;
+use crate::fragment::take_varint;
+use crate::subspace::Subspace;
+use crate::tree::locate::State;
+
+/// Compares the indexes and counts of a state with its data, in one pass over each; tells every key
+/// that is wrong. Where there are none (they are built before the next commit), there is nothing to
+/// compare.
+pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &str)) -> Result<()> {
+    let is_none = state.compiled.index_definition.is_empty();
+    if is_none || !is_kept(state.compiled, state.tree, state.snapshot)? {
+        return Ok(());
+    }
+    let all = KeyRange::prefix(&state.tree.prefix(Subspace::Tree));
+    let (mut from, mut expected) = (Some(all.start), 0u64);
+    let mut counts: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
+    // An entry and the containers in it may be noted apart, and say the same of a `unique` twice.
+    let mut last = Vec::new();
+    while let Some(start) = from.take() {
+        let range = KeyRange {
+            start,
+            end: all.end.clone(),
+        };
+        let mut updates = Updates::default();
+        from = note(state, &range, &mut updates)?;
+        let (keys, differences) = updates.expected(state)?;
+        for key in keys {
+            if state.snapshot.get(&key)?.is_none() {
+                wrong(&key, "the index lacks a value that is stored");
+            }
+            expected += u64::from(key != last);
+            last = key;
+        }
+        for (key, difference) in differences {
+            *counts.entry(key).or_default() += difference;
+        }
+    }
+    let stored = index_keys(state)?;
+    if stored != expected {
+        let problem = format!("the indexes have {stored} keys, the data are worth {expected}");
+        wrong(&definition_key(state.tree), &problem);
+    }
+    verify_counts(state, counts, wrong)
+}
+
+/// How many index keys there are, but for the one that says which indexes these are.
+fn index_keys(state: &State<'_>) -> Result<u64> {
+    let range = KeyRange::prefix(&state.tree.prefix(Subspace::Index));
+    let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
+    let mut keys = 0u64;
+    while cursor.next()?.is_some() {
+        keys += 1;
+    }
+    Ok(keys.saturating_sub(1))
+}
+
+fn verify_counts(
+    state: &State<'_>,
+    mut expected: BTreeMap<Vec<u8>, i64>,
+    wrong: &mut dyn FnMut(&[u8], &str),
+) -> Result<()> {
+    let range = KeyRange::prefix(&state.tree.prefix(Subspace::Count));
+    let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
+    while let Some((key, value)) = cursor.next()? {
+        let count = take_varint(&mut &*value)?;
+        if i64::try_from(count) != Ok(expected.remove(key).unwrap_or_default()) {
+            wrong(
+                key,
+                "a list has another number of entries than its count says",
+            );
+        }
+    }
+    for (key, _) in expected {
+        wrong(&key, "the count of a list is missing");
+    }
+    Ok(())
+}
