@@ -100,13 +100,15 @@ pub(crate) fn definition(compiled: &Compiled) -> Vec<u8> {
     }
 }
 
+/// By how much counts differ, by the key of the count.
+pub(super) type Differences = BTreeMap<Vec<u8>, i64>;
+
 /// What changes of the data mean for indexes and counts.
 #[derive(Default)]
 pub(super) struct Updates {
     /// Index entries by key, and whether they are there now.
     entries: BTreeMap<Vec<u8>, bool>,
-    /// The differences of the counts, by the key of the count.
-    counts: BTreeMap<Vec<u8>, i64>,
+    counts: Differences,
     /// Entries whose values of a `unique` may differ: list, number of the `unique`, key; and their
     /// index key before.
     uniques: BTreeMap<(NodeId, usize, Vec<u8>), Option<Vec<u8>>>,
@@ -272,7 +274,7 @@ impl Updates {
     pub fn expected(
         mut self,
         new: &State<'_>,
-    ) -> Result<(impl Iterator<Item = Vec<u8>>, BTreeMap<Vec<u8>, i64>)> {
+    ) -> Result<(impl Iterator<Item = Vec<u8>>, Differences)> {
         self.work_out_uniques(new)?;
         let entries = self.entries.into_iter();
         let keys = entries.filter_map(|(key, is_there)| is_there.then_some(key));

@@ -82,6 +82,9 @@ pub(crate) enum Indexes {
     Missing,
 }
 
+/// Takes the key and the value of an entry.
+type VisitPair<'v> = dyn FnMut(&[u8], &[u8]) -> Visit<Error> + 'v;
+
 type Remembered<'a> = (Place, Option<Cow<'a, [u8]>>);
 
 /// One state of a datastore.
@@ -147,12 +150,7 @@ impl<'a> StoreInstances<'a> {
     }
 
     /// Visits the keys of the entries of a list or leaf-list, each with its value.
-    fn scan(
-        &self,
-        list: &[u8],
-        node: NodeId,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Visit<Error>,
-    ) -> Result<()> {
+    fn scan(&self, list: &[u8], node: NodeId, visit: &mut VisitPair<'_>) -> Result<()> {
         let node = self.schema().node(node);
         let mut cursor = self
             .state

@@ -1,10 +1,8 @@
 //! Examining indexes and counts: that they say what the data say, no less and no more.
 
-use std::collections::BTreeMap;
-
 use espalier_keyspace::{Direction, KeyRange};
 
-use super::index::{Updates, definition_key, is_kept};
+use super::index::{Differences, Updates, definition_key, is_kept};
 use super::rebuild::note;
 use crate::error::Result;
 use crate::fragment::take_varint;
@@ -21,7 +19,7 @@ pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &st
     }
     let all = KeyRange::prefix(&state.tree.prefix(Subspace::Tree));
     let (mut from, mut expected) = (Some(all.start), 0u64);
-    let mut counts: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
+    let mut counts = Differences::new();
     // An entry and the containers in it may be noted apart, and say the same of a `unique` twice.
     let mut last = Vec::new();
     while let Some(start) = from.take() {
@@ -64,7 +62,7 @@ fn index_keys(state: &State<'_>) -> Result<u64> {
 
 fn verify_counts(
     state: &State<'_>,
-    mut expected: BTreeMap<Vec<u8>, i64>,
+    mut expected: Differences,
     wrong: &mut dyn FnMut(&[u8], &str),
 ) -> Result<()> {
     let range = KeyRange::prefix(&state.tree.prefix(Subspace::Count));
