@@ -32,10 +32,12 @@ mod response_body;
 mod routes;
 mod service;
 mod system;
+mod who;
 mod write;
 mod xml_text;
 
 pub use config::{RestconfConfig, StateWrites};
 pub use limits::Limits;
 pub use routes::router;
-pub use service::Restconf;
+pub use service::{PRIVATE_CANDIDATE, Restconf};
+pub use who::{AUTHOR_HEADER, COMMENT_HEADER, SESSION_HEADER};

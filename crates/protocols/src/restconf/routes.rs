@@ -23,6 +23,7 @@ use super::media::{self, ACCEPT_PATCH, MediaType};
 use super::query::{Allowed, Query};
 use super::resource::{Methods, methods_of};
 use super::system::{self, Element, Show};
+use super::who::Who;
 use super::write::{self, Target};
 use super::{error_body, read, request_body};
 
@@ -100,14 +101,18 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
     match locate(below_root) {
         Address::Data(rest) => match service.document(rest) {
             Some(document) => fixed(service, parts, &document?),
-            None => data(service, service.main_tree(), "/data", rest, parts, body).await,
+            None => {
+                let tree = service.main_tree().clone();
+                data(service, tree, "/data", rest, parts, body).await
+            }
         },
         Address::Datastore(name, rest) => {
             let name = percent_decode_str(name)
                 .decode_utf8()
                 .map_err(|_| Failure::invalid("the path is not UTF-8"))?;
             let base = format!("/ds/{name}");
-            data(service, service.datastore(&name)?, &base, rest, parts, body).await
+            let tree = service.datastore(&name, &Who::of(&parts.headers)?)?;
+            data(service, tree, &base, rest, parts, body).await
         }
         Address::Api => fixed(service, parts, &system::api_resource()),
         Address::Operations => fixed(service, parts, &system::operations(service.schema())),
@@ -121,7 +126,7 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
 /// A data resource, or a datastore.
 async fn data(
     service: &Restconf,
-    tree: &espalier_store::Tree,
+    tree: espalier_store::Tree,
     base: &str,
     rest: &str,
     parts: &Parts,
@@ -133,24 +138,32 @@ async fn data(
         rest => InstancePath::parse_api_path(schema, rest, ApiRoot::Data).map_err(unlocated)?,
     };
     let mut methods = methods_of(schema, &path, service.config.state_writes);
-    if tree.datastore() == Datastore::Operational && methods != Methods::Invoke {
-        // RFC 8527 §3.2: clients do not write it.
+    if is_read_only(tree.datastore()) && methods != Methods::Invoke {
         methods = Methods::Read;
     }
     methods.check(&parts.method)?;
     match parts.method {
-        Method::GET | Method::HEAD => read::read(service, tree, path, parts).await,
+        Method::GET | Method::HEAD => read::read(service, &tree, path, parts).await,
         Method::OPTIONS => Ok(options(methods)),
         _ if methods == Methods::Invoke => Err(unsupported("actions are not supported")),
         _ => {
             let target = Target {
-                tree: tree.clone(),
+                tree,
                 path,
                 location_base: format!("{}{base}", service.config.root),
             };
             write::write(service, target, parts, body).await
         }
     }
+}
+
+/// Whether clients do not write a datastore: what is in use (RFC 8527 §3.2), what running becomes,
+/// and what the operator has set for good (RFC 8808 §3).
+fn is_read_only(datastore: Datastore) -> bool {
+    matches!(
+        datastore,
+        Datastore::Operational | Datastore::Intended | Datastore::FactoryDefault
+    )
 }
 
 /// A node that the schema does not have is a resource that does not exist (404); a path that does

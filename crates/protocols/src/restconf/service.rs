@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use espalier_store::Tree;
+use espalier_store::{Datastore, Tree};
 use espalier_yang::Schema;
 use espalier_yang::schema::SchemaSource;
 use tokio::sync::Semaphore;
@@ -13,6 +13,10 @@ use super::RestconfConfig;
 use super::conditions::Validators;
 use super::error::{Failure, Result};
 use super::system::{self, Element, Library, Texts, Xrd};
+use super::who::Who;
+
+/// The datastore of a session alone, at `{+restconf}/ds/`.
+pub const PRIVATE_CANDIDATE: &str = "espalier-datastores:private-candidate";
 
 /// A tree for each datastore, and what the server says about itself.
 pub struct Restconf {
@@ -70,13 +74,18 @@ impl Restconf {
         &self.datastores[0].1
     }
 
-    /// The tree of an identity derived from `ietf-datastores:datastore`.
-    pub(super) fn datastore(&self, identity: &str) -> Result<&Tree> {
+    /// The tree of an identity derived from `ietf-datastores:datastore`. The private candidate,
+    /// which has no such identity, is that of the session.
+    pub(super) fn datastore(&self, identity: &str, who: &Who) -> Result<Tree> {
+        if identity == PRIVATE_CANDIDATE {
+            let main = self.main_tree();
+            return Ok(main.beside(Datastore::PrivateCandidate, &who.session)?);
+        }
         let name = identity.strip_prefix("ietf-datastores:");
         let mut known = self.datastores.iter();
         known
             .find(|(known, _)| Some(*known) == name)
-            .map(|(_, tree)| tree)
+            .map(|(_, tree)| tree.clone())
             .ok_or_else(|| Failure::not_found(format!("there is no datastore “{identity}”")))
     }
 

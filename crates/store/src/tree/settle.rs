@@ -115,7 +115,7 @@ impl Tree {
         let Proposal {
             overlay, beside, ..
         } = &mut proposal;
-        self.keep_holds(overlay, options.session, plan, beside)?;
+        let pinned = self.keep_holds(overlay, options.session, plan, beside)?;
         self.let_subscribers_edit(&mut proposal.overlay, &mut proposal.touched)?;
         if self.datastore().is_validated() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
@@ -156,7 +156,7 @@ impl Tree {
         write_stamps(&mut overlay, touched, stamp)?;
         put_changes(&overlay, &mut batch)?;
         log.finish(&mut batch)?;
-        self.prune(overlay.base(), stamp, &mut batch)?;
+        self.prune(overlay.base(), stamp, pinned, &mut batch)?;
         for Precondition { key, value } in conditions {
             batch.require(key, value);
         }

@@ -18,3 +18,8 @@ mod setting;
 
 mod candidate;
 mod candidate_runs;
+mod clock;
+mod confirm;
+mod copy;
+mod lock;
+mod merge_runs;

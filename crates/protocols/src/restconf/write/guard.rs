@@ -47,6 +47,8 @@ impl Job {
         let examine = |view: &View| guard.examine(view);
         let options = CommitOptions {
             author: &self.author,
+            comment: &self.who.comment,
+            session: &self.who.session,
             guard: Some(&examine),
             ..CommitOptions::default()
         };

@@ -13,6 +13,7 @@ use crate::restconf::conditions::{Conditions, Validators};
 use crate::restconf::error::Result;
 use crate::restconf::media::Format;
 use crate::restconf::routes::{Answer, status_only};
+use crate::restconf::who::Who;
 
 /// The resource that is written.
 pub(in crate::restconf) struct Target {
@@ -30,6 +31,7 @@ pub(super) struct Job {
     pub(super) placement: Option<Placement>,
     pub(super) accept: Accept,
     pub(super) author: String,
+    pub(super) who: Who,
 }
 
 impl Job {

@@ -34,6 +34,8 @@ impl Job {
         let options = LoadOptions {
             mode,
             author: &self.author,
+            comment: &self.who.comment,
+            session: &self.who.session,
             guard: Some(&examine),
             ..LoadOptions::default()
         };

@@ -18,6 +18,7 @@ use crate::restconf::media::{self, Format};
 use crate::restconf::query::{Allowed, Query};
 use crate::restconf::request_body::{self, Gathered, announced_length, gather, whole};
 use crate::restconf::routes::{Answer, status_only};
+use crate::restconf::who::Who;
 use crate::restconf::{Restconf, StateWrites};
 
 /// Answers POST, PUT, PATCH or DELETE of a resource that allows it.
@@ -56,6 +57,7 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
     };
     let limit = service.config.limits.query_bytes_max;
     let query = Query::parse(parts.uri.query(), allowed, limit)?;
+    let who = Who::of(&parts.headers)?;
     Ok(Job {
         placement: Placement::of(&query, target.tree.schema())?,
         method: parts.method.clone(),
@@ -64,7 +66,11 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
             StateWrites::Refused => Accept::Config,
             StateWrites::Allowed => Accept::All,
         },
-        author: service.config.author.clone(),
+        author: match &who.author {
+            Some(author) => author.clone(),
+            None => service.config.author.clone(),
+        },
+        who,
         target,
     })
 }

@@ -81,7 +81,7 @@ impl Tree {
         stored: &Stored,
         resolution: Resolution,
     ) -> Result<Merged> {
-        let running = self.running_stamp(snapshot)?.version;
+        let running = self.running_stamp(snapshot)?;
         let back = self.back_to_base(snapshot, stored)?;
         let base = Layered {
             base: snapshot,
@@ -95,7 +95,8 @@ impl Tree {
         let basis = Basis {
             running: state,
             base,
-            moved: running - stored.header.base,
+            moved: running.version - stored.header.base,
+            time: running.time,
         };
         merge(basis, &stored.changes, resolution)
     }

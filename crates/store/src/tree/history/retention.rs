@@ -85,11 +85,13 @@ impl Tree {
         }
     }
 
-    /// Deletes versions that are not kept once a commit with this stamp is made.
+    /// Deletes versions that are not kept once a commit with this stamp is made; never `pinned`,
+    /// which a commit that waits for its confirmation needs, or what came after it.
     pub(in crate::tree) fn prune<T: LogTarget + ?Sized>(
         &self,
         base: &dyn Snapshot,
         next: Stamp,
+        pinned: u64,
         target: &mut T,
     ) -> Result<()> {
         let log = self.id().prefix(Subspace::Log);
@@ -113,11 +115,7 @@ impl Tree {
             }
             end += 1;
         }
-        if end > oldest {
-            // A commit that waits for its confirmation needs the version before it.
-            let pending = self.holds(base)?.locks.pending;
-            end = end.min(pending.map_or(u64::MAX, |pending| pending.restores));
-        }
+        let end = end.min(pinned);
         if end > oldest {
             let (start, end) = (version_key(self.id(), oldest), version_key(self.id(), end));
             target.delete_range(KeyRange::new(start, end))?;

@@ -11,6 +11,7 @@ use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 use crate::tree::commit::{Commit, CommitOptions, Tree};
 use crate::tree::datastore::Datastore;
+use crate::tree::lock::NONE_PINNED;
 use crate::tree::log::CommitLog;
 use crate::tree::operational::record_origin_of_all;
 use crate::tree::settle::{Basis, Proposal};
@@ -158,7 +159,7 @@ impl Tree {
                 validate_whole(compiled, tree, &*written, Share::ALL)?.into_result()?;
             }
         }
-        self.prune(base, stamp, writer)?;
+        self.prune(base, stamp, NONE_PINNED, writer)?;
         writer.delete_range(&KeyRange::prefix(&self.id().prefix(Subspace::Stamp)))?;
         let record = StampRecord {
             any: stamp,

@@ -10,6 +10,9 @@ use crate::subspace::Subspace;
 use crate::tree::Tree;
 use crate::tree::confirm::Plan;
 
+/// No version has to be kept for a rollback.
+pub(in crate::tree) const NONE_PINNED: u64 = u64::MAX;
+
 impl Tree {
     /// Requires that no other session holds the whole datastore, now and when the batch is
     /// committed.
@@ -29,33 +32,36 @@ impl Tree {
         Ok(holds)
     }
 
-    /// What a commit of an overlay depends on and changes of what holds the datastore.
+    /// What a commit of an overlay depends on and changes of what holds the datastore. The version
+    /// that history has to keep is returned: none is as good as the newest.
     pub(in crate::tree) fn keep_holds(
         &self,
         overlay: &Overlay,
         session: &str,
         plan: Plan<'_>,
         batch: &mut Batch,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let base = overlay.base();
         if matches!(plan, Plan::Rollback) {
             let mut holds = self.holds(base)?;
             plan.apply(self, &mut holds, session, 0)?;
             self.put_holds(holds, batch);
-            return Ok(());
+            return Ok(NONE_PINNED);
         }
         let mut holds = self.require_unheld(base, session, batch)?;
         if holds.stored.is_none() && matches!(plan, Plan::Edit) {
-            return Ok(());
+            return Ok(NONE_PINNED);
         }
         self.require_parts_unheld(&holds, overlay.changes(), session)?;
         let before = holds.locks.pending.clone();
         let last = self.running_stamp(base)?.version;
         plan.apply(self, &mut holds, session, last)?;
+        let pending = holds.locks.pending.as_ref();
+        let pinned = pending.map_or(NONE_PINNED, |pending| pending.restores);
         if holds.locks.pending != before {
             self.put_holds(holds, batch);
         }
-        Ok(())
+        Ok(pinned)
     }
 
     /// As [`Self::keep_holds`], for a load that may touch everything.

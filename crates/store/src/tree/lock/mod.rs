@@ -13,4 +13,5 @@ mod session;
 
 pub use holds::{Lock, Locks, PartialLock, PendingCommit};
 
+pub(in crate::tree) use check::NONE_PINNED;
 pub(in crate::tree) use holds::Holds;

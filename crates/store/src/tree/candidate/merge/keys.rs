@@ -278,21 +278,27 @@ impl Merging<'_> {
     pub fn stamps(&mut self) -> Result<Changes> {
         let mut stamps = Changes::default();
         let tree = self.basis.running.tree.prefix(Subspace::Tree);
+        self.count_on(&tree, &mut stamps)?;
         for key in self.changed.below(&tree) {
             let Some(trail) = self.basis.running.trail(&key)? else {
                 continue;
             };
-            let ends = trail.iter().map(|point| point.end);
-            for end in std::iter::once(tree.len()).chain(ends) {
-                let stamp = stamp_key(&key[..end]);
-                let Some(Some(held)) = self.changes.get(&stamp) else {
-                    continue;
-                };
-                let mut record = StampRecord::decode(held)?;
-                record.any.version += self.basis.moved;
-                stamps.put(stamp, record.encode());
+            for point in &trail {
+                self.count_on(&key[..point.end], &mut stamps)?;
             }
         }
         Ok(stamps)
+    }
+
+    fn count_on(&self, key: &[u8], stamps: &mut Changes) -> Result<()> {
+        let stamp = stamp_key(key);
+        let Some(Some(held)) = self.changes.get(&stamp) else {
+            return Ok(());
+        };
+        let mut record = StampRecord::decode(held)?;
+        record.any.version += self.basis.moved;
+        record.any.time = record.any.time.max(self.basis.time);
+        stamps.put(stamp, record.encode());
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@ use espalier_keyspace::KeyRange;
 
 use super::changed::Changed;
 use super::conflict::{Conflict, Resolution};
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::overlay::{Changes, Layered};
 use crate::tree::locate::State;
@@ -19,6 +20,8 @@ pub(in crate::tree::candidate) struct Basis<'a> {
     pub base: Layered<'a>,
     /// How many versions lie between.
     pub moved: u64,
+    /// When running changed last.
+    pub time: Timestamp,
 }
 
 /// The outcome of a merge.

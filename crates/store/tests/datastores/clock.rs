@@ -1,0 +1,36 @@
+//! Time that stands still until it is told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use espalier_keyspace::Driver;
+use espalier_store::{Clock, Datastore, Store, Timestamp, Tree};
+
+use crate::setting::{MODEL, source};
+
+/// A clock that goes on when it is told.
+#[derive(Clone, Default)]
+pub struct Told(Arc<AtomicU64>);
+
+impl Told {
+    pub fn goes_on(&self, seconds: u64) {
+        self.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Told {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Running of an anchor, in a store with a clock.
+pub fn open(driver: Arc<dyn Driver>, clock: &Told) -> Tree {
+    let store = Store::open(driver, Arc::new(clock.clone())).unwrap();
+    if store.dataspaces().unwrap().is_empty() {
+        store.create_dataspace("d").unwrap();
+        store.create_schema_set("d", "s", &source(MODEL)).unwrap();
+        store.create_anchor("d", "a", "s").unwrap();
+    }
+    store.tree("d", "a", Datastore::Running).unwrap()
+}

@@ -1,0 +1,207 @@
+//! Confirmed commits, with a clock that is told.
+
+use espalier_store::{CommitOptions, Confirmed, Datastore, Error, Retention, Tree};
+use espalier_yang::ErrorTag;
+
+use crate::clock::{Told, open};
+use crate::setting::{first_tag, merge, text};
+
+const OLD: &str = r#"{"m:top":"old"}"#;
+const NEW: &str = r#"{"m:top":"new"}"#;
+
+fn by(session: &str) -> CommitOptions<'_> {
+    CommitOptions {
+        session,
+        ..CommitOptions::default()
+    }
+}
+
+fn within(seconds: u32) -> Confirmed<'static> {
+    Confirmed {
+        timeout: Some(seconds),
+        ..Confirmed::default()
+    }
+}
+
+/// Running with the old value, and a candidate with the new one.
+fn begin() -> (Tree, Tree, Told) {
+    let clock = Told::default();
+    let running = open(espalier_drivers::open("memory:").unwrap(), &clock);
+    merge(&running, OLD);
+    let candidate = running.beside(Datastore::Candidate, "").unwrap();
+    merge(&candidate, NEW);
+    (running, candidate, clock)
+}
+
+#[test]
+fn what_is_not_confirmed_in_time_is_taken_back() {
+    let (running, candidate, clock) = begin();
+    candidate.commit_confirmed(within(10), by("s")).unwrap();
+    assert_eq!(text(&running), NEW);
+    clock.goes_on(9);
+    assert_eq!(running.store().expire().unwrap(), 0);
+    clock.goes_on(1);
+    assert_eq!(running.store().expire().unwrap(), 1);
+    assert_eq!(text(&running), OLD);
+    assert_eq!(running.view().unwrap().version().unwrap(), 3);
+    assert_eq!(running.store().expire().unwrap(), 0);
+    assert!(running.locks().unwrap().pending.is_none());
+}
+
+#[test]
+fn what_is_confirmed_stays() {
+    let (running, candidate, clock) = begin();
+    candidate.commit_confirmed(within(10), by("s")).unwrap();
+    clock.goes_on(5);
+    candidate
+        .commit_confirmed(Confirmed::default(), by("s"))
+        .unwrap();
+    clock.goes_on(50);
+    assert_eq!(running.store().expire().unwrap(), 0);
+    assert_eq!(text(&running), NEW);
+}
+
+#[test]
+fn a_further_confirmed_commit_extends_the_time_and_all_of_it_is_taken_back() {
+    let (running, candidate, clock) = begin();
+    candidate.commit_confirmed(within(10), by("s")).unwrap();
+    clock.goes_on(8);
+    merge(&candidate, r#"{"m:plain":{"x":"1"}}"#);
+    candidate.commit_confirmed(within(10), by("s")).unwrap();
+    clock.goes_on(8);
+    // Nothing to commit extends as well.
+    candidate.commit_confirmed(within(10), by("s")).unwrap();
+    clock.goes_on(8);
+    assert_eq!(running.store().expire().unwrap(), 0);
+    clock.goes_on(2);
+    assert_eq!(running.store().expire().unwrap(), 1);
+    assert_eq!(text(&running), OLD);
+}
+
+#[test]
+fn cancelling_takes_back_at_once() {
+    let (running, candidate, _) = begin();
+    candidate.commit_confirmed(within(10), by("s")).unwrap();
+    let refused = candidate.cancel_commit(None, by("other"));
+    assert_eq!(first_tag(&refused), Some(ErrorTag::InUse));
+    candidate.cancel_commit(None, by("s")).unwrap();
+    assert_eq!(text(&running), OLD);
+    let again = candidate.cancel_commit(None, by("s"));
+    assert_eq!(first_tag(&again), Some(ErrorTag::OperationFailed));
+}
+
+#[test]
+fn only_the_session_confirms_unless_it_persists() {
+    let (running, candidate, _) = begin();
+    let persistent = Confirmed {
+        persist: Some("id"),
+        ..within(10)
+    };
+    candidate.commit_confirmed(persistent, by("s")).unwrap();
+    let without = candidate.commit_confirmed(Confirmed::default(), by("s"));
+    assert_eq!(first_tag(&without), Some(ErrorTag::InUse));
+    let wrong = Confirmed {
+        persist_id: Some("di"),
+        ..Confirmed::default()
+    };
+    let wrong = candidate.commit_confirmed(wrong, by("s"));
+    assert_eq!(first_tag(&wrong), Some(ErrorTag::InvalidValue));
+    let edit = crate::setting::data(running.schema(), r#"{"m:top":"edit"}"#);
+    let edit = espalier_store::Edit::merge(espalier_yang::InstancePath::root(), edit);
+    assert_eq!(
+        first_tag(&running.commit(&[edit], by("s"))),
+        Some(ErrorTag::InUse)
+    );
+    running.store().end_session("s").unwrap();
+    assert_eq!(text(&running), NEW);
+    let right = Confirmed {
+        persist_id: Some("id"),
+        ..Confirmed::default()
+    };
+    candidate.commit_confirmed(right, by("another")).unwrap();
+    assert!(running.locks().unwrap().pending.is_none());
+    assert_eq!(text(&running), NEW);
+}
+
+#[test]
+fn another_session_cannot_commit_meanwhile_and_the_end_of_the_session_takes_back() {
+    let (running, candidate, _) = begin();
+    candidate.commit_confirmed(within(10), by("s")).unwrap();
+    merge(&candidate, r#"{"m:plain":{"x":"1"}}"#);
+    let other = candidate.commit_candidate(by("other"));
+    assert_eq!(first_tag(&other), Some(ErrorTag::InUse));
+    running.store().end_session("s").unwrap();
+    assert_eq!(text(&running), OLD);
+}
+
+#[test]
+fn an_edit_of_running_confirms() {
+    let (running, candidate, clock) = begin();
+    candidate.commit_confirmed(within(10), by("s")).unwrap();
+    merge(&running, r#"{"m:plain":{"x":"1"}}"#);
+    clock.goes_on(20);
+    assert_eq!(running.store().expire().unwrap(), 0);
+    assert_eq!(text(&running), r#"{"m:top":"new","m:plain":{"x":"1"}}"#);
+}
+
+#[test]
+fn what_ran_out_is_taken_back_when_the_store_is_opened_again_and_before_the_next_commit() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("embedded:{}?durability=relaxed", directory.path().display());
+    let clock = Told::default();
+    {
+        let running = open(espalier_drivers::open(&url).unwrap(), &clock);
+        merge(&running, OLD);
+        let candidate = running.beside(Datastore::Candidate, "").unwrap();
+        merge(&candidate, NEW);
+        candidate.commit_confirmed(within(10), by("s")).unwrap();
+    }
+    clock.goes_on(11);
+    {
+        let running = open(espalier_drivers::open(&url).unwrap(), &clock);
+        assert_eq!(text(&running), OLD);
+        let candidate = running.beside(Datastore::Candidate, "").unwrap();
+        merge(&candidate, NEW);
+        candidate.commit_confirmed(within(10), by("s")).unwrap();
+        clock.goes_on(11);
+        merge(&running, r#"{"m:plain":{"x":"1"}}"#);
+        assert_eq!(text(&running), r#"{"m:top":"old","m:plain":{"x":"1"}}"#);
+    }
+}
+
+#[test]
+fn the_version_to_go_back_to_is_kept_however_short_the_history() {
+    let (running, candidate, clock) = begin();
+    running
+        .set_retention(Retention {
+            versions: 1,
+            age: None,
+        })
+        .unwrap();
+    candidate.commit_confirmed(within(10), by("s")).unwrap();
+    for number in 0..5 {
+        merge(&candidate, &format!(r#"{{"m:plain":{{"x":"{number}"}}}}"#));
+        candidate.commit_confirmed(within(10), by("s")).unwrap();
+    }
+    clock.goes_on(10);
+    running.store().expire().unwrap();
+    assert_eq!(text(&running), OLD);
+}
+
+#[test]
+fn a_candidate_keeps_its_changes_when_the_history_it_was_made_on_is_gone() {
+    let (running, candidate, _) = begin();
+    running
+        .set_retention(Retention {
+            versions: 1,
+            age: None,
+        })
+        .unwrap();
+    for number in 0..5 {
+        merge(&running, &format!(r#"{{"m:plain":{{"x":"{number}"}}}}"#));
+    }
+    assert_eq!(text(&candidate), r#"{"m:top":"new","m:plain":{"x":"4"}}"#);
+    merge(&running, r#"{"m:top":"theirs"}"#);
+    let refused = candidate.commit_candidate(by("s"));
+    assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
+}

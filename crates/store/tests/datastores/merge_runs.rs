@@ -1,0 +1,270 @@
+//! Random edits of running and of a candidate at once, merged, compared with a naive merge: of
+//! each path and its value, three ways.
+
+use std::collections::BTreeMap;
+
+use espalier_store::{CommitOptions, Datastore, Error, LoadMode, Resolution, Tree};
+use espalier_testkit::seed;
+use espalier_yang::data::{Content, DataNode, DataTree};
+use espalier_yang::{NodeId, Schema};
+use rand::Rng;
+use rand::rngs::StdRng;
+
+use crate::edit::{Change, apply};
+use crate::generate::Generator;
+use crate::reference::{entry_keys, is_rival};
+use crate::setting::{MODEL, SORTED, assert_sound, commit, load_tree, memory_tree, read_all, show};
+
+/// Merges in a run when nobody says otherwise.
+const MERGES: u64 = 400;
+
+/// One node, by its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Flat {
+    node: NodeId,
+    value: String,
+    /// The path of the entry or container with presence around it.
+    holder: String,
+    /// The path of the node around it.
+    parent: String,
+}
+
+type Paths = BTreeMap<String, Flat>;
+
+fn flatten(schema: &Schema, nodes: &[DataNode], parent: &str, holder: &str, into: &mut Paths) {
+    for data in nodes {
+        let node = schema.node(data.node);
+        let keys: Vec<String> = match node.is_list() || node.is_leaf_list() {
+            true => entry_keys(schema, data)
+                .iter()
+                .map(|key| format!("{key:?}"))
+                .collect(),
+            false => Vec::new(),
+        };
+        let path = format!("{parent}/{}[{}]", node.name, keys.join(","));
+        let value = match &data.content {
+            Content::Value(value) => format!("{value:?}"),
+            Content::Any(json) => json.to_string(),
+            Content::Bare | Content::Inner(_) => String::new(),
+        };
+        if !node.is_np_container() {
+            let flat = Flat {
+                node: data.node,
+                value,
+                holder: holder.to_owned(),
+                parent: parent.to_owned(),
+            };
+            into.insert(path.clone(), flat);
+        }
+        let inner = if node.is_np_container() {
+            holder
+        } else {
+            &path
+        };
+        flatten(schema, data.children(), &path, inner, into);
+    }
+}
+
+fn paths(schema: &Schema, tree: &DataTree) -> Paths {
+    let mut into = Paths::new();
+    flatten(schema, &tree.nodes, "", "", &mut into);
+    into
+}
+
+/// The merged paths, and whether anything is in conflict.
+fn merge(schema: &Schema, base: &Paths, running: &Paths, candidate: &Paths) -> (Paths, bool) {
+    let mut merged = Paths::new();
+    let mut is_conflict = false;
+    let all: Vec<&String> = base
+        .keys()
+        .chain(running.keys())
+        .chain(candidate.keys())
+        .collect();
+    for path in all {
+        let (was, is, mine) = (base.get(path), running.get(path), candidate.get(path));
+        let result = match () {
+            () if was == is => mine,
+            () if was == mine || is == mine => is,
+            () => {
+                is_conflict = true;
+                mine
+            }
+        };
+        if let Some(flat) = result {
+            merged.insert(path.clone(), flat.clone());
+        }
+    }
+    is_conflict |= merged.values().any(|flat| {
+        let is_held = flat.holder.is_empty() || merged.contains_key(&flat.holder);
+        let has_rival = merged
+            .values()
+            .any(|other| other.parent == flat.parent && is_rival(schema, flat.node, other.node));
+        !is_held || has_rival
+    });
+    (merged, is_conflict)
+}
+
+struct Round<'a> {
+    random: &'a mut StdRng,
+    running: Tree,
+    candidate: Tree,
+}
+
+impl Round<'_> {
+    fn edit(&mut self, tree: &Tree) {
+        for _ in 0..self.random.random_range(1..4) {
+            let mut state = read_all(tree);
+            let mut generator = Generator {
+                schema: tree.schema(),
+                random: self.random,
+            };
+            let change = generator.change(&state);
+            let is_whole = match &change {
+                Change::ReplaceAll(_) => true,
+                Change::Delete(path) | Change::Remove(path) => path.is_root(),
+                _ => false,
+            };
+            let is_good = apply(tree.schema(), &mut state, std::slice::from_ref(&change)).is_ok();
+            if !is_whole && is_good {
+                // Where there are conflicts, edits see the candidate as it was made.
+                let result = commit(tree, &[change.to_edit()]);
+                assert!(result.is_ok() || !tree.conflicts().unwrap().is_empty());
+            }
+        }
+    }
+
+    /// Everything as it was before the round: running loaded anew, nothing in the candidate.
+    fn begin(&mut self) -> DataTree {
+        self.candidate.discard(CommitOptions::default()).unwrap();
+        let mut generator = Generator {
+            schema: self.running.schema(),
+            random: self.random,
+        };
+        let document = generator.document();
+        load_tree(&self.running, LoadMode::Replace, &document).unwrap();
+        read_all(&self.running)
+    }
+}
+
+#[test]
+fn what_does_not_conflict_is_merged_and_what_does_is_told() {
+    seed::run("merges", |random| {
+        let merges = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(MERGES);
+        let running = memory_tree(SORTED);
+        let candidate = running.beside(Datastore::Candidate, "").unwrap();
+        let schema = running.schema().clone();
+        let mut round = Round {
+            random,
+            running,
+            candidate,
+        };
+        let (mut merged_count, mut over_told) = (0, 0);
+        for _ in 0..merges {
+            let base = round.begin();
+            let (running, candidate) = (round.running.clone(), round.candidate.clone());
+            round.edit(&candidate);
+            let mine = read_all(&candidate);
+            round.edit(&running);
+            let theirs = read_all(&running);
+            let told = candidate.conflicts().unwrap();
+            let states = [&base, &theirs, &mine].map(|tree| paths(&schema, tree));
+            let (expected, is_conflict) = merge(&schema, &states[0], &states[1], &states[2]);
+            let describe = || {
+                let texts = [&base, &theirs, &mine].map(|tree| show(&schema, tree));
+                format!(
+                    "base {}\nrunning {}\ncandidate {}\ntold {told:?}",
+                    texts[0], texts[1], texts[2]
+                )
+            };
+            if told.is_empty() {
+                assert!(!is_conflict, "not told\n{}", describe());
+                let found = read_all(&candidate);
+                assert_eq!(paths(&schema, &found), expected, "{}", describe());
+                candidate
+                    .commit_candidate(CommitOptions::default())
+                    .unwrap();
+                assert_eq!(paths(&schema, &read_all(&running)), expected);
+                merged_count += 1;
+            } else {
+                over_told += u64::from(!is_conflict);
+                resolve(&mut round);
+            }
+            assert_sound(round.running.store());
+        }
+        assert!(
+            merged_count > merges / 4,
+            "{merged_count} of {merges} merged"
+        );
+        assert!(
+            over_told < merges / 5,
+            "{over_told} of {merges} told for nothing"
+        );
+    });
+}
+
+/// Resolves conflicts one way or the other; edits in between do not change that there are some.
+fn resolve(round: &mut Round<'_>) {
+    let (running, candidate) = (round.running.clone(), round.candidate.clone());
+    let refused = candidate.commit_candidate(CommitOptions::default());
+    assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
+    if round.random.random_ratio(1, 3) {
+        round.edit(&candidate);
+    }
+    let theirs = read_all(&running);
+    let resolution = match round.random.random() {
+        true => Resolution::PreferRunning,
+        false => Resolution::PreferCandidate,
+    };
+    let shown = read_all(&candidate);
+    candidate
+        .update(resolution, CommitOptions::default())
+        .unwrap();
+    assert!(candidate.conflicts().unwrap().is_empty());
+    let settled = read_all(&candidate);
+    if resolution == Resolution::PreferCandidate {
+        let schema = running.schema();
+        assert_eq!(show(schema, &settled), show(schema, &shown));
+    }
+    assert_eq!(
+        show(running.schema(), &read_all(&running)),
+        show(running.schema(), &theirs)
+    );
+    candidate
+        .commit_candidate(CommitOptions::default())
+        .unwrap();
+    assert_eq!(
+        show(running.schema(), &read_all(&running)),
+        show(running.schema(), &settled)
+    );
+}
+
+#[test]
+fn merges_of_lists_ordered_by_user_leave_a_sound_store() {
+    seed::run("merges with order", |random| {
+        let merges = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(MERGES);
+        let running = memory_tree(MODEL);
+        let candidate = running.beside(Datastore::Candidate, "").unwrap();
+        let mut round = Round {
+            random,
+            running,
+            candidate,
+        };
+        for _ in 0..merges {
+            round.begin();
+            let (running, candidate) = (round.running.clone(), round.candidate.clone());
+            round.edit(&candidate);
+            round.edit(&running);
+            assert_sound(running.store());
+            if candidate.conflicts().unwrap().is_empty() {
+                let shown = show(running.schema(), &read_all(&candidate));
+                candidate
+                    .commit_candidate(CommitOptions::default())
+                    .unwrap();
+                assert_eq!(show(running.schema(), &read_all(&running)), shown);
+            } else {
+                resolve(&mut round);
+            }
+            assert_sound(round.running.store());
+        }
+    });
+}
