@@ -40,5 +40,5 @@ pub use tree::{
 };
 pub use tree::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, Provider, ProviderError,
-    ProviderRequest, Registration, Warning, WarningReason, WithOrigin,
+    ProviderRequest, Registration, WITHHELD_MAX, Warning, WarningReason, WithOrigin,
 };

@@ -14,6 +14,7 @@
 //! | `17` | [`Subspace::Index`]: from values to the places that hold them | 1 |
 //! | `18` | [`Subspace::Count`]: how many entries lists have | 1 |
 //! | `19` | [`Subspace::Origin`]: where what was pushed comes from | 1 |
+//! | `1a` | [`Subspace::Withheld`]: configuration that is not in use | 1 |
 //! | `20` | statistics (reserved) | |
 //! | `30` | documents (reserved) | |
 
@@ -50,11 +51,13 @@ pub enum Subspace {
     Count = 0x18,
     /// Origins of what was pushed into the operational state datastore.
     Origin = 0x19,
+    /// Paths of configuration that is not in use.
+    Withheld = 0x1a,
 }
 
 impl Subspace {
     /// Every registered range, in key order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Meta,
         Self::Catalog,
         Self::Dictionary,
@@ -67,10 +70,11 @@ impl Subspace {
         Self::Index,
         Self::Count,
         Self::Origin,
+        Self::Withheld,
     ];
 
     /// Those whose keys begin with an anchor.
-    pub const OF_ANCHORS: [Self; 9] = [
+    pub const OF_ANCHORS: [Self; 10] = [
         Self::Tree,
         Self::Order,
         Self::Log,
@@ -80,6 +84,7 @@ impl Subspace {
         Self::Index,
         Self::Count,
         Self::Origin,
+        Self::Withheld,
     ];
 
     /// A key that begins with this range's id.
@@ -107,6 +112,7 @@ impl Subspace {
             Self::Index => "index",
             Self::Count => "count",
             Self::Origin => "origin",
+            Self::Withheld => "withheld",
         }
     }
 }

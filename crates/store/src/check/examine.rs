@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::store::Store;
 use crate::subspace::Subspace;
-use crate::tree::{Datastore, StampRecord, verify_indexes};
+use crate::tree::{Datastore, OriginRecord, StampRecord, verify_indexes};
 
 /// Anchors are read from the catalog this many at a time.
 const ANCHORS_AT_ONCE: usize = 1000;
@@ -72,6 +72,7 @@ impl Store {
             if datastore == Datastore::Running {
                 verify_indexes(&view.state(), &mut |key, problem| found.push(key, problem))?;
             }
+            check_origins(&view, &mut found)?;
         }
         Ok(())
     }
@@ -110,6 +111,19 @@ fn check_stamps(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
                 found.push(key, "a stamp is newer than the datastore");
             }
             Ok(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Every record of origins decodes.
+fn check_origins(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
+    let state = view.state();
+    let range = KeyRange::prefix(&state.tree.prefix(Subspace::Origin));
+    let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
+    while let Some((key, value)) = cursor.next()? {
+        if let Err(error) = OriginRecord::decode(value) {
+            found.push(key, error.to_string());
         }
     }
     Ok(())

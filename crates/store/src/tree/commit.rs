@@ -141,7 +141,7 @@ impl Tree {
         }
         let snapshot = self.store().driver().snapshot()?;
         let (compiled, store) = (Arc::clone(self.compiled()), self.store().clone());
-        Ok(View::operational(snapshot, compiled, self.id(), store))
+        View::operational(snapshot, compiled, self.id(), store)
     }
 
     /// What is stored of the datastore: of the operational state, what was pushed.

@@ -42,7 +42,7 @@ pub use load::{LoadMode, LoadOptions, LoadReport};
 pub use lock::{Lock, Locks, PartialLock, PendingCommit};
 pub use operational::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, Provider, ProviderError,
-    ProviderRequest, Registration, Warning, WarningReason,
+    ProviderRequest, Registration, WITHHELD_MAX, Warning, WarningReason,
 };
 pub use selection::{Content, Page, Selection, WithDefaults, WithOrigin};
 pub use stamp::Stamp;
@@ -55,7 +55,7 @@ pub use view::View;
 pub(crate) use candidate::Residents;
 pub(crate) use commit::check_session;
 pub(crate) use locate::{State, in_subspace, is_order_index, order_key};
-pub(crate) use operational::Providers;
+pub(crate) use operational::{OriginRecord, Providers};
 pub(crate) use read::skip_entry;
 pub(crate) use stamp::StampRecord;
 pub(crate) use subscribe::Registry;

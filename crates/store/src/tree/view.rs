@@ -53,14 +53,14 @@ impl View {
         compiled: Arc<Compiled>,
         tree: TreeId,
         store: Store,
-    ) -> Self {
-        let operational = Operational::new(snapshot, Arc::clone(&compiled), tree);
+    ) -> Result<Self> {
+        let operational = Operational::new(snapshot, Arc::clone(&compiled), tree)?;
         let data = Data::Operational(Box::new(OperationalData::new(operational, store)));
-        Self {
+        Ok(Self {
             data,
             compiled,
             tree,
-        }
+        })
     }
 
     pub(super) fn into_snapshot(self) -> Box<dyn Snapshot + Send> {

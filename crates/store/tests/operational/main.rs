@@ -1,9 +1,11 @@
 //! The operational state datastore (RFC 8342 §5.3): what is pushed, what is provided, and how it is
 //! united with the configuration.
 
+mod measure;
 mod merge;
 mod origins;
 mod providers;
 mod pushes;
 mod random_runs;
 mod setting;
+mod withheld;

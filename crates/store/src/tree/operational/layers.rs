@@ -10,6 +10,7 @@ use espalier_yang::data::Origin;
 
 use super::origins;
 use super::union::{Layer, Union, shift_of};
+use super::withheld::without_withheld;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
@@ -27,12 +28,16 @@ pub(in crate::tree) struct Operational {
 
 impl Operational {
     /// The operational state datastore `tree`, as a snapshot of the engine has it.
-    pub fn new(snapshot: Box<dyn Snapshot + Send>, compiled: Arc<Compiled>, tree: TreeId) -> Self {
-        Self {
-            snapshot,
+    pub fn new(
+        snapshot: Box<dyn Snapshot + Send>,
+        compiled: Arc<Compiled>,
+        tree: TreeId,
+    ) -> Result<Self> {
+        Ok(Self {
+            snapshot: without_withheld(snapshot, &compiled, tree)?,
             compiled,
             tree,
-        }
+        })
     }
 
     /// The schema of the data.

@@ -2,7 +2,8 @@
 //!
 //! It is never stored as a whole, but read as one from four sources, each over the one before:
 //!
-//! 1. the running configuration, which is taken to be applied, and state kept beside it;
+//! 1. the running configuration, which is taken to be applied but for what is
+//!    [withheld](super::Tree::withhold), and state kept beside it;
 //! 2. what was *pushed*: commits to [`Datastore::Operational`](super::Datastore), a stored tree of
 //!    its own, whose types and structure are checked as of any other, but no constraints (RFC 8342
 //!    §5.3: the operational state may break them);
@@ -32,14 +33,17 @@ mod push;
 mod reading;
 mod registry;
 mod union;
+mod withheld;
 
 pub use provider::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, Provider, ProviderError,
     ProviderRequest, Warning, WarningReason,
 };
 pub use registry::Registration;
+pub use withheld::WITHHELD_MAX;
 
 pub(in crate::tree) use layers::Operational;
+pub(crate) use origins::OriginRecord;
 pub(in crate::tree) use origins::{
     record as record_origins, record_of_all as record_origin_of_all,
 };

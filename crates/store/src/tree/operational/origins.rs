@@ -25,7 +25,7 @@ use crate::tree::trail::Waypoint;
 
 /// The origin of a resource and of its leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct OriginRecord {
+pub(crate) struct OriginRecord {
     origin: Origin,
     /// The leaves with another origin, by local id.
     leaves: Vec<(LocalId, Origin)>,
@@ -51,7 +51,7 @@ impl OriginRecord {
         bytes
     }
 
-    fn decode(mut bytes: &[u8]) -> Result<Self> {
+    pub fn decode(mut bytes: &[u8]) -> Result<Self> {
         let origin = take_code(&mut bytes)?;
         let mut leaves = Vec::new();
         while !bytes.is_empty() {
