@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use super::checker::Checker;
 use super::plan::{Rule, refers};
 use crate::error::{DataError, ErrorTag};
-use crate::instances::{Instances, Visit};
-use crate::path::{InstancePath, Keys, Step};
-use crate::schema::{ModuleNames, NodeId, NodeKind, Type, TypeKind};
+use crate::instances::Instances;
+use crate::path::InstancePath;
+use crate::schema::{ModuleNames, NodeId, Type, TypeKind};
 use crate::value::Value;
-use crate::xpath::evaluate::Item;
+use crate::xpath::evaluate::{Item, Leaf};
 
 impl<T: Instances> Checker<'_, T> {
     /// Checks the values of a leaf or leaf-list in a place, or one of them.
@@ -82,16 +82,8 @@ impl<T: Instances> Checker<'_, T> {
             } => match self.plan.target(node, &path.text) {
                 Some(target) => target.finds(&self.evaluator, holder, node, value),
                 None => {
-                    let context = Item::leaf(holder.clone(), node, value.clone());
-                    let mut is_found = false;
-                    self.evaluator.visit(path, &context, &mut |item| {
-                        is_found = item.as_leaf().is_some_and(|leaf| leaf.value == *value);
-                        Ok(match is_found {
-                            true => ControlFlow::Break(()),
-                            false => ControlFlow::Continue(()),
-                        })
-                    })?;
-                    Ok(is_found)
+                    let leaf = Leaf::stored(holder.clone(), node, value.clone());
+                    self.evaluator.has_target(&leaf, path)
                 }
             },
             TypeKind::InstanceIdentifier {
@@ -102,7 +94,7 @@ impl<T: Instances> Checker<'_, T> {
                     leaf_module: self.schema().node(node).module,
                 };
                 match InstancePath::parse_instance_identifier(self.schema(), &text, &names) {
-                    Ok(path) => self.is_there(&path),
+                    Ok(path) => Ok(self.evaluator.resolve(&path)?.is_some()),
                     Err(_) => Ok(false),
                 }
             }
@@ -122,78 +114,6 @@ impl<T: Instances> Checker<'_, T> {
                 Ok(false)
             }
             _ => Ok(true),
-        }
-    }
-
-    /// Whether a path leads to a node of the accessible tree.
-    pub fn is_there(&self, path: &InstancePath) -> Result<bool, T::Error> {
-        let mut place = self.data.root();
-        let Some((last, steps)) = path.steps.split_last() else {
-            return Ok(true);
-        };
-        for step in steps {
-            match self.step(&place, step)? {
-                Some(inner) => place = inner,
-                None => return Ok(false),
-            }
-        }
-        match (&self.schema().node(last.node).kind, &last.keys) {
-            (NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml, _) => {
-                Ok(self.evaluator.leaf(&place, last.node)?.is_some())
-            }
-            (NodeKind::LeafList(_), keys) => {
-                let mut index = 0;
-                self.any(|visit| {
-                    self.evaluator.values(&place, last.node, &mut |value, _| {
-                        index += 1;
-                        visit(match keys {
-                            Keys::Values(values) => values.first() == Some(&value),
-                            Keys::Position(position) => *position == index,
-                            Keys::None => true,
-                        })
-                    })
-                })
-            }
-            _ => Ok(self.step(&place, last)?.is_some()),
-        }
-    }
-
-    fn any(
-        &self,
-        mut search: impl FnMut(&mut dyn FnMut(bool) -> Visit<T::Error>) -> Result<(), T::Error>,
-    ) -> Result<bool, T::Error> {
-        let mut is_found = false;
-        search(&mut |found| {
-            is_found = found;
-            Ok(match found {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            })
-        })?;
-        Ok(is_found)
-    }
-
-    fn step(&self, place: &T::Inner, step: &Step) -> Result<Option<T::Inner>, T::Error> {
-        if !self.schema().node(step.node).is_list() {
-            return self.evaluator.container(place, step.node);
-        }
-        match &step.keys {
-            Keys::Values(keys) => self.data.entry(place, step.node, keys),
-            keys => {
-                let (mut index, mut found) = (0, None);
-                self.data.entries(place, step.node, &mut |entry| {
-                    index += 1;
-                    let is_it = !matches!(keys, Keys::Position(position) if *position != index);
-                    if is_it {
-                        found = Some(entry);
-                    }
-                    Ok(match is_it {
-                        true => ControlFlow::Break(()),
-                        false => ControlFlow::Continue(()),
-                    })
-                })?;
-                Ok(found)
-            }
         }
     }
 }
