@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use espalier_store::{Edit, Error, Tree};
+use espalier_store::{CommitOptions, Datastore, Edit, Error, Tree};
 use espalier_testkit::oracle::judge::{Problem, Verdict};
 use espalier_yang::data::{DataTree, TreeInstances};
 use espalier_yang::validate::{Share, validate};
@@ -10,10 +10,22 @@ use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Errors, Instances, Schema};
 
 use crate::edit::{Change, apply};
-use crate::setting::{Setting, commit, parse, read_all, show, unvalidated};
+use crate::setting::{Setting, commit, load, parse, read_all, show, unvalidated};
+
+/// How an edit gets to running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As a commit.
+    Commit,
+    /// As changes of the candidate, which is validated, and committed.
+    Candidate,
+    /// As a load, where it puts a document in place of everything; else as a commit.
+    Load,
+}
 
 /// An edit, the tree before, and what libyang says.
 pub struct Trial {
+    pub way: Way,
     pub before: DataTree,
     pub changes: Vec<Change>,
     /// None where the edit contradicts the tree, whatever the constraints.
@@ -44,14 +56,24 @@ pub enum Naming {
 
 impl Trial {
     /// Asks libyang about changes of a tree.
-    pub fn new(setting: &Setting, before: DataTree, changes: Vec<Change>) -> Self {
+    pub fn new(setting: &Setting, before: DataTree, changes: Vec<Change>, way: Way) -> Self {
         let schema = &setting.schema;
+        let is_load = way == Way::Load && matches!(&*changes, [Change::ReplaceAll(_)]);
+        let way = match way {
+            Way::Load if !is_load => Way::Commit,
+            way => way,
+        };
         let mut result = before.clone();
         let verdict = apply(schema, &mut result, &changes).ok().map(|()| {
-            let (old, new) = (show(schema, &before), show(schema, &result));
-            setting.judge.verdict(&old, &new)
+            // All that a load has is new.
+            let old = match is_load {
+                true => "{}".to_owned(),
+                false => show(schema, &before),
+            };
+            setting.judge.verdict(&old, &show(schema, &result))
         });
         Self {
+            way,
             before,
             changes,
             verdict,
@@ -84,12 +106,7 @@ impl Trial {
 
     /// Commits the changes and compares; or what is different.
     pub fn compare(&self, setting: &Setting, tree: &Tree) -> Result<Agreement, String> {
-        let edits: Vec<Edit> = self.changes.iter().map(Change::to_edit).collect();
-        let ours = match commit(tree, &edits) {
-            Ok(_) => Ok(()),
-            Err(Error::Data(errors)) => Err(errors),
-            Err(error) => return Err(format!("the commit failed: {error}")),
-        };
+        let ours = self.carry_out(tree)?;
         let after = read_all(tree);
         match (ours, &self.verdict) {
             (Ok(()), None) => Err("accepted, but it contradicts the tree".to_owned()),
@@ -104,6 +121,16 @@ impl Trial {
                     Some(verdict) => compare_refused(verdict, &errors),
                 }
             }
+        }
+    }
+
+    /// Does it in its way: accepted, or refused with these errors.
+    fn carry_out(&self, tree: &Tree) -> Result<Result<(), Errors>, String> {
+        let edits: Vec<Edit> = self.changes.iter().map(Change::to_edit).collect();
+        match (self.way, &*self.changes) {
+            (Way::Candidate, _) => through_candidate(tree, &edits),
+            (Way::Load, [Change::ReplaceAll(document)]) => refusal(load(tree, document)),
+            _ => refusal(commit(tree, &edits)),
         }
     }
 
@@ -160,6 +187,7 @@ impl Trial {
     pub fn describe(&self, setting: &Setting) -> String {
         let mut text = String::new();
         let _ = writeln!(text, "{}", setting.text());
+        let _ = writeln!(text, "way     {:?}", self.way);
         let _ = writeln!(text, "before  {}", show(&setting.schema, &self.before));
         for change in &self.changes {
             let _ = writeln!(text, "change  {}", describe(&setting.schema, change));
@@ -175,6 +203,34 @@ impl Trial {
             }
         }
         text
+    }
+}
+
+/// Errors in data; or how it failed otherwise.
+fn refusal<T>(result: Result<T, Error>) -> Result<Result<(), Errors>, String> {
+    match result {
+        Ok(_) => Ok(Ok(())),
+        Err(Error::Data(errors)) => Ok(Err(errors)),
+        Err(error) => Err(format!("the commit failed: {error}")),
+    }
+}
+
+/// Edits the candidate, validates it and commits it.
+fn through_candidate(tree: &Tree, edits: &[Edit]) -> Result<Result<(), Errors>, String> {
+    let candidate = tree.beside(Datastore::Candidate, "").unwrap();
+    if let Err(errors) = refusal(commit(&candidate, edits))? {
+        return Ok(Err(errors));
+    }
+    let validated = refusal(candidate.validate())?;
+    let committed = refusal(candidate.commit_candidate(CommitOptions::default()))?;
+    if committed.is_err() {
+        refusal(candidate.discard(CommitOptions::default()))?.map_err(|error| error.to_string())?;
+    }
+    match validated.is_ok() == committed.is_ok() {
+        true => Ok(committed),
+        false => Err(format!(
+            "candidate validates: {validated:?}, commits: {committed:?}"
+        )),
     }
 }
 

@@ -3,7 +3,7 @@
 use espalier_yang::InstancePath;
 use espalier_yang::data::Operation;
 
-use crate::compare::{Agreement, Trial};
+use crate::compare::{Agreement, Trial, Way};
 use crate::edit::Change;
 use crate::run::{Depth, compare};
 use crate::setting::{Setting, commit, parse};
@@ -31,6 +31,11 @@ use Expected::{Refused, Tree};
 
 /// Commits `before`, then an edit, and compares the verdict with what is expected and with libyang's.
 fn check(body: &str, before: &str, edit: &[Do], expected: &Expected) {
+    check_way(Way::Commit, body, before, edit, expected);
+}
+
+/// The same in some way.
+fn check_way(way: Way, body: &str, before: &str, edit: &[Do], expected: &Expected) {
     let setting = Setting::written(body).unwrap_or_else(|problem| panic!("{problem}"));
     let schema = &setting.schema;
     let before = parse(schema, before);
@@ -45,7 +50,7 @@ fn check(body: &str, before: &str, edit: &[Do], expected: &Expected) {
         Delete(path) => Change::Delete(InstancePath::parse_cli_path(schema, path).unwrap()),
     };
     let changes = edit.iter().map(change).collect();
-    let trial = Trial::new(&setting, before, changes);
+    let trial = Trial::new(&setting, before, changes, way);
     let result = compare(&setting, &trial, &setting.tree, Depth::Stored);
     let agreement = result.unwrap_or_else(|what| panic!("{what}\n{}", trial.describe(&setting)));
     match (agreement, expected) {
@@ -108,4 +113,16 @@ fn the_first_commit_validates_what_it_does_not_touch() {
     check(model, "{}", &[Merge(r#"{"m:x":""}"#)], &Refused);
     let both = r#"{"m:x":"","m:c":{"y":""}}"#;
     check(model, "{}", &[Merge(both)], &Tree(both));
+}
+
+#[test]
+fn a_load_of_nothing_is_validated_and_leaves_no_indexes() {
+    let list =
+        "list l { key k; leaf k { type string; } leaf r { type leafref { path ../../l/k; } } }";
+    let before = r#"{"m:l":[{"k":"a","r":"a"}]}"#;
+    let nothing = [ReplaceAll("{}")];
+    check_way(Way::Load, list, before, &nothing, &Tree("{}"));
+    let demanding = format!("{list} container c {{ must \"../l\"; }}");
+    check_way(Way::Load, &demanding, before, &nothing, &Refused);
+    check_way(Way::Load, &demanding, "{}", &nothing, &Refused);
 }

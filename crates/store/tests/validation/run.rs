@@ -11,7 +11,8 @@ use espalier_yang::data::DataTree;
 use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};
 
-use crate::compare::{Agreement, Naming, Trial};
+use crate::compare::{Agreement, Naming, Trial, Way};
+use crate::edit::Change;
 use crate::edits::changes;
 use crate::setting::{Setting, Tries};
 use crate::shrink::shrink;
@@ -27,6 +28,15 @@ const EDITS_OF_SCHEMA: u64 = 200;
 
 /// After this many edits, one is compared in depth, and the store is examined.
 const STORED_EVERY: u64 = 8;
+
+/// The ways that edits take, in turn.
+const WAYS: [Way; 5] = [
+    Way::Commit,
+    Way::Load,
+    Way::Commit,
+    Way::Candidate,
+    Way::Commit,
+];
 
 /// So often an edit is made again that is not as wished (valid or not).
 const TRIES_MAX: usize = 4;
@@ -150,7 +160,12 @@ fn run_schema(seed: u64) -> Result<Counts, String> {
         .add(&setting.generated.as_ref().unwrap().features);
     let mut tree = DataTree::default();
     for number in 0..EDITS_OF_SCHEMA {
-        let trial = wished(&setting, &mut random, &tree);
+        let trial = wished(
+            &setting,
+            &mut random,
+            &tree,
+            WAYS[number as usize % WAYS.len()],
+        );
         if trial
             .verdict
             .as_ref()
@@ -205,12 +220,15 @@ pub fn compare(
 }
 
 /// A trial, as often valid as not, if it can be had.
-fn wished(setting: &Setting, random: &mut StdRng, tree: &DataTree) -> Trial {
+fn wished(setting: &Setting, random: &mut StdRng, tree: &DataTree, way: Way) -> Trial {
     let is_valid = random.random_bool(0.55);
     let mut tries = 0;
     loop {
-        let (changes, _) = changes(&setting.schema, random, tree);
-        let trial = Trial::new(setting, tree.clone(), changes);
+        let (mut changes, result) = changes(&setting.schema, random, tree);
+        if let (Way::Load, Some(result)) = (way, result) {
+            changes = vec![Change::ReplaceAll(result)];
+        }
+        let trial = Trial::new(setting, tree.clone(), changes, way);
         tries += 1;
         if trial.is_valid() == is_valid || tries == TRIES_MAX {
             return trial;

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use espalier_store::{CommitOptions, Datastore, Error, Selection, Store, SystemClock, Tree};
+use espalier_store::{
+    CommitOptions, Datastore, Error, LoadMode, LoadOptions, LoadReport, Selection, Store,
+    SystemClock, Tree,
+};
 use espalier_testkit::oracle::judge::{Judge, Problem};
 use espalier_testkit::validation::{self, Conditions, GeneratedSchema};
 use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::validate::Plan;
-use espalier_yang::{InstancePath, Schema};
+use espalier_yang::{InstancePath, Schema, Sink};
 use rand::rngs::StdRng;
 
 /// So many schemas in a row that libyang refuses mean that the generator is broken.
@@ -122,6 +125,17 @@ pub fn commit(
     edits: &[espalier_store::Edit],
 ) -> Result<espalier_store::Commit, Error> {
     tree.commit(edits, CommitOptions::default())
+}
+
+/// Puts a document in place of the datastore, as a stream.
+pub fn load(tree: &Tree, document: &DataTree) -> Result<LoadReport, Error> {
+    let options = LoadOptions {
+        mode: LoadMode::Replace,
+        ..LoadOptions::default()
+    };
+    tree.load(options, &mut |sink: &mut dyn Sink| {
+        document.emit(sink).map_err(|_| Error::Stopped)
+    })
 }
 
 /// The same anchor's datastore that takes anything.

@@ -4,7 +4,7 @@ use espalier_testkit::validation::GeneratedSchema;
 use espalier_yang::Schema;
 use espalier_yang::data::{Content, DataNode, DataTree};
 
-use crate::compare::Trial;
+use crate::compare::{Trial, Way};
 use crate::edit::Change;
 use crate::run::{Depth, compare};
 use crate::setting::{Setting, commit, open};
@@ -30,6 +30,7 @@ pub fn shrink(setting: Setting, trial: Trial, what: String) -> Failure {
         &failure.setting,
         failure.trial.before.clone(),
         failure.trial.changes.clone(),
+        failure.trial.way,
     );
     let Some((trial, what)) = fresh else {
         failure
@@ -47,11 +48,17 @@ pub fn shrink(setting: Setting, trial: Trial, what: String) -> Failure {
 }
 
 /// The same trial on a new store, if it goes wrong there.
-fn run(setting: &Setting, before: DataTree, changes: Vec<Change>) -> Option<(Trial, String)> {
+fn run(
+    setting: &Setting,
+    before: DataTree,
+    changes: Vec<Change>,
+    way: Way,
+) -> Option<(Trial, String)> {
     let start = Trial::new(
         setting,
         DataTree::default(),
         vec![Change::ReplaceAll(before.clone())],
+        Way::Commit,
     );
     if !start.is_valid() {
         return None;
@@ -60,7 +67,7 @@ fn run(setting: &Setting, before: DataTree, changes: Vec<Change>) -> Option<(Tri
     if !before.nodes.is_empty() {
         commit(&tree, &[Change::ReplaceAll(before.clone()).to_edit()]).ok()?;
     }
-    let trial = Trial::new(setting, before, changes);
+    let trial = Trial::new(setting, before, changes, way);
     let what = compare(setting, &trial, &tree, Depth::Stored).err()?;
     Some((trial, what))
 }
@@ -95,7 +102,7 @@ fn shrink_edit(failure: &mut Failure, trials: &mut usize) -> bool {
     }
     for (before, changes) in candidates {
         *trials += 1;
-        if let Some((trial, what)) = run(&failure.setting, before, changes) {
+        if let Some((trial, what)) = run(&failure.setting, before, changes, failure.trial.way) {
             (failure.trial, failure.what) = (trial, what);
             return true;
         }
@@ -112,7 +119,7 @@ fn shrink_schema(failure: &mut Failure, trials: &mut usize) -> bool {
             continue;
         };
         let (before, changes) = (failure.trial.before.clone(), failure.trial.changes.clone());
-        if let Some((trial, what)) = run(&setting, before, changes) {
+        if let Some((trial, what)) = run(&setting, before, changes, failure.trial.way) {
             (failure.setting, failure.trial, failure.what) = (setting, trial, what);
             return true;
         }

@@ -148,16 +148,17 @@ impl Tree {
             options.comment,
         );
         let done = self.fill(options, base, writer, log, document)?;
-        if !done.is_changed {
-            return Ok(done);
-        }
-        if self.datastore().is_validated() {
+        // The first commit validates what it does not touch, too.
+        if self.datastore().is_validated() && (done.is_changed || stamp.version == 1) {
             let (compiled, tree) = (self.compiled(), self.id());
             rebuild(compiled, tree, writer)?;
             if !compiled.plan.is_empty() {
                 let written = writer.snapshot()?;
                 validate_whole(compiled, tree, &*written, Share::ALL)?.into_result()?;
             }
+        }
+        if !done.is_changed {
+            return Ok(done);
         }
         self.prune(base, stamp, NONE_PINNED, writer)?;
         writer.delete_range(&KeyRange::prefix(&self.id().prefix(Subspace::Stamp)))?;

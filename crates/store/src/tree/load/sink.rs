@@ -103,7 +103,9 @@ impl<'a, 'o> Loading<'a, 'o> {
             self.write(root)?;
         }
         let (fragments, values) = (self.fragments, self.values);
-        let is_changed = fragments + values > 0;
+        // A document without content takes away what was there.
+        let takes_away = self.log.as_ref().is_some_and(CommitLog::has_records);
+        let is_changed = fragments + values > 0 || takes_away;
         if let (true, Some(log)) = (is_changed, self.log) {
             log.finish(&mut *self.writer)?;
         }
