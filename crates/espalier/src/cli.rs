@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Bench, Check, Completions, Delete, Edit, Example, Export, Get, Info, Load, SchemaTree, Serve,
-    Set,
+    Bench, Check, Completions, Delete, Diff, Edit, Example, Export, Get, History, Info, Load,
+    Rollback, SchemaTree, Serve, Set,
 };
 use crate::error::{Failure, Result};
 use crate::logging;
@@ -80,6 +80,9 @@ enum Command {
     Set(Set),
     Delete(Delete),
     Edit(Edit),
+    History(History),
+    Diff(Diff),
+    Rollback(Rollback),
     Schema(SchemaTree),
     Check(Check),
     Info(Info),
@@ -139,6 +142,9 @@ impl Cli {
             Command::Set(command) => command.run(settings),
             Command::Delete(command) => command.run(settings),
             Command::Edit(command) => command.run(settings),
+            Command::History(command) => command.run(settings),
+            Command::Diff(command) => command.run(settings),
+            Command::Rollback(command) => command.run(settings),
             Command::Schema(command) => command.run(settings),
             Command::Check(command) => command.run(settings),
             Command::Info(command) => command.run(settings),
@@ -159,6 +165,9 @@ impl Command {
             Self::Set(command) => command.talk.json,
             Self::Delete(command) => command.talk.json,
             Self::Edit(command) => command.talk.json,
+            Self::History(command) => command.talk.json,
+            Self::Diff(command) => command.talk.json,
+            Self::Rollback(command) => command.talk.json,
             Self::Schema(command) => command.talk.json,
             Self::Check(command) => command.talk.json,
             Self::Info(command) => command.talk.json,

@@ -7,6 +7,9 @@ use espalier_yang::data::PrintError;
 use espalier_yang::{DataError, ErrorTag, Errors};
 use serde_json::{Value, json};
 
+/// What to do where a version is not there.
+pub const VERSIONS_HINT: &str = "`espalier history` lists the versions that are kept";
+
 /// The result of a command.
 pub type Result<T> = std::result::Result<T, Failure>;
 
@@ -166,6 +169,10 @@ impl From<espalier_store::Error> for Failure {
         match error {
             espalier_store::Error::Data(errors) => {
                 Self::invalid("the data is not valid, and nothing was changed", &errors)
+            }
+            error @ (espalier_store::Error::NoVersion { .. }
+            | espalier_store::Error::Pruned { .. }) => {
+                Self::data(error.to_string()).hint(VERSIONS_HINT)
             }
             other => Self::data(other.to_string()),
         }

@@ -16,6 +16,7 @@ mod paths;
 mod progress;
 mod settings;
 mod target;
+mod times;
 
 use std::process::ExitCode;
 

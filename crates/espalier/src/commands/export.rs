@@ -57,6 +57,7 @@ impl Export {
             fields: None,
             with_defaults: WithDefaults::Explicit,
             format: Format::of(&self.output, self.format),
+            at: None,
         };
         let started = Instant::now();
         let bytes = if self.output == STANDARD {

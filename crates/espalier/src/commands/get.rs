@@ -18,6 +18,7 @@ Examples:
   espalier get '/ietf-interfaces:interfaces/interface=eth0' --store embedded:data
   espalier get \"/ietf-interfaces:interfaces/interface[name='eth0']/enabled\" --with-defaults report-all
   espalier get / --depth 2 --server http://127.0.0.1:8080
+  espalier get '/ietf-interfaces:interfaces' --at 41 --store embedded:data
 
 In the first form of a path keys are percent-encoded where they hold / , or % (RFC 8040); in the \
 second form they are quoted.")]
@@ -44,6 +45,10 @@ pub struct Get {
     /// What becomes of default values
     #[arg(long, value_name = "MODE", default_value = "explicit")]
     with_defaults: DefaultsChoice,
+
+    /// As it was at this version; `espalier history` lists them
+    #[arg(long, value_name = "VERSION")]
+    at: Option<u64>,
 
     #[command(flatten)]
     access: Access,
@@ -84,6 +89,7 @@ impl Get {
             fields: self.fields.as_deref(),
             with_defaults: self.with_defaults.into(),
             format: self.format,
+            at: self.at,
         };
         match target.read(&read, &mut io::stdout().lock())? {
             Found::Something => Ok(()),

@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli;
-use crate::commands::shell_routes;
+use crate::commands::{past_routes, shell_routes};
 use crate::error::{Failure, Result};
 use crate::settings::{Access, DEFAULT_LISTEN, Settings, Talk};
 use crate::target;
@@ -116,6 +116,7 @@ impl Serve {
         Ok(restconf::router(Arc::new(service))
             .merge(ops::metrics(render))
             .merge(ops::health(health))
+            .merge(past_routes::router(tree.clone()))
             .merge(shell_routes::router(tree.clone(), &source)?))
     }
 

@@ -76,7 +76,8 @@ fn apply(tree: &Tree, text: &[u8], format: Format) -> std::result::Result<(), Er
     }
 }
 
-fn refusal(errors: &Errors) -> Response {
+/// The answer that tells errors.
+pub fn refusal(errors: &Errors) -> Response {
     let items: Vec<_> = errors
         .iter()
         .map(|error| {

@@ -3,13 +3,15 @@
 use std::io;
 use std::sync::Arc;
 
-use espalier_store::{Content, LoadMode, WithDefaults};
+use espalier_store::{CommitInfo, Content, LoadMode, Retention, WithDefaults};
 use espalier_yang::data::DataTree;
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
+use serde::{Deserialize, Serialize};
 
 use crate::documents::{Format, Found};
 use crate::error::Result;
+use crate::target::{Differences, Rollback};
 
 /// Data under one schema, wherever it is.
 pub trait Target {
@@ -27,6 +29,25 @@ pub trait Target {
 
     /// Changes the data, all or nothing.
     fn change(&self, change: Change) -> Result<Changed>;
+
+    /// The newest commits up to version `from`, newest first.
+    fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>>;
+
+    /// Tells each line of a comparison of two versions, without its end.
+    fn diff(
+        &self,
+        differences: &Differences<'_>,
+        line: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()>;
+
+    /// Brings back a version.
+    fn rollback(&self, rollback: &Rollback) -> Result<Changed>;
+
+    /// How many versions are kept.
+    fn retention(&self) -> Result<Retention>;
+
+    /// Sets how many versions are kept.
+    fn set_retention(&self, retention: Retention) -> Result<()>;
 }
 
 /// A document to load.
@@ -51,7 +72,7 @@ pub struct Loaded {
 }
 
 /// What a change did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Changed {
     /// The version of the data after it; not known from a server.
     pub version: Option<u64>,
@@ -73,6 +94,8 @@ pub struct Read<'a> {
     pub with_defaults: WithDefaults,
     /// How it is written.
     pub format: Format,
+    /// The version; the newest, where there is none.
+    pub at: Option<u64>,
 }
 
 /// A change to the data.

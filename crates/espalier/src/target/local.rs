@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use espalier_keyspace::Driver;
 use espalier_store::{
-    Commit, CommitOptions, Datastore, Edit, Error, LoadOptions, Selection, Store, SystemClock, Tree,
+    Commit, CommitInfo, CommitOptions, Datastore, Edit, Error, LoadOptions, Retention, Store,
+    SystemClock, Tree,
 };
 use espalier_yang::data::{DataTree, Metadata, Operation, ParseOptions, Root, TreeBuilder};
-use espalier_yang::path::Fields;
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 
@@ -17,7 +17,9 @@ use crate::documents::{self, Format, Found};
 use crate::error::{Failure, Result};
 use crate::modules;
 use crate::settings::Settings;
-use crate::target::{Change, Changed, Loaded, Read, Target, Upload};
+use crate::target::{
+    Change, Changed, Differences, Loaded, Read, Rollback, Target, Upload, diff_lines, print_view,
+};
 
 /// Who commits are by.
 const AUTHOR: &str = "espalier";
@@ -207,23 +209,50 @@ impl Target for Local {
     }
 
     fn read(&self, read: &Read<'_>, out: &mut dyn Write) -> Result<Found> {
-        let schema = self.tree.schema();
-        let fields = read
-            .fields
-            .map(|text| Fields::parse(schema, read.path.target(), text))
-            .transpose()?;
-        let selection = Selection {
-            depth: read.depth,
-            content: read.content,
-            fields,
-            with_defaults: read.with_defaults,
-            ..Selection::default()
+        let view = match read.at {
+            Some(version) => self.tree.at(version)?,
+            None => self.tree.view()?,
         };
-        let view = self.tree.view()?;
-        let options = documents::print_options(read.format, read.path);
-        documents::print(read.format, schema, options, out, |sink| {
-            Ok(Found::from_store(view.read(read.path, &selection, sink)?))
-        })
+        print_view(&view, self.tree.schema(), read, out)
+    }
+
+    fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
+        Ok(self.tree.history(from, limit)?)
+    }
+
+    fn diff(
+        &self,
+        differences: &Differences<'_>,
+        line: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut failure = None;
+        let told = diff_lines(&self.tree, differences, &mut |text| {
+            line(text).map_err(|error| {
+                failure = Some(error);
+                Error::Stopped
+            })
+        });
+        match failure {
+            Some(failure) => Err(failure),
+            None => Ok(told?),
+        }
+    }
+
+    fn rollback(&self, rollback: &Rollback) -> Result<Changed> {
+        let options = CommitOptions {
+            author: &rollback.author,
+            comment: &rollback.comment,
+            ..CommitOptions::default()
+        };
+        Ok(self.tree.rollback(rollback.version, options)?.into())
+    }
+
+    fn retention(&self) -> Result<Retention> {
+        Ok(self.tree.retention()?)
+    }
+
+    fn set_retention(&self, retention: Retention) -> Result<()> {
+        Ok(self.tree.set_retention(retention)?)
     }
 
     fn change(&self, change: Change) -> Result<Changed> {

@@ -9,10 +9,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use espalier_store::{Content, LoadMode, WithDefaults};
+use espalier_store::{CommitInfo, Content, LoadMode, Retention, WithDefaults};
 use espalier_yang::Schema;
 use espalier_yang::data::{ParseOptions, PrintOptions, Root};
 use espalier_yang::schema::SchemaSource;
+use serde::Serialize;
 use ureq::http::Response;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, SendBody};
@@ -21,7 +22,7 @@ use crate::documents::{self, Format, Found};
 use crate::error::{Failure, Result};
 use crate::paths;
 use crate::target::remote_error::failure_of;
-use crate::target::{Change, Changed, Loaded, Read, Target, Upload};
+use crate::target::{Change, Changed, Differences, Loaded, Read, Rollback, Target, Upload};
 
 /// Where RESTCONF is (RFC 8040 §3.1); `serve` has it nowhere else.
 pub const RESTCONF_ROOT: &str = "/restconf";
@@ -70,9 +71,19 @@ impl Remote {
             .hint("start one with `espalier serve --store embedded:DIR`")
     }
 
-    fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
+    pub(super) fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
         let request = self.agent.get(format!("{}{path}", self.base));
         let answer = request.header("accept", accept).call();
+        answer.map_err(|error| self.unreachable(&error))
+    }
+
+    /// Sends a JSON body.
+    pub(super) fn post_json(&self, path: &str, body: &impl Serialize) -> Result<Response<Body>> {
+        let text = serde_json::to_vec(body).map_err(io::Error::from)?;
+        let request = self.agent.post(format!("{}{path}", self.base));
+        let answer = request
+            .header("content-type", "application/json")
+            .send(&text[..]);
         answer.map_err(|error| self.unreachable(&error))
     }
 
@@ -133,7 +144,7 @@ fn changed(answer: Response<Body>) -> Result<Changed> {
 }
 
 /// The query of a read (RFC 8040 §4.8).
-fn query(read: &Read<'_>) -> String {
+pub(super) fn query(read: &Read<'_>) -> String {
     let mut parts = Vec::new();
     if let Some(depth) = read.depth {
         parts.push(format!("depth={depth}"));
@@ -227,6 +238,9 @@ impl Target for Remote {
     }
 
     fn read(&self, read: &Read<'_>, out: &mut dyn Write) -> Result<Found> {
+        if let Some(version) = read.at {
+            return Ok(Found::from_store(self.read_at(version, read, out)?));
+        }
         let schema = self.schema()?;
         let place = paths::api_path(&schema, read.path)?;
         let path = format!("{RESTCONF_ROOT}/data{place}{}", query(read));
@@ -244,6 +258,30 @@ impl Target for Remote {
             copy(read, &mut body, out)?;
         }
         Ok(Found::Something)
+    }
+
+    fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
+        self.commits(from, limit)
+    }
+
+    fn diff(
+        &self,
+        differences: &Differences<'_>,
+        line: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.differences(differences, line)
+    }
+
+    fn rollback(&self, rollback: &Rollback) -> Result<Changed> {
+        self.roll_back(rollback)
+    }
+
+    fn retention(&self) -> Result<Retention> {
+        self.kept()
+    }
+
+    fn set_retention(&self, retention: Retention) -> Result<()> {
+        self.keep(retention)
     }
 
     fn change(&self, change: Change) -> Result<Changed> {

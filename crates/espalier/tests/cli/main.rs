@@ -6,6 +6,7 @@ mod configuration;
 mod documents;
 mod errors;
 mod example;
+mod history;
 mod inventory;
 mod kill;
 mod process;

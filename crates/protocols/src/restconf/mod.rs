@@ -38,6 +38,7 @@ mod xml_text;
 
 pub use config::{RestconfConfig, StateWrites};
 pub use limits::Limits;
+pub use response_body::{BodyWriter, stream};
 pub use routes::router;
 pub use service::{PRIVATE_CANDIDATE, Restconf};
 pub use who::{AUTHOR_HEADER, COMMENT_HEADER, SESSION_HEADER};

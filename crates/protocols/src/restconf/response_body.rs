@@ -42,7 +42,7 @@ enum Piece {
 }
 
 /// The writing end of a streamed body, for a thread that may block.
-pub(super) struct BodyWriter {
+pub struct BodyWriter {
     pieces: mpsc::Sender<Piece>,
     buffer: Vec<u8>,
     pause_max: Duration,
@@ -50,7 +50,7 @@ pub(super) struct BodyWriter {
 }
 
 /// A writer, and the body that it writes. To be called within the runtime.
-pub(super) fn stream(pause_max: Duration) -> (BodyWriter, Body) {
+pub fn stream(pause_max: Duration) -> (BodyWriter, Body) {
     let (pieces, receiver) = mpsc::channel(CHUNKS_QUEUED_MAX);
     let writer = BodyWriter {
         pieces,
@@ -67,7 +67,7 @@ pub(super) fn stream(pause_max: Duration) -> (BodyWriter, Body) {
 
 impl BodyWriter {
     /// Ends the body. Without this, it fails.
-    pub(super) fn end(mut self) -> io::Result<()> {
+    pub fn end(mut self) -> io::Result<()> {
         self.send_buffer()?;
         self.send(Piece::End)
     }

@@ -15,8 +15,12 @@ mod reference;
 #[allow(dead_code)]
 #[path = "../model/setting.rs"]
 mod setting;
+#[allow(dead_code)]
+#[path = "../model/stamps.rs"]
+mod stamps;
 
 mod apply;
 mod changes;
+mod constraints;
 mod random_runs;
 mod retention;

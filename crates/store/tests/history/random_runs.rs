@@ -1,6 +1,7 @@
 //! Random commits: each earlier state is the one the model had, each diff leads from one to
 //! another, and going back gives what was.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use espalier_store::{CommitOptions, LoadMode, NodeChange, Selection, Tree};
@@ -16,9 +17,13 @@ use crate::generate::Generator;
 use crate::setting::{
     MODEL, assert_same, assert_sound, commit, load_tree, memory_tree, read, read_all, show,
 };
+use crate::stamps;
 
 /// Commits in a run when nobody says otherwise.
 const COMMITS: u64 = 400;
+
+/// Resources by their names, with their paths and what they hold.
+type Resources = BTreeMap<String, (InstancePath, DataTree)>;
 
 struct Run<'a> {
     random: &'a mut StdRng,
@@ -114,6 +119,7 @@ impl Run<'_> {
             ..CommitOptions::default()
         };
         let before = self.states.len() as u64 - 1;
+        let old = stamps::resources(&self.schema, self.newest());
         let made = self.tree.rollback(version, options).unwrap();
         let state = self.states[version as usize].clone();
         assert_same(&self.schema, &read_all(&self.tree), &state, "rolled back");
@@ -121,8 +127,20 @@ impl Run<'_> {
             let newest = &self.tree.history(None, 1).unwrap()[0];
             let told = (newest.version, &*newest.author, &*newest.comment);
             assert_eq!(told, (before + 1, "tester", "back"));
+            self.compare_stamps(&old, &state, made.version);
         }
         self.follow(made.version, state);
+    }
+
+    /// What differs has the stamp of the version.
+    fn compare_stamps(&self, old: &Resources, state: &DataTree, version: u64) {
+        let view = self.tree.view().unwrap();
+        for (name, (path, content)) in stamps::resources(&self.schema, state) {
+            let before = old.get(&name);
+            let is_same = before.is_some_and(|(_, old)| old.same_as(&content, &self.schema));
+            let stamp = view.stamp(&path).unwrap();
+            assert!(is_same || stamp.version == version, "{name} {stamp:?}");
+        }
     }
 
     fn compare_diffs(&mut self) {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, Schema, Step};
+use espalier_yang::{DataError, ErrorTag, InstancePath, Schema, Step};
 
 use super::deltas::Comparison;
-use super::node_change::{ChangeKind, Content, NodeChange, Point};
+use super::node_change::{ChangeKind, Content, NodeChange, Point, is_along};
 use super::walk::each_node_change;
 use crate::error::Result;
 use crate::store::Compiled;
@@ -77,10 +77,7 @@ impl Diff {
 
     /// The changes of a node and of what is below it; of every entry, for a list without keys.
     pub fn below<'d>(&'d self, path: &'d InstancePath) -> impl Iterator<Item = NodeChange> + 'd {
-        self.changes().filter(|change| {
-            let steps: Vec<&Step> = change.path.steps.iter().collect();
-            leads_through(path, &steps)
-        })
+        self.changes().filter(|change| change.is_below(path))
     }
 
     /// Whether a node at or below one of these paths changed.
@@ -109,10 +106,8 @@ impl Diff {
 /// Whether steps lead to a path or through it. Steps of the path without keys are every entry of
 /// their list.
 fn leads_through(path: &InstancePath, steps: &[&Step]) -> bool {
-    let is_along = |(outer, step): (&Step, &&Step)| {
-        outer.node == step.node && (outer.keys == Keys::None || outer.keys == step.keys)
-    };
-    path.steps.len() <= steps.len() && path.steps.iter().zip(steps).all(is_along)
+    let mut both = path.steps.iter().zip(steps);
+    path.steps.len() <= steps.len() && both.all(|(outer, step)| is_along(outer, step))
 }
 
 /// Collects a diff.

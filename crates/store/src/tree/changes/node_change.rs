@@ -1,6 +1,6 @@
 //! A changed node.
 
-use espalier_yang::{InstancePath, Keys, Value};
+use espalier_yang::{InstancePath, Keys, Step, Value};
 
 /// What happened to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,4 +55,19 @@ pub struct NodeChange {
     /// or moved. Done in order of the changes, each after the deletions of its list, inserting at
     /// these places gives the new order.
     pub after: Option<Point>,
+}
+
+impl NodeChange {
+    /// Whether the node is that of a path or below it. Steps of the path without keys are every
+    /// entry of their list.
+    pub fn is_below(&self, path: &InstancePath) -> bool {
+        let mut steps = self.path.steps.iter();
+        let is_next = |outer| steps.next().is_some_and(|step| is_along(outer, step));
+        path.steps.iter().all(is_next)
+    }
+}
+
+/// Whether a step is that of a path, or of one of the entries that a step without keys is about.
+pub(super) fn is_along(outer: &Step, step: &Step) -> bool {
+    outer.node == step.node && (outer.keys == Keys::None || outer.keys == step.keys)
 }

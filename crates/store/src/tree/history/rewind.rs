@@ -88,9 +88,12 @@ fn take_back(changes: &mut Changes, tree: TreeId, log: &[u8]) -> Result<()> {
     })
 }
 
-/// Everything of an earlier state has the stamp of its version.
+/// Everything of an earlier state has the stamp of its version; and indexes and counts, which are
+/// those of the newest state, are as if they were not kept.
 fn stamp_all(overlay: &mut Overlay, tree: TreeId, version: u64) -> Result<()> {
-    overlay.delete_range(&KeyRange::prefix(&tree.prefix(Subspace::Stamp)));
+    for subspace in [Subspace::Stamp, Subspace::Index, Subspace::Count] {
+        overlay.delete_range(&KeyRange::prefix(&tree.prefix(subspace)));
+    }
     let Some(header) = header(overlay.base(), tree, version)? else {
         return Ok(());
     };

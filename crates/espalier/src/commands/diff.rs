@@ -1,0 +1,89 @@
+//! `espalier diff`.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::Args;
+use espalier_yang::InstancePath;
+
+use crate::error::Result;
+use crate::paths;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Differences, LineStyle};
+
+/// Print what is different at version B from version A
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A line for each node: `+` created, `-` deleted, `~` changed (or moved, in a list ordered by user). \
+With --json each line is an object in the terms of YANG Patch (RFC 8072), with the value that was \
+there before as source-value. B may be before A; version 0 is the empty datastore.
+
+Examples:
+  espalier diff 41 42 --store embedded:data            what commit 42 changed
+  espalier diff 0 42 --json --server http://127.0.0.1:8080
+  espalier diff 1 42 '/ietf-interfaces:interfaces/interface=eth0' --store embedded:data
+
+`espalier history` lists the versions. NO_COLOR in the environment turns colours off.")]
+pub struct Diff {
+    /// The version to begin with
+    #[arg(value_name = "A")]
+    from: u64,
+
+    /// The version to end with
+    #[arg(value_name = "B")]
+    to: u64,
+
+    /// Only this node and what is below it
+    path: Option<String>,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Diff {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let target = target::open(&settings)?;
+        let path = match &self.path {
+            Some(path) => paths::parse(&*target.schema()?, path)?,
+            None => InstancePath::root(),
+        };
+        let differences = Differences {
+            from: self.from,
+            to: self.to,
+            path: &path,
+            style: match self.talk.json {
+                true => LineStyle::Json,
+                false => LineStyle::Text,
+            },
+        };
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        let has_colours = !self.talk.json
+            && io::stdout().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        target.diff(&differences, &mut |line| {
+            if has_colours {
+                write!(out, "\x1b[{}m", colour(line))?;
+            }
+            out.write_all(line)?;
+            out.write_all(match has_colours {
+                true => b"\x1b[0m\n",
+                false => b"\n",
+            })?;
+            Ok(())
+        })?;
+        Ok(out.flush()?)
+    }
+}
+
+/// The colour of a line: green, red or yellow.
+fn colour(line: &[u8]) -> u8 {
+    match line.first() {
+        Some(b'+') => 32,
+        Some(b'-') => 31,
+        _ => 33,
+    }
+}

@@ -1,0 +1,59 @@
+//! `espalier rollback`.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cli;
+use crate::error::Result;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Rollback as Request};
+
+/// Bring back an earlier version, by a new commit
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The data becomes what it was at the version, in one commit that is validated as any other; the \
+versions between stay in the history, so this too can be taken back.
+
+Examples:
+  espalier history --store embedded:data                 find the version
+  espalier diff 42 40 --store embedded:data              see what would change, if 42 is the newest
+  espalier rollback 40 --comment 'the new filter drops BGP' --store embedded:data")]
+pub struct Rollback {
+    /// The version
+    version: u64,
+
+    /// Who does it, for the history
+    #[arg(long, value_name = "NAME", default_value = "espalier")]
+    author: String,
+
+    /// Why, for the history; else `rollback to VERSION`
+    #[arg(long, value_name = "TEXT")]
+    comment: Option<String>,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Rollback {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let target = target::open(&settings)?;
+        let comment = self.comment.clone();
+        let changed = target.rollback(&Request {
+            version: self.version,
+            author: self.author.clone(),
+            comment: comment.unwrap_or_else(|| format!("rollback to {}", self.version)),
+        })?;
+        let value = json!({"version": changed.version, "changed": changed.is_changed});
+        let text = match (changed.is_changed, changed.version) {
+            (Some(false), _) => "nothing differs".to_owned(),
+            (_, Some(version)) => format!("version {version}"),
+            _ => String::new(),
+        };
+        cli::answer(self.talk.json, &value, &text)
+    }
+}

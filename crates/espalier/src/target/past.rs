@@ -1,0 +1,90 @@
+//! What commands ask about earlier versions, and how a store answers.
+
+use std::io::Write;
+
+use espalier_store::{Tree, View, write_change_json, write_change_text};
+use espalier_yang::path::Fields;
+use espalier_yang::{InstancePath, Schema};
+use serde::{Deserialize, Serialize};
+
+use crate::documents::{self, Found};
+use crate::error::Result;
+use crate::target::Read;
+
+/// Two versions to compare.
+pub struct Differences<'a> {
+    /// The version to begin with.
+    pub from: u64,
+    /// The version to end with.
+    pub to: u64,
+    /// The node that is compared, with what is below it.
+    pub path: &'a InstancePath,
+    /// How each change is written.
+    pub style: LineStyle,
+}
+
+/// How a change is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LineStyle {
+    /// For people.
+    Text,
+    /// As a JSON object.
+    Json,
+}
+
+/// Going back to a version.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Rollback {
+    /// The version.
+    pub version: u64,
+    /// Who does it.
+    pub author: String,
+    /// Why.
+    pub comment: String,
+}
+
+/// Tells each line of a comparison, without its end. An error of `line` ends it.
+pub fn diff_lines(
+    tree: &Tree,
+    differences: &Differences<'_>,
+    line: &mut dyn FnMut(&[u8]) -> espalier_store::Result<()>,
+) -> espalier_store::Result<()> {
+    let schema = tree.schema();
+    let mut buffer = Vec::new();
+    tree.each_difference(differences.from, differences.to, &mut |change| {
+        if !change.is_below(differences.path) {
+            return Ok(());
+        }
+        buffer.clear();
+        match differences.style {
+            LineStyle::Text => write_change_text(&mut buffer, schema, change),
+            LineStyle::Json => write_change_json(&mut buffer, schema, change),
+        }
+        line(&buffer)
+    })
+}
+
+/// Prints what a reading asks for.
+pub fn print_view(
+    view: &View,
+    schema: &Schema,
+    read: &Read<'_>,
+    out: &mut dyn Write,
+) -> Result<Found> {
+    let fields = read
+        .fields
+        .map(|text| Fields::parse(schema, read.path.target(), text))
+        .transpose()?;
+    let selection = espalier_store::Selection {
+        depth: read.depth,
+        content: read.content,
+        fields,
+        with_defaults: read.with_defaults,
+        ..espalier_store::Selection::default()
+    };
+    let options = documents::print_options(read.format, read.path);
+    documents::print(read.format, schema, options, out, |sink| {
+        Ok(Found::from_store(view.read(read.path, &selection, sink)?))
+    })
+}
