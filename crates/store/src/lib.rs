@@ -39,6 +39,6 @@ pub use tree::{
     write_change_text,
 };
 pub use tree::{
-    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, Provider, ProviderError,
-    ProviderRequest, Registration, WITHHELD_MAX, Warning, WarningReason, WithOrigin,
+    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,
+    ProviderError, ProviderRequest, Registration, WITHHELD_MAX, Warning, WarningReason, WithOrigin,
 };

@@ -139,7 +139,9 @@ fn a_slow_provider_costs_its_part_alone() {
     });
     let path = "/garden:garden/weather";
     let at = InstancePath::parse_cli_path(operational.schema(), path).unwrap();
-    let kept = operational.provide(at, slow.with_timeout(Duration::from_millis(20)));
+    let kept = operational
+        .provide(at, slow.with_timeout(Duration::from_millis(20)))
+        .expect("a provider");
     let answer = get_json(&server, "/garden:garden/weather");
     check_json(&answer, r#"{"garden:weather":{"rain":1}}"#);
     drop(kept);

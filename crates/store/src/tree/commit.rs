@@ -155,7 +155,10 @@ impl Tree {
 
     /// Has a provider asked for operational state at a path, and in it, for as long as the answer is
     /// kept. A list on the path without keys means every entry.
-    pub fn provide(&self, at: InstancePath, provider: Provider) -> Registration {
+    ///
+    /// # Errors
+    /// `invalid-value` where the path is not one of [`Self::schema`].
+    pub fn provide(&self, at: InstancePath, provider: Provider) -> Result<Registration> {
         let (registry, anchor) = (self.store().providers(), self.id().anchor);
         registry.register(anchor, self.schema(), at, provider)
     }

@@ -41,8 +41,8 @@ pub use history::{CommitInfo, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT, Rete
 pub use load::{LoadMode, LoadOptions, LoadReport};
 pub use lock::{Lock, Locks, PartialLock, PendingCommit};
 pub use operational::{
-    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, Provider, ProviderError,
-    ProviderRequest, Registration, WITHHELD_MAX, Warning, WarningReason,
+    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,
+    ProviderError, ProviderRequest, Registration, WITHHELD_MAX, Warning, WarningReason,
 };
 pub use selection::{Content, Page, Selection, WithDefaults, WithOrigin};
 pub use stamp::Stamp;

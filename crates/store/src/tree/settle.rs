@@ -123,7 +123,7 @@ impl Tree {
         }
         let Proposal {
             mut overlay,
-            touched,
+            mut touched,
             beside,
         } = proposal;
         let Basis {
@@ -152,6 +152,9 @@ impl Tree {
         let announced = self.announce(&overlay)?;
         if self.datastore() == Datastore::Operational {
             record_origins(&mut overlay, self.compiled(), self.id(), options.origin)?;
+            // Its parts have no validators: what providers tell changes without a commit.
+            let whole = self.tree_key();
+            touched.retain(|key, _| *key == whole);
         }
         write_stamps(&mut overlay, touched, stamp)?;
         put_changes(&overlay, &mut batch)?;

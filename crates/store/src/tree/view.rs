@@ -144,6 +144,10 @@ impl View {
     /// the datastore; for others, that of the container or entry around them. Of the operational
     /// state, the last push.
     pub fn stamp(&self, path: &InstancePath) -> Result<Stamp> {
+        if matches!(self.data, Data::Operational(_)) {
+            let root = self.state().root();
+            return stamp::find(self.snapshot(), &root.key, &root.boundaries);
+        }
         let Some(place) = self.state().locate(path)? else {
             return Ok(Stamp::default());
         };

@@ -136,7 +136,9 @@ fn measure(url: &str) {
     commit(&operational, Edit::delete(list.clone()));
     let provider = Provider::new("lst", |request| Ok(entries(&request.schema, 0..ENTRIES)));
     let provider = provider.with_timeout(Duration::from_secs(60));
-    let kept = operational.provide(path("/perf:cont"), provider);
+    let kept = operational
+        .provide(path("/perf:cont"), provider)
+        .expect("a provider");
     timed("100,000 provided entries read", 3, || {
         read(&path("/perf:cont"))
     });

@@ -28,9 +28,15 @@ fn what_is_provided_is_read_with_the_rest() {
     setting.push(r#"{"m:e":[{"name":"x","w":"2"}],"m:o":[{"k":"b"}]}"#);
     let (provider, calls) =
         constant(r#"{"m:e":[{"name":"x","state":{"up":true}},{"name":"z","state":{"up":false}}]}"#);
-    let kept = setting.operational.provide(setting.path("/m:e"), provider);
+    let kept = setting
+        .operational
+        .provide(setting.path("/m:e"), provider)
+        .expect("a provider");
     let (ordered, _) = constant(r#"{"m:o":[{"k":"c"},{"k":"b","w":"3"},{"k":"a","w":"4"}]}"#);
-    let ordered = setting.operational.provide(setting.path("/m:o"), ordered);
+    let ordered = setting
+        .operational
+        .provide(setting.path("/m:o"), ordered)
+        .expect("a provider");
     setting.check(
         "/",
         concat!(
@@ -59,7 +65,8 @@ fn only_who_has_a_part_in_the_selection_is_asked() {
     let (provider, calls) = constant(r#"{"m:plain":{"inner":{"x":"1"}}}"#);
     let kept = setting
         .operational
-        .provide(setting.path("/m:plain/inner"), provider);
+        .provide(setting.path("/m:plain/inner"), provider)
+        .expect("a provider");
     let asked = |path: &str, selection: &Selection| {
         let before = calls.load(Ordering::SeqCst);
         setting.read(path, selection);
@@ -105,7 +112,10 @@ fn a_provider_is_told_what_is_asked() {
             .expect("a listener");
         Ok(parse(&request.schema, "{}"))
     });
-    let kept = setting.operational.provide(setting.path("/m:e"), provider);
+    let kept = setting
+        .operational
+        .provide(setting.path("/m:e"), provider)
+        .expect("a provider");
     for (read, told) in [
         ("/", "/m:e"),
         ("/m:e", "/m:e"),
@@ -124,10 +134,14 @@ fn with_one_that_fails(provider: Provider) -> WarningReason {
     let setting = Setting::new();
     setting.configure(r#"{"m:top":"t"}"#);
     let (sound, _) = constant(r#"{"m:event":[{"text":"one"}]}"#);
-    let sound = setting.operational.provide(setting.path("/m:event"), sound);
+    let sound = setting
+        .operational
+        .provide(setting.path("/m:event"), sound)
+        .expect("a provider");
     let failing = setting
         .operational
-        .provide(setting.path("/m:plain"), provider);
+        .provide(setting.path("/m:plain"), provider)
+        .expect("a provider");
     setting.check("/", r#"{"m:top":"t","m:event":[{"text":"one"}]}"#);
     let view = setting.operational.view().expect("a view");
     let mut builder = espalier_yang::data::TreeBuilder::new();
@@ -186,7 +200,10 @@ fn calls_that_do_not_end_are_not_repeated_for_ever() {
         Ok(parse(&request.schema, "{}"))
     });
     let stuck = stuck.with_timeout(Duration::ZERO);
-    let kept = setting.operational.provide(setting.path("/m:plain"), stuck);
+    let kept = setting
+        .operational
+        .provide(setting.path("/m:plain"), stuck)
+        .expect("a provider");
     for _ in 0..PROVIDER_CALLS_MAX {
         setting.read("/", &Selection::default());
     }
@@ -210,7 +227,8 @@ fn answers_are_kept_as_long_as_they_are_valid() {
     let provider = provider.with_validity(Duration::from_secs(10));
     let kept = setting
         .operational
-        .provide(setting.path("/m:plain"), provider);
+        .provide(setting.path("/m:plain"), provider)
+        .expect("a provider");
     for _ in 0..3 {
         setting.check("/m:plain", r#"{"m:plain":{"s":"on"}}"#);
     }
@@ -233,7 +251,10 @@ fn what_is_provided_has_the_origin_of_its_provider() {
     let (provider, _) =
         constant(r#"{"m:e":[{"name":"x","v":"2","state":{"up":true}},{"name":"y"}]}"#);
     let provider = provider.with_origin(Origin::Learned);
-    let kept = setting.operational.provide(setting.path("/m:e"), provider);
+    let kept = setting
+        .operational
+        .provide(setting.path("/m:e"), provider)
+        .expect("a provider");
     let selection = Selection {
         with_origin: WithOrigin::Shown,
         ..Selection::default()
@@ -248,4 +269,23 @@ fn what_is_provided_has_the_origin_of_its_provider() {
         .replace("ietf-origin:", "");
     assert_eq!(found, expected);
     drop(kept);
+}
+
+#[test]
+fn nodes_of_nowhere_are_refused() {
+    let lost = Provider::new("lost", |_| {
+        let content = espalier_yang::data::Content::Inner(Vec::new());
+        let node = espalier_yang::data::DataNode::new(espalier_yang::NodeId(9_999), content);
+        Ok(espalier_yang::data::DataTree { nodes: vec![node] })
+    });
+    assert!(matches!(
+        with_one_that_fails(lost),
+        WarningReason::Invalid(_)
+    ));
+    let setting = Setting::new();
+    let nowhere = setting
+        .path("/m:top")
+        .child(espalier_yang::NodeId(9_999), Default::default());
+    let (provider, _) = constant("{}");
+    assert!(setting.operational.provide(nowhere, provider).is_err());
 }

@@ -249,7 +249,12 @@ fn run(setting: &Setting, random: &mut StdRng, providers: usize) {
         merge(schema, &mut expected.nodes, &told.nodes);
         let provider = Provider::new(format!("{number}"), move |_| Ok(told.clone()));
         let at = InstancePath::root().child(root, Keys::None);
-        kept.push(setting.operational.provide(at, provider));
+        kept.push(
+            setting
+                .operational
+                .provide(at, provider)
+                .expect("a provider"),
+        );
     }
     check(setting, &expected, &InstancePath::root());
     for _ in 0..READINGS {

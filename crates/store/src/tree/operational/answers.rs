@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use espalier_yang::data::{Content as Told, DataNode, DataTree};
+use espalier_yang::data::DataTree;
 use espalier_yang::path::Selection as Selected;
-use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, Keys, Schema};
+use espalier_yang::{Errors, InstancePath, Schema};
 
+use super::check::{check_nodes, check_place};
 use super::layers::{Nothing, Provided};
-use super::provider::{ProviderRequest, Warning, WarningReason};
+use super::provider::{PROVIDERS_IN_READING_MAX, ProviderRequest, Warning, WarningReason};
 use super::registry::{Answer, Providers, Registered, meeting};
-use super::union::LAYERS_MAX;
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::keys::TreeId;
@@ -63,7 +63,7 @@ impl Asking<'_> {
         for question in asked {
             let registered = Arc::clone(&question.registered);
             let path = question.path.clone();
-            let told = match layers.len() + 1 < LAYERS_MAX {
+            let told = match layers.len() < PROVIDERS_IN_READING_MAX {
                 true => self.layer(question, begun)?,
                 false => Err(WarningReason::TooMany),
             };
@@ -167,18 +167,19 @@ impl Asking<'_> {
                 tree
             }
         };
-        if let Err(error) = check_place(&self.compiled.schema, &tree.nodes, &at) {
+        let checked = check_nodes(self.schema, &tree.nodes);
+        if let Err(error) = checked.and_then(|()| check_place(self.schema, &tree.nodes, &at)) {
             return Ok(Err(WarningReason::Invalid(error.into())));
         }
-        self.lay_out(&tree)
+        self.lay_out(tree)
     }
 
     /// The keys and values of an answer.
-    fn lay_out(&self, tree: &Arc<DataTree>) -> Result<std::result::Result<Overlay, WarningReason>> {
+    fn lay_out(&self, tree: Arc<DataTree>) -> Result<std::result::Result<Overlay, WarningReason>> {
         let mut overlay = Overlay::new(Box::new(Nothing));
         let mut applying = Applying::new(&mut overlay, self.compiled, self.tree);
         // The edit takes the tree, which may be kept for later readings.
-        let tree = DataTree::clone(tree);
+        let tree = Arc::try_unwrap(tree).unwrap_or_else(|kept| DataTree::clone(&kept));
         applying.edit(&Edit::merge(InstancePath::root(), tree))?;
         let errors: Errors = applying.errors;
         Ok(match errors.is_empty() {
@@ -207,48 +208,5 @@ impl Asking<'_> {
             origin: first.registered.provider.origin,
         };
         self.over(&provided, rest, number + 1, then)
-    }
-}
-
-/// Whether an answer holds nothing but what is at a path, and what leads there.
-fn check_place(
-    schema: &Schema,
-    nodes: &[DataNode],
-    at: &InstancePath,
-) -> std::result::Result<(), DataError> {
-    let mut around = vec![(nodes, 0)];
-    while let Some((nodes, depth)) = around.pop() {
-        let Some(step) = at.steps.get(depth) else {
-            continue;
-        };
-        for node in nodes {
-            let leaf = schema.node(node.node).as_value();
-            if depth > 0 && leaf.is_some_and(|leaf| leaf.is_key) {
-                continue;
-            }
-            if node.node != step.node || !is_entry(schema, node, &step.keys) {
-                let message = "the provider is not registered for this node";
-                return Err(
-                    DataError::new(ErrorTag::UnknownElement, message).at(schema.path(node.node))
-                );
-            }
-            if let Told::Inner(children) = &node.content {
-                around.push((children, depth + 1));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether a node is the entry that keys name.
-fn is_entry(schema: &Schema, node: &DataNode, keys: &Keys) -> bool {
-    match keys {
-        Keys::None | Keys::Position(_) => true,
-        Keys::Values(values) => match node.value() {
-            Some(value) => values.first() == Some(value),
-            None => node
-                .keys(schema)
-                .is_some_and(|keys| keys.into_iter().eq(values)),
-        },
     }
 }

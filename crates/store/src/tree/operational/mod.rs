@@ -25,6 +25,7 @@
 
 mod answers;
 mod bound;
+mod check;
 mod cursor;
 mod layers;
 mod origins;
@@ -36,8 +37,8 @@ mod union;
 mod withheld;
 
 pub use provider::{
-    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, Provider, ProviderError,
-    ProviderRequest, Warning, WarningReason,
+    PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,
+    ProviderError, ProviderRequest, Warning, WarningReason,
 };
 pub use registry::Registration;
 pub use withheld::WITHHELD_MAX;

@@ -8,6 +8,8 @@ use std::time::Duration;
 use espalier_yang::data::{DataTree, Origin};
 use espalier_yang::{Errors, InstancePath, Schema};
 
+use super::union::LAYERS_MAX;
+
 /// How long a provider may take where nothing else is said.
 pub const PROVIDER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -17,6 +19,9 @@ pub const PROVIDER_CALLS_MAX: usize = 16;
 
 /// The most answers of one provider that are kept for later readings.
 pub const PROVIDER_ANSWERS_MAX: usize = 64;
+
+/// The most providers that can have a part in one reading.
+pub const PROVIDERS_IN_READING_MAX: usize = LAYERS_MAX - 2;
 
 /// Why a provider could not tell.
 pub type ProviderError = Box<dyn StdError + Send + Sync>;
@@ -122,7 +127,7 @@ pub enum WarningReason {
     Busy,
     /// Its answer is not what the model says, or not what it was asked for.
     Invalid(Errors),
-    /// More providers have a part in one reading than can be united.
+    /// More than [`PROVIDERS_IN_READING_MAX`] have a part in the reading.
     TooMany,
     /// What it is registered for is not in the model any more.
     NotInSchema,

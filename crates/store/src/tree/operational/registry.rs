@@ -12,10 +12,12 @@ use espalier_yang::{InstancePath, Keys, Schema, Step};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
+use super::check::check_path;
 use super::provider::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, Provider, ProviderRequest, WarningReason,
 };
 use crate::clock::Timestamp;
+use crate::error::Result;
 
 /// The providers of all anchors.
 #[derive(Default)]
@@ -68,7 +70,8 @@ impl Providers {
         schema: &Arc<Schema>,
         at: InstancePath,
         provider: Provider,
-    ) -> Registration {
+    ) -> Result<Registration> {
+        check_path(schema, &at)?;
         let name = |step: &Step| {
             let node = schema.node(step.node);
             (schema.module(node.module).name.clone(), node.name.clone())
@@ -86,11 +89,11 @@ impl Providers {
             .entry(anchor)
             .or_default()
             .push(Arc::clone(&registered));
-        Registration {
+        Ok(Registration {
             registry: Arc::downgrade(self),
             anchor,
             registered,
-        }
+        })
     }
 
     /// The providers of an anchor, in the order of their registration.
@@ -103,7 +106,7 @@ impl Providers {
 /// An answer that is there already, or will come.
 pub(super) enum Answer {
     Kept(Arc<DataTree>),
-    Coming(Receiver<Result<DataTree, WarningReason>>),
+    Coming(Receiver<std::result::Result<DataTree, WarningReason>>),
     None(WarningReason),
 }
 

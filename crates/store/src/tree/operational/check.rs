@@ -1,0 +1,85 @@
+//! What a provider may tell, and what it may be registered for: programs make mistakes, and none of
+//! them may stop a reading.
+
+use espalier_yang::data::{Content, DataNode};
+use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Schema};
+
+/// Whether a path is one of a schema.
+pub(super) fn check_path(schema: &Schema, path: &InstancePath) -> Result<(), DataError> {
+    let mut parent = None;
+    for step in &path.steps {
+        if !is_child(schema, parent, step.node) {
+            let message = "the path does not follow the schema";
+            return Err(DataError::new(ErrorTag::InvalidValue, message));
+        }
+        parent = Some(step.node);
+    }
+    Ok(())
+}
+
+/// Whether every node is one of the schema, and stands where the schema has it.
+pub(super) fn check_nodes(schema: &Schema, nodes: &[DataNode]) -> Result<(), DataError> {
+    let mut around: Vec<(Option<NodeId>, &[DataNode])> = vec![(None, nodes)];
+    while let Some((parent, nodes)) = around.pop() {
+        for node in nodes {
+            if !is_child(schema, parent, node.node) {
+                let message = "the provider told a node that is not in the schema there";
+                let error = DataError::new(ErrorTag::UnknownElement, message);
+                return Err(match parent {
+                    Some(parent) => error.at(schema.path(parent)),
+                    None => error,
+                });
+            }
+            around.push((Some(node.node), node.children()));
+        }
+    }
+    Ok(())
+}
+
+fn is_child(schema: &Schema, parent: Option<NodeId>, node: NodeId) -> bool {
+    let is_known = (node.0 as usize) < schema.nodes().len();
+    is_known && schema.node(node).parent == parent
+}
+
+/// Whether an answer holds nothing but what is at a path, and what leads there.
+pub(super) fn check_place(
+    schema: &Schema,
+    nodes: &[DataNode],
+    at: &InstancePath,
+) -> Result<(), DataError> {
+    let mut around = vec![(nodes, 0)];
+    while let Some((nodes, depth)) = around.pop() {
+        let Some(step) = at.steps.get(depth) else {
+            continue;
+        };
+        for node in nodes {
+            let leaf = schema.node(node.node).as_value();
+            if depth > 0 && leaf.is_some_and(|leaf| leaf.is_key) {
+                continue;
+            }
+            if node.node != step.node || !is_entry(schema, node, &step.keys) {
+                let message = "the provider is not registered for this node";
+                return Err(
+                    DataError::new(ErrorTag::UnknownElement, message).at(schema.path(node.node))
+                );
+            }
+            if let Content::Inner(children) = &node.content {
+                around.push((children, depth + 1));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a node is the entry that keys name.
+fn is_entry(schema: &Schema, node: &DataNode, keys: &Keys) -> bool {
+    match keys {
+        Keys::None | Keys::Position(_) => true,
+        Keys::Values(values) => match node.value() {
+            Some(value) => values.first() == Some(value),
+            None => node
+                .keys(schema)
+                .is_some_and(|keys| keys.into_iter().eq(values)),
+        },
+    }
+}
