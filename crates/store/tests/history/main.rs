@@ -22,5 +22,6 @@ mod stamps;
 mod apply;
 mod changes;
 mod constraints;
+mod cost;
 mod random_runs;
 mod retention;
