@@ -246,6 +246,9 @@ impl Maker<'_> {
         let node = self.schema.node(id);
         let content = match &node.kind {
             NodeKind::Leaf(_) | NodeKind::LeafList(_) => Content::Value(self.value(id)?),
+            NodeKind::AnyData => {
+                Content::Any(format!("{{\"x\":{}}}", self.random.random_range(0..3)))
+            }
             _ => {
                 let mut children = Vec::new();
                 for &key in node.keys() {

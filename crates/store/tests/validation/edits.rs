@@ -97,7 +97,7 @@ impl<'a> Editor<'a> {
             false => self.place(tree, 30),
         };
         if let Some(target) = path.target()
-            && self.schema.node(target).as_value().is_some()
+            && self.schema.node(target).children.is_empty()
         {
             path = path.parent().unwrap();
         }

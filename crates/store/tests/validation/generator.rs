@@ -9,10 +9,10 @@ use crate::edits::changes;
 use crate::setting::{Setting, Tries, parse, show};
 
 /// Schemas in a run.
-const SCHEMAS: usize = 150;
+const SCHEMAS: usize = 400;
 
 /// Edits of each.
-const EDITS: usize = 30;
+const EDITS: usize = 15;
 
 /// Of a hundred edits that say nothing impossible, libyang finds at least so many valid, and
 /// invalid.

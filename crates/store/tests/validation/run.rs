@@ -29,6 +29,9 @@ const EDITS_OF_SCHEMA: u64 = 200;
 /// After this many edits, one is compared in depth, and the store is examined.
 const STORED_EVERY: u64 = 8;
 
+/// Of a hundred refusals, so many at least name the node that libyang names first.
+const NAMED_PERCENT_MIN: u64 = 95;
+
 /// The ways that edits take, in turn.
 const WAYS: [Way; 5] = [
     Way::Commit,
@@ -125,6 +128,12 @@ fn random_edits_have_the_verdict_of_libyang() {
     println!(
         "{} edits of {schemas} schemas: {}",
         total.edits(),
+        summary(&total)
+    );
+    let named = total.same_error + total.same_node;
+    assert!(
+        named * 100 >= total.refused * NAMED_PERCENT_MIN,
+        "{}",
         summary(&total)
     );
     if edits >= EDITS {

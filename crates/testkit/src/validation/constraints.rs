@@ -72,6 +72,7 @@ impl Constrainer<'_> {
                     self.features.note("mandatory in a case");
                 }
             }
+            Kind::AnyData { mandatory } => *mandatory = requires,
             Kind::Choice {
                 default: None,
                 mandatory,
@@ -290,6 +291,7 @@ impl Constrainer<'_> {
             Kind::List { .. } => "when on list",
             Kind::Leaf { .. } => "when on leaf",
             Kind::LeafList { .. } => "when on leaf-list",
+            Kind::AnyData { .. } => "when on anydata",
             Kind::Choice { .. } => "when on choice",
             Kind::Case => "when on case",
             Kind::Uses => "when in uses",

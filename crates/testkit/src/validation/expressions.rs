@@ -85,19 +85,10 @@ impl Author<'_> {
         id
     }
 
-    /// The type that values have.
-    fn base(&self, id: ItemId) -> &Of {
-        match self.shape.of(id) {
-            Some(Of::Leafref(reference)) => self.base(reference.target),
-            Some(of) => of,
-            None => &Of::Empty,
-        }
-    }
-
     /// Leaves, and what values they have.
     fn leaf(&mut self, fits: fn(&Of) -> bool) -> Option<ItemId> {
         let mut leaves = self.leaves();
-        leaves.retain(|&id| fits(self.base(id)));
+        leaves.retain(|&id| fits(self.shape.base(id)));
         if leaves.is_empty() {
             return None;
         }
@@ -212,7 +203,7 @@ impl Author<'_> {
         {
             return format!("[{name} = {value}]");
         }
-        let of = self.base(leaf).clone();
+        let of = self.shape.base(leaf).clone();
         let value = literal(self.random, &of);
         match self.random.random_range(0..8) {
             0 => format!("[{name} != '{value}']"),
@@ -225,13 +216,13 @@ impl Author<'_> {
     /// `current()/..` and a leaf of the same values, or the context itself.
     fn value_beside(&mut self, of: ItemId) -> Option<String> {
         let context = self.context?;
-        let kind = std::mem::discriminant(self.base(of));
+        let kind = std::mem::discriminant(self.shape.base(of));
         let around = [Some(context), self.shape.data_parent(context)];
         let mut found = Vec::new();
         for (up, place) in around.into_iter().enumerate() {
             let Some(place) = place else { continue };
             for id in self.shape.data_children(Some(place)) {
-                let is_fit = std::mem::discriminant(self.base(id)) == kind;
+                let is_fit = std::mem::discriminant(self.shape.base(id)) == kind;
                 if self.readable.contains(&id) && self.shape.of(id).is_some() && is_fit && id != of
                 {
                     let steps = if up == 0 { "" } else { "../" };
@@ -519,7 +510,7 @@ impl Author<'_> {
     /// what the system orders in a way of its own.
     fn has_certain_first(&self, id: ItemId) -> bool {
         let is_sortable = |id: ItemId| {
-            let of = self.base(id);
+            let of = self.shape.base(id);
             matches!(
                 of,
                 Of::Small | Of::SmallWithDefault | Of::Word | Of::Decimal
@@ -539,7 +530,7 @@ impl Author<'_> {
 
     /// About the values of a leaf or leaf-list, which a path leads to.
     fn compare(&mut self, path: &str, id: ItemId) -> String {
-        let of = &self.base(id).clone();
+        let of = &self.shape.base(id).clone();
         let value = literal(self.random, of);
         let is_plain = self.chance(25) || !self.has_certain_first(id);
         if is_plain && !matches!(of, Of::Empty | Of::InstanceIdentifier { .. }) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 /// Every feature that a long run should meet.
 pub const FEATURES: &[&str] = &[
+    "anydata",
     "augment",
     "augment of another module",
     "bits",
@@ -28,6 +29,7 @@ pub const FEATURES: &[&str] = &[
     "leafref absolute",
     "leafref as key",
     "leafref chain",
+    "leafref default",
     "leafref not required",
     "leafref to leaf-list",
     "leafref with predicate",
@@ -56,6 +58,7 @@ pub const FEATURES: &[&str] = &[
     "when",
     "when in augment",
     "when in uses",
+    "when on anydata",
     "when on case",
     "when on choice",
     "when on container",

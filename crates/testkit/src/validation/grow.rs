@@ -78,7 +78,13 @@ impl Grower<'_> {
             52..66 if !is_deep => self.list(Some(parent), module, depth + 1),
             66..80 if !is_deep => self.container(Some(parent), module, depth + 1),
             80..93 if !is_deep => self.choice(parent, module, depth + 1),
-            93..97 if !is_deep && module == 0 => self.uses(parent, module, depth + 1),
+            93..96 if !is_deep && module == 0 => self.uses(parent, module, depth + 1),
+            96 => {
+                self.features.note("anydata");
+                let name = self.name("y");
+                let kind = Kind::AnyData { mandatory: false };
+                self.shape.add(Some(parent), module, name, kind);
+            }
             _ => self.leaf(Some(parent), module),
         }
     }

@@ -4,7 +4,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::features::Features;
-use super::shape::{ItemId, Kind, Of, Reference, Shape, Style, pick};
+use super::shape::{ItemId, Kind, Of, Reference, Shape, Style, literal, pick};
 
 /// Of a hundred leaves, how many become references.
 const PERCENT: u32 = 28;
@@ -50,17 +50,28 @@ impl Referrer<'_> {
             _ => self.reference(leaf).map(Of::Leafref),
         };
         let Some(new) = of else { return };
+        let value = match &new {
+            Of::Leafref(reference) => {
+                let base = self.shape.base(reference.target).clone();
+                Some(literal(self.random, &base))
+            }
+            _ => None,
+        };
+        let value = value.filter(|_| !is_key && self.random.random_bool(0.12));
+        if value.is_some() {
+            self.features.note("leafref default");
+        }
         if is_key {
             self.features.note("leafref as key");
         }
         match &mut self.shape.items[leaf].kind {
             Kind::Leaf { of, default, .. } => {
                 *of = new;
-                *default = None;
+                *default = value;
             }
             Kind::LeafList { of, defaults, .. } => {
                 *of = new;
-                defaults.clear();
+                *defaults = value.into_iter().collect();
             }
             _ => {}
         }

@@ -240,6 +240,7 @@ impl Writer<'_> {
             Kind::List { .. } => "list",
             Kind::Leaf { .. } => "leaf",
             Kind::LeafList { .. } => "leaf-list",
+            Kind::AnyData { .. } => "anydata",
             Kind::Choice { .. } => "choice",
             Kind::Case => "case",
             Kind::Uses => "uses",
@@ -249,6 +250,7 @@ impl Writer<'_> {
         self.when(id);
         match &item.kind {
             Kind::Container { presence: true } => self.line("presence meaning;"),
+            Kind::AnyData { mandatory: true } => self.line("mandatory true;"),
             Kind::List {
                 keys,
                 by_user,

@@ -79,6 +79,9 @@ pub(super) enum Kind {
         bounds: Bounds,
         defaults: Vec<String>,
     },
+    AnyData {
+        mandatory: bool,
+    },
     Choice {
         default: Option<ItemId>,
         mandatory: bool,
@@ -170,6 +173,15 @@ impl Shape {
         match &self.items[id].kind {
             Kind::Leaf { of, .. } | Kind::LeafList { of, .. } => Some(of),
             _ => None,
+        }
+    }
+
+    /// The type that values have: that of the target, for a leafref.
+    pub(super) fn base(&self, id: ItemId) -> &Of {
+        match self.of(id) {
+            Some(Of::Leafref(reference)) => self.base(reference.target),
+            Some(of) => of,
+            None => &Of::Empty,
         }
     }
 
