@@ -65,6 +65,17 @@ impl Overlay {
         }
     }
 
+    /// The changes, to come back to.
+    pub fn shared_changes(&self) -> Arc<Changes> {
+        Arc::clone(&self.changes)
+    }
+
+    /// The same snapshot below, with other changes.
+    pub fn replaced(mut self, changes: Arc<Changes>) -> Self {
+        self.changes = changes;
+        self
+    }
+
     /// The snapshot below.
     pub fn base(&self) -> &dyn Snapshot {
         match &self.base {

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod constraints;
+mod edit_options;
 mod load;
 mod operations;
 mod order;

@@ -196,12 +196,7 @@ impl Tree {
         if !self.datastore().is_candidate() {
             return self.validate_whole();
         }
-        self.beside(Datastore::Running, "")?.keep_indexes()?;
-        let snapshot = self.store().driver().snapshot()?;
-        let stored = self.stored_candidate(&*snapshot)?;
-        let merged = self.merged(&*snapshot, &stored)?;
-        refuse_conflicts(&merged.conflicts)?;
-        let mut overlay = Overlay::with(snapshot, data_only(&merged, self));
+        let mut overlay = self.candidate_over_running()?;
         let touched = self.touched_by(&mut overlay)?;
         let mut proposal = Proposal {
             overlay,
@@ -211,6 +206,19 @@ impl Tree {
         let effort = validate(self.compiled(), self.id(), &mut proposal)?;
         self.store().count_effort(effort);
         Ok(())
+    }
+
+    /// The data of a candidate, as changes over the newest running.
+    ///
+    /// # Errors
+    /// Every conflict with running.
+    pub(in crate::tree) fn candidate_over_running(&self) -> Result<Overlay> {
+        self.beside(Datastore::Running, "")?.keep_indexes()?;
+        let snapshot = self.store().driver().snapshot()?;
+        let stored = self.stored_candidate(&*snapshot)?;
+        let merged = self.merged(&*snapshot, &stored)?;
+        refuse_conflicts(&merged.conflicts)?;
+        Ok(Overlay::with(snapshot, data_only(&merged, self)))
     }
 
     /// Ends the changes of a candidate in a batch, under the condition that nobody changed it.
