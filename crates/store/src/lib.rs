@@ -24,7 +24,7 @@ mod store;
 mod subspace;
 mod tree;
 
-pub use catalog::{AnchorInfo, SchemaSetInfo};
+pub use catalog::{AnchorInfo, SchemaSetInfo, Validation};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use error::{Error, Result};
 pub use store::Store;

@@ -12,8 +12,22 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::anchor_prefix;
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
+use crate::tree::Datastore;
 
 const KIND: &str = "anchor";
+
+/// Stands after the schema set of an anchor that is not validated; no name has it.
+const STRUCTURE: char = '\u{1}';
+
+/// How much of a model the data of an anchor must meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Validation {
+    /// Everything (RFC 7950 §8.1).
+    #[default]
+    Full,
+    /// Structure and types, as ONAP CPS does: for data that break the constraints of their model.
+    Structure,
+}
 
 /// An anchor, as the catalog has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +38,8 @@ pub struct AnchorInfo {
     pub schema_set: String,
     /// Its number in keys, never reused.
     pub id: u64,
+    /// How much of the model its data must meet.
+    pub validation: Validation,
 }
 
 impl Store {
@@ -44,7 +60,7 @@ impl Store {
                 });
             }
             let id = Self::allocate_id(snapshot, batch)?;
-            batch.put(key, encode(id, schema_set));
+            batch.put(key, encode(id, schema_set, Validation::default()));
             batch.put(keys::use_by(dataspace, set.id, id), name.as_bytes());
             Ok(())
         })
@@ -72,6 +88,34 @@ impl Store {
             .collect()
     }
 
+    /// Says how much of the model the data of an anchor must meet. Trees that are open keep to what it
+    /// was, and their commits are refused.
+    ///
+    /// # Errors
+    /// [`Error::Data`] with every violation, where the data must be valid from now on and are not.
+    pub fn set_validation(
+        &self,
+        dataspace: &str,
+        name: &str,
+        validation: Validation,
+    ) -> Result<()> {
+        if validation == Validation::Full {
+            let running = self.tree(dataspace, name, Datastore::Running)?;
+            running.validate_whole()?;
+        }
+        self.change_catalog(|snapshot, batch| {
+            let dataspace = dataspace_id(snapshot, dataspace)?;
+            let anchor = info(snapshot, dataspace, name)?;
+            let row = encode(anchor.id, &anchor.schema_set, validation);
+            batch.put(keys::anchor(dataspace, name), row);
+            // They were not kept, or will not be; who needs them builds them.
+            for subspace in [Subspace::Index, Subspace::Count] {
+                batch.delete_range(KeyRange::prefix(&anchor_prefix(subspace, anchor.id)));
+            }
+            Ok(())
+        })
+    }
+
     /// Deletes an anchor with all its data.
     pub fn delete_anchor(&self, dataspace: &str, name: &str) -> Result<()> {
         self.change_catalog(|snapshot, batch| {
@@ -95,18 +139,9 @@ impl Store {
         name: &str,
     ) -> Result<(BoundAnchor, Record)> {
         let dataspace = dataspace_id(snapshot, dataspace)?;
-        let AnchorInfo { id, schema_set, .. } = info(snapshot, dataspace, name)?;
-        let set = record(snapshot, dataspace, &schema_set)?;
-        let name = name.to_owned();
-        Ok((
-            BoundAnchor {
-                dataspace,
-                name,
-                id,
-                schema_set,
-            },
-            set,
-        ))
+        let anchor = info(snapshot, dataspace, name)?;
+        let set = record(snapshot, dataspace, &anchor.schema_set)?;
+        Ok((BoundAnchor { dataspace, anchor }, set))
     }
 }
 
@@ -120,16 +155,11 @@ impl Store {
         let Some((dataspace, name)) = keys::anchor_parts(key)? else {
             return Ok(None);
         };
-        let Ok(AnchorInfo { id, schema_set, .. }) = info(snapshot, dataspace, name) else {
+        let Ok(anchor) = info(snapshot, dataspace, name) else {
             return Ok(None);
         };
-        let set = record(snapshot, dataspace, &schema_set)?;
-        let bound = BoundAnchor {
-            dataspace,
-            name: name.to_owned(),
-            id,
-            schema_set,
-        };
+        let set = record(snapshot, dataspace, &anchor.schema_set)?;
+        let bound = BoundAnchor { dataspace, anchor };
         Ok(Some((bound.row(), self.compiled(snapshot, set)?)))
     }
 }
@@ -137,9 +167,7 @@ impl Store {
 /// An anchor as found in a dataspace.
 pub(crate) struct BoundAnchor {
     dataspace: u64,
-    name: String,
-    pub id: u64,
-    schema_set: String,
+    anchor: AnchorInfo,
 }
 
 /// The row of an anchor in the catalog: every commit to its data requires that it still stands.
@@ -149,16 +177,24 @@ pub(crate) struct AnchorRow {
     pub name: String,
     pub key: Vec<u8>,
     pub value: Vec<u8>,
+    pub validation: Validation,
 }
 
 impl BoundAnchor {
     /// The row in the catalog.
     pub fn row(self) -> AnchorRow {
+        let AnchorInfo {
+            name,
+            schema_set,
+            id,
+            validation,
+        } = self.anchor;
         AnchorRow {
-            id: self.id,
-            key: keys::anchor(self.dataspace, &self.name),
-            value: encode(self.id, &self.schema_set),
-            name: self.name,
+            id,
+            key: keys::anchor(self.dataspace, &name),
+            value: encode(id, &schema_set, validation),
+            name,
+            validation,
         }
     }
 }
@@ -173,16 +209,24 @@ fn info(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Result<AnchorInf
     let id = take_varint(&mut rest)?;
     let schema_set = std::str::from_utf8(rest)
         .map_err(|_| Error::corrupt("the schema set of an anchor is not UTF-8"))?;
+    let (schema_set, validation) = match schema_set.strip_suffix(STRUCTURE) {
+        Some(schema_set) => (schema_set, Validation::Structure),
+        None => (schema_set, Validation::Full),
+    };
     Ok(AnchorInfo {
         name: name.to_owned(),
         schema_set: schema_set.to_owned(),
         id,
+        validation,
     })
 }
 
-fn encode(id: u64, schema_set: &str) -> Vec<u8> {
+fn encode(id: u64, schema_set: &str, validation: Validation) -> Vec<u8> {
     let mut value = Vec::new();
     put_varint(&mut value, id);
     value.extend_from_slice(schema_set.as_bytes());
+    if validation == Validation::Structure {
+        value.push(STRUCTURE as u8);
+    }
     value
 }

@@ -16,7 +16,7 @@ mod keys;
 mod name;
 mod schema_set;
 
-pub use anchor::AnchorInfo;
 pub(crate) use anchor::AnchorRow;
+pub use anchor::{AnchorInfo, Validation};
 pub(crate) use schema_set::Record;
 pub use schema_set::SchemaSetInfo;

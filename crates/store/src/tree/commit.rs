@@ -12,7 +12,7 @@ use super::edit::{Applying, Edit};
 use super::operational::{Provider, Registration, rooted};
 use super::settle::Proposal;
 use super::view::View;
-use crate::catalog::AnchorRow;
+use crate::catalog::{AnchorRow, Validation};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
@@ -89,6 +89,16 @@ impl Tree {
                 session: session.into(),
             }),
         }
+    }
+
+    /// Whether what is committed must be valid, whole and at all times (RFC 7950 §8.1).
+    pub(super) fn is_validated(&self) -> bool {
+        self.datastore() == Datastore::Running && self.is_constrained()
+    }
+
+    /// Whether the data of the anchor must meet the constraints of their model.
+    pub(super) fn is_constrained(&self) -> bool {
+        self.anchor().validation == Validation::Full
     }
 
     /// Another datastore of the same anchor.
@@ -199,6 +209,13 @@ impl Tree {
         })
     }
 
+    /// Whether the anchor is still there, in another way.
+    fn is_set_up_anew(&self) -> Result<bool> {
+        let snapshot = self.store().driver().snapshot()?;
+        let found = self.store().anchor_at(&*snapshot, &self.anchor().key)?;
+        Ok(found.is_some_and(|(row, _)| row.id == self.anchor().id))
+    }
+
     /// Refuses edits of what is not edited.
     pub(super) fn check_writable(&self) -> Result<()> {
         let message = match self.datastore() {
@@ -216,6 +233,10 @@ impl Tree {
     /// Tells a conflict on the data from an anchor that was deleted meanwhile.
     pub(super) fn check_anchor(&self, conflict: &espalier_keyspace::Error) -> Result<()> {
         if conflict.key() == Some(&self.anchor().key) {
+            if self.is_set_up_anew()? {
+                let message = "the anchor was set up anew; open it again";
+                return Err(Error::data(ErrorTag::InUse, message));
+            }
             return Err(Error::Unknown {
                 kind: "anchor",
                 name: self.anchor().name.clone(),

@@ -58,11 +58,6 @@ impl Datastore {
         }
     }
 
-    /// Whether what is committed to it must be valid, whole and at all times (RFC 7950 §8.1).
-    pub(crate) fn is_validated(self) -> bool {
-        matches!(self, Self::Running)
-    }
-
     /// Whether this is a candidate.
     pub fn is_candidate(self) -> bool {
         matches!(self, Self::Candidate | Self::PrivateCandidate)

@@ -112,7 +112,7 @@ impl Tree {
             touched,
             beside: Batch::new(),
         };
-        if self.datastore().is_validated() || self.datastore().is_candidate() {
+        if self.is_validated() || self.datastore().is_candidate() && self.is_constrained() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
             self.store().count_effort(effort);
         }

@@ -117,7 +117,7 @@ impl Tree {
         } = &mut proposal;
         let pinned = self.keep_holds(overlay, options.session, plan, beside)?;
         self.let_subscribers_edit(&mut proposal.overlay, &mut proposal.touched)?;
-        if self.datastore().is_validated() {
+        if self.is_validated() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
             self.store().count_effort(effort);
         }
@@ -176,7 +176,7 @@ impl Tree {
     /// Builds the indexes that the constraints need, where a model that changed needs others than
     /// there are.
     pub(super) fn keep_indexes(&self) -> Result<()> {
-        if !self.datastore().is_validated() {
+        if !self.is_validated() {
             return Ok(());
         }
         let snapshot = self.store().driver().snapshot()?;

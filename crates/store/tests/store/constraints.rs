@@ -1,8 +1,8 @@
 //! Each constraint of RFC 7950: what is refused, and how it is told.
 
-use espalier_store::{Error, LoadMode, Tree};
+use espalier_store::{Datastore, Error, LoadMode, Tree, Validation};
 
-use crate::setting::{load_json, memory_tree, merge, text};
+use crate::setting::{assert_sound, commit, load_json, memory_tree, merge, path, text};
 
 const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container limits { leaf max { type uint8; default 3; } }
@@ -165,4 +165,37 @@ fn a_mandatory_leaf_of_a_case_is_asked_for_with_its_case() {
     merge(&tree, r#"{"m:port":[{"name":"a","slow":{"by":1}}]}"#);
     merge(&tree, r#"{"m:port":[{"name":"a","fast":[null]}]}"#);
     assert!(text(&tree).contains("fast") && !text(&tree).contains("slow"));
+}
+
+#[test]
+fn an_anchor_may_ask_for_structure_and_types_alone() {
+    let tree = memory_tree(MODEL);
+    let store = tree.store();
+    let broken = r#"{"m:port":[{"name":"a","slot":200,"vlan":1,"peer":["x"]}]}"#;
+    store
+        .set_validation("d", "a", Validation::Structure)
+        .unwrap();
+    let Err(Error::Data(errors)) = load_json(&tree, LoadMode::Merge, broken) else {
+        panic!("a tree that was open keeps to what it was");
+    };
+    assert_eq!(errors.iter().next().unwrap().tag.as_str(), "in-use");
+    let loose = store.tree("d", "a", Datastore::Running).unwrap();
+    load_json(&loose, LoadMode::Merge, broken).unwrap();
+    merge(&loose, r#"{"m:port":[{"name":"a","slot":201}]}"#);
+    assert!(loose.validate().is_err());
+    assert!(store.set_validation("d", "a", Validation::Full).is_err());
+    merge(
+        &loose,
+        r#"{"m:port":[{"name":"a","slot":1,"mode":"access"},{"name":"x"}]}"#,
+    );
+    store.set_validation("d", "a", Validation::Full).unwrap();
+    let strict = store.tree("d", "a", Datastore::Running).unwrap();
+    assert!(load_json(&strict, LoadMode::Merge, broken).is_err());
+    merge(
+        &strict,
+        r#"{"m:port":[{"name":"y","slot":3,"peer":["x"]}]}"#,
+    );
+    let edit = espalier_store::Edit::remove(path(strict.schema(), "/m:port[name='x']"));
+    assert!(commit(&strict, &[edit]).is_err());
+    assert_sound(store);
 }

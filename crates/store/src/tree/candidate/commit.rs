@@ -196,6 +196,10 @@ impl Tree {
         if !self.datastore().is_candidate() {
             return self.validate_whole();
         }
+        if !self.is_constrained() {
+            // Without the indexes that are kept for it, all of it is looked at.
+            return self.view()?.validate();
+        }
         let mut overlay = self.candidate_over_running()?;
         let touched = self.touched_by(&mut overlay)?;
         let mut proposal = Proposal {

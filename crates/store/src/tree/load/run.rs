@@ -149,7 +149,7 @@ impl Tree {
         );
         let done = self.fill(options, base, writer, log, document)?;
         // The first commit validates what it does not touch, too.
-        if self.datastore().is_validated() && (done.is_changed || stamp.version == 1) {
+        if self.is_validated() && (done.is_changed || stamp.version == 1) {
             let (compiled, tree) = (self.compiled(), self.id());
             rebuild(compiled, tree, writer)?;
             if !compiled.plan.is_empty() {
