@@ -186,7 +186,7 @@ fn an_anchor_may_ask_for_structure_and_types_alone() {
     assert!(store.set_validation("d", "a", Validation::Full).is_err());
     merge(
         &loose,
-        r#"{"m:port":[{"name":"a","slot":1,"mode":"access"},{"name":"x"}]}"#,
+        r#"{"m:port":[{"name":"a","slot":1,"mode":"access"},{"name":"x","slot":2}]}"#,
     );
     store.set_validation("d", "a", Validation::Full).unwrap();
     let strict = store.tree("d", "a", Datastore::Running).unwrap();
