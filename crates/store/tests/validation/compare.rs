@@ -235,7 +235,7 @@ fn through_candidate(tree: &Tree, edits: &[Edit]) -> Result<Result<(), Errors>, 
 }
 
 /// All constraints on all of a datastore: what is violated.
-fn whole(tree: &Tree) -> Result<Option<Errors>, String> {
+pub fn whole(tree: &Tree) -> Result<Option<Errors>, String> {
     match tree.view().unwrap().validate() {
         Ok(()) => Ok(None),
         Err(Error::Data(errors)) => Ok(Some(errors)),

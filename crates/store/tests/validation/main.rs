@@ -15,6 +15,7 @@ mod differences;
 mod documents;
 mod edits;
 mod generator;
+mod moved;
 mod regressions;
 mod run;
 mod setting;

@@ -23,7 +23,6 @@ pub(super) fn grow(random: &mut StdRng, features: &mut Features) -> Shape {
     };
     grower.top(0);
     grower.augments();
-    grower.settle_nested_choices();
     grower.shape
 }
 
@@ -265,24 +264,6 @@ impl Grower<'_> {
         }
     }
 
-    /// libyang forgets the defaults of a case that exists only by a choice in it, so there are none
-    /// beside a choice in a case.
-    fn settle_nested_choices(&mut self) {
-        for id in 0..self.shape.items.len() {
-            let is_choice = matches!(self.shape.items[id].kind, Kind::Choice { .. });
-            let mut around = self.shape.around(id).into_iter().skip(1);
-            let outer = around.find(|&at| !matches!(self.shape.items[at].kind, Kind::Uses));
-            let Some(case) = outer.filter(|&at| is_choice && !self.shape.is_data(at)) else {
-                continue;
-            };
-            for beside in self.shape.data_children(Some(case)) {
-                if !self.shape.is_within(beside, id) {
-                    remove_defaults(&mut self.shape.items[beside].kind);
-                }
-            }
-        }
-    }
-
     fn uses(&mut self, parent: ItemId, module: usize, depth: usize) {
         self.features.note("uses");
         let name = self.name("g");
@@ -337,6 +318,24 @@ fn leaf_kind(of: Of, is_key: bool) -> Kind {
         default: None,
         mandatory: false,
         is_key,
+    }
+}
+
+/// libyang forgets the defaults of a case that exists only by a choice in it, so there are none
+/// beside a choice in a case.
+pub(super) fn settle_nested_choices(shape: &mut Shape) {
+    for id in 0..shape.items.len() {
+        let is_choice = matches!(shape.items[id].kind, Kind::Choice { .. });
+        let mut around = shape.around(id).into_iter().skip(1);
+        let outer = around.find(|&at| !matches!(shape.items[at].kind, Kind::Uses));
+        let Some(case) = outer.filter(|&at| is_choice && !shape.is_data(at)) else {
+            continue;
+        };
+        for beside in shape.data_children(Some(case)) {
+            if !shape.is_within(beside, id) {
+                remove_defaults(&mut shape.items[beside].kind);
+            }
+        }
     }
 }
 

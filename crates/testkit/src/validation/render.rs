@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 
 use super::constraints::constrain;
 use super::features::Features;
-use super::grow::grow;
+use super::grow::{grow, settle_nested_choices};
 use super::references::refer;
 use super::shape::{Bounds, Item, ItemId, Kind, MODULES, Of, Shape};
 
@@ -33,6 +33,7 @@ pub fn schema(random: &mut StdRng) -> GeneratedSchema {
     let mut features = Features::default();
     let mut shape = grow(random, &mut features);
     refer(random, &mut shape, &mut features);
+    settle_nested_choices(&mut shape);
     constrain(random, &mut shape, &mut features);
     GeneratedSchema { shape, features }
 }

@@ -265,15 +265,14 @@ impl Merging<'_> {
         ];
         let named = (0..3).rev().find(|&side| there[side]).unwrap_or(0);
         let path = self.path_of(places[named])?;
-        self.node_conflict([
-            or(there[0], places[0]),
-            or(there[1], places[1]),
-            or(there[2], places[2]),
-        ])?;
-        if let Some(conflict) = self.conflicts.last_mut() {
-            conflict.path = path.to_instance_identifier(self.basis.running.schema());
-        }
-        Ok(())
+        self.node_conflict_at(
+            &path,
+            [
+                or(there[0], places[0]),
+                or(there[1], places[1]),
+                or(there[2], places[2]),
+            ],
+        )
     }
 
     /// Whether running and the candidate have the same in two places.

@@ -1,6 +1,7 @@
 //! What resolving a conflict does to the changes of the candidate.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
+use espalier_yang::InstancePath;
 
 use super::conflict::{Conflict, Held, Resolution};
 use super::run::Merging;
@@ -30,6 +31,11 @@ impl<'a> Merging<'a> {
     /// running and in the candidate.
     pub fn node_conflict(&mut self, places: [&[u8]; 3]) -> Result<()> {
         let path = self.path_of(places[2])?;
+        self.node_conflict_at(&path, places)
+    }
+
+    /// The same about a node that is not in the candidate, or not where the path is.
+    pub fn node_conflict_at(&mut self, path: &InstancePath, places: [&[u8]; 3]) -> Result<()> {
         // The candidate as it was made, without what running changed since.
         let made = Layered {
             base: &self.basis.base,
