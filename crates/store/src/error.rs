@@ -69,6 +69,15 @@ pub enum Error {
         /// The oldest version that is kept.
         oldest: u64,
     },
+    /// The data of an anchor do not meet the constraints of modules that are to be put in place of its
+    /// own.
+    #[error("the data of the anchor “{anchor}” do not fit the new modules: {errors}")]
+    Upgrade {
+        /// The anchor.
+        anchor: String,
+        /// Every violation.
+        errors: Errors,
+    },
     /// A guard refused the commit; nothing was changed.
     #[error("the resource is not in the state that the request expects")]
     Precondition,

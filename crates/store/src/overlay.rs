@@ -6,16 +6,16 @@
 
 mod changes;
 mod layered;
+mod writer;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use espalier_keyspace::{
-    Cursor, Direction, Existed, KeyRange, Result, Snapshot, Version, Writer, counter,
-};
+use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
 pub(crate) use changes::Changes;
 pub(crate) use layered::Layered;
+pub(crate) use writer::ChangesWriter;
 
 /// A snapshot with changes that are not committed.
 pub(crate) struct Overlay {
@@ -143,45 +143,6 @@ impl Overlay {
     /// Whether a key is written (or deleted by itself).
     pub fn has_written(&self, key: &[u8]) -> bool {
         self.changes.has_written(key)
-    }
-}
-
-/// A load writes into an overlay as it does into an engine. Limits are checked by the commit.
-impl Writer for Overlay {
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.changing().put(key.to_vec(), value.to_vec());
-        Ok(())
-    }
-
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
-        if Snapshot::get(self, key)?.is_some() {
-            return Ok(Existed::Yes);
-        }
-        Writer::put(self, key, value)?;
-        Ok(Existed::No)
-    }
-
-    fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        Snapshot::get(self, key)
-    }
-
-    fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        Ok(Box::new(self.layered()))
-    }
-
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.changing().delete(key.to_vec());
-        Ok(())
-    }
-
-    fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        self.changing().delete_range(range);
-        Ok(())
-    }
-
-    fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
-        let sum = counter::add(key, Snapshot::get(self, key)?.as_deref(), delta)?;
-        Writer::put(self, key, &sum)
     }
 }
 

@@ -64,6 +64,24 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
+    /// Compiles the constraints of a schema that is numbered.
+    pub fn new(record: Record, schema: Schema, layout: Layout) -> Self {
+        let state = nodes_with(&schema, |node| !node.is_config);
+        let order = nodes_with(&schema, Node::is_positional);
+        let plan = Plan::compile(&schema);
+        let mut compiled = Self {
+            record,
+            schema: Arc::new(schema),
+            layout,
+            plan,
+            index_definition: Vec::new(),
+            state,
+            order,
+        };
+        compiled.index_definition = index_definition(&compiled);
+        compiled
+    }
+
     /// Whether a node or something below it is state (`config false`).
     pub fn holds_state(&self, node: NodeId) -> bool {
         self.state[node.0 as usize]
@@ -223,20 +241,7 @@ impl Store {
             ));
         }
         let id = record.id;
-        let state = nodes_with(&schema, |node| !node.is_config);
-        let order = nodes_with(&schema, Node::is_positional);
-        let plan = Plan::compile(&schema);
-        let mut compiled = Compiled {
-            record,
-            schema: Arc::new(schema),
-            layout,
-            plan,
-            index_definition: Vec::new(),
-            state,
-            order,
-        };
-        compiled.index_definition = index_definition(&compiled);
-        let compiled = Arc::new(compiled);
+        let compiled = Arc::new(Compiled::new(record, schema, layout));
         self.inner
             .compiled
             .write()

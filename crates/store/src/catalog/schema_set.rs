@@ -1,18 +1,24 @@
 //! Schema sets: named sets of YANG modules.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 use espalier_yang::schema::{Features, ModuleSource, SchemaSource};
 use serde::{Deserialize, Serialize};
 
+use super::anchor::{AnchorInfo, Validation};
 use super::dataspace::dataspace_id;
 use super::{keys, name};
 use crate::dictionary;
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::store::{Compiled, Store};
+use crate::tree::{Datastore, Tree};
 
 const KIND: &str = "schema set";
+
+/// Anchors are read this many at a time.
+const ANCHORS_AT_ONCE: usize = 1000;
 
 /// A schema set, as the catalog has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,16 +67,19 @@ impl Store {
     }
 
     /// Compiles the modules and puts them in place of those of an existing schema set. Data of
-    /// nodes that both have stays; data of nodes that are gone stays stored and is not shown.
+    /// nodes that both have stays; data of nodes that are gone stays stored and is not shown. The
+    /// data of every anchor that uses it are validated first, whole and on all cores.
     ///
     /// # Errors
-    /// [`Error::Schema`], [`Error::Unknown`].
+    /// [`Error::Schema`], [`Error::Unknown`]; [`Error::Upgrade`] for the first anchor whose data do
+    /// not meet the new constraints.
     pub fn upgrade_schema_set(
         &self,
         dataspace: &str,
         name: &str,
         source: &SchemaSource,
     ) -> Result<()> {
+        self.validate_upgrade(dataspace, name, source)?;
         self.put_schema_set(dataspace, name, source, |stored| match stored {
             Some(record) => Ok(Some(record.id)),
             None => Err(Error::Unknown {
@@ -78,6 +87,41 @@ impl Store {
                 name: name.to_owned(),
             }),
         })
+    }
+
+    /// Validates the anchors of a schema set under other modules.
+    fn validate_upgrade(&self, dataspace: &str, name: &str, source: &SchemaSource) -> Result<()> {
+        let snapshot = self.driver().snapshot()?;
+        let old = record(&*snapshot, dataspace_id(&*snapshot, dataspace)?, name)?;
+        let schema = espalier_yang::Schema::compile(source)?;
+        let (layout, _) = dictionary::number(&schema, &*snapshot)?;
+        let compiled = Arc::new(Compiled::new(old, schema, layout));
+        if compiled.plan.is_empty() {
+            return Ok(());
+        }
+        let mut after: Option<String> = None;
+        loop {
+            let anchors = self.anchors(dataspace, after.as_deref(), ANCHORS_AT_ONCE)?;
+            let Some(last) = anchors.last() else {
+                return Ok(());
+            };
+            after = Some(last.name.clone());
+            let is_concerned = |anchor: &&AnchorInfo| {
+                anchor.schema_set == name && anchor.validation == Validation::Full
+            };
+            for anchor in anchors.iter().filter(is_concerned) {
+                let (bound, _) = Self::bound_anchor(&*snapshot, dataspace, &anchor.name)?;
+                let compiled = Arc::clone(&compiled);
+                let tree = Tree::new(self.clone(), bound.row(), compiled, Datastore::Running, "");
+                match tree.validate_whole() {
+                    Err(Error::Data(errors)) => {
+                        let anchor = anchor.name.clone();
+                        return Err(Error::Upgrade { anchor, errors });
+                    }
+                    result => result?,
+                }
+            }
+        }
     }
 
     fn put_schema_set(

@@ -109,3 +109,43 @@ fn schema_sets_share_the_numbers_of_what_they_share() {
     assert_eq!(of("old"), of("new"));
     assert!(of("old").len() > 4);
 }
+
+#[test]
+fn an_upgrade_that_the_data_do_not_fit_is_refused() {
+    let model = |rule: &str| {
+        let text = format!(
+            "module m {{ yang-version 1.1; namespace urn:m; prefix m;
+               list e {{ key k; {rule} leaf k {{ type string; }} leaf v {{ type int8; }} }} }}"
+        );
+        source(&text)
+    };
+    let store = open_store(espalier_drivers::open("memory:").unwrap());
+    store.create_dataspace("d").unwrap();
+    store.create_schema_set("d", "s", &model("")).unwrap();
+    for anchor in ["a", "b"] {
+        store.create_anchor("d", anchor, "s").unwrap();
+    }
+    let tree = store.tree("d", "b", Datastore::Running).unwrap();
+    load_json(
+        &tree,
+        LoadMode::Merge,
+        r#"{"m:e":[{"k":"x","v":1},{"k":"y","v":1}]}"#,
+    )
+    .unwrap();
+    for rule in ["unique v;", "must 'v > 1';", "max-elements 1;"] {
+        let refused = store.upgrade_schema_set("d", "s", &model(rule));
+        let Err(espalier_store::Error::Upgrade { anchor, errors }) = refused else {
+            panic!("{rule} is accepted");
+        };
+        assert_eq!(anchor, "b");
+        assert!(!errors.is_empty(), "{rule}");
+    }
+    store
+        .upgrade_schema_set("d", "s", &model("must 'v > 0'; unique 'k v';"))
+        .unwrap();
+    let tree = store.tree("d", "b", Datastore::Running).unwrap();
+    assert!(load_json(&tree, LoadMode::Merge, r#"{"m:e":[{"k":"z","v":0}]}"#).is_err());
+    load_json(&tree, LoadMode::Merge, r#"{"m:e":[{"k":"z","v":1}]}"#).unwrap();
+    assert_sound(&store);
+    tree.validate().unwrap();
+}

@@ -17,7 +17,6 @@ mod merge;
 mod read;
 mod resident;
 mod rows;
-mod writer;
 
 pub use merge::{Conflict, Held, Resolution};
 

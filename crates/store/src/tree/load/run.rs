@@ -1,5 +1,7 @@
 //! The commit of a load.
 
+use std::sync::Arc;
+
 use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, OperationRef, Snapshot, Writer};
 use espalier_yang::Sink;
 use espalier_yang::validate::Share;
@@ -7,7 +9,7 @@ use espalier_yang::validate::Share;
 use super::options::{LoadMode, LoadOptions, LoadReport};
 use super::sink::{Done, Loading};
 use crate::error::Result;
-use crate::overlay::Overlay;
+use crate::overlay::{ChangesWriter, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::commit::{Commit, CommitOptions, Tree};
 use crate::tree::datastore::Datastore;
@@ -111,11 +113,13 @@ impl Tree {
             origin: options.origin,
             ..CommitOptions::default()
         };
-        let mut overlay = Overlay::new(view.into_snapshot());
-        let base = self.store().driver().snapshot()?;
-        let mut loading = Loading::new(self, &*base, &mut overlay, None, &mut options);
+        let base = view.into_snapshot();
+        let mut writer = ChangesWriter::new(&*base);
+        let mut loading = Loading::new(self, &*base, &mut writer, None, &mut options);
         let parsed = document(&mut loading);
         let done = loading.finish(parsed)?;
+        let changes = Arc::new(writer.into_changes());
+        let mut overlay = Overlay::with(base, changes);
         let touched = self.touched_by(&mut overlay)?;
         let proposal = Proposal {
             overlay,

@@ -10,8 +10,10 @@ use espalier_yang::{Errors, Instances};
 
 use super::index::is_kept;
 use super::instances::{Indexes, StoreInstances};
+use super::rebuild::rebuild;
 use crate::error::Result;
 use crate::keys::TreeId;
+use crate::overlay::{Changes, ChangesWriter, Layered, Overlay};
 use crate::store::Compiled;
 use crate::tree::locate::State;
 use crate::tree::{Tree, View};
@@ -19,7 +21,7 @@ use crate::tree::{Tree, View};
 /// How often snapshots of one version are asked for; then one worker does it all.
 const SNAPSHOT_TRIES_MAX: usize = 8;
 
-/// Validates every constraint in one state of a datastore.
+/// Validates every constraint in one state of a datastore that has its indexes.
 pub(in crate::tree) fn validate_whole(
     compiled: &Compiled,
     tree: TreeId,
@@ -31,13 +33,24 @@ pub(in crate::tree) fn validate_whole(
         compiled,
         tree,
     };
-    let indexes = match is_kept(compiled, tree, snapshot)? {
-        true => Indexes::Kept,
-        false => Indexes::Missing,
-    };
-    let data = StoreInstances::new(state, indexes);
+    let data = StoreInstances::new(state, Indexes::Kept);
     let root = data.root();
     validate(&compiled.plan, &data, &root, Limits::default(), share)
+}
+
+/// The indexes that the constraints need, where a state has none or others, as changes over it: with
+/// them every constraint is a look-up, without them `unique` compares each entry with each.
+fn missing_indexes(
+    compiled: &Compiled,
+    tree: TreeId,
+    snapshot: &dyn Snapshot,
+) -> Result<Arc<Changes>> {
+    if is_kept(compiled, tree, snapshot)? {
+        return Ok(Arc::default());
+    }
+    let mut writer = ChangesWriter::new(snapshot);
+    rebuild(compiled, tree, &mut writer)?;
+    Ok(Arc::new(writer.into_changes()))
 }
 
 impl View {
@@ -47,7 +60,12 @@ impl View {
     /// [`crate::Error::Data`] with every violation.
     pub fn validate(&self) -> Result<()> {
         let state = self.state();
-        let errors = validate_whole(state.compiled, state.tree, state.snapshot, Share::ALL)?;
+        let (compiled, tree) = (state.compiled, state.tree);
+        let indexed = Layered {
+            base: state.snapshot,
+            changes: &*missing_indexes(compiled, tree, state.snapshot)?,
+        };
+        let errors = validate_whole(compiled, tree, &indexed, Share::ALL)?;
         Ok(errors.into_result()?)
     }
 }
@@ -62,13 +80,15 @@ impl Tree {
         let workers = snapshots.len() as u64;
         let compiled = self.compiled();
         let tree = self.id();
+        let missing = missing_indexes(compiled, tree, &*snapshots[0])?;
         let results: Vec<Result<Errors>> = std::thread::scope(|scope| {
             let work = |(worker, snapshot): (usize, Box<dyn Snapshot + Send>)| {
-                let compiled = Arc::clone(compiled);
+                let (compiled, missing) = (Arc::clone(compiled), Arc::clone(&missing));
                 let worker = worker as u64;
                 scope.spawn(move || {
                     let share = Share { worker, workers };
-                    validate_whole(&compiled, tree, &*snapshot, share)
+                    let indexed = Overlay::with(snapshot, missing);
+                    validate_whole(&compiled, tree, &indexed, share)
                 })
             };
             let threads: Vec<_> = snapshots.into_iter().enumerate().map(work).collect();

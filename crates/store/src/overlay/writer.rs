@@ -1,13 +1,13 @@
-//! Writing changes instead of an engine: what a load into a candidate writes to.
+//! Writing changes instead of an engine: what a load over data writes to, and indexes that are not kept.
 
 use std::borrow::Cow;
 
 use espalier_keyspace::{Error, ErrorKind, Existed, KeyRange, Result, Snapshot, Writer};
 
-use crate::overlay::{Changes, Layered};
+use super::{Changes, Layered};
 
 /// Collects what is written as changes over a state, which can be read meanwhile.
-pub(super) struct ChangesWriter<'a> {
+pub(crate) struct ChangesWriter<'a> {
     base: &'a dyn Snapshot,
     changes: Changes,
 }
