@@ -35,8 +35,8 @@ pub use tree::{
     ErrorOption, Event, Events, Guard, HISTORY_PAGE_MAX, Held, Lagged, LoadMode, LoadOptions,
     LoadReport, Lock, Locks, NodeChange, Page, PartialLock, PendingCommit, Point,
     QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Resolution, Retention,
-    SESSION_BYTES_MAX, Selection, Stamp, Subscribed, Subscriber, Subscription, TestOption, Tree,
-    View, WithDefaults, write_change_json, write_change_text,
+    SESSION_BYTES_MAX, Selected, Selection, Stamp, Subscribed, Subscriber, Subscription,
+    TestOption, Tree, View, WithDefaults, write_change_json, write_change_text,
 };
 pub use tree::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,

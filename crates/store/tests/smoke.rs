@@ -9,6 +9,7 @@ use espalier_store::{
 use espalier_yang::InstancePath;
 use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
+use espalier_yang::xpath::Expression;
 
 const MODEL: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
   container c { list e { key name; leaf name { type string; } leaf v { type uint32; default 7; }
@@ -109,4 +110,30 @@ fn a_document_goes_in_and_comes_out() {
     );
     println!("{}", show(&tree, "/", &Selection::default()));
     assert_eq!(tree.store().check(&mut |_| {}).unwrap(), []);
+}
+
+#[test]
+fn a_view_is_asked_by_xpath() {
+    let tree = tree(espalier_drivers::open("memory:").unwrap());
+    load(
+        &tree,
+        r#"{"m:c":{"e":[{"name":"a","v":1,"tag":["t"]},{"name":"b","v":2}]},"m:top":"x"}"#,
+    );
+    let select = |text: &str| {
+        let expression = Expression::parse(text, &|_| Some("m".into())).unwrap();
+        let found = tree.view().unwrap().select(&expression).unwrap();
+        let shown = found.iter().map(|one| {
+            let path = one.path.to_instance_identifier(tree.schema());
+            let value = one.value.as_ref().map(ToString::to_string);
+            (path, value)
+        });
+        shown.collect::<Vec<_>>()
+    };
+    let leaf = |path: &str, value: &str| (path.to_owned(), Some(value.to_owned()));
+    let of_b = leaf("/m:c/e[name='b']/v", "2");
+    assert_eq!(select("/c/e[name='b']/v"), [of_b.clone()]);
+    assert_eq!(select("/c/e[name='b' and v='2']/v"), [of_b]);
+    assert_eq!(select("/c/e[tag]"), [("/m:c/e[name='a']".to_owned(), None)]);
+    assert_eq!(select("//tag"), [leaf("/m:c/e[name='a']/tag[.='t']", "t")]);
+    assert_eq!(select("/c/e[v > 5]"), []);
 }

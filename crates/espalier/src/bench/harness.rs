@@ -51,6 +51,11 @@ impl Plan {
         }
     }
 
+    /// For what cannot be done twice.
+    pub const fn once() -> Self {
+        Self::few(1)
+    }
+
     /// The number of calls that [`measure`] makes at most.
     pub fn calls_max(self) -> u64 {
         self.warm_up + self.repetitions_max
@@ -89,7 +94,9 @@ pub fn measure<T>(
 }
 
 impl Timing {
-    fn of(mut samples: Vec<f64>, cpu: Duration) -> Result<Self> {
+    /// What was measured elsewhere: the wall-clock seconds of each repetition, and the processor
+    /// time of all of them.
+    pub fn of(mut samples: Vec<f64>, cpu: Duration) -> Result<Self> {
         samples.sort_unstable_by(f64::total_cmp);
         let (Some(&min_s), n) = (samples.first(), samples.len()) else {
             return Err(Failure::usage("nothing was measured"));
@@ -105,8 +112,20 @@ impl Timing {
     }
 }
 
+impl Timing {
+    /// Several timings as one; each counts as one repetition of its median.
+    pub fn all(timings: &[Self]) -> Result<Self> {
+        let samples = timings.iter().map(|timing| timing.median_s).collect();
+        let cpu = timings.iter().map(|timing| timing.cpu_s).sum();
+        Self::of(
+            samples,
+            Duration::try_from_secs_f64(cpu).unwrap_or_default(),
+        )
+    }
+}
+
 /// Processor time of this process so far.
-fn cpu_time() -> Duration {
+pub fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }

@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -47,4 +48,27 @@ fn private_bytes(process: u32) -> u64 {
         .find_map(|line| line.strip_prefix("RssAnon:"));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
+}
+
+/// By how many bytes the private memory of this process grows at most while something is done.
+pub fn growth_during<T>(operation: impl FnOnce() -> T) -> (T, u64) {
+    let process = std::process::id();
+    let before = private_bytes(process);
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut peak = 0;
+            while !is_done.load(Ordering::Relaxed) {
+                peak = peak.max(private_bytes(process));
+                thread::sleep(INTERVAL);
+            }
+            peak
+        });
+        let result = operation();
+        is_done.store(true, Ordering::Relaxed);
+        // Who only reads a file does not panic.
+        let peak = watch.join().unwrap_or_default();
+        let peak = peak.max(private_bytes(process));
+        (result, peak.saturating_sub(before))
+    })
 }

@@ -6,15 +6,21 @@
 //! on the engine alone.
 
 mod dataset;
+mod field;
 mod harness;
 mod http;
 mod memory;
 mod output;
+mod pieces;
 mod raw;
 mod recorder;
 mod row;
 mod scale;
 mod scale_rows;
+mod stand;
+mod sysrepo;
 
+pub use field::{Case, Field, run as run_field};
 pub use output::Output;
 pub use scale::{Scale, run as run_scale};
+pub use sysrepo::{InMemory, Sysrepo, run as run_sysrepo};

@@ -67,6 +67,13 @@ impl Row {
         self
     }
 
+    /// The same row, with figures of other systems.
+    #[must_use]
+    pub fn peers(mut self, peers: impl IntoIterator<Item = Peer>) -> Self {
+        self.peer.extend(peers);
+        self
+    }
+
     /// The same row, with a note added.
     #[must_use]
     pub fn note(mut self, note: impl AsRef<str>) -> Self {

@@ -17,6 +17,7 @@ use super::raw::{Contents, Flush, RawEngine};
 use super::recorder::Trace;
 use super::row::Row;
 use super::scale::{Bed, SUITE};
+use super::stand::Durability;
 use crate::documents::{self, Format, Found};
 use crate::error::Result;
 
@@ -44,25 +45,6 @@ pub struct Rows<'a> {
     _document_folder: tempfile::TempDir,
     random: StdRng,
     emit: &'a mut dyn FnMut(Row) -> Result<()>,
-}
-
-/// When commits are on disk.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Durability {
-    Durable,
-    Relaxed,
-    /// Memory.
-    None,
-}
-
-impl Durability {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Durable => "durable",
-            Self::Relaxed => "relaxed",
-            Self::None => "none",
-        }
-    }
 }
 
 impl<'a> Rows<'a> {

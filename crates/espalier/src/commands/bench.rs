@@ -17,6 +17,8 @@ pub struct Bench {
 #[derive(Subcommand, Debug)]
 enum Suite {
     Scale(Scale),
+    Field(Field),
+    Sysrepo(Sysrepo),
 }
 
 /// How work on one entry grows with the list it is in: load, get, set, page, read all, delete
@@ -37,6 +39,13 @@ struct Scale {
           value_parser = clap::value_parser!(u64).range(2..=100_000_000))]
     sizes: Vec<u64>,
 
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Where a suite works, and where its rows go.
+#[derive(Args, Debug)]
+struct Place {
     /// Write JSON rows to this file; `-` is standard output. Else a table is printed
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
@@ -47,32 +56,128 @@ struct Scale {
     store: Option<String>,
 }
 
+/// What users of other systems report as slow: many leafrefs, musts and whens, large lists, one
+/// leaf among a million entries
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier bench field
+  espalier bench field --cases a,g --sizes 4000,40000 --json -
+  espalier bench field --cases one-leaf --sizes 1000,1000000
+
+The rows are as those of `bench scale`. Everything is validated in full, and commits are relaxed; a \
+row of one entry says how it grew from the size before, and how often validation fell back on more \
+than a change can affect.")]
+struct Field {
+    /// Numbers of entries, each case at each of them. Else each case at the size that it is known
+    /// at, and at a tenth of it
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(2..=10_000_000))]
+    sizes: Vec<u64>,
+
+    /// The cases, else all of them
+    #[arg(long, value_delimiter = ',', value_enum)]
+    cases: Vec<bench::Case>,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// The rows of sysrepo's own bench, with at least the same work, beside its figures
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier bench sysrepo
+  espalier bench sysrepo --sizes 1000,10000,100000 --json -
+  espalier bench sysrepo --store memory: --sizes 1000
+
+The rows are as those of `bench scale`, on memory and on the embedded driver (relaxed, then \
+durable); --store leaves one of the two out. peer has sysrepo's figures where the size is one that \
+it was measured at.")]
+struct Sysrepo {
+    /// Numbers of list entries
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000",
+          value_parser = clap::value_parser!(u64).range(2..=10_000_000))]
+    sizes: Vec<u64>,
+
+    #[command(flatten)]
+    place: Place,
+}
+
 impl Bench {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
         match &self.suite {
             Suite::Scale(scale) => scale.run(),
+            Suite::Field(field) => field.run(),
+            Suite::Sysrepo(sysrepo) => sysrepo.run(),
         }
     }
 }
 
 impl Scale {
     fn run(&self) -> Result<()> {
-        let mut sizes = self.sizes.clone();
-        sizes.sort_unstable();
-        sizes.dedup();
-        let folder = match self.store.as_deref() {
-            None => Some(std::env::temp_dir()),
-            Some("memory:") => None,
-            Some(url) => {
-                let folder = url.strip_prefix("embedded:").ok_or_else(|| {
-                    Failure::usage(format!("--store {url}: write embedded:DIR or memory:"))
-                })?;
-                std::fs::create_dir_all(folder)?;
-                Some(PathBuf::from(folder))
-            }
+        let scale = bench::Scale {
+            sizes: ascending(&self.sizes),
+            folder: self.place.folder()?,
         };
-        let mut output = bench::Output::new(self.json.as_deref())?;
-        bench::run_scale(&bench::Scale { sizes, folder }, &mut output)
+        bench::run_scale(&scale, &mut self.place.output()?)
+    }
+}
+
+impl Field {
+    fn run(&self) -> Result<()> {
+        let cases = match self.cases.as_slice() {
+            [] => bench::Case::ALL.to_vec(),
+            cases => cases.to_vec(),
+        };
+        let field = bench::Field {
+            cases,
+            sizes: ascending(&self.sizes),
+            folder: self.place.folder()?,
+        };
+        bench::run_field(&field, &mut self.place.output()?)
+    }
+}
+
+impl Sysrepo {
+    fn run(&self) -> Result<()> {
+        let folder = self.place.folder()?;
+        let in_memory = match (&folder, &self.place.store) {
+            (Some(_), Some(_)) => bench::InMemory::LeftOut,
+            _ => bench::InMemory::Measured,
+        };
+        let sysrepo = bench::Sysrepo {
+            sizes: ascending(&self.sizes),
+            folder,
+            in_memory,
+        };
+        bench::run_sysrepo(&sysrepo, &mut self.place.output()?)
+    }
+}
+
+fn ascending(sizes: &[u64]) -> Vec<u64> {
+    let mut sizes = sizes.to_vec();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+impl Place {
+    fn output(&self) -> Result<bench::Output> {
+        bench::Output::new(self.json.as_deref())
+    }
+
+    /// The folder that embedded stores are made in; none for memory.
+    fn folder(&self) -> Result<Option<PathBuf>> {
+        let url = match self.store.as_deref() {
+            None => return Ok(Some(std::env::temp_dir())),
+            Some("memory:") => return Ok(None),
+            Some(url) => url,
+        };
+        let folder = url.strip_prefix("embedded:").ok_or_else(|| {
+            Failure::usage(format!("--store {url}: write embedded:DIR or memory:"))
+        })?;
+        std::fs::create_dir_all(folder)?;
+        Ok(Some(PathBuf::from(folder)))
     }
 }

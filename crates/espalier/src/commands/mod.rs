@@ -34,4 +34,4 @@ pub use load::Load;
 pub use rollback::Rollback;
 pub use schema::SchemaTree;
 pub use serve::Serve;
-pub use set::Set;
+pub use set::{Set, tree_of};

@@ -44,48 +44,50 @@ impl Set {
         let target = target::open(&settings)?;
         let schema = target.schema()?;
         let path = paths::parse(&schema, &self.path)?;
-        let tree = self.tree(&schema, &path)?;
+        let tree = tree_of(&schema, &path, self.value.as_deref())?;
         let changed = target.change(Change::Merge(tree))?;
         let value = json!({"version": changed.version, "changed": changed.is_changed});
         cli::answer(self.talk.json, &value, "")
     }
+}
 
-    /// The tree that holds the target and what is above it, with the keys.
-    fn tree(&self, schema: &Schema, path: &InstancePath) -> Result<DataTree> {
-        let Some((last, above)) = path.steps.split_last() else {
-            return Err(Failure::usage("set needs the path of one node").hint("name a leaf"));
-        };
-        let names = ModuleNames {
-            leaf_module: schema.node(last.node).module,
-        };
-        let mut node = match (&schema.node(last.node).kind, &last.keys, &self.value) {
-            (NodeKind::Leaf(leaf) | NodeKind::LeafList(leaf), Keys::None, Some(text)) => {
-                let value = leaf
-                    .value_type
-                    .parse(schema, text, &names)
-                    .map_err(|error| Failure::data(format!("{}: {}", self.path, error.message)))?;
-                DataNode::new(last.node, Content::Value(value))
-            }
-            (NodeKind::LeafList(_), Keys::Values(values), None) if values.len() == 1 => {
-                DataNode::new(last.node, Content::Value(values[0].clone()))
-            }
-            (NodeKind::Container { .. } | NodeKind::List(_), keys, None) => {
-                inner(schema, last.node, keys, None)?
-            }
-            (NodeKind::Leaf(_) | NodeKind::LeafList(_), _, None) => {
-                return Err(Failure::usage(format!("{} needs a value", self.path))
-                    .hint("espalier set PATH VALUE"));
-            }
-            _ => {
-                return Err(Failure::usage(format!("{} takes no value", self.path))
-                    .hint("use `espalier edit` to change several nodes at once"));
-            }
-        };
-        for step in above.iter().rev() {
-            node = inner(schema, step.node, &step.keys, Some(node))?;
+/// The tree that holds a node, and what is above it, with the keys.
+pub fn tree_of(schema: &Schema, path: &InstancePath, value: Option<&str>) -> Result<DataTree> {
+    let Some((last, above)) = path.steps.split_last() else {
+        return Err(Failure::usage("set needs the path of one node").hint("name a leaf"));
+    };
+    let name = || path.to_instance_identifier(schema);
+    let names = ModuleNames {
+        leaf_module: schema.node(last.node).module,
+    };
+    let mut node = match (&schema.node(last.node).kind, &last.keys, value) {
+        (NodeKind::Leaf(leaf) | NodeKind::LeafList(leaf), Keys::None, Some(text)) => {
+            let value = leaf
+                .value_type
+                .parse(schema, text, &names)
+                .map_err(|error| Failure::data(format!("{}: {}", name(), error.message)))?;
+            DataNode::new(last.node, Content::Value(value))
         }
-        Ok(DataTree { nodes: vec![node] })
+        (NodeKind::LeafList(_), Keys::Values(values), None) if values.len() == 1 => {
+            DataNode::new(last.node, Content::Value(values[0].clone()))
+        }
+        (NodeKind::Container { .. } | NodeKind::List(_), keys, None) => {
+            inner(schema, last.node, keys, None)?
+        }
+        (NodeKind::Leaf(_) | NodeKind::LeafList(_), _, None) => {
+            return Err(
+                Failure::usage(format!("{} needs a value", name())).hint("espalier set PATH VALUE")
+            );
+        }
+        _ => {
+            return Err(Failure::usage(format!("{} takes no value", name()))
+                .hint("use `espalier edit` to change several nodes at once"));
+        }
+    };
+    for step in above.iter().rev() {
+        node = inner(schema, step.node, &step.keys, Some(node))?;
     }
+    Ok(DataTree { nodes: vec![node] })
 }
 
 /// A container or list entry with its keys.

@@ -20,6 +20,7 @@ mod lock;
 mod log;
 mod operational;
 mod presence;
+mod query;
 mod read;
 mod selection;
 mod settle;
@@ -46,6 +47,7 @@ pub use operational::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,
     ProviderError, ProviderRequest, Registration, WITHHELD_MAX, Warning, WarningReason,
 };
+pub use query::Selected;
 pub use selection::{Content, Page, Selection, WithDefaults, WithOrigin};
 pub use stamp::Stamp;
 pub use subscribe::{

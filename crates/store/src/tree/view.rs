@@ -87,7 +87,7 @@ impl View {
     }
 
     /// Has a question about what is at a path answered, with the providers that have a part in it.
-    fn answer<T>(
+    pub(super) fn answer<T>(
         &self,
         path: &InstancePath,
         selection: &Selection,

@@ -570,9 +570,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     }
 
     fn take_errors<T: Instances<Inner = I>>(&mut self, states: &mut States<'_, T>) {
-        for error in std::mem::take(&mut states.new.errors).iter() {
-            self.errors.push(error.clone());
-        }
+        self.errors.append(std::mem::take(&mut states.new.errors));
     }
 
     /// The places of a rule's anchor at or below a place, as far as they exist.

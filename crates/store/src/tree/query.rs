@@ -1,0 +1,62 @@
+//! Asking a view by XPath.
+
+use espalier_yang::xpath::Expression;
+use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
+use espalier_yang::{InstancePath, Instances, Keys, Value};
+
+use super::selection::Selection;
+use super::validate::{Indexes, StoreInstances, is_kept};
+use super::view::View;
+use crate::error::Result;
+
+/// A node that an expression gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selected {
+    /// Where it is.
+    pub path: InstancePath,
+    /// What it holds, for a leaf or leaf-list entry; [`Value::Empty`] for `anydata` and `anyxml`.
+    pub value: Option<Value>,
+}
+
+impl View {
+    /// The nodes that an XPath expression gives with the root as its context node, in document
+    /// order. Nodes in the expression that are named by their keys, or by leaves with an index,
+    /// are read alone; others are looked for.
+    ///
+    /// # Errors
+    /// [`crate::Error::Data`] where the expression does not give nodes, or visits more of them than
+    /// is allowed ([`espalier_yang::xpath::evaluate::STEPS_MAX`]).
+    pub fn select(&self, expression: &Expression) -> Result<Vec<Selected>> {
+        let (root, everything) = (InstancePath::root(), Selection::default());
+        self.answer(&root, &everything, &mut |state, sources| {
+            let has_indexes =
+                sources.is_none() && is_kept(state.compiled, state.tree, state.snapshot)?;
+            let indexes = match has_indexes {
+                true => Indexes::Kept,
+                false => Indexes::Missing,
+            };
+            let data = StoreInstances::new(state, indexes);
+            let evaluator = Evaluator::new(&data, Limits::default());
+            let found = evaluator.select(expression, &Item::Inner(data.root()))?;
+            found.iter().map(|item| selected(&data, item)).collect()
+        })
+    }
+}
+
+fn selected<'a>(data: &StoreInstances<'a>, item: &Item<StoreInstances<'a>>) -> Result<Selected> {
+    let leaf = match item {
+        Item::Inner(place) => {
+            let path = data.path(place)?;
+            return Ok(Selected { path, value: None });
+        }
+        Item::Leaf(leaf) | Item::Text(leaf) => leaf,
+    };
+    let keys = match data.schema().node(leaf.node).is_leaf_list() {
+        true => Keys::Values(vec![leaf.value.clone()]),
+        false => Keys::None,
+    };
+    Ok(Selected {
+        path: data.path(&leaf.holder)?.child(leaf.node, keys),
+        value: Some(leaf.value.clone()),
+    })
+}
