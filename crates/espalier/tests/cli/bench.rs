@@ -86,3 +86,142 @@ fn scale_runs_in_memory_too() {
             .all(|row| row["driver"] == "memory" && row["raw_s"].is_null())
     );
 }
+
+/// The names of the rows that have this durability.
+fn names<'r>(rows: &'r [Value], durability: &str) -> Vec<&'r str> {
+    let of_it = rows.iter().filter(|row| row["durability"] == durability);
+    of_it
+        .map(|row| row["row"].as_str().expect("a name"))
+        .collect()
+}
+
+#[test]
+fn field_runs_every_case_and_says_how_rows_grow() {
+    let bench = Bench::new();
+    let arguments = [
+        "bench",
+        "field",
+        "--sizes",
+        "12,120",
+        "--store",
+        "embedded:stores",
+        "--json",
+        "-",
+    ];
+    let text = bench.run(&arguments).ok();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for row in &rows {
+        let members: Vec<_> = row.as_object().expect("an object").keys().collect();
+        assert_eq!(members, MEMBERS);
+        assert_eq!(
+            (&row["suite"], &row["durability"]),
+            (&"field".into(), &"relaxed".into())
+        );
+    }
+    let found = names(&rows, "relaxed");
+    for case in [
+        "a: ",
+        "b: ",
+        "c: ",
+        "d: ",
+        "e: ",
+        "f: ",
+        "g: ",
+        "h: ",
+        "one-leaf commit",
+    ] {
+        let count = found.iter().filter(|name| name.starts_with(case)).count();
+        assert!(count >= 2 && count % 2 == 0, "{case}: {found:?}");
+    }
+    let large = |name: &str| {
+        let row = rows
+            .iter()
+            .find(|row| row["row"] == name && row["size"] == 120);
+        row.expect("the row")["note"]
+            .as_str()
+            .expect("a note")
+            .to_owned()
+    };
+    assert!(large("a: change one reference").contains("from size 12"));
+    assert!(large("a: change one reference").contains("0 fallbacks"));
+    assert!(large("g: delete a list that is referred to").contains("refused with 120 errors"));
+}
+
+#[test]
+fn field_runs_some_cases_in_memory() {
+    let bench = Bench::new();
+    let arguments = [
+        "bench",
+        "field",
+        "--cases",
+        "a,one-leaf",
+        "--sizes",
+        "10",
+        "--store",
+        "memory:",
+        "--json",
+        "-",
+    ];
+    let text = bench.run(&arguments).ok();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let wanted = [
+        "a: commit all references",
+        "a: change one reference",
+        "one-leaf commit",
+        "one-leaf commit of a reference",
+    ];
+    assert_eq!(names(&rows, "none"), wanted);
+}
+
+/// The rows of sysrepo's bench, in its order.
+const SYSREPO: [&str; 22] = [
+    "get tree",
+    "get item",
+    "get tree hash",
+    "get user ordered tree",
+    "get oper tree",
+    "create batch",
+    "create user ordered items",
+    "create all items",
+    "create all items oper",
+    "many oper change_subs",
+    "remove all items",
+    "remove whole subtree",
+    "create an item",
+    "create an item oper",
+    "modify an item",
+    "remove an item",
+    "get tree hash cached",
+    "remove all items cached",
+    "remove whole subtree cached",
+    "create an item cached",
+    "modify an item cached",
+    "remove an item cached",
+];
+
+#[test]
+fn sysrepo_prints_all_rows_for_each_driver_and_durability() {
+    let bench = Bench::new();
+    let text = bench
+        .run(&["bench", "sysrepo", "--sizes", "20", "--json", "-"])
+        .ok();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for durability in ["none", "relaxed", "durable"] {
+        assert_eq!(names(&rows, durability), SYSREPO, "{durability}");
+    }
+    assert_eq!(rows.len(), 3 * SYSREPO.len());
+    let has_raw = |row: &Value| row["raw_s"].is_number();
+    assert!(
+        rows.iter()
+            .all(|row| has_raw(row) == (row["driver"] == "embedded"))
+    );
+}

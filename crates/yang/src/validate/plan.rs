@@ -303,7 +303,9 @@ impl<'s> Planning<'s> {
                     if let Some(&leaf) = join.down.last() {
                         self.plan.indexed[leaf.0 as usize] = true;
                     }
-                    self.index_unless_key(join.leaf);
+                    if let Some(&leaf) = join.leaf.last() {
+                        self.index_unless_key(leaf);
+                    }
                 }
                 if let Some(leaf) = leg.start.filter(|_| route.legs.len() > 1) {
                     self.plan.indexed[leaf.0 as usize] |=
@@ -549,7 +551,7 @@ pub(crate) fn refers(value_type: &Type) -> bool {
 
 /// Whether a node is the target of a leafref, or around it, or a key of a list around it: these
 /// do not change without the target.
-fn is_on_the_way(schema: &Schema, node: NodeId, target: NodeId) -> bool {
+pub(super) fn is_on_the_way(schema: &Schema, node: NodeId, target: NodeId) -> bool {
     let mut around = std::iter::successors(Some(target), |&id| schema.node(id).parent);
     around.any(|id| id == node || schema.node(id).keys().contains(&node))
 }

@@ -7,6 +7,7 @@
 use crate::schema::{NodeId, NodeKind, Schema, TypeKind};
 use crate::xpath::{Axis, BinaryOperator, Expr, Expression, Function, NodeTest, PathStep};
 
+use super::plan::is_on_the_way;
 use super::route::{Join, Route};
 
 /// An expression that can come to more places of the schema than this is checked on every change.
@@ -217,11 +218,18 @@ impl Analysis<'_> {
                 path,
                 ..
             } => {
-                targets.push(spot.jump(*target));
-                // What the path itself reads decides on the target too.
+                let jump = spot.jump(*target);
+                self.record(jump.clone());
+                targets.push(jump);
+                // What the path itself reads decides on the target too, but for what is there
+                // with the target.
                 let inner = Reads::of(self.schema, path, Some(leaf), 0);
                 self.reads.is_open |= inner.is_open;
-                for route in inner.routes {
+                let is_along = |route: &Route| {
+                    let end = route.last().end(self.schema);
+                    end.is_some_and(|end| is_on_the_way(self.schema, end, *target))
+                };
+                for route in inner.routes.into_iter().filter(|route| !is_along(route)) {
                     let mut legs = spot.legs.clone();
                     match compose(legs.pop(), &route.legs[0], self.schema) {
                         Some(leg) => legs.push(leg),
@@ -429,28 +437,41 @@ impl Analysis<'_> {
         }
     }
 
-    /// The leaf of an entry that an operand is.
-    fn leaf_of(&self, entry: NodeId, operand: &Expr) -> Option<NodeId> {
+    /// The way from an entry to the leaf that an operand is: the leaf, after the containers around
+    /// it.
+    fn leaf_of(&self, entry: NodeId, operand: &Expr) -> Option<Vec<NodeId>> {
         let Expr::Path(path) = operand else {
             return None;
         };
-        let [step] = path.steps.as_slice() else {
-            return None;
-        };
-        if path.is_absolute || !step.predicates.is_empty() {
+        if path.is_absolute || path.steps.iter().any(|step| !step.predicates.is_empty()) {
             return None;
         }
-        match step.axis {
-            Axis::SelfNode if self.schema.node(entry).is_leaf_list() => Some(entry),
-            Axis::Child => {
-                let mut leaves = children_of(self.schema, Some(entry))
-                    .filter(|&child| self.passes(child, &step.test));
-                let leaf = leaves.next()?;
-                let is_leaf = matches!(self.schema.node(leaf).kind, NodeKind::Leaf(_));
-                (is_leaf && leaves.next().is_none()).then_some(leaf)
+        if let [step] = path.steps.as_slice()
+            && step.axis == Axis::SelfNode
+        {
+            let is_leaf_list = self.schema.node(entry).is_leaf_list();
+            return is_leaf_list.then(|| vec![entry]);
+        }
+        let mut way = Vec::new();
+        for step in &path.steps {
+            let parent = way.last().copied().unwrap_or(entry);
+            if step.axis != Axis::Child || self.schema.node(parent).as_value().is_some() {
+                return None;
             }
-            _ => None,
+            let mut found = children_of(self.schema, Some(parent))
+                .filter(|&child| self.passes(child, &step.test));
+            let child = found.next()?;
+            let is_one = matches!(
+                self.schema.node(child).kind,
+                NodeKind::Leaf(_) | NodeKind::Container { .. }
+            );
+            if !is_one || found.next().is_some() {
+                return None;
+            }
+            way.push(child);
         }
+        let leaf = *way.last()?;
+        matches!(self.schema.node(leaf).kind, NodeKind::Leaf(_)).then_some(way)
     }
 
     /// The way from the context node to the leaf that an operand is.

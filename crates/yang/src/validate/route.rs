@@ -27,8 +27,8 @@ pub(crate) struct Leg {
 pub(crate) struct Join {
     /// The entry: an index of [`Leg::down`].
     pub depth: usize,
-    /// The leaf of the entry.
-    pub leaf: NodeId,
+    /// The way from the entry to the leaf in it: the leaf, after the containers around it.
+    pub leaf: Vec<NodeId>,
     /// The way from the context node to the other leaf: up, and down to it.
     pub up: usize,
     /// See [`Self::up`].

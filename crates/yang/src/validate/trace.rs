@@ -144,9 +144,15 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             let Some(entry) = level.and_then(|level| places.get(level)) else {
                 continue;
             };
+            let Some((&leaf, containers)) = join.leaf.split_last() else {
+                continue;
+            };
+            let holder = containers
+                .iter()
+                .fold(entry.clone(), |place, &node| data.container(&place, node));
             let mut values = Vec::new();
             for checker in [&states.old, &states.new] {
-                values_at(checker, entry, join.leaf, &mut values)?;
+                values_at(checker, &holder, leaf, &mut values)?;
             }
             let Some(&operand) = join.down.last() else {
                 continue;

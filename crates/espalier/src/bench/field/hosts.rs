@@ -45,6 +45,11 @@ impl Hosts {
         })
     }
 
+    /// How many there are.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     /// One of them.
     pub fn choose(&mut self) -> u64 {
         self.random.random_range(0..self.size)

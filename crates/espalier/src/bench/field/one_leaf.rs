@@ -17,11 +17,11 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let peers = peers
         .into_iter()
         .map(|(name, seconds)| peer(name, seconds, "measured by us: cpu, a model without rules"));
-    let changes = hosts.port_changes(CHANGES_MAX)?;
+    let changes = hosts.port_changes(CHANGES_MAX.min(20 * size))?;
     let row = report.row(&hosts.stand, "one-leaf commit", size);
     let row = row.note("a must, a when and a unique read the leaf");
     report.changes(&hosts.stand, row.peers(peers), &changes)?;
-    let changes = hosts.site_changes(CHANGES_MAX)?;
+    let changes = hosts.site_changes(CHANGES_MAX.min(20 * size))?;
     let row = report.row(&hosts.stand, "one-leaf commit of a reference", size);
     report.changes(&hosts.stand, row, &changes)
 }

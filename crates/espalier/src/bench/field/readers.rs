@@ -12,6 +12,9 @@ use crate::bench::harness::{Plan, Timing, measure};
 use crate::bench::row::Row;
 use crate::error::{Failure, Result};
 
+/// Reads of each kind, at most.
+const READS_MAX: u64 = 20_000;
+
 /// Edits of a large commit.
 const EDITS_MAX: u64 = 10_000;
 
@@ -54,7 +57,7 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
 }
 
 fn read(hosts: &mut Hosts) -> Result<Timing> {
-    let plan = Plan::many(20_000);
+    let plan = Plan::many(READS_MAX.min(20 * hosts.size()));
     let paths = (0..plan.calls_max())
         .map(|_| {
             let number = hosts.choose();

@@ -30,6 +30,12 @@ pub const ROWS: &str = "/espalier-bench-tables:tables/row";
 /// The list in the order of its user.
 pub const STEPS: &str = "/espalier-bench-tables:tables/step";
 
+/// The raw engine does at most this many of the operations of a row.
+const TRACES_MAX: u64 = 50;
+
+/// It does one in so many of those that are measured.
+const TRACED: u64 = 10;
+
 /// What running holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
@@ -170,7 +176,7 @@ impl<'a> Bed<'a> {
     pub fn one(&self) -> Plan {
         match self.stand.durability {
             Durability::Durable => Plan::many(200),
-            _ => Plan::many(2_000),
+            _ => Plan::many(2_000.min(20 * self.size)),
         }
     }
 
@@ -214,13 +220,19 @@ impl<'a> Bed<'a> {
         )?;
         let mut row = stand.row(SUITE, about.row, self.size).timed(&timing);
         if let Some(raw) = stand.raw_copy()? {
-            let mut answer = None;
-            let trace = stand.traced(|| {
-                answer = Some(operation(stand, calls)?);
-                Ok(())
-            })?;
-            answer.map_or(Ok(()), |answer| check(stand, answer))?;
-            row = row.raw(Some(&raw.replay(&[trace])?));
+            let count = TRACES_MAX.min(calls / TRACED + 1);
+            let traces = (calls..calls + count)
+                .map(|call| {
+                    let mut answer = None;
+                    let trace = stand.traced(|| {
+                        answer = Some(operation(stand, call)?);
+                        Ok(())
+                    })?;
+                    answer.map_or(Ok(()), |answer| check(stand, answer))?;
+                    Ok(trace)
+                })
+                .collect::<Result<Vec<_>>>()?;
+            row = row.raw(Some(&raw.replay(&traces)?));
         }
         row = row
             .note(about.note)

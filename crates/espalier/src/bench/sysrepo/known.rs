@@ -131,3 +131,18 @@ fn figures(row: &str, size: u64) -> Option<(f64, f64)> {
     let known = KNOWN.iter().find(|known| known.0 == row)?;
     Some(known.1[at])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_told_for_the_sizes_that_were_measured() {
+        let peers = peers("get tree", 1_000);
+        let seconds: Vec<f64> = peers.iter().map(|peer| peer.seconds).collect();
+        assert_eq!(seconds, [0.003226, 0.003225]);
+        assert_eq!(cpu_seconds("modify an item", 100_000), Some(0.5482));
+        assert_eq!(cpu_seconds("modify an item", 100_001), None);
+        assert_eq!(cpu_seconds("modify nothing", 100_000), None);
+    }
+}

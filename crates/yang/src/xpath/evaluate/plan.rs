@@ -116,27 +116,32 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(())
     }
 
-    /// The leaf or leaf-list that an expression names in an entry, or the leaf-list itself for `.`.
+    /// The leaf or leaf-list that an expression names in an entry, or in containers in it; or the
+    /// leaf-list itself for `.`.
     fn own_leaf(&self, id: NodeId, expr: &Expr) -> Option<NodeId> {
         let Expr::Path(path) = expr else {
             return None;
         };
-        let [step] = &path.steps[..] else {
-            return None;
-        };
-        if path.is_absolute || !step.predicates.is_empty() {
+        if path.is_absolute {
             return None;
         }
         let schema = self.schema();
-        let is_leaf_list = schema.node(id).is_leaf_list();
-        match (step.axis, &step.test) {
-            (Axis::SelfNode, NodeTest::Node) if is_leaf_list => Some(id),
-            (Axis::Child, test) => {
-                let child = self.only_child_of(Some(id), test)?;
-                schema.node(child).as_value().map(|_| child)
-            }
-            _ => None,
+        if let [step] = &path.steps[..]
+            && (step.axis, &step.test) == (Axis::SelfNode, &NodeTest::Node)
+        {
+            let is_plain = step.predicates.is_empty();
+            return (is_plain && schema.node(id).is_leaf_list()).then_some(id);
         }
+        let (last, containers) = path.steps.split_last()?;
+        let mut at = id;
+        for step in containers {
+            at = is_plain_child(step).then(|| self.only_child_of(Some(at), &step.test))??;
+            if !matches!(schema.node(at).kind, NodeKind::Container { .. }) {
+                return None;
+            }
+        }
+        let leaf = is_plain_child(last).then(|| self.only_child_of(Some(at), &last.test))??;
+        schema.node(leaf).as_value().map(|_| leaf)
     }
 
     /// The value that a leaf on one side must have to equal an expression on the other.
@@ -304,6 +309,22 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok((!has_defaults).then_some(GO_ON))
     }
 
+    /// The entry of a list that a place is, or that is around it with nothing but containers
+    /// between.
+    fn entry_around(&self, place: T::Inner, list: NodeId) -> Option<T::Inner> {
+        let mut at = place;
+        loop {
+            let node = self.data.node(&at)?;
+            if node == list {
+                return Some(at);
+            }
+            if !matches!(self.schema().node(node).kind, NodeKind::Container { .. }) {
+                return None;
+            }
+            at = self.data.parent(&at)?;
+        }
+    }
+
     /// By an index on one of the leaves. Defaults are in no index.
     fn look_up_indexed(
         &self,
@@ -322,7 +343,7 @@ impl<T: Instances> Evaluator<'_, T> {
             let mut flow = GO_ON;
             let mut entry = |entry: T::Inner| {
                 self.step_one()?;
-                if self.data.node(&entry) == Some(id) {
+                if let Some(entry) = self.entry_around(entry, id) {
                     flow = visit(Item::Inner(entry), 0)?;
                 }
                 Ok(flow)
