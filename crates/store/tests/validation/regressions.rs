@@ -95,6 +95,32 @@ fn what_comes_to_be_deep_in_containers_asks_their_when() {
 }
 
 #[test]
+fn an_entry_that_comes_to_be_in_a_container_asks_its_when() {
+    let model = "container c { when \"../x\"; list l { key k; leaf k { type string; } } } leaf x { type string; }";
+    check(
+        model,
+        "{}",
+        &[Merge(r#"{"m:c":{"l":[{"k":"a"}]}}"#)],
+        &Refused,
+    );
+}
+
+#[test]
+fn a_leaf_list_without_entries_refers_by_its_defaults() {
+    let model =
+        "leaf-list v { type leafref { path ../t; } default a; } leaf-list t { type string; }";
+    let before = r#"{"m:v":["b"],"m:t":["b"]}"#;
+    check(model, before, &[Delete("/m:v")], &Refused);
+    let both = r#"{"m:v":["b"],"m:t":["a","b"]}"#;
+    check(
+        model,
+        both,
+        &[Delete("/m:v")],
+        &Tree(r#"{"m:t":["a","b"]}"#),
+    );
+}
+
+#[test]
 fn unique_counts_defaults_in_containers_that_are_not_stored() {
     let model = "list l { key k; unique c/d; leaf k { type string; } container c { leaf d { type string; default x; } } }";
     let before = r#"{"m:l":[{"k":"a"}]}"#;

@@ -217,18 +217,19 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     ) -> Result<(), T::Error> {
         self.fire(states, node, holder)?;
         let plan = states.new.plan;
+        let leaf_list = states.new.schema().node(node).as_value();
+        let defaults = leaf_list.map_or(&[][..], |node| &node.defaults);
         for &rule in &plan.own[node.0 as usize] {
             // References are checked value by value: a leaf-list may be long.
             match plan.rule(rule).demand {
-                Demand::Reference => {
+                Demand::Reference if defaults.is_empty() => {
                     self.due.insert((rule, holder.clone(), Some(value.clone())));
                 }
                 _ => self.is_due_at(states, rule, holder),
             }
         }
         // The defaults are in use where there is no entry.
-        let leaf_list = states.new.schema().node(node).as_value();
-        for default in leaf_list.into_iter().flat_map(|node| &node.defaults) {
+        for default in defaults {
             self.target_went(states, node, default)?;
         }
         self.child_changed(states, node, holder)

@@ -435,9 +435,11 @@ impl<'s> Planning<'s> {
             };
             // What comes to be in a container without presence makes it and those around it count
             // as there.
-            let around = |node: &&Node| node.parent.filter(|_| node.is_np_container());
-            let mut holders =
-                std::iter::successors(own, |node| around(node).map(|id| schema.node(id)));
+            let around = |node: &&Node| {
+                let parent = schema.node(node.parent?);
+                parent.is_np_container().then_some(parent)
+            };
+            let mut holders = std::iter::successors(own, around);
             let loud = !plan.open.is_empty()
                 || !plan.instance_identifiers.is_empty()
                 || plan.contents.contains_key(&place)
