@@ -52,6 +52,12 @@ pub struct Access {
     #[arg(long, value_name = "MODULE:FEATURES")]
     pub features: Vec<String>,
 
+    /// How much of the models the data must meet from now on: `full`, or `structure` (and types)
+    /// alone, for data that break the constraints of their own models. A store remembers it; `full`
+    /// is for data that meet them [default of a new anchor: full]
+    #[arg(long, value_name = "WHAT")]
+    pub validation: Option<Validation>,
+
     /// The dataspace [env: ESPALIER_DATASPACE] [default: default]
     #[arg(long, value_name = "NAME")]
     pub dataspace: Option<String>,
@@ -59,6 +65,16 @@ pub struct Access {
     /// The anchor: the data tree within the dataspace [env: ESPALIER_ANCHOR] [default: default]
     #[arg(long, value_name = "NAME")]
     pub anchor: Option<String>,
+}
+
+/// How much of the models the data must meet.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Validation {
+    /// All of it.
+    Full,
+    /// Structure and types.
+    Structure,
 }
 
 /// How a command talks.
@@ -85,6 +101,8 @@ pub struct Settings {
     pub implement: Vec<String>,
     /// Features by module.
     pub features: Vec<String>,
+    /// How much of the models the data must meet.
+    pub validation: Option<Validation>,
     /// The dataspace.
     pub dataspace: Option<String>,
     /// The anchor.
@@ -110,6 +128,7 @@ impl From<&Access> for Settings {
             yang: access.yang.clone(),
             implement: access.implement.clone(),
             features: access.features.clone(),
+            validation: access.validation,
             dataspace: access.dataspace.clone(),
             anchor: access.anchor.clone(),
             ..Self::default()
@@ -144,6 +163,7 @@ impl Settings {
             yang: list("ESPALIER_YANG", ':'),
             implement: list("ESPALIER_IMPLEMENT", ','),
             features: list("ESPALIER_FEATURES", ' '),
+            validation: None,
             dataspace: text("ESPALIER_DATASPACE"),
             anchor: text("ESPALIER_ANCHOR"),
             listen: text("ESPALIER_LISTEN"),
@@ -191,6 +211,7 @@ impl Settings {
             yang: first(self.yang, weaker.yang),
             implement: first(self.implement, weaker.implement),
             features: first(self.features, weaker.features),
+            validation: self.validation.or(weaker.validation),
             dataspace: self.dataspace.or(weaker.dataspace),
             anchor: self.anchor.or(weaker.anchor),
             listen: self.listen.or(weaker.listen),

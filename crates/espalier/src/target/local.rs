@@ -16,7 +16,7 @@ use espalier_yang::{InstancePath, Schema};
 use crate::documents::{self, Format, Found};
 use crate::error::{Failure, Result};
 use crate::modules;
-use crate::settings::Settings;
+use crate::settings::{Settings, Validation};
 use crate::target::{
     Change, Changed, Differences, Loaded, Read, Rollback, Target, Upload, diff_lines, print_view,
 };
@@ -61,6 +61,7 @@ pub fn open_tree(settings: &Settings) -> Result<Tree> {
     if let Some(source) = modules::source(settings)? {
         prepare(&store, settings, &source)?;
     }
+    set_validation(&store, settings)?;
     let tree = store.tree(settings.dataspace(), settings.anchor(), Datastore::Running);
     tree.map_err(|error| match error {
         Error::Unknown { .. } => Failure::data(format!("in this store, {error}"))
@@ -84,6 +85,24 @@ fn prepare(store: &Store, settings: &Settings, source: &SchemaSource) -> Result<
         Err(error) => return Err(error.into()),
     }
     ignore_existing(store.create_anchor(dataspace, anchor, anchor))
+}
+
+/// Has the anchor validated as the settings say, where they say so and it is not yet.
+fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
+    let wanted = match settings.validation {
+        None => return Ok(()),
+        Some(Validation::Full) => espalier_store::Validation::Full,
+        Some(Validation::Structure) => espalier_store::Validation::Structure,
+    };
+    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
+    if store.anchor(dataspace, anchor)?.validation == wanted {
+        return Ok(());
+    }
+    let set = store.set_validation(dataspace, anchor, wanted);
+    set.map_err(|error| {
+        let hint = "the data break constraints of their models: mend them first, or leave --validation structure";
+        Failure::from(error).hint(hint)
+    })
 }
 
 fn ignore_existing(result: espalier_store::Result<()>) -> Result<()> {

@@ -18,6 +18,8 @@ fn flags_then_environment_then_file() {
             anchor,
             "--store",
             "embedded:store",
+            "--validation",
+            "structure",
         ];
         bench.run(&[&arguments[..], &MODULES].concat()).ok();
     }

@@ -54,6 +54,8 @@ fn acceptance(inventory: &Inventory, count: u64) {
             STORE,
             "--yang",
             &modules,
+            "--validation",
+            "structure",
             "--json",
         ])
         .json();
