@@ -3,9 +3,11 @@
 
 mod measure;
 mod merge;
+mod naive;
 mod origins;
 mod providers;
 mod pushes;
+mod random_origins;
 mod random_runs;
 mod setting;
 mod withheld;

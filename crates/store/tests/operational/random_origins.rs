@@ -1,0 +1,243 @@
+//! Random pushes and withdrawals, each with an origin, and a naive book of who said what.
+
+use std::collections::BTreeMap;
+
+use espalier_store::{CommitOptions, Edit, Selection, WithOrigin};
+use espalier_testkit::seed;
+use espalier_yang::data::{Annotation, Content, DataNode, DataTree, Origin, TreeBuilder};
+use espalier_yang::{InstancePath, Keys, NodeKind, Schema};
+use rand::Rng;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+
+use crate::naive::{Generator, any_path, has_no_identity, identity};
+use crate::setting::Setting;
+
+/// Rounds of a run.
+const ROUNDS: usize = 40;
+
+/// Pushes and withdrawals of a round.
+const STEPS: usize = 6;
+
+/// The origin of every configuration node of a tree, by its path. Keys, state and containers
+/// without presence have none.
+type Origins = BTreeMap<String, Origin>;
+
+/// A tree whose nodes carry the origin that they have.
+#[derive(Default)]
+struct Book {
+    nodes: Vec<DataNode>,
+}
+
+fn tells_origin(schema: &Schema, node: &DataNode) -> bool {
+    let kind = schema.node(node.node);
+    let is_key = kind.as_value().is_some_and(|leaf| leaf.is_key);
+    kind.is_config && !is_key && !kind.is_np_container()
+}
+
+fn is_same(schema: &Schema, one: &DataNode, other: &DataNode) -> bool {
+    let is_leaf = matches!(schema.node(one.node).kind, NodeKind::Leaf(_));
+    one.node == other.node
+        && !has_no_identity(schema, one.node)
+        && (is_leaf || identity(schema, one) == identity(schema, other))
+}
+
+/// Merges a push into what was pushed before.
+fn push(schema: &Schema, book: &mut Vec<DataNode>, pushed: &[DataNode], origin: Origin) {
+    for node in pushed {
+        let known = book.iter_mut().find(|known| is_same(schema, known, node));
+        match (known, &node.content) {
+            (Some(known), Content::Inner(children)) => {
+                if let Content::Inner(own) = &mut known.content {
+                    push(schema, own, children, origin);
+                }
+            }
+            (Some(known), content) if known.content == *content => {}
+            (Some(known), content) => {
+                known.content = content.clone();
+                known.annotations = vec![Annotation::Origin(origin)];
+            }
+            (None, content) => {
+                let annotations = vec![Annotation::Origin(origin)];
+                let mut new = DataNode {
+                    annotations,
+                    ..node.clone()
+                };
+                if let Content::Inner(children) = content {
+                    let mut own = Vec::new();
+                    push(schema, &mut own, children, origin);
+                    new.content = Content::Inner(own);
+                }
+                book.push(new);
+            }
+        }
+    }
+}
+
+/// Removes what is at a path.
+fn withdraw(schema: &Schema, book: &mut Vec<DataNode>, path: &InstancePath) {
+    let Some((first, rest)) = path.steps.split_first() else {
+        return;
+    };
+    let is_meant = |node: &DataNode| {
+        node.node == first.node
+            && match &first.keys {
+                Keys::Values(values) => identity(schema, node) == *values,
+                _ => true,
+            }
+    };
+    if rest.is_empty() {
+        book.retain(|node| !is_meant(node));
+        return;
+    }
+    let rest = InstancePath {
+        steps: rest.to_vec(),
+    };
+    for node in book.iter_mut().filter(|node| is_meant(node)) {
+        if let Content::Inner(children) = &mut node.content {
+            withdraw(schema, children, &rest);
+        }
+    }
+}
+
+/// The origins of what two books say together: the lower one's where it has what is in use.
+fn origins(schema: &Schema, below: &[DataNode], above: &[DataNode], at: &str, all: &mut Origins) {
+    for node in below {
+        let same = above.iter().find(|other| is_same(schema, node, other));
+        let decisive = match same {
+            Some(same) if node.value().is_some() && same.content != node.content => same,
+            _ => node,
+        };
+        let children = same.map_or(&[][..], |same| same.children());
+        note(schema, decisive, node.children(), children, at, all);
+    }
+    for node in above {
+        if !below.iter().any(|other| is_same(schema, node, other)) {
+            note(schema, node, &[], node.children(), at, all);
+        }
+    }
+}
+
+fn note(
+    schema: &Schema,
+    node: &DataNode,
+    below: &[DataNode],
+    above: &[DataNode],
+    at: &str,
+    all: &mut Origins,
+) {
+    let Some(at) = place(schema, node, at) else {
+        return;
+    };
+    if let (true, [Annotation::Origin(origin)]) =
+        (tells_origin(schema, node), node.annotations.as_slice())
+    {
+        all.insert(at.clone(), *origin);
+    }
+    origins(schema, below, above, &at, all);
+}
+
+/// The place of a node below another; none for what cannot be told apart.
+fn place(schema: &Schema, node: &DataNode, at: &str) -> Option<String> {
+    if has_no_identity(schema, node.node) {
+        return None;
+    }
+    let name = &schema.node(node.node).name;
+    Some(match schema.node(node.node).kind {
+        NodeKind::Leaf(_) => format!("{at}/{name}"),
+        _ => format!("{at}/{name}{:?}", identity(schema, node)),
+    })
+}
+
+/// The origins that a reading tells, those that are inherited included.
+fn told(
+    schema: &Schema,
+    nodes: &[DataNode],
+    inherited: Option<Origin>,
+    at: &str,
+    all: &mut Origins,
+) {
+    for node in nodes {
+        let Some(at) = place(schema, node, at) else {
+            continue;
+        };
+        let own = node
+            .annotations
+            .iter()
+            .find_map(|annotation| match annotation {
+                Annotation::Origin(origin) => Some(*origin),
+                _ => None,
+            });
+        assert!(own.is_none() || schema.node(node.node).is_config, "{at}");
+        assert!(own.is_none() || own != inherited, "{at} repeats an origin");
+        let origin = own.or(inherited);
+        if tells_origin(schema, node) {
+            all.insert(at.clone(), origin.expect("an origin"));
+        }
+        told(schema, node.children(), origin, &at, all);
+    }
+}
+
+#[test]
+fn any_pushes_have_the_origins_that_they_said() {
+    seed::run("the origins of pushes", |random| {
+        (0..ROUNDS).for_each(|_| run(random));
+    });
+}
+
+fn run(random: &mut StdRng) {
+    let setting = Setting::new();
+    let schema = setting.schema();
+    let mut running = Book::default();
+    if random.random_ratio(3, 4) {
+        let tree = Generator { schema, random }.tree(schema.roots());
+        push(schema, &mut running.nodes, &tree.nodes, Origin::Intended);
+        let edits = [Edit::merge(InstancePath::root(), tree)];
+        let options = CommitOptions::default();
+        setting.running.commit(&edits, options).expect("a commit");
+    }
+    let mut pushed = Book::default();
+    for _ in 0..STEPS {
+        let origin = *Origin::ALL.choose(random).expect("an origin");
+        let options = CommitOptions {
+            origin,
+            ..CommitOptions::default()
+        };
+        let edit = if random.random_ratio(1, 3) {
+            let path = any_path(schema, random, &pushed.nodes);
+            let target = path.target().map(|node| schema.node(node));
+            let is_key = |leaf: &espalier_yang::schema::ValueNode| leaf.is_key;
+            if target.is_none_or(|node| node.as_value().is_some_and(is_key)) {
+                continue;
+            }
+            withdraw(schema, &mut pushed.nodes, &path);
+            Edit::remove(path)
+        } else {
+            let tree = Generator { schema, random }.tree(schema.roots());
+            push(schema, &mut pushed.nodes, &tree.nodes, origin);
+            Edit::merge(InstancePath::root(), tree)
+        };
+        let committed = setting.operational.commit(&[edit], options);
+        committed.expect("a push");
+        check(&setting, &running, &pushed);
+    }
+    let findings = setting.running.store().check(&mut |_| {}).expect("a check");
+    assert_eq!(findings, []);
+}
+
+fn check(setting: &Setting, running: &Book, pushed: &Book) {
+    let schema = setting.schema();
+    let view = setting.operational.view().expect("a view");
+    let selection = Selection {
+        with_origin: WithOrigin::Shown,
+        ..Selection::default()
+    };
+    let mut builder = TreeBuilder::new();
+    let read = view.read(&InstancePath::root(), &selection, &mut builder);
+    assert!(read.expect("a reading"));
+    let tree: DataTree = builder.finish().expect("a tree");
+    let (mut found, mut expected) = (Origins::new(), Origins::new());
+    told(schema, &tree.nodes, None, "", &mut found);
+    origins(schema, &running.nodes, &pushed.nodes, "", &mut expected);
+    assert_eq!(found, expected);
+}
