@@ -265,18 +265,19 @@ impl<'a> Applying<'a> {
         Ok(())
     }
 
-    /// Writes the fragment that makes a node exist: the keys of an entry, nothing for a container
-    /// with presence. A container without presence needs none.
+    /// Writes the fragment that makes a node exist: the keys of an entry, and the leaves that are
+    /// simply set. A container without presence needs none.
     fn create(&mut self, inside: &Around, node: &Node, data: &DataNode) -> Result<()> {
         self.touch(inside, Touch::Whole);
         if node.is_np_container() {
             return Ok(());
         }
         let leaves = self.key_leaves(node, data);
-        let fragment = Fragment {
+        let mut fragment = Fragment {
             keys: leaves.len(),
             leaves,
         };
+        self.put_plain_leaves(&mut fragment, data.children());
         self.overlay.put(inside.key.clone(), fragment.encode());
         Ok(())
     }
@@ -285,11 +286,13 @@ impl<'a> Applying<'a> {
     pub fn touch(&mut self, around: &Around, touch: Touch) {
         let mut touch = touch;
         for &length in around.boundaries.iter().rev() {
-            let slot = self
-                .touched
-                .entry(around.key[..length].to_vec())
-                .or_insert(touch);
-            *slot = (*slot).max(touch);
+            let key = &around.key[..length];
+            if let Some(slot) = self.touched.get_mut(key) {
+                // What is around it was touched with it.
+                *slot = (*slot).max(touch);
+                return;
+            }
+            self.touched.insert(key.to_vec(), touch);
             touch = Touch::Within;
         }
     }

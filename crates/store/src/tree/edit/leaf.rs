@@ -124,6 +124,22 @@ impl Applying<'_> {
         self.touch(around, Touch::Within);
     }
 
+    /// Puts into the fragment of a new node the leaves that nothing is special about, so that it is
+    /// written once; the others are applied as to any node.
+    pub fn put_plain_leaves(&self, fragment: &mut Fragment, children: &[DataNode]) {
+        let schema = self.schema();
+        for data in children {
+            let Content::Value(value) = &data.content else {
+                continue;
+            };
+            let is_plain = data.annotations.is_empty() && is_editable_leaf(schema, data);
+            if is_plain && schema.node(data.node).cases.is_empty() {
+                let id = self.compiled.layout.id(data.node);
+                fragment.set(id, Packed::Value(value.clone()));
+            }
+        }
+    }
+
     /// The key leaves of an entry, in the order of the `key` statement.
     pub fn key_leaves(&self, node: &Node, data: &DataNode) -> Vec<(LocalId, Packed)> {
         let leaf = |&key| {
