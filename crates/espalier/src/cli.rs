@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Bench, Check, Completions, Delete, Diff, Edit, Example, Export, Get, History, Info, Load,
-    Rollback, SchemaTree, Serve, Set,
+    Bench, Check, Commit, Completions, CopyConfig, Delete, DeleteConfig, Diff, Discard, Edit,
+    Example, Export, Get, History, Info, Load, Lock, Locks, Rollback, SchemaTree, Serve, Set,
+    Unlock, Update, Validate,
 };
 use crate::error::{Failure, Result};
 use crate::logging;
@@ -28,8 +29,15 @@ Start:
   espalier get '/espalier-network:network/device=core-1' --store embedded:data
   espalier serve --store embedded:data
 
+Change a candidate, look at it, commit it:
+  espalier set '/espalier-network:network/device=core-1/site' cellar --datastore candidate \
+      --store embedded:data
+  espalier validate --store embedded:data
+  espalier commit --store embedded:data
+
 Each setting is taken from the flag, else from the environment (ESPALIER_STORE, ESPALIER_SERVER, \
-ESPALIER_YANG, ESPALIER_DATASPACE, ESPALIER_ANCHOR, ESPALIER_LISTEN, ESPALIER_LOG, ...), else \
+ESPALIER_YANG, ESPALIER_DATASPACE, ESPALIER_ANCHOR, ESPALIER_DATASTORE, ESPALIER_SESSION, \
+ESPALIER_AUTHOR, ESPALIER_LISTEN, ESPALIER_LOG, ...), else \
 from the file named by --config, or ./espalier.toml where it exists:
   store = \"embedded:data\"
   listen = \"127.0.0.1:8080\"
@@ -80,6 +88,15 @@ enum Command {
     Set(Set),
     Delete(Delete),
     Edit(Edit),
+    Commit(Commit),
+    Validate(Validate),
+    Discard(Discard),
+    Update(Update),
+    Lock(Lock),
+    Unlock(Unlock),
+    Locks(Locks),
+    CopyConfig(CopyConfig),
+    DeleteConfig(DeleteConfig),
     History(History),
     Diff(Diff),
     Rollback(Rollback),
@@ -142,6 +159,15 @@ impl Cli {
             Command::Set(command) => command.run(settings),
             Command::Delete(command) => command.run(settings),
             Command::Edit(command) => command.run(settings),
+            Command::Commit(command) => command.run(settings),
+            Command::Validate(command) => command.run(settings),
+            Command::Discard(command) => command.run(settings),
+            Command::Update(command) => command.run(settings),
+            Command::Lock(command) => command.run(settings),
+            Command::Unlock(command) => command.run(settings),
+            Command::Locks(command) => command.run(settings),
+            Command::CopyConfig(command) => command.run(settings),
+            Command::DeleteConfig(command) => command.run(settings),
             Command::History(command) => command.run(settings),
             Command::Diff(command) => command.run(settings),
             Command::Rollback(command) => command.run(settings),
@@ -165,6 +191,15 @@ impl Command {
             Self::Set(command) => command.talk.json,
             Self::Delete(command) => command.talk.json,
             Self::Edit(command) => command.talk.json,
+            Self::Commit(command) => command.talk.json,
+            Self::Validate(command) => command.talk.json,
+            Self::Discard(command) => command.talk.json,
+            Self::Update(command) => command.talk.json,
+            Self::Lock(command) => command.talk.json,
+            Self::Unlock(command) => command.talk.json,
+            Self::Locks(command) => command.talk.json,
+            Self::CopyConfig(command) => command.talk.json,
+            Self::DeleteConfig(command) => command.talk.json,
             Self::History(command) => command.talk.json,
             Self::Diff(command) => command.talk.json,
             Self::Rollback(command) => command.talk.json,

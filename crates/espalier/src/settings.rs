@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use espalier_store::Datastore;
 use serde::Deserialize;
 
 use crate::error::{Failure, Result};
@@ -65,6 +66,24 @@ pub struct Access {
     /// The anchor: the data tree within the dataspace [env: ESPALIER_ANCHOR] [default: default]
     #[arg(long, value_name = "NAME")]
     pub anchor: Option<String>,
+
+    /// The datastore (RFC 8342): running, candidate, private-candidate, startup, factory-default,
+    /// intended or operational [env: ESPALIER_DATASTORE] [default: running; for commit, validate,
+    /// discard and update: candidate]
+    #[arg(long, value_name = "NAME")]
+    pub datastore: Option<String>,
+
+    /// The session that locks and private candidates belong to: any name [env: ESPALIER_SESSION]
+    #[arg(long, value_name = "NAME")]
+    pub session: Option<String>,
+
+    /// Who commits are by, in the history [env: ESPALIER_AUTHOR] [default: the command]
+    #[arg(long, value_name = "NAME")]
+    pub author: Option<String>,
+
+    /// Why the commit is made, in the history
+    #[arg(long, value_name = "TEXT")]
+    pub comment: Option<String>,
 }
 
 /// How much of the models the data must meet.
@@ -107,6 +126,14 @@ pub struct Settings {
     pub dataspace: Option<String>,
     /// The anchor.
     pub anchor: Option<String>,
+    /// The datastore.
+    pub datastore: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// Who commits are by.
+    pub author: Option<String>,
+    /// Why they are made.
+    pub comment: Option<String>,
     /// The address to serve on.
     pub listen: Option<String>,
     /// The server's certificate chain, PEM.
@@ -131,6 +158,10 @@ impl From<&Access> for Settings {
             validation: access.validation,
             dataspace: access.dataspace.clone(),
             anchor: access.anchor.clone(),
+            datastore: access.datastore.clone(),
+            session: access.session.clone(),
+            author: access.author.clone(),
+            comment: access.comment.clone(),
             ..Self::default()
         }
     }
@@ -166,6 +197,10 @@ impl Settings {
             validation: None,
             dataspace: text("ESPALIER_DATASPACE"),
             anchor: text("ESPALIER_ANCHOR"),
+            datastore: text("ESPALIER_DATASTORE"),
+            session: text("ESPALIER_SESSION"),
+            author: text("ESPALIER_AUTHOR"),
+            comment: None,
             listen: text("ESPALIER_LISTEN"),
             tls_cert: text("ESPALIER_TLS_CERT").map(PathBuf::from),
             tls_key: text("ESPALIER_TLS_KEY").map(PathBuf::from),
@@ -214,6 +249,10 @@ impl Settings {
             validation: self.validation.or(weaker.validation),
             dataspace: self.dataspace.or(weaker.dataspace),
             anchor: self.anchor.or(weaker.anchor),
+            datastore: self.datastore.or(weaker.datastore),
+            session: self.session.or(weaker.session),
+            author: self.author.or(weaker.author),
+            comment: self.comment.or(weaker.comment),
             listen: self.listen.or(weaker.listen),
             tls_cert: self.tls_cert.or(weaker.tls_cert),
             tls_key: self.tls_key.or(weaker.tls_key),
@@ -225,6 +264,23 @@ impl Settings {
     /// The dataspace, named or not.
     pub fn dataspace(&self) -> &str {
         self.dataspace.as_deref().unwrap_or(DEFAULT_NAME)
+    }
+
+    /// The datastore, named or not.
+    pub fn datastore(&self) -> Result<Datastore> {
+        let Some(name) = self.datastore.as_deref() else {
+            return Ok(Datastore::Running);
+        };
+        Datastore::named(name).ok_or_else(|| {
+            let names: Vec<_> = Datastore::ALL.iter().map(|known| known.name()).collect();
+            Failure::usage(format!("there is no datastore “{name}”"))
+                .hint(format!("it is one of {}", names.join(", ")))
+        })
+    }
+
+    /// The session; empty where there is none.
+    pub fn session(&self) -> &str {
+        self.session.as_deref().unwrap_or_default()
     }
 
     /// The anchor, named or not.

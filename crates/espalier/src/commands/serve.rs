@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli;
-use crate::commands::{past_routes, shell_routes};
+use crate::commands::{datastore_routes, past_routes, shell_routes};
 use crate::error::{Failure, Result};
 use crate::settings::{Access, DEFAULT_LISTEN, Settings, Talk};
 use crate::target;
@@ -29,6 +29,19 @@ const SECONDS_BUCKETS: [f64; 10] = [
 
 /// How often the metrics' samples are put into their buckets.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The datastores that are served beside running (RFC 8527); each session has its private
+/// candidate besides.
+const SERVED: [Datastore; 5] = [
+    Datastore::Candidate,
+    Datastore::Startup,
+    Datastore::FactoryDefault,
+    Datastore::Intended,
+    Datastore::Operational,
+];
+
+/// How often it is looked whether a confirmed commit has run out.
+const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Serve a store over RESTCONF (RFC 8040)
 #[derive(Args, Debug)]
@@ -84,7 +97,11 @@ impl Serve {
             return Err(Failure::usage("serve needs a store, not a server")
                 .hint("add --store embedded:DIR"));
         }
-        let tree = target::open_tree(&settings)?;
+        let tree = target::open_tree(&Settings {
+            datastore: None,
+            ..settings.clone()
+        })?;
+        roll_back_in_time(&tree);
         let router = self.router(&tree, &settings)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -110,13 +127,15 @@ impl Serve {
             Err(error) => Err(ops::Unwell(error.to_string())),
         });
         let source = target::source_of(tree, settings)?;
-        let operational = tree.beside(Datastore::Operational, "")?;
-        let service = Restconf::new(tree.clone(), &source, config);
-        let service = service.with_datastore(Datastore::Operational.name(), operational);
+        let mut service = Restconf::new(tree.clone(), &source, config);
+        for datastore in SERVED {
+            service = service.with_datastore(datastore.name(), tree.beside(datastore, "")?);
+        }
         Ok(restconf::router(Arc::new(service))
             .merge(ops::metrics(render))
             .merge(ops::health(health))
             .merge(past_routes::router(tree.clone()))
+            .merge(datastore_routes::router(tree.clone()))
             .merge(shell_routes::router(tree.clone(), &source)?))
     }
 
@@ -153,6 +172,21 @@ impl Serve {
         server::serve(listener, router, tls, server::Limits::default(), stop).await?;
         Ok(())
     }
+}
+
+/// Rolls back confirmed commits whose time has passed, as long as the process lives.
+fn roll_back_in_time(tree: &Tree) {
+    let store = tree.store().clone();
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(EXPIRE_INTERVAL);
+            match store.expire() {
+                Ok(0) => {}
+                Ok(count) => tracing::warn!(count, "confirmed commits were rolled back"),
+                Err(error) => tracing::error!(%error, "a confirmed commit was not rolled back"),
+            }
+        }
+    });
 }
 
 /// Records metrics from now on. What renders them.

@@ -7,21 +7,23 @@
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use espalier_store::{CommitOptions, Edit, Error, Tree};
+use espalier_protocols::restconf::Who;
+use espalier_store::{CommitOptions, Datastore, Edit, Error, Tree};
 use espalier_yang::data::Operation;
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{DataError, ErrorTag, Errors, InstancePath};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap};
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::commands::edit::EDIT_BYTES_MAX;
 use crate::documents::Format;
 use crate::error::{Failure, Result};
-use crate::target::{EDIT_PATH, SCHEMA_PATH, annotated_tree};
+use crate::target::{EDIT_PATH, SCHEMA_PATH, annotated_tree, beside};
 
 /// Who commits are by.
 const AUTHOR: &str = "espalier edit";
@@ -40,7 +42,23 @@ pub fn router(tree: Tree, source: &SchemaSource) -> Result<Router> {
         .with_state(tree))
 }
 
-async fn edit(State(tree): State<Tree>, headers: HeaderMap, body: Bytes) -> Response {
+/// Which datastore is edited.
+#[derive(Deserialize)]
+struct Which {
+    #[serde(default = "running")]
+    datastore: String,
+}
+
+fn running() -> String {
+    Datastore::Running.name().to_owned()
+}
+
+async fn edit(
+    State(tree): State<Tree>,
+    Query(which): Query<Which>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let format = match headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
@@ -49,7 +67,12 @@ async fn edit(State(tree): State<Tree>, headers: HeaderMap, body: Bytes) -> Resp
         Some(media) if media.starts_with(Format::Xml.media_type()) => Format::Xml,
         _ => return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response(),
     };
-    match tokio::task::spawn_blocking(move || apply(&tree, &body, format)).await {
+    let job = move || {
+        let who = Who::of(&headers).map_err(Errors::from)?;
+        let tree = beside(&tree, &which.datastore, &who.session);
+        apply(&tree.map_err(Failure::into_errors)?, &who, &body, format)
+    };
+    match tokio::task::spawn_blocking(job).await {
         Ok(Ok(())) => StatusCode::NO_CONTENT.into_response(),
         Ok(Err(failure)) => refusal(&failure),
         Err(error) => {
@@ -59,11 +82,13 @@ async fn edit(State(tree): State<Tree>, headers: HeaderMap, body: Bytes) -> Resp
     }
 }
 
-fn apply(tree: &Tree, text: &[u8], format: Format) -> std::result::Result<(), Errors> {
+fn apply(tree: &Tree, who: &Who, text: &[u8], format: Format) -> std::result::Result<(), Errors> {
     let document = annotated_tree(tree.schema(), text, format).map_err(Failure::into_errors)?;
     let edit = Edit::apply(InstancePath::root(), document, Operation::Merge);
     let options = CommitOptions {
-        author: AUTHOR,
+        author: who.author.as_deref().unwrap_or(AUTHOR),
+        comment: &who.comment,
+        session: &who.session,
         ..CommitOptions::default()
     };
     match tree.commit(&[edit], options) {
@@ -74,6 +99,12 @@ fn apply(tree: &Tree, text: &[u8], format: Format) -> std::result::Result<(), Er
             Err(DataError::new(ErrorTag::OperationFailed, error.to_string()).into())
         }
     }
+}
+
+/// Whether the errors tell what running and a candidate changed differently.
+fn is_conflict(errors: &Errors) -> bool {
+    let tags = errors.iter().map(|error| error.app_tag.as_deref());
+    tags.take(1).any(|tag| tag == Some("candidate-conflict"))
 }
 
 /// The answer that tells errors.
@@ -95,9 +126,15 @@ pub fn refusal(errors: &Errors) -> Response {
         })
         .collect();
     let status = match errors.iter().next().map(|error| error.tag) {
-        Some(ErrorTag::DataExists | ErrorTag::DataMissing | ErrorTag::InUse) => {
-            StatusCode::CONFLICT
-        }
+        Some(
+            ErrorTag::DataExists
+            | ErrorTag::DataMissing
+            | ErrorTag::InUse
+            | ErrorTag::LockDenied
+            | ErrorTag::ResourceDenied,
+        ) => StatusCode::CONFLICT,
+        Some(ErrorTag::OperationFailed) if is_conflict(errors) => StatusCode::PRECONDITION_FAILED,
+        Some(ErrorTag::OperationNotSupported) => StatusCode::METHOD_NOT_ALLOWED,
         Some(ErrorTag::OperationFailed) => StatusCode::INTERNAL_SERVER_ERROR,
         Some(ErrorTag::TooBig) => StatusCode::PAYLOAD_TOO_LARGE,
         _ => StatusCode::BAD_REQUEST,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::documents::{Format, Found};
 use crate::error::Result;
-use crate::target::{Differences, Rollback};
+use crate::target::{Acting, Differences, Outcome, Rollback};
 
 /// Data under one schema, wherever it is.
 pub trait Target {
@@ -45,6 +45,9 @@ pub trait Target {
 
     /// How many versions are kept.
     fn retention(&self) -> Result<Retention>;
+
+    /// Does something with a whole datastore.
+    fn act(&self, acting: &Acting) -> Result<Outcome>;
 
     /// Sets how many versions are kept.
     fn set_retention(&self, retention: Retention) -> Result<()>;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use espalier_keyspace::Driver;
 use espalier_store::{
-    Commit, CommitInfo, CommitOptions, Datastore, Edit, Error, LoadOptions, Retention, Store,
-    SystemClock, Tree,
+    Commit, CommitInfo, CommitOptions, Edit, Error, LoadOptions, Retention, Store, SystemClock,
+    Tree,
 };
 use espalier_yang::data::{DataTree, Metadata, Operation, ParseOptions, Root, TreeBuilder};
 use espalier_yang::schema::SchemaSource;
@@ -18,7 +18,8 @@ use crate::error::{Failure, Result};
 use crate::modules;
 use crate::settings::{Settings, Validation};
 use crate::target::{
-    Change, Changed, Differences, Loaded, Read, Rollback, Target, Upload, diff_lines, print_view,
+    Acting, Change, Changed, Differences, Loaded, Outcome, Read, Rollback, Target, Upload,
+    diff_lines, perform, print_view,
 };
 
 /// Who commits are by.
@@ -28,6 +29,9 @@ const AUTHOR: &str = "espalier";
 pub struct Local {
     tree: Tree,
     source: SchemaSource,
+    session: String,
+    author: String,
+    comment: String,
 }
 
 /// Opens the store that the settings name.
@@ -62,7 +66,8 @@ pub fn open_tree(settings: &Settings) -> Result<Tree> {
         prepare(&store, settings, &source)?;
     }
     set_validation(&store, settings)?;
-    let tree = store.tree(settings.dataspace(), settings.anchor(), Datastore::Running);
+    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
+    let tree = store.tree_of(dataspace, anchor, settings.datastore()?, settings.session());
     tree.map_err(|error| match error {
         Error::Unknown { .. } => Failure::data(format!("in this store, {error}"))
             .hint("create it by naming its modules: --yang FILE|DIR|NAME; `espalier info` lists what there is"),
@@ -123,12 +128,20 @@ impl Local {
     /// The tree, with the modules that it is under.
     pub fn new(tree: Tree, settings: &Settings) -> Result<Self> {
         let source = source_of(&tree, settings)?;
-        Ok(Self { tree, source })
+        Ok(Self {
+            tree,
+            source,
+            session: settings.session().to_owned(),
+            author: settings.author.clone().unwrap_or(AUTHOR.to_owned()),
+            comment: settings.comment.clone().unwrap_or_default(),
+        })
     }
 
     fn commit(&self, edits: Vec<Edit>) -> Result<Changed> {
         let options = CommitOptions {
-            author: AUTHOR,
+            author: &self.author,
+            comment: &self.comment,
+            session: &self.session,
             ..CommitOptions::default()
         };
         Ok(self.tree.commit(&edits, options)?.into())
@@ -204,7 +217,9 @@ impl Target for Local {
         let schema = Arc::clone(self.tree.schema());
         let options = LoadOptions {
             mode: upload.mode,
-            author: AUTHOR,
+            author: &self.author,
+            comment: &self.comment,
+            session: &self.session,
             ..LoadOptions::default()
         };
         let input: &mut dyn io::Read = upload.input;
@@ -261,6 +276,7 @@ impl Target for Local {
         let options = CommitOptions {
             author: &rollback.author,
             comment: &rollback.comment,
+            session: &self.session,
             ..CommitOptions::default()
         };
         Ok(self.tree.rollback(rollback.version, options)?.into())
@@ -268,6 +284,10 @@ impl Target for Local {
 
     fn retention(&self) -> Result<Retention> {
         Ok(self.tree.retention()?)
+    }
+
+    fn act(&self, acting: &Acting) -> Result<Outcome> {
+        perform(&self.tree, acting)
     }
 
     fn set_retention(&self, retention: Retention) -> Result<()> {

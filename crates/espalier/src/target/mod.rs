@@ -2,19 +2,23 @@
 //!
 //! Commands see [`Target`] only, so each works the same on both.
 
+mod act;
 mod contract;
 mod local;
 mod open;
 mod past;
 mod remote;
+mod remote_act;
 mod remote_error;
 mod remote_past;
 
+pub use act::{Act, Acting, Of, Outcome, Prefer, beside, perform};
 pub use contract::{Change, Changed, Loaded, Read, Target, Upload};
 pub use local::{annotated_tree, open_store, open_tree, source_of};
 pub use open::open;
 pub use past::{Differences, LineStyle, Rollback, diff_lines, print_view};
 pub use remote::{EDIT_PATH, SCHEMA_PATH};
+pub use remote_act::DATASTORES_PATH;
 pub use remote_past::{
     AT_PATH, CommitBody, DIFF_PATH, HISTORY_PATH, RETENTION_PATH, ROLLBACK_PATH, RetentionBody,
 };

@@ -10,10 +10,9 @@ use crate::target::remote::Remote;
 pub fn open(settings: &Settings) -> Result<Box<dyn Target>> {
     match (&settings.store, &settings.server) {
         (Some(_), None) => Ok(Box::new(Local::new(open_tree(settings)?, settings)?)),
-        (None, Some(server)) if settings.yang.is_empty() => Ok(Box::new(Remote::new(
-            server,
-            settings.server_ca.as_deref(),
-        )?)),
+        (None, Some(server)) if settings.yang.is_empty() => {
+            Ok(Box::new(Remote::new(server, settings)?))
+        }
         (None, Some(_)) => Err(Failure::usage(
             "--yang goes with --store: a server has its modules",
         )

@@ -9,20 +9,26 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use espalier_store::{CommitInfo, Content, LoadMode, Retention, WithDefaults};
+use espalier_protocols::restconf::{
+    AUTHOR_HEADER, COMMENT_HEADER, PRIVATE_CANDIDATE, SESSION_HEADER,
+};
+use espalier_store::{CommitInfo, Content, Datastore, LoadMode, Retention, WithDefaults};
 use espalier_yang::Schema;
 use espalier_yang::data::{ParseOptions, PrintOptions, Root};
 use espalier_yang::schema::SchemaSource;
 use serde::Serialize;
 use ureq::http::Response;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::{Agent, Body, SendBody};
+use ureq::{Agent, Body, RequestBuilder, SendBody};
 
 use crate::documents::{self, Format, Found};
 use crate::error::{Failure, Result};
 use crate::paths;
+use crate::settings::Settings;
 use crate::target::remote_error::failure_of;
-use crate::target::{Change, Changed, Differences, Loaded, Read, Rollback, Target, Upload};
+use crate::target::{
+    Acting, Change, Changed, Differences, Loaded, Outcome, Read, Rollback, Target, Upload,
+};
 
 /// Where RESTCONF is (RFC 8040 §3.1); `serve` has it nowhere else.
 pub const RESTCONF_ROOT: &str = "/restconf";
@@ -40,13 +46,18 @@ const SOURCE_BYTES_MAX: u64 = 256 << 20;
 pub struct Remote {
     agent: Agent,
     base: String,
+    /// Which datastore, and the resource that it is.
+    datastore: Datastore,
+    data: String,
+    /// Who asks, as headers.
+    who: Vec<(&'static str, String)>,
     source: OnceCell<SchemaSource>,
     schema: OnceCell<Arc<Schema>>,
 }
 
 impl Remote {
     /// The server at a URL. Nothing is sent yet.
-    pub fn new(url: &str, authority: Option<&Path>) -> Result<Self> {
+    pub fn new(url: &str, settings: &Settings) -> Result<Self> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(
                 Failure::usage(format!("--server {url}: this is not an HTTP URL"))
@@ -54,26 +65,38 @@ impl Remote {
             );
         }
         let config = Agent::config_builder().http_status_as_error(false);
-        let config = match authority {
+        let datastore = settings.datastore()?;
+        let config = match settings.server_ca.as_deref() {
             Some(file) => config.tls_config(trusting(file)?),
             None => config,
         };
         Ok(Self {
             agent: Agent::new_with_config(config.build()),
             base: url.trim_end_matches('/').to_owned(),
+            data: data_path(datastore),
+            datastore,
+            who: who(settings),
             source: OnceCell::new(),
             schema: OnceCell::new(),
         })
     }
 
-    fn unreachable(&self, error: &ureq::Error) -> Failure {
+    /// The same request, saying who asks.
+    fn by<T>(&self, request: RequestBuilder<T>) -> RequestBuilder<T> {
+        let headers = self.who.iter();
+        headers.fold(request, |request, (name, value)| {
+            request.header(*name, value)
+        })
+    }
+
+    pub(super) fn unreachable(&self, error: &ureq::Error) -> Failure {
         Failure::data(format!("the server {} does not answer: {error}", self.base))
             .hint("start one with `espalier serve --store embedded:DIR`")
     }
 
     pub(super) fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
         let request = self.agent.get(format!("{}{path}", self.base));
-        let answer = request.header("accept", accept).call();
+        let answer = self.by(request).header("accept", accept).call();
         answer.map_err(|error| self.unreachable(&error))
     }
 
@@ -100,7 +123,8 @@ impl Remote {
             "PATCH" => self.agent.patch(url),
             _ => self.agent.post(url),
         };
-        let answer = request
+        let answer = self
+            .by(request)
             .header("content-type", format.media_type())
             .header("accept", Format::Json.media_type())
             .send(body);
@@ -121,6 +145,28 @@ impl Remote {
         serde_json::from_slice(&text)
             .map_err(|error| Failure::data(format!("the server's modules cannot be read: {error}")))
     }
+}
+
+/// The resource of a datastore (RFC 8527 §3.1).
+fn data_path(datastore: Datastore) -> String {
+    match datastore {
+        Datastore::Running => format!("{RESTCONF_ROOT}/data"),
+        Datastore::PrivateCandidate => format!("{RESTCONF_ROOT}/ds/{PRIVATE_CANDIDATE}"),
+        other => format!("{RESTCONF_ROOT}/ds/ietf-datastores:{}", other.name()),
+    }
+}
+
+fn who(settings: &Settings) -> Vec<(&'static str, String)> {
+    let texts = [
+        (SESSION_HEADER, &settings.session),
+        (AUTHOR_HEADER, &settings.author),
+        (COMMENT_HEADER, &settings.comment),
+    ];
+    let told = texts.into_iter().filter_map(|(name, text)| {
+        let text = text.as_deref()?;
+        Some((name, paths::percent_encoded(text)))
+    });
+    told.collect()
 }
 
 /// Trust in one certificate alone.
@@ -228,8 +274,7 @@ impl Target for Remote {
         };
         let mut input: &mut dyn io::Read = upload.input;
         let body = SendBody::from_reader(&mut input);
-        let path = format!("{RESTCONF_ROOT}/data");
-        let answer = self.send(method, &path, upload.format, body)?;
+        let answer = self.send(method, &self.data, upload.format, body)?;
         Ok(Loaded {
             fragments: None,
             values: None,
@@ -243,7 +288,7 @@ impl Target for Remote {
         }
         let schema = self.schema()?;
         let place = paths::api_path(&schema, read.path)?;
-        let path = format!("{RESTCONF_ROOT}/data{place}{}", query(read));
+        let path = format!("{}{place}{}", self.data, query(read));
         let mut answer = self.get(&path, read.format.media_type())?;
         if answer.status().as_u16() == 404 {
             return Ok(Found::Nothing);
@@ -280,12 +325,16 @@ impl Target for Remote {
         self.kept()
     }
 
+    fn act(&self, acting: &Acting) -> Result<Outcome> {
+        self.act_there(acting)
+    }
+
     fn set_retention(&self, retention: Retention) -> Result<()> {
         self.keep(retention)
     }
 
     fn change(&self, change: Change) -> Result<Changed> {
-        let data = format!("{RESTCONF_ROOT}/data");
+        let data = &self.data;
         match change {
             Change::Merge(tree) => {
                 let schema = self.schema()?;
@@ -297,17 +346,19 @@ impl Target for Remote {
                     Ok(Found::Something)
                 })?;
                 let body = SendBody::from_owned_reader(io::Cursor::new(text));
-                changed(self.send("PATCH", &data, Format::Json, body)?)
+                changed(self.send("PATCH", data, Format::Json, body)?)
             }
             Change::Delete(path) => {
                 let place = paths::api_path(&*self.schema()?, &path)?;
                 let request = self.agent.delete(format!("{}{data}{place}", self.base));
+                let request = self.by(request);
                 let answer = request.header("accept", Format::Json.media_type()).call();
                 changed(answer.map_err(|error| self.unreachable(&error))?)
             }
             Change::Document { text, format } => {
                 let body = SendBody::from_owned_reader(io::Cursor::new(text));
-                changed(self.send("POST", EDIT_PATH, format, body)?)
+                let path = format!("{EDIT_PATH}?datastore={}", self.datastore.name());
+                changed(self.send("POST", &path, format, body)?)
             }
         }
     }

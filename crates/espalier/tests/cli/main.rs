@@ -3,6 +3,7 @@
 mod bench;
 mod commands;
 mod configuration;
+mod datastores;
 mod documents;
 mod errors;
 mod example;

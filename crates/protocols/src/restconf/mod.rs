@@ -41,4 +41,4 @@ pub use limits::Limits;
 pub use response_body::{BodyWriter, stream};
 pub use routes::router;
 pub use service::{PRIVATE_CANDIDATE, Restconf};
-pub use who::{AUTHOR_HEADER, COMMENT_HEADER, SESSION_HEADER};
+pub use who::{AUTHOR_HEADER, COMMENT_HEADER, SESSION_HEADER, Who};

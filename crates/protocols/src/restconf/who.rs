@@ -4,10 +4,9 @@
 //! `Espalier-Author` and `Espalier-Comment` go to the history. Values are percent-encoded where
 //! they are not plain ASCII. Nothing is proved by them: they tell honest clients apart.
 
+use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
-
-use super::error::{Failure, Result};
 
 /// Names the session.
 pub const SESSION_HEADER: &str = "espalier-session";
@@ -23,18 +22,18 @@ const WHO_BYTES_MAX: usize = 4096;
 
 /// Who a request is by.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Who {
+pub struct Who {
     /// The session; empty for nobody in particular.
-    pub(super) session: String,
+    pub session: String,
     /// The author; none where the server's own stands.
-    pub(super) author: Option<String>,
+    pub author: Option<String>,
     /// The comment; may be empty.
-    pub(super) comment: String,
+    pub comment: String,
 }
 
 impl Who {
     /// What the headers of a request say.
-    pub(super) fn of(headers: &HeaderMap) -> Result<Self> {
+    pub fn of(headers: &HeaderMap) -> Result<Self, DataError> {
         Ok(Self {
             session: text(headers, SESSION_HEADER)?.unwrap_or_default(),
             author: text(headers, AUTHOR_HEADER)?,
@@ -43,16 +42,20 @@ impl Who {
     }
 }
 
-fn text(headers: &HeaderMap, name: &str) -> Result<Option<String>> {
+fn text(headers: &HeaderMap, name: &str) -> Result<Option<String>, DataError> {
     let Some(value) = headers.get(name) else {
         return Ok(None);
     };
-    let wrong = || Failure::invalid(format!("the header {name} is not percent-encoded text"));
+    let wrong = || invalid(format!("the header {name} is not percent-encoded text"));
     let value = value.to_str().map_err(|_| wrong())?;
     if value.len() > WHO_BYTES_MAX {
         let message = format!("the header {name} has more than {WHO_BYTES_MAX} bytes");
-        return Err(Failure::invalid(message));
+        return Err(invalid(message));
     }
     let text = percent_decode_str(value).decode_utf8();
     Ok(Some(text.map_err(|_| wrong())?.into_owned()))
+}
+
+fn invalid(message: String) -> DataError {
+    DataError::new(ErrorTag::InvalidValue, message).of_type(ErrorType::Protocol)
 }

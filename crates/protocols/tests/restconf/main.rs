@@ -1,6 +1,7 @@
 //! RESTCONF over a real socket: a server on loopback, the memory engine, a real client.
 
 mod conditions;
+mod datastores;
 mod hostile;
 mod http2;
 mod operational;

@@ -103,7 +103,7 @@ fn what_does_not_exist_is_not_found() {
     }
     for path in [
         "/restconf/nothing",
-        "/restconf/ds/ietf-datastores:candidate",
+        "/restconf/ds/ietf-datastores:none",
         "/restconf/ds/x",
     ] {
         check_error(&server.send("GET", path, &[], ""), 404, "invalid-value");

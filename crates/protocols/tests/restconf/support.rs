@@ -82,9 +82,18 @@ impl Server {
         config: RestconfConfig,
         tls: Option<Arc<rustls::ServerConfig>>,
     ) -> Self {
-        let operational = tree.beside(Datastore::Operational, "").unwrap();
-        let service = Restconf::new(tree, &source, config);
-        let service = Arc::new(service.with_datastore("operational", operational));
+        let mut service = Restconf::new(tree.clone(), &source, config);
+        for datastore in [
+            Datastore::Operational,
+            Datastore::Candidate,
+            Datastore::Startup,
+            Datastore::FactoryDefault,
+            Datastore::Intended,
+        ] {
+            let beside = tree.beside(datastore, "").unwrap();
+            service = service.with_datastore(datastore.name(), beside);
+        }
+        let service = Arc::new(service);
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {

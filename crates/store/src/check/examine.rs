@@ -55,8 +55,14 @@ impl Store {
         progress: &mut dyn FnMut(u64),
     ) -> Result<()> {
         let running = self.tree(dataspace, anchor, Datastore::Running)?;
+        let mut trees = Vec::new();
         for datastore in STORED {
-            let tree = running.beside(datastore, "")?;
+            trees.push(running.beside(datastore, "")?);
+        }
+        trees.extend(running.private_candidates()?);
+        for tree in trees {
+            tree.locks()?;
+            let datastore = tree.datastore();
             // Where a candidate and running are at odds, what is read is neither.
             if datastore.is_candidate() && (!tree.has_changes()? || !tree.conflicts()?.is_empty()) {
                 continue;
@@ -64,7 +70,7 @@ impl Store {
             let view = tree.stored_view()?;
             let place = match datastore {
                 Datastore::Running => format!("{dataspace}/{anchor}"),
-                other => format!("{dataspace}/{anchor} {}", other.name()),
+                other => format!("{dataspace}/{anchor} {} {}", other.name(), tree.session()),
             };
             let mut found = Found { place, findings };
             fragments::check(&view, &mut found, progress)?;

@@ -59,6 +59,11 @@ impl Changes {
     /// Leaves the keys of a range as they are below.
     pub fn forget_range(&mut self, range: &KeyRange) {
         self.forget_written(range);
+        self.forget_cleared(range);
+    }
+
+    /// Lets the keys of a range show that deleted ranges hide.
+    pub fn forget_cleared(&mut self, range: &KeyRange) {
         for hidden in self.cleared_in(range) {
             self.cleared.remove(&hidden.start);
             if hidden.start < range.start {

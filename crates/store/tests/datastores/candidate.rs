@@ -249,3 +249,83 @@ fn intended_reads_as_running_and_is_not_written() {
     let refused = intended.commit(&[edit], default());
     assert_eq!(first_tag(&refused), Some(ErrorTag::OperationNotSupported));
 }
+
+/// A candidate whose base the history no longer has.
+fn forgotten(mine: &str, theirs: &[Edit]) -> (Tree, Tree) {
+    let running = memory_tree(MODEL);
+    running
+        .set_retention(espalier_store::Retention {
+            versions: 1,
+            age: None,
+        })
+        .unwrap();
+    merge(
+        &running,
+        r#"{"m:top":"was","m:named":[{"name":"x","in":{"w":1}},{"name":"y"}]}"#,
+    );
+    let candidate = candidate(&running);
+    let edit = Edit::apply(
+        InstancePath::root(),
+        data(running.schema(), mine),
+        espalier_yang::data::Operation::Merge,
+    );
+    candidate.commit(&[edit], default()).unwrap();
+    running.commit(theirs, default()).unwrap();
+    for number in 0..5 {
+        merge(&running, &format!(r#"{{"m:plain":{{"x":"{number}"}}}}"#));
+    }
+    (running, candidate)
+}
+
+#[test]
+fn a_candidate_outlives_the_history_that_it_was_made_on() {
+    let (running, candidate) = forgotten(r#"{"m:top":"mine"}"#, &[]);
+    candidate.commit_candidate(default()).unwrap();
+    assert!(text(&running).contains("mine"));
+}
+
+#[test]
+fn conflicts_are_told_without_the_history_too() {
+    let schema = memory_tree(MODEL).schema().clone();
+    let change = |document: &str| Edit::merge(InstancePath::root(), data(&schema, document));
+    let gone = || Edit::delete(path(&schema, "/m:named[name='x']"));
+    let deleted = r#"{"m:named":[{"@":{"ietf-netconf:operation":"delete"},"name":"x"}]}"#;
+    let cases = [
+        (
+            r#"{"m:top":"mine"}"#,
+            change(r#"{"m:top":"theirs"}"#),
+            "/m:top",
+        ),
+        (
+            deleted,
+            change(r#"{"m:named":[{"name":"x","in":{"w":2}}]}"#),
+            "x",
+        ),
+        (
+            r#"{"m:named":[{"name":"x","in":{"w":2}}]}"#,
+            gone(),
+            "/m:named",
+        ),
+        (
+            r#"{"m:named":[{"name":"x","v":"new"}]}"#,
+            gone(),
+            "/m:named",
+        ),
+    ];
+    for (mine, theirs, place) in cases {
+        let (running, candidate) = forgotten(mine, &[theirs]);
+        let told = candidate.conflicts().unwrap();
+        assert!(
+            told.iter().any(|conflict| conflict.path.contains(place)),
+            "{mine} {told:?}"
+        );
+        assert!(candidate.commit_candidate(default()).is_err());
+        candidate
+            .update(Resolution::PreferRunning, default())
+            .unwrap();
+        let before = text(&running);
+        candidate.commit_candidate(default()).unwrap();
+        assert_eq!(text(&running), before, "{mine}");
+        crate::setting::assert_sound(running.store());
+    }
+}

@@ -27,7 +27,8 @@ fn steps() -> u64 {
 fn random_candidates_in_memory() {
     seed::run("random candidates in memory", |random| {
         let driver = espalier_drivers::open("memory:").unwrap();
-        Run::new(random, &|| Arc::clone(&driver)).go(steps());
+        // Two stores on one engine, as two processes are.
+        Run::new(random, 2, &|| Arc::clone(&driver)).go(steps());
     });
 }
 
@@ -36,24 +37,27 @@ fn random_candidates_in_an_embedded_store_that_is_reopened() {
     seed::run("random candidates in an embedded store", |random| {
         let directory = tempfile::tempdir().unwrap();
         let url = format!("embedded:{}?durability=relaxed", directory.path().display());
-        Run::new(random, &|| espalier_drivers::open(&url).unwrap()).go(steps() / 3);
+        Run::new(random, 1, &|| espalier_drivers::open(&url).unwrap()).go(steps() / 3);
     });
 }
 
 struct Run<'a> {
     random: &'a mut StdRng,
     open: &'a dyn Fn() -> Arc<dyn Driver>,
-    trees: Option<(Tree, Tree)>,
+    stores: usize,
+    /// Running and the candidate, in each of the stores.
+    trees: Vec<(Tree, Tree)>,
     running: DataTree,
     candidate: DataTree,
 }
 
 impl<'a> Run<'a> {
-    fn new(random: &'a mut StdRng, open: &'a dyn Fn() -> Arc<dyn Driver>) -> Self {
+    fn new(random: &'a mut StdRng, stores: usize, open: &'a dyn Fn() -> Arc<dyn Driver>) -> Self {
         let mut run = Self {
             random,
             open,
-            trees: None,
+            stores,
+            trees: Vec::new(),
             running: DataTree::default(),
             candidate: DataTree::default(),
         };
@@ -62,14 +66,19 @@ impl<'a> Run<'a> {
     }
 
     fn reopen(&mut self) {
-        self.trees = None;
-        let running = open_tree((self.open)(), MODEL);
-        let candidate = running.beside(Datastore::Candidate, "").unwrap();
-        self.trees = Some((running, candidate));
+        self.trees.clear();
+        for _ in 0..self.stores {
+            let running = open_tree((self.open)(), MODEL);
+            let candidate = running.beside(Datastore::Candidate, "").unwrap();
+            self.trees.push((running, candidate));
+        }
     }
 
-    fn trees(&self) -> (Tree, Tree) {
-        self.trees.clone().expect("they are open")
+    fn trees(&mut self) -> (Tree, Tree) {
+        self.trees
+            .choose(self.random)
+            .cloned()
+            .expect("they are open")
     }
 
     fn go(mut self, steps: u64) {

@@ -1,6 +1,6 @@
 //! Confirmed commits, with a clock that is told.
 
-use espalier_store::{CommitOptions, Confirmed, Datastore, Error, Retention, Tree};
+use espalier_store::{CommitOptions, Confirmed, Datastore, Retention, Tree};
 use espalier_yang::ErrorTag;
 
 use crate::clock::{Told, open};
@@ -186,22 +186,4 @@ fn the_version_to_go_back_to_is_kept_however_short_the_history() {
     clock.goes_on(10);
     running.store().expire().unwrap();
     assert_eq!(text(&running), OLD);
-}
-
-#[test]
-fn a_candidate_keeps_its_changes_when_the_history_it_was_made_on_is_gone() {
-    let (running, candidate, _) = begin();
-    running
-        .set_retention(Retention {
-            versions: 1,
-            age: None,
-        })
-        .unwrap();
-    for number in 0..5 {
-        merge(&running, &format!(r#"{{"m:plain":{{"x":"{number}"}}}}"#));
-    }
-    assert_eq!(text(&candidate), r#"{"m:top":"new","m:plain":{"x":"4"}}"#);
-    merge(&running, r#"{"m:top":"theirs"}"#);
-    let refused = candidate.commit_candidate(by("s"));
-    assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
 }

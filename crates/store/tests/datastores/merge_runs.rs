@@ -250,12 +250,27 @@ fn merges_of_lists_ordered_by_user_leave_a_sound_store() {
             candidate,
         };
         for _ in 0..merges {
-            round.begin();
+            let base = round.begin();
             let (running, candidate) = (round.running.clone(), round.candidate.clone());
+            let schema = running.schema().clone();
             round.edit(&candidate);
+            let mine = read_all(&candidate);
             round.edit(&running);
-            assert_sound(running.store());
-            if candidate.conflicts().unwrap().is_empty() {
+            let theirs = read_all(&running);
+            let told = candidate.conflicts().unwrap();
+            let describe = |what: &str| {
+                let texts = [&base, &theirs, &mine].map(|tree| show(&schema, tree));
+                format!(
+                    "{what}\nbase      {}\nrunning   {}\ncandidate {}\ntold {told:?}",
+                    texts[0], texts[1], texts[2]
+                )
+            };
+            let sound = |what: &str| {
+                let findings = running.store().check(&mut |_| {}).unwrap();
+                assert_eq!(findings, [], "{}", describe(what));
+            };
+            sound("before");
+            if told.is_empty() {
                 let shown = show(running.schema(), &read_all(&candidate));
                 candidate
                     .commit_candidate(CommitOptions::default())
@@ -264,7 +279,7 @@ fn merges_of_lists_ordered_by_user_leave_a_sound_store() {
             } else {
                 resolve(&mut round);
             }
-            assert_sound(round.running.store());
+            sound("after");
         }
     });
 }

@@ -157,25 +157,22 @@ impl Tree {
         if resolution == Resolution::RevertOnConflict {
             refuse_conflicts(&merged.conflicts)?;
         }
-        let mut changes = merged.changes;
-        if !merged.stamps.is_empty() {
-            Arc::make_mut(&mut changes).apply(&merged.stamps);
-        }
+        let is_rebased = !Arc::ptr_eq(&merged.changes, &stored.changes);
         let now = self.store().now();
         let next = super::header::Header {
             sessions: stored.header.sessions.clone(),
             ..stored.header.edited(running, now, options.session)
         };
         let edited = super::edit::Edited {
-            candidate: Overlay::with(snapshot, changes),
-            changes: Arc::default(),
+            candidate: Overlay::with(snapshot, merged.changes),
+            changes: Arc::new(merged.stamps),
         };
         let fold = Fold {
             store: self.store(),
             rows: &stored.rows,
             batch,
         };
-        let (changes, mut batch) = fold.run(edited, stored.changes, true)?;
+        let (changes, mut batch) = fold.run(edited, stored.changes, is_rebased)?;
         self.put_header(
             &stored.rows,
             stored.header_bytes,

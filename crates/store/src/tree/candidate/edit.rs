@@ -29,8 +29,11 @@ pub(super) struct Editing {
     /// The header that it will have.
     pub next: Header,
     stored: Stored,
-    /// Whether the changes were merged on a later version of running, so that all are written.
+    /// Whether the changes were merged on a later version of running and are others now, so that
+    /// all are written.
     is_rebased: bool,
+    /// Stamps that count on because running moved.
+    stamps: Changes,
 }
 
 /// A candidate with one more edit in it.
@@ -39,6 +42,16 @@ pub(super) struct Edited {
     pub candidate: Overlay,
     /// What the edit changes in it.
     pub changes: Arc<Changes>,
+}
+
+impl Edited {
+    /// Puts stamps below those that the edit wrote.
+    pub fn count_on(&mut self, mut stamps: Changes) {
+        if !stamps.is_empty() {
+            stamps.apply(&self.changes);
+            self.changes = Arc::new(stamps);
+        }
+    }
 }
 
 /// What an edit does to the candidate.
@@ -164,8 +177,9 @@ impl Tree {
             next,
             stored,
             is_rebased,
+            stamps,
         } = editing;
-        let edited = change(self, candidate, &next)?;
+        let mut edited = change(self, candidate, &next)?;
         self.require_parts_unheld(&holds, &edited.changes, options.session)?;
         let unchanged = Commit {
             version: stored.header.stamp().version,
@@ -175,6 +189,7 @@ impl Tree {
         if !is_changed(&edited, self)? && !is_rebased {
             return Ok(unchanged);
         }
+        edited.count_on(stamps);
         let fold = Fold {
             store: self.store(),
             rows: &stored.rows,
@@ -212,26 +227,22 @@ impl Tree {
         let running = self.running_stamp(&*snapshot)?;
         let now = self.store().now();
         if merged.conflicts.is_empty() {
-            let is_rebased = !Arc::ptr_eq(&merged.changes, &stored.changes);
-            let next = stored.header.edited(running.version, now, session);
-            let mut changes = Arc::clone(&merged.changes);
-            if !merged.stamps.is_empty() {
-                Arc::make_mut(&mut changes).apply(&merged.stamps);
-            }
             return Ok(Editing {
-                candidate: Overlay::with(snapshot, changes),
-                is_rebased: is_rebased || !merged.stamps.is_empty(),
-                next,
+                candidate: Overlay::with(snapshot, Arc::clone(&merged.changes)),
+                is_rebased: !Arc::ptr_eq(&merged.changes, &stored.changes),
+                stamps: merged.stamps.clone(),
+                next: stored.header.edited(running.version, now, session),
                 stored,
             });
         }
         let base = stored.header.base;
-        let back = self.back_to_base(&*snapshot, &stored)?;
+        let (back, _) = self.back_to_base(&*snapshot, &stored)?;
         let made_on = Overlay::with(snapshot, Arc::new(back));
         let changes = Arc::clone(&stored.changes);
         Ok(Editing {
             candidate: Overlay::with(Box::new(made_on), changes),
             is_rebased: false,
+            stamps: Changes::default(),
             next: stored.header.edited(base, now, session),
             stored,
         })

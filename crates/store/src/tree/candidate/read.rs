@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::Snapshot;
 
-use super::merge::{Basis, Merged, Resolution, merge};
+use super::merge::{Basis, Known, Merged, Resolution, merge};
 use super::resident::Stored;
 use super::rows::Rows;
 use crate::error::Result;
@@ -82,7 +82,7 @@ impl Tree {
         resolution: Resolution,
     ) -> Result<Merged> {
         let running = self.running_stamp(snapshot)?;
-        let back = self.back_to_base(snapshot, stored)?;
+        let (back, known) = self.back_to_base(snapshot, stored)?;
         let base = Layered {
             base: snapshot,
             changes: &back,
@@ -95,6 +95,7 @@ impl Tree {
         let basis = Basis {
             running: state,
             base,
+            known,
             moved: running.version - stored.header.base,
             time: running.time,
         };
@@ -103,10 +104,15 @@ impl Tree {
 
     /// The changes that lead from running to what the candidate was made on: all of them where the
     /// log has them, else those of the keys that the candidate changes.
-    pub(super) fn back_to_base(&self, snapshot: &dyn Snapshot, stored: &Stored) -> Result<Changes> {
-        match changes_back_to(snapshot, self.id(), stored.header.base)? {
-            Some(back) => Ok(back),
-            None => stored.rows.read_old(snapshot),
+    pub(super) fn back_to_base(
+        &self,
+        snapshot: &dyn Snapshot,
+        stored: &Stored,
+    ) -> Result<(Changes, Known)> {
+        let base = stored.header.base;
+        match changes_back_to(snapshot, self.id(), base)? {
+            Some(back) => Ok((back, Known::Everything)),
+            None => Ok((stored.rows.read_old(snapshot)?, Known::Changed(base))),
         }
     }
 }

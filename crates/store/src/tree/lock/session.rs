@@ -1,10 +1,11 @@
 //! The end of a session.
 
 use espalier_keyspace::tuple::{self, Element};
-use espalier_keyspace::{Batch, Direction, KeyRange};
+use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 
 use super::holds::Holds;
 use crate::error::{Error, Result};
+use crate::keys::anchor_prefix;
 use crate::store::Store;
 use crate::subspace::Subspace;
 use crate::tree::{CommitOptions, Datastore, Tree};
@@ -54,36 +55,47 @@ impl Store {
 
     fn delete_private_candidates(&self, session: &str) -> Result<()> {
         let snapshot = self.driver().snapshot()?;
-        let range = Subspace::Candidate.range();
-        let mut cursor = snapshot.scan(&range, Direction::Forward)?;
-        let mut name = Vec::new();
-        tuple::put_bytes(&mut name, session.as_bytes());
         let mut batch = Batch::new();
-        while let Some((key, _)) = cursor.next()? {
-            let mut rest = &key[1..];
-            tuple::take(&mut rest)?;
-            let mut end = key.len() - rest.len() + 1;
-            if rest.first() == Some(&Datastore::PrivateCandidate.id()) {
-                rest = &rest[1..];
-                tuple::skip(&mut rest)?;
-                let of = &key[end..key.len() - rest.len()];
-                end = key.len() - rest.len();
-                if of == name {
-                    batch.delete_range(KeyRange::prefix(&key[..end]));
-                }
+        let candidates = Subspace::Candidate.range();
+        for (name, prefix) in private_candidates(&*snapshot, &candidates)? {
+            if name == session {
+                batch.delete_range(KeyRange::prefix(&prefix));
             }
-            let Some(next) = KeyRange::prefix(&key[..end.min(key.len())]).end else {
-                break;
-            };
-            cursor.seek(&next)?;
         }
-        drop(cursor);
         drop(snapshot);
         if !batch.is_empty() {
             self.driver().commit(batch)?;
         }
         Ok(())
     }
+}
+
+/// The private candidates within a range of whole candidates: the session and the prefix of each.
+fn private_candidates(snapshot: &dyn Snapshot, range: &KeyRange) -> Result<Vec<(String, Vec<u8>)>> {
+    let mut cursor = snapshot.scan(range, Direction::Forward)?;
+    let mut found = Vec::new();
+    while let Some((key, _)) = cursor.next()? {
+        let mut rest = &key[1..];
+        tuple::take(&mut rest)?;
+        let Some((&number, mut rest)) = rest.split_first() else {
+            return Err(Error::corrupt("a row of a candidate names no datastore"));
+        };
+        let is_private = number == Datastore::PrivateCandidate.id();
+        let name = rest;
+        if is_private {
+            tuple::skip(&mut rest)?;
+        }
+        let prefix = key[..key.len() - rest.len()].to_vec();
+        if is_private {
+            let session = session_of(&name[..name.len() - rest.len()])?;
+            found.push((session, prefix.clone()));
+        }
+        match KeyRange::prefix(&prefix).end {
+            Some(next) => cursor.seek(&next)?,
+            None => break,
+        }
+    }
+    Ok(found)
 }
 
 /// The name behind the number of a private candidate; empty for the others.
@@ -99,6 +111,16 @@ fn session_of(mut rest: &[u8]) -> Result<String> {
 }
 
 impl Tree {
+    /// The private candidates over running.
+    pub(crate) fn private_candidates(&self) -> Result<Vec<Self>> {
+        let snapshot = self.store().driver().snapshot()?;
+        let range = KeyRange::prefix(&anchor_prefix(Subspace::Candidate, self.id().anchor));
+        private_candidates(&*snapshot, &range)?
+            .iter()
+            .map(|(session, _)| self.beside(Datastore::PrivateCandidate, session))
+            .collect()
+    }
+
     fn end_session(&self, session: &str) -> Result<()> {
         let locks = self.locks()?;
         let has_lock = locks.lock.is_some_and(|lock| lock.session == session);

@@ -1,6 +1,7 @@
 //! Fragments and leaf-list entries that running changed.
 
 use espalier_keyspace::KeyRange;
+use espalier_yang::NodeId;
 
 use super::changed::Pair;
 use super::leaves::Three;
@@ -72,6 +73,9 @@ impl Merging<'_> {
         }
         let own = trail.last();
         let node = own.map(|point| point.node);
+        if mine == pair.base.as_deref() {
+            return self.rewritten_alike(key, at, node, running);
+        }
         if let Some(own) = own {
             let schema = self.basis.running.schema();
             let is_value = schema.node(own.node).is_leaf_list();
@@ -115,8 +119,41 @@ impl Merging<'_> {
         Ok(())
     }
 
+    /// The candidate wrote the key anew with what it held: running alone changed it.
+    fn rewritten_alike(
+        &mut self,
+        key: &[u8],
+        at: &[u8],
+        node: Option<NodeId>,
+        running: Option<&[u8]>,
+    ) -> Result<()> {
+        let exists_by_itself = node.is_some_and(|node| self.exists_by_itself(node));
+        if running.is_some() || !exists_by_itself {
+            self.take(at, key == at, running);
+            return Ok(());
+        }
+        if self.differs_below(at, key)? {
+            return self.deleted_by_running(key);
+        }
+        self.leave(at);
+        self.settle(key);
+        Ok(())
+    }
+
+    /// Whether the candidate writes anything at or below a key that the base does not have there.
+    fn differs_below(&self, at: &[u8], key: &[u8]) -> Result<bool> {
+        let range = KeyRange::prefix(at);
+        for (other, value) in self.changes.written_in(&range) {
+            let before = [key, &other[at.len()..]].concat();
+            if value.is_some() && self.basis.base.value(&before)?.as_deref() != value {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Takes what running has at a key.
-    fn take(&mut self, at: &[u8], is_in_place: bool, running: Option<&[u8]>) {
+    pub fn take(&mut self, at: &[u8], is_in_place: bool, running: Option<&[u8]>) {
         let is_below = is_in_place && !self.changes.is_cleared(at);
         match running {
             _ if is_below => self.changing().forget(at),

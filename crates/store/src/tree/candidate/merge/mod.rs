@@ -12,6 +12,7 @@
 mod cases;
 mod changed;
 mod conflict;
+mod gaps;
 mod keys;
 mod leaves;
 mod order;
@@ -20,4 +21,4 @@ mod run;
 
 pub use conflict::{Conflict, Held, Resolution};
 
-pub(super) use run::{Basis, Merged, merge};
+pub(super) use run::{Basis, Known, Merged, merge};

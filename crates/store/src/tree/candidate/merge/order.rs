@@ -48,6 +48,9 @@ impl Merging<'_> {
             });
         }
         for moved in &entries {
+            self.follow_deletion(moved)?;
+        }
+        for moved in &entries {
             self.make_room(moved)?;
         }
         for moved in &entries {
@@ -78,6 +81,23 @@ impl Merging<'_> {
             parent = Some(node);
         }
         Ok(None)
+    }
+
+    /// What the candidate deleted or moved away is no longer where it was: what running has there
+    /// now is something else, and shows.
+    fn follow_deletion(&mut self, moved: &Moved) -> Result<()> {
+        let Some(base) = moved.base.as_deref() else {
+            return Ok(());
+        };
+        let is_away = match self.changes.get(&moved.index) {
+            Some(mine) => mine != Some(base),
+            None => self.changes.is_cleared(&moved.index),
+        };
+        let place = moved.at(Some(base));
+        if is_away && self.basis.running.any(&KeyRange::prefix(&place))? {
+            self.unhide(&place);
+        }
+        Ok(())
     }
 
     /// Where running put an entry at a position that the candidate gave to another, the
@@ -210,14 +230,21 @@ impl Merging<'_> {
         if mine == moved.running {
             return Ok(());
         }
+        if mine.is_some() && mine == moved.base {
+            // The candidate wrote it where it was.
+            self.take(&moved.index, true, moved.running.as_deref());
+            return self.entry_moved_by_running(moved);
+        }
         let (base, running) = (
             moved.at(moved.base.as_deref()),
             moved.at(moved.running.as_deref()),
         );
         let candidate = moved.at(mine.as_deref());
-        if moved.base.is_none() && self.is_alike(&running, &candidate)? {
-            self.leave(&candidate);
-            self.changing().forget(&moved.index);
+        if moved.base.is_none() && mine.is_some() && self.is_alike(&running, &candidate)? {
+            self.unwrite(&candidate);
+            self.unhide(&running);
+            self.changing()
+                .forget_range(&KeyRange::prefix(&moved.index));
             self.settle(&running);
             return Ok(());
         }
@@ -227,10 +254,11 @@ impl Merging<'_> {
         self.entry_conflict(moved, &mine, [&base, &running, &candidate])?;
         if self.prefers_running() {
             if mine.is_some() {
-                self.leave(&candidate);
+                self.unwrite(&candidate);
             }
-            if moved.base.is_some() {
-                self.leave(&base);
+            // The candidate may have deleted the whole list.
+            if moved.running.is_some() {
+                self.leave(&running);
             }
             self.changing()
                 .forget_range(&KeyRange::prefix(&moved.index));
@@ -255,24 +283,16 @@ impl Merging<'_> {
         mine: &Option<Vec<u8>>,
         places: [&[u8]; 3],
     ) -> Result<()> {
-        // An entry that one side does not have is named as another side has it.
-        let nowhere = [moved.index.as_slice(), &[0xff]].concat();
-        let or = |is_there: bool, place| if is_there { place } else { nowhere.as_slice() };
         let there = [
             moved.base.is_some(),
             moved.running.is_some(),
             mine.is_some(),
         ];
+        // An entry that one side does not have is named as another side has it.
         let named = (0..3).rev().find(|&side| there[side]).unwrap_or(0);
         let path = self.path_of(places[named])?;
-        self.node_conflict_at(
-            &path,
-            [
-                or(there[0], places[0]),
-                or(there[1], places[1]),
-                or(there[2], places[2]),
-            ],
-        )
+        let at = |side: usize| there[side].then_some(places[side]);
+        self.conflict_at(&path, [at(0), at(1), at(2)])
     }
 
     /// Whether running and the candidate have the same in two places.

@@ -31,11 +31,11 @@ impl<'a> Merging<'a> {
     /// running and in the candidate.
     pub fn node_conflict(&mut self, places: [&[u8]; 3]) -> Result<()> {
         let path = self.path_of(places[2])?;
-        self.node_conflict_at(&path, places)
+        self.conflict_at(&path, places.map(Some))
     }
 
-    /// The same about a node that is not in the candidate, or not where the path is.
-    pub fn node_conflict_at(&mut self, path: &InstancePath, places: [&[u8]; 3]) -> Result<()> {
+    /// Records a conflict about a node of a path; `places` are its keys where it is.
+    pub fn conflict_at(&mut self, path: &InstancePath, places: [Option<&[u8]>; 3]) -> Result<()> {
         // The candidate as it was made, without what running changed since.
         let made = Layered {
             base: &self.basis.base,
@@ -56,6 +56,22 @@ impl<'a> Merging<'a> {
         for place in PLACES {
             let range = KeyRange::prefix(&in_subspace(key, place));
             self.changing().forget_range(&range);
+        }
+    }
+
+    /// Forgets what the candidate writes in a subtree; what it deletes stays deleted.
+    pub fn unwrite(&mut self, key: &[u8]) {
+        for place in PLACES {
+            let range = KeyRange::prefix(&in_subspace(key, place));
+            self.changing().forget_written(&range);
+        }
+    }
+
+    /// Shows what running has in a subtree and the candidate deleted.
+    pub fn unhide(&mut self, key: &[u8]) {
+        for place in PLACES {
+            let range = KeyRange::prefix(&in_subspace(key, place));
+            self.changing().forget_cleared(&range);
         }
     }
 
@@ -126,7 +142,10 @@ impl<'a> Merging<'a> {
     }
 }
 
-fn held(snapshot: &dyn Snapshot, key: &[u8]) -> Result<Held> {
+fn held(snapshot: &dyn Snapshot, key: Option<&[u8]>) -> Result<Held> {
+    let Some(key) = key else {
+        return Ok(Held::Absent);
+    };
     let range = KeyRange::prefix(key);
     let found = snapshot.scan(&range, Direction::Forward)?.next()?.is_some();
     Ok(if found { Held::Node } else { Held::Absent })

@@ -18,10 +18,21 @@ pub(in crate::tree::candidate) struct Basis<'a> {
     pub running: State<'a>,
     /// Running as the candidate was made on.
     pub base: Layered<'a>,
+    /// How much of the base is known.
+    pub known: Known,
     /// How many versions lie between.
     pub moved: u64,
     /// When running changed last.
     pub time: Timestamp,
+}
+
+/// How much is known of the version that a candidate was made on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tree::candidate) enum Known {
+    /// All of it, by the log.
+    Everything,
+    /// The keys that the candidate changed; the log no longer reaches back to this version.
+    Changed(u64),
 }
 
 /// The outcome of a merge.
@@ -76,6 +87,9 @@ pub(in crate::tree::candidate) fn merge(
     let stamps = merging.stamps()?;
     merging.orders()?;
     merging.keys()?;
+    if let Known::Changed(version) = basis.known {
+        merging.gaps(version)?;
+    }
     merging.cases()?;
     Ok(Merged {
         changes: merging.changes,

@@ -1,0 +1,29 @@
+//! What the commands about whole datastores have in common: whom they ask, and what they print.
+
+use crate::cli;
+use crate::error::Result;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Act, Acting};
+
+/// Who commits are by, where nobody says.
+const AUTHOR: &str = "espalier";
+
+/// Has something done with a datastore; `default` where none is named.
+pub fn act(access: &Access, talk: Talk, settings: Settings, default: &str, act: Act) -> Result<()> {
+    let settings = Settings::from(access).over(settings);
+    let acting = Acting {
+        datastore: settings.datastore.clone().unwrap_or(default.to_owned()),
+        session: settings.session().to_owned(),
+        author: settings.author.clone().unwrap_or(AUTHOR.to_owned()),
+        comment: settings.comment.clone().unwrap_or_default(),
+        act,
+    };
+    // The datastore is beside the one that is opened, so that a mistake in its name is told the
+    // same way by a store and by a server.
+    let target = target::open(&Settings {
+        datastore: None,
+        ..settings
+    })?;
+    let outcome = target.act(&acting)?;
+    cli::answer(talk.json, &outcome.value, &outcome.text)
+}
