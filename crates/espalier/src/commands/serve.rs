@@ -120,7 +120,7 @@ impl Serve {
             },
             ..RestconfConfig::default()
         };
-        let render = metrics()?;
+        let render = metrics(tree.clone())?;
         let health_tree = tree.clone();
         let health = Arc::new(move || match health_tree.view() {
             Ok(_) => Ok(()),
@@ -190,7 +190,7 @@ fn roll_back_in_time(tree: &Tree) {
 }
 
 /// Records metrics from now on. What renders them.
-fn metrics() -> Result<ops::RenderMetrics> {
+fn metrics(tree: Tree) -> Result<ops::RenderMetrics> {
     let failed = |error: metrics_exporter_prometheus::BuildError| {
         Failure::data(format!("the metrics cannot be recorded: {error}"))
     };
@@ -207,7 +207,12 @@ fn metrics() -> Result<ops::RenderMetrics> {
             upkeep.run_upkeep();
         }
     });
-    Ok(Arc::new(move || recorder.render()))
+    Ok(Arc::new(move || {
+        let effort = tree.store().validation_effort();
+        metrics::counter!("espalier_validation_checks_total").absolute(effort.checks);
+        metrics::counter!("espalier_validation_fallbacks_total").absolute(effort.fallbacks);
+        recorder.render()
+    }))
 }
 
 /// Completes at the first SIGINT or SIGTERM; the second ends the process.

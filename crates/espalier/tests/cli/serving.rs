@@ -10,7 +10,9 @@ fn health_and_metrics_are_served() {
     server.request("GET", "/restconf/data", None);
     let metrics = server.request("GET", "/metrics", None);
     assert_eq!(metrics.status, 200);
-    assert!(metrics.body.contains("# TYPE"), "{}", metrics.body);
+    for name in ["# TYPE", "espalier_validation_fallbacks_total 0"] {
+        assert!(metrics.body.contains(name), "{}", metrics.body);
+    }
 }
 
 #[test]
