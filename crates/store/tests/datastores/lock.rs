@@ -128,7 +128,7 @@ fn partial_locks_hold_back_what_touches_their_nodes() {
     );
     let schema = running.schema().clone();
     let x = path(&schema, "/m:named[name='x']");
-    let lock = running.lock_paths(&[x.clone()], "one").unwrap();
+    let lock = running.lock_paths(std::slice::from_ref(&x), "one").unwrap();
     let changes = [
         (r#"{"m:named":[{"name":"x","v":"2"}]}"#, false),
         (r#"{"m:named":[{"name":"x","in":{"w":2}}]}"#, false),
