@@ -6,7 +6,7 @@ use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Act, Acting};
 
 /// Who commits are by, where nobody says.
-const AUTHOR: &str = "espalier";
+pub(super) const AUTHOR: &str = "espalier";
 
 /// Has something done with a datastore; `default` where none is named.
 pub fn act(access: &Access, talk: Talk, settings: Settings, default: &str, act: Act) -> Result<()> {

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli;
+use crate::commands::acting::AUTHOR;
 use crate::error::Result;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Rollback as Request};
@@ -22,14 +23,6 @@ pub struct Rollback {
     /// The version
     version: u64,
 
-    /// Who does it, for the history
-    #[arg(long, value_name = "NAME", default_value = "espalier")]
-    author: String,
-
-    /// Why, for the history; else `rollback to VERSION`
-    #[arg(long, value_name = "TEXT")]
-    comment: Option<String>,
-
     #[command(flatten)]
     access: Access,
 
@@ -42,10 +35,10 @@ impl Rollback {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let target = target::open(&settings)?;
-        let comment = self.comment.clone();
+        let (author, comment) = (settings.author.clone(), settings.comment.clone());
         let changed = target.rollback(&Request {
             version: self.version,
-            author: self.author.clone(),
+            author: author.unwrap_or_else(|| AUTHOR.to_owned()),
             comment: comment.unwrap_or_else(|| format!("rollback to {}", self.version)),
         })?;
         let value = json!({"version": changed.version, "changed": changed.is_changed});
