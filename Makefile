@@ -2,7 +2,8 @@
 # A fresh Debian 12 with Rust is enough; `make setup` installs what else is missing.
 
 CARGO ?= cargo
-APT_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git
+APT_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git \
+	redis-server etcd-server etcd-client
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test check fmt bench clean

@@ -32,7 +32,9 @@ pub trait Driver: Send + Sync + 'static {
     fn capability(&self) -> Capability;
 
     /// A consistent view of the newest committed state, unaffected by later commits. Taken for
-    /// every request, so it must cost microseconds at most, and never wait for a writer.
+    /// every request, so it costs microseconds (a round trip at most on a remote engine) and
+    /// never waits for a writer. An engine that keeps only so much of the past refuses to read
+    /// from a snapshot that is older, with [`crate::ErrorKind::SnapshotTooOld`].
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>>;
 
     /// Applies the batch if all its preconditions hold, else applies nothing and returns
@@ -73,7 +75,8 @@ pub trait Snapshot {
     /// The value of `key`. Borrowed from the engine where the engine can.
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>>;
 
-    /// The keys of `range` in the given order. Costs one descent, then constant time a key.
+    /// The keys of `range` in the given order. Costs one descent, then constant time a key (on a
+    /// remote engine: a round trip a page).
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>>;
 }
 

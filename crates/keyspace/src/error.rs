@@ -28,8 +28,17 @@ pub enum ErrorKind {
     Corrupt,
     /// Another process holds the engine in a way that excludes this one.
     Locked,
-    /// The engine cannot be reached or did not answer in time. Retryable.
+    /// The engine cannot be reached or did not answer in time. Nothing was written. Retryable.
     Unavailable,
+    /// The connection broke while a commit was under way, and whether it happened could not be
+    /// found out. Read before trying again.
+    OutcomeUnknown,
+    /// The engine does not keep what the snapshot shows any more. Take a new one, decide again.
+    SnapshotTooOld,
+    /// The engine does not let this user in, or not do this.
+    Denied,
+    /// The engine, or what is stored in it, is of a version that this code does not know.
+    WrongVersion,
     /// The caller's fill function gave up; nothing was written.
     Aborted,
     /// The engine's own error, none of the above.
@@ -87,7 +96,8 @@ impl Error {
 
     /// Whether the same call may succeed when tried again.
     pub fn is_retryable(&self) -> bool {
-        matches!(self.kind, ErrorKind::Conflict | ErrorKind::Unavailable)
+        use ErrorKind::{Conflict, SnapshotTooOld, Unavailable};
+        matches!(self.kind, Conflict | SnapshotTooOld | Unavailable)
     }
 }
 

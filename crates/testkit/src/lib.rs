@@ -4,6 +4,7 @@
 //! - [`model`]: random operations on a driver, compared with a map;
 //! - [`crash`]: a process that is killed while it commits, and what it leaves;
 //! - [`fault`]: a driver that fails when told to, over any other;
+//! - [`servers`]: Redis and others, started and stopped by the tests themselves;
 //! - [`oracle`]: random documents of a schema, valid and broken, and libyang's verdict on them.
 //! - [`validation`]: random schemas full of constraints.
 
@@ -14,4 +15,5 @@ pub mod model;
 pub mod oracle;
 pub mod process;
 pub mod seed;
+pub mod servers;
 pub mod validation;

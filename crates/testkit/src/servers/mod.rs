@@ -1,0 +1,15 @@
+//! Real servers for tests: each is started by the test itself on a free port of the loopback
+//! interface, in a temporary directory, and is gone when the test process is, however it ends.
+//!
+//! A server that cannot be started fails the tests that want it. The variable
+//! [`SERVERS_VARIABLE`] narrows the set, as in `ESPALIER_TEST_SERVERS=redis,etcd`; what it leaves
+//! out says so loudly. A test binary shares one server of a kind among its tests (`shared`), each
+//! with names of its own in it; tests that hurt a server `start` one for themselves.
+
+mod process;
+mod redis;
+mod wanted;
+
+pub use process::{Launch, PATIENCE, Process, Signal, free_port, wait_until};
+pub use redis::Redis;
+pub use wanted::{SERVERS_VARIABLE, is_wanted};

@@ -1,0 +1,127 @@
+//! A Redis server.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::process::{Launch, Process, Signal, free_port};
+use super::wanted::is_wanted;
+
+const NAME: &str = "redis";
+
+/// The longest that one answer may take.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// A running Redis server.
+pub struct Redis {
+    process: Process,
+    port: u16,
+    names: AtomicU64,
+}
+
+impl Redis {
+    /// The server that all tests of this binary share; it keeps nothing on disk. `None` where the
+    /// run is not to have one.
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Redis> = OnceLock::new();
+        is_wanted(NAME).then(|| SHARED.get_or_init(|| Self::launch(&["--appendonly", "no"])))
+    }
+
+    /// A server of one's own, with further options as on the command line of `redis-server`.
+    pub fn start(options: &[&str]) -> Option<Self> {
+        is_wanted(NAME).then(|| Self::launch(options))
+    }
+
+    fn launch(options: &[&str]) -> Self {
+        let port = free_port();
+        let dir = Process::directory(NAME);
+        let number = port.to_string();
+        let fixed = ["--port", &number, "--bind", "127.0.0.1", "--save", ""];
+        let launch = Launch::new(NAME, "redis-server")
+            .arguments(fixed)
+            .arguments(options.iter().copied());
+        let process = Process::start(launch, dir, || ready(port));
+        let names = AtomicU64::new(0);
+        Self {
+            process,
+            port,
+            names,
+        }
+    }
+
+    /// The URL of an empty key space in this server, with options for the driver.
+    pub fn url(&self, options: &str) -> String {
+        let number = self.names.fetch_add(1, Ordering::Relaxed);
+        let port = self.port;
+        format!("redis://127.0.0.1:{port}/0?prefix=test{number}&{options}")
+    }
+
+    /// The port it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The process, to hurt it.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// Ends it with a signal and starts it again; on return it answers.
+    pub fn restart(&self, signal: Signal) {
+        self.process.restart(signal, || ready(self.port));
+    }
+
+    /// Starts it again after it was stopped.
+    pub fn start_again(&self) {
+        self.process.start_again(|| ready(self.port));
+    }
+
+    /// Sends a command of plain words and returns the first line of the answer.
+    pub fn command(&self, words: &str) -> String {
+        command(self.port, words).expect("an answer")
+    }
+}
+
+/// Any answer but that it is loading will do: it may ask for a password.
+fn ready(port: u16) -> Result<(), String> {
+    let answer = command(port, "PING").map_err(|error| error.to_string())?;
+    if answer.is_empty() || answer.contains("LOADING") {
+        return Err(format!("it answers {answer:?}"));
+    }
+    Ok(())
+}
+
+fn command(port: u16, words: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.write_all(format!("{words}\r\n").as_bytes())?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line)?;
+    Ok(line.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_survives_the_thread_that_started_it_and_can_be_hurt() {
+        let started = std::thread::spawn(|| Redis::start(&["--appendonly", "yes"]));
+        let Some(redis) = started.join().expect("a server") else {
+            return;
+        };
+        assert_eq!(redis.command("PING"), "+PONG");
+        assert_eq!(redis.command("SET key value"), "+OK");
+        redis.restart(Signal::Terminate);
+        assert_eq!(redis.command("STRLEN key"), ":5");
+        redis.process().signal(Signal::Pause);
+        redis.process().signal(Signal::Continue);
+        redis.restart(Signal::Kill);
+        let dir = redis.process().dir().to_owned();
+        assert!(dir.exists());
+        drop(redis);
+        assert!(!dir.exists());
+    }
+}
