@@ -15,10 +15,19 @@
 pub mod embedded;
 #[cfg(feature = "memory")]
 pub mod memory;
-#[cfg(any(feature = "memory", feature = "embedded"))]
+#[cfg(feature = "sqlite")]
+mod pages;
+#[cfg(any(feature = "embedded", feature = "sqlite"))]
+mod queue;
+#[cfg(any(feature = "memory", feature = "embedded", feature = "sqlite"))]
 mod recent;
 mod registry;
-#[cfg_attr(not(any(feature = "memory", feature = "embedded")), allow(dead_code))]
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+#[cfg_attr(
+    not(any(feature = "memory", feature = "embedded", feature = "sqlite")),
+    allow(dead_code)
+)]
 mod url;
 
 pub use registry::{Scheme, open, schemes};

@@ -130,7 +130,7 @@ impl Recent {
     }
 
     /// Says that others made the commits up to `version`, where they are not known already.
-    #[cfg(feature = "embedded")]
+    #[cfg(any(feature = "embedded", feature = "sqlite"))]
     pub(crate) fn push_foreign(&self, version: Version) {
         let mut ring = self.ring.lock();
         if version > ring.newest {

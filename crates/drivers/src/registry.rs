@@ -33,6 +33,13 @@ const SCHEMES: &[Scheme] = &[
         about: "LMDB in a directory",
         open: crate::embedded::open_url,
     },
+    #[cfg(feature = "sqlite")]
+    Scheme {
+        name: crate::sqlite::NAME,
+        form: "sqlite:FILE?durability=durable|relaxed",
+        about: "SQLite in a file",
+        open: crate::sqlite::open_url,
+    },
 ];
 
 /// The kinds of engine that this build has.

@@ -34,13 +34,16 @@ pub trait Driver: Send + Sync + 'static {
     /// A consistent view of the newest committed state, unaffected by later commits. Taken for
     /// every request, so it costs microseconds (a round trip at most on a remote engine) and
     /// never waits for a writer. An engine that keeps only so much of the past refuses to read
-    /// from a snapshot that is older, with [`crate::ErrorKind::SnapshotTooOld`].
+    /// from a snapshot that is older, with [`crate::ErrorKind::SnapshotTooOld`]. A driver may limit
+    /// how many are held at once, and refuses more as [`crate::ErrorKind::Unavailable`].
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>>;
 
     /// Applies the batch if all its preconditions hold, else applies nothing and returns
     /// [`crate::ErrorKind::Conflict`] with the key of the first that does not. On return the
     /// change is visible to every later snapshot and as durable as the driver was asked to be.
     /// Calls [`Batch::check_limits`] before anything else. Concurrent commits may share a flush.
+    /// An error means that nothing was applied, except
+    /// [`crate::ErrorKind::OutcomeUnknown`].
     fn commit(&self, batch: Batch) -> Result<Version>;
 
     /// Like [`Self::commit`], for changes that should not be held in memory: calls `fill` once

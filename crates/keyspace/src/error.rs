@@ -37,7 +37,8 @@ pub enum ErrorKind {
     SnapshotTooOld,
     /// The engine does not let this user in, or not do this.
     Denied,
-    /// The engine, or what is stored in it, is of a version that this code does not know.
+    /// The engine, or what is stored in it, is of a version that this code does not know, or not
+    /// Espalier's at all. Nothing was changed.
     WrongVersion,
     /// The caller's fill function gave up; nothing was written.
     Aborted,

@@ -12,7 +12,7 @@
 //!   followed.
 //! - **The version is LMDB's transaction number**, so that nothing is written to count commits.
 //! - **Commits that come at once share a transaction** and its flush: whoever comes first leads,
-//!   the others wait (`engine/queue.rs`). Preconditions of each are tested on what the ones before it
+//!   the others wait (`queue.rs`). Preconditions of each are tested on what the ones before it
 //!   left; one that has to be refused is refused alone.
 //! - **No thread-local reader slots**, so that a snapshot may move to another thread.
 //!

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 
 use super::error::{engine_error, is_map_outgrown};
 use super::gate::Gate;
-use super::queue::Queue;
 use crate::embedded::{Config, Durability};
+use crate::queue::Queue;
 use crate::recent::Recent;
 
 /// Bytes of address space that are reserved: 1 TiB. Less where the system refuses.

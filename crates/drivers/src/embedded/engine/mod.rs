@@ -7,7 +7,6 @@ mod format;
 mod gate;
 mod open;
 mod pages;
-mod queue;
 
 pub(in crate::embedded) use check::check;
 pub(in crate::embedded) use environment::{Engine, Keys, Pass};

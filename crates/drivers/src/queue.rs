@@ -11,7 +11,7 @@ const GROUP_BYTES_MAX: usize = 16 << 20;
 
 /// Who leads, and who waits.
 #[derive(Default)]
-pub(in crate::embedded) struct Queue {
+pub(crate) struct Queue {
     state: Mutex<State>,
     turned: Condvar,
 }
@@ -33,7 +33,7 @@ struct Outcome {
 }
 
 /// Applies batches together; one result for each, in order.
-pub(in crate::embedded) type Apply<'a> = &'a dyn Fn(&[Batch]) -> Vec<Result<Version>>;
+pub(crate) type Apply<'a> = &'a dyn Fn(&[Batch]) -> Vec<Result<Version>>;
 
 /// Being the leader. Dropping it, in a panic too, passes the lead on.
 struct Lead<'a> {
@@ -50,7 +50,7 @@ impl Drop for Lead<'_> {
 
 impl Queue {
     /// Has `batch` applied, alone or with others, by this thread or by another.
-    pub(in crate::embedded) fn commit(&self, batch: Batch, apply: Apply<'_>) -> Result<Version> {
+    pub(crate) fn commit(&self, batch: Batch, apply: Apply<'_>) -> Result<Version> {
         let mut state = self.state.lock();
         if !state.leading && state.waiting.is_empty() {
             state.leading = true;
@@ -81,7 +81,7 @@ impl Queue {
     }
 
     /// Runs `act` as the leader.
-    pub(in crate::embedded) fn lead<T>(&self, act: impl FnOnce() -> T) -> T {
+    pub(crate) fn lead<T>(&self, act: impl FnOnce() -> T) -> T {
         let mut state = self.state.lock();
         while state.leading {
             self.turned.wait(&mut state);

@@ -1,0 +1,88 @@
+//! The options of the SQLite driver.
+
+use std::path::PathBuf;
+
+use espalier_keyspace::Result;
+
+use crate::url::{Url, refusal, unknown_option};
+
+/// When an acknowledged commit is on disk. What each promises stands in the
+/// [module](crate::sqlite).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Before it is acknowledged.
+    #[default]
+    Durable,
+    /// At the next checkpoint or flush.
+    Relaxed,
+}
+
+/// The options of the SQLite driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The file, made where it does not exist.
+    pub file: PathBuf,
+    /// When an acknowledged commit is on disk.
+    pub durability: Durability,
+}
+
+impl Config {
+    /// A durable key space in a file.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self {
+            file: file.into(),
+            durability: Durability::default(),
+        }
+    }
+
+    /// The options that a URL such as `sqlite:FILE?durability=relaxed` holds.
+    pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
+        if url.place.is_empty() {
+            let message = format!("{0}: needs a file; write {0}:FILE", url.scheme);
+            return Err(refusal(message));
+        }
+        let mut config = Self::new(url.place);
+        for (option, value) in url.options() {
+            match option {
+                "durability" => config.durability = durability(value)?,
+                _ => return unknown_option(url.scheme, option, "durability"),
+            }
+        }
+        Ok(config)
+    }
+}
+
+fn durability(value: &str) -> Result<Durability> {
+    match value {
+        "durable" => Ok(Durability::Durable),
+        "relaxed" => Ok(Durability::Relaxed),
+        _ => Err(refusal(format!(
+            "durability is {value:?}; it may be durable or relaxed"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(url: &str) -> Result<Config> {
+        Config::from_url(&Url::parse(url).expect("a scheme"))
+    }
+
+    #[test]
+    fn options_of_a_url() {
+        let plain = config("sqlite:/a/b.db").expect("no options");
+        assert_eq!(plain, Config::new("/a/b.db"));
+        let relaxed = config("sqlite:f?durability=relaxed").expect("an option");
+        assert_eq!(relaxed.durability, Durability::Relaxed);
+        for wrong in [
+            "sqlite:",
+            "sqlite:?durability=durable",
+            "sqlite:f?durability=perhaps",
+            "sqlite:f?cache=no",
+        ] {
+            assert!(config(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The SQLite driver.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{
+    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
+    Version, Watch, WatchKind,
+};
+
+use super::commit;
+use super::config::Config;
+use super::engine::{self, Engine};
+use super::snapshot::SqliteSnapshot;
+use super::watch::SqliteWatch;
+use crate::url::Url;
+
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "sqlite";
+
+/// A key space in a file.
+pub struct Sqlite {
+    engine: Arc<Engine>,
+}
+
+impl Sqlite {
+    /// Opens the file, which is made where it does not exist, as are the folders above it.
+    pub fn open(config: Config) -> Result<Self> {
+        let engine = Arc::new(engine::open(&config)?);
+        Ok(Self { engine })
+    }
+}
+
+pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
+    Ok(Arc::new(Sqlite::open(Config::from_url(url)?)?))
+}
+
+impl Driver for Sqlite {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capability(&self) -> Capability {
+        Capability {
+            durable: true,
+            shared: true,
+            native_add: false,
+            watch: WatchKind::Poll,
+            operations_max: None,
+        }
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(Box::new(SqliteSnapshot::new(&self.engine)?))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        commit::commit(&self.engine, batch)
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        commit::write(&self.engine, preconditions, fill)
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        let engine = Arc::clone(&self.engine);
+        Ok(Box::new(SqliteWatch::new(engine, range, after)))
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        engine::usage(&self.engine)
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        engine::check(&self.engine)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.engine.sync()
+    }
+}

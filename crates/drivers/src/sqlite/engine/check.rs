@@ -1,0 +1,76 @@
+//! Examining the file: first its structure, then every entry.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Finding, KEY_BYTES_MAX, Result, Usage, VALUE_BYTES_MAX};
+use rusqlite::{Connection, ErrorCode};
+
+use super::error::engine_error;
+use super::open::Engine;
+
+/// The most findings of a check.
+const FINDINGS_MAX: usize = 100;
+
+/// The faults of the newest committed state.
+pub(in crate::sqlite) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
+    let reader = engine.read()?;
+    let mut findings = told(check_structure(reader.connection()))?;
+    if findings.is_empty() {
+        findings = told(check_entries(reader.connection()))?;
+    }
+    Ok(findings)
+}
+
+/// Where a check cannot go on for damage, that is what it has found.
+fn told(found: rusqlite::Result<Vec<Finding>>) -> Result<Vec<Finding>> {
+    match found {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            Ok(vec![in_file(error.to_string())])
+        }
+        found => found.map_err(engine_error),
+    }
+}
+
+fn in_file(problem: String) -> Finding {
+    Finding {
+        place: "the file".into(),
+        problem,
+    }
+}
+
+fn check_structure(connection: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    let mut statement = connection.prepare(&format!("PRAGMA integrity_check({FINDINGS_MAX})"))?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let lines: Vec<_> = lines.collect::<rusqlite::Result<_>>()?;
+    let problems = lines.into_iter().filter(|line| line != "ok");
+    Ok(problems.map(in_file).collect())
+}
+
+fn check_entries(connection: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    let mut statement = connection.prepare(
+        "SELECT key FROM entries
+         WHERE length(key) NOT BETWEEN 1 AND ?1 OR length(value) > ?2 LIMIT ?3",
+    )?;
+    let limits = [KEY_BYTES_MAX, VALUE_BYTES_MAX, FINDINGS_MAX].map(|limit| limit as i64);
+    let keys = statement.query_map(limits, |row| row.get::<_, Vec<u8>>(0))?;
+    keys.map(|key| {
+        Ok(Finding {
+            place: format!("key {}", key?.escape_ascii()),
+            problem: "the key or the value has a length that none can have".into(),
+        })
+    })
+    .collect()
+}
+
+/// How much is stored.
+pub(in crate::sqlite) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
+    let reader = engine.read()?;
+    let number = |text: &str| {
+        let read = reader.connection().query_row(text, [], |row| row.get(0));
+        read.map(i64::cast_unsigned).map_err(engine_error)
+    };
+    Ok(Usage {
+        keys: number("SELECT count(*) FROM entries")?,
+        bytes: number("PRAGMA page_count")? * number("PRAGMA page_size")?,
+    })
+}

@@ -1,0 +1,102 @@
+//! What is in the file: the tables, and the marks by which Espalier knows its own.
+
+use std::path::Path;
+
+use espalier_keyspace::{Error, ErrorKind, Result};
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::error::open_error;
+
+/// The application id of Espalier's files: `ESPA`.
+const APPLICATION: i32 = i32::from_be_bytes(*b"ESPA");
+
+/// The version that this code reads and writes, kept as SQLite's user version.
+const VERSION: i32 = 1;
+
+/// The number of the newest commit.
+pub(super) const VERSION_OF_STATE: &str = "SELECT version FROM state";
+
+const TABLES: &str = "
+    CREATE TABLE entries (
+        key BLOB PRIMARY KEY NOT NULL,
+        value BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE state (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        version INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO state (id, version) VALUES (1, 1);
+";
+
+/// Whether the file held a key space before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Made,
+    Existing,
+}
+
+/// Checks the marks of a file, or makes the tables in one that is empty.
+pub(super) fn check_or_create(connection: &mut Connection, file: &Path) -> Result<Found> {
+    let failed = |error| open_error(file, error);
+    if !is_empty(connection).map_err(failed)? {
+        return check(connection, file).map(|()| Found::Existing);
+    }
+    let mode: String = connection
+        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+        .map_err(failed)?;
+    if mode != "wal" {
+        let message = format!(
+            "{} lies where SQLite cannot keep a write-ahead log; use a local file system",
+            file.display()
+        );
+        return Err(Error::new(ErrorKind::Engine, message));
+    }
+    if create(connection).map_err(failed)? == Found::Existing {
+        check(connection, file)?;
+        return Ok(Found::Existing);
+    }
+    Ok(Found::Made)
+}
+
+/// Makes the tables and the marks in one transaction, unless another process has done so.
+fn create(connection: &mut Connection) -> rusqlite::Result<Found> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if !is_empty(&transaction)? {
+        return Ok(Found::Existing);
+    }
+    transaction.execute_batch(TABLES)?;
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    Ok(Found::Made)
+}
+
+/// Whether nobody has put anything into the file.
+fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    let (application, version) = marks(connection)?;
+    let things: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(application == 0 && version == 0 && things == 0)
+}
+
+fn marks(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
+    let mark = |name| connection.pragma_query_value(None, name, |row| row.get(0));
+    Ok((mark("application_id")?, mark("user_version")?))
+}
+
+fn check(connection: &Connection, file: &Path) -> Result<()> {
+    let marks = marks(connection).map_err(|error| open_error(file, error))?;
+    let message = match marks {
+        (APPLICATION, VERSION) => return Ok(()),
+        (APPLICATION, other) => format!(
+            "{} has format {other}; this version of Espalier reads format {VERSION}: \
+             use the version that wrote it, or another file",
+            file.display()
+        ),
+        _ => format!(
+            "{} is a database that Espalier did not write; name another file",
+            file.display()
+        ),
+    };
+    Err(Error::new(ErrorKind::WrongVersion, message))
+}

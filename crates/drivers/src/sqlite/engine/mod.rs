@@ -1,0 +1,18 @@
+//! SQLite: its connections and transactions, how a file is opened and examined.
+
+mod check;
+mod connection;
+mod error;
+mod format;
+mod open;
+mod pool;
+mod transaction;
+
+pub(in crate::sqlite) use check::{check, usage};
+pub use connection::BUSY_PATIENCE;
+pub(in crate::sqlite) use error::engine_error;
+pub use open::LOG_BYTES_MAX;
+pub(in crate::sqlite) use open::{Engine, open};
+pub(in crate::sqlite) use pool::Reader;
+pub use pool::SNAPSHOTS_MAX;
+pub(in crate::sqlite) use transaction::Transaction;

@@ -1,0 +1,175 @@
+//! Opening a file, and what is open.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use espalier_keyspace::{Error, ErrorKind, Result, Version};
+use parking_lot::Mutex;
+use rusqlite::{Connection, MAIN_DB};
+
+use super::connection::{be_patient, open_reader, open_writer};
+use super::error::{self, engine_error, io_error, open_error};
+use super::format::{self, Found};
+use super::pool::Pool;
+use super::transaction::{begin_read, end_read};
+use crate::queue::Queue;
+use crate::recent::Recent;
+use crate::sqlite::Config;
+
+/// Bytes of log at which it is emptied even if readers have to be waited for a moment: 64 MiB.
+pub const LOG_BYTES_MAX: u64 = 64 << 20;
+
+/// How long emptying the log waits for snapshots.
+const LOG_PATIENCE: Duration = Duration::from_millis(50);
+
+/// How long opening waits for another process that is making the file.
+const OPEN_PATIENCE: Duration = Duration::from_secs(10);
+const OPEN_RETRY: Duration = Duration::from_millis(5);
+
+/// An open file.
+pub(in crate::sqlite) struct Engine {
+    /// The file, without links in its path.
+    pub(super) file: PathBuf,
+    /// The connection that writes, taken by the leader of a group of commits.
+    pub(in crate::sqlite) writer: Mutex<Connection>,
+    pub(super) readers: Pool,
+    /// The connection that asks for the newest version.
+    asking: Mutex<Connection>,
+    /// Commits that wait for their turn.
+    pub(in crate::sqlite) queue: Queue,
+    /// The newest commits, for watchers.
+    pub(in crate::sqlite) recent: Recent,
+    /// Held from a commit until it stands in `recent`, so that a watcher that asks for the newest
+    /// version does not take it for another process's.
+    pub(in crate::sqlite) publishing: Mutex<()>,
+    /// The length of the log at which it is emptied next.
+    log_bytes_next: AtomicU64,
+}
+
+/// Opens a file.
+pub(in crate::sqlite) fn open(config: &Config) -> Result<Engine> {
+    let file = place(&config.file)?;
+    let deadline = Instant::now() + OPEN_PATIENCE;
+    loop {
+        match try_open(&file, config) {
+            Err(error) if error.kind() == ErrorKind::Unavailable && Instant::now() < deadline => {
+                thread::sleep(OPEN_RETRY);
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn try_open(file: &Path, config: &Config) -> Result<Engine> {
+    let failed = |error| open_error(file, error);
+    let mut writer = open_writer(file, config.durability).map_err(failed)?;
+    if writer.is_readonly(MAIN_DB).map_err(failed)? {
+        let message = format!(
+            "{} cannot be written; Espalier needs to write it and its folder",
+            file.display()
+        );
+        return Err(Error::new(ErrorKind::ReadOnly, message));
+    }
+    if format::check_or_create(&mut writer, file)? == Found::Made {
+        sync_name(file).map_err(|error| io_error("the folder cannot be flushed", error))?;
+    }
+    // The log is opened by the first that reads, and where that fails it is better to know now.
+    let newest = begin_read(&writer).map_err(failed)?;
+    end_read(&writer);
+    Ok(Engine {
+        file: file.to_owned(),
+        writer: Mutex::new(writer),
+        readers: Pool::default(),
+        asking: Mutex::new(open_reader(file).map_err(failed)?),
+        queue: Queue::default(),
+        recent: Recent::after(newest),
+        publishing: Mutex::new(()),
+        log_bytes_next: AtomicU64::new(LOG_BYTES_MAX),
+    })
+}
+
+/// The path of the file without links. Its folders are made where they do not exist.
+fn place(file: &Path) -> Result<PathBuf> {
+    let folder = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let name = file.file_name();
+    let (Some(name), false) = (name, file.is_dir()) else {
+        let message = format!("{} is a folder; the engine needs a file", file.display());
+        return Err(Error::new(ErrorKind::Engine, message));
+    };
+    let failed = |error| {
+        let act = format!("the folder {} cannot be opened", folder.display());
+        io_error(act, error)
+    };
+    fs::create_dir_all(folder).map_err(failed)?;
+    let path = folder.canonicalize().map_err(failed)?.join(name);
+    Ok(path.canonicalize().unwrap_or(path))
+}
+
+/// Makes the name of a new file durable.
+fn sync_name(file: &Path) -> io::Result<()> {
+    file.parent()
+        .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+impl Engine {
+    /// The version of the newest commit of any process.
+    pub(in crate::sqlite) fn newest(&self) -> Result<Version> {
+        let connection = self.asking.lock();
+        let newest = begin_read(&connection).map_err(engine_error)?;
+        end_read(&connection);
+        Ok(newest)
+    }
+
+    /// Makes every commit durable: flushes the log. What left the log was flushed as it did.
+    pub(in crate::sqlite) fn sync(&self) -> Result<()> {
+        match File::open(self.log()).and_then(|log| log.sync_all()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(io_error("the log cannot be flushed", error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn log(&self) -> PathBuf {
+        let mut path = self.file.clone().into_os_string();
+        path.push("-wal");
+        path.into()
+    }
+
+    /// Empties the log where it has become long. SQLite does so by itself, but only at a moment
+    /// when nobody reads, and with many readers there may be none.
+    pub(in crate::sqlite) fn shorten_log(&self, writer: &mut Connection) {
+        let bytes = fs::metadata(self.log()).map_or(0, |log| log.len());
+        if bytes < self.log_bytes_next.load(Ordering::Relaxed) {
+            return;
+        }
+        let emptied = empty_log(writer);
+        let next = match emptied {
+            Ok(true) => LOG_BYTES_MAX,
+            _ => bytes.saturating_mul(2),
+        };
+        tracing::debug!(bytes, next, ?emptied, "the log has become long");
+        self.log_bytes_next.store(next, Ordering::Relaxed);
+    }
+
+    /// The error of a commit, by its cause.
+    pub(in crate::sqlite) fn commit_error(&self, error: rusqlite::Error) -> Error {
+        let end = fs::metadata(self.log()).map_or(0, |log| log.len());
+        error::commit_error(&self.file, end, error)
+    }
+}
+
+/// Whether the log could be emptied.
+fn empty_log(writer: &mut Connection) -> rusqlite::Result<bool> {
+    writer.busy_timeout(LOG_PATIENCE)?;
+    let busy = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    be_patient(writer)?;
+    busy.map(|busy: i64| busy == 0)
+}

@@ -1,0 +1,133 @@
+//! Snapshots and cursors of the SQLite engine: read transactions, and queries within them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
+use rusqlite::{Connection, Rows};
+
+use super::engine::{Engine, Reader, engine_error};
+use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source};
+
+const GET: &str = "SELECT value FROM entries WHERE key = ?1";
+const FORWARD: &str = "SELECT key, value FROM entries WHERE key >= ?1 ORDER BY key";
+const FORWARD_TO: &str = "SELECT key, value FROM entries WHERE key >= ?1 AND key < ?2 ORDER BY key";
+const BACKWARD: &str = "SELECT key, value FROM entries WHERE key >= ?1 ORDER BY key DESC";
+const BACKWARD_FROM: &str =
+    "SELECT key, value FROM entries WHERE key >= ?1 AND key < ?2 ORDER BY key DESC";
+
+/// A committed state, held.
+pub(super) struct SqliteSnapshot {
+    reader: Reader,
+}
+
+impl SqliteSnapshot {
+    pub(super) fn new(engine: &Arc<Engine>) -> Result<Self> {
+        let reader = engine.read()?;
+        Ok(Self { reader })
+    }
+}
+
+impl Snapshot for SqliteSnapshot {
+    fn version(&self) -> Version {
+        self.reader.version()
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        owned(get(self.reader.connection(), key))
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        Ok(scan(self.reader.connection(), range, direction))
+    }
+}
+
+/// A state that is being written: its transaction has not ended.
+pub(super) struct UnfinishedSnapshot<'a> {
+    pub(super) connection: &'a Connection,
+    /// The version of the state that the write began with.
+    pub(super) before: Version,
+}
+
+impl Snapshot for UnfinishedSnapshot<'_> {
+    fn version(&self) -> Version {
+        self.before
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        owned(get(self.connection, key))
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        Ok(scan(self.connection, range, direction))
+    }
+}
+
+/// The value of a key, as the transaction of the connection sees it.
+pub(super) fn get(connection: &Connection, key: &[u8]) -> rusqlite::Result<Option<Vec<u8>>> {
+    let mut statement = connection.prepare_cached(GET)?;
+    let mut rows = statement.query([key])?;
+    let row = rows.next()?;
+    row.map(|row| Ok(row.get_ref(0)?.as_bytes()?.to_vec()))
+        .transpose()
+}
+
+fn owned<'a>(value: rusqlite::Result<Option<Vec<u8>>>) -> Result<Option<Cow<'a, [u8]>>> {
+    Ok(value.map_err(engine_error)?.map(Cow::Owned))
+}
+
+fn scan<'a>(
+    connection: &'a Connection,
+    range: &KeyRange,
+    direction: Direction,
+) -> Box<dyn Cursor + 'a> {
+    Box::new(PagedCursor::new(Entries { connection }, range, direction))
+}
+
+struct Entries<'a> {
+    connection: &'a Connection,
+}
+
+impl Source for Entries<'_> {
+    fn read(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        wanted: usize,
+        page: &mut Page,
+    ) -> Result<More> {
+        self.query(range, direction, |rows| take(rows, wanted, page))
+            .map_err(engine_error)
+    }
+}
+
+impl Entries<'_> {
+    fn query(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        take: impl FnOnce(Rows<'_>) -> rusqlite::Result<More>,
+    ) -> rusqlite::Result<More> {
+        let text = match (direction, &range.end) {
+            (Direction::Forward, None) => FORWARD,
+            (Direction::Forward, Some(_)) => FORWARD_TO,
+            (Direction::Backward, None) => BACKWARD,
+            (Direction::Backward, Some(_)) => BACKWARD_FROM,
+        };
+        let mut statement = self.connection.prepare_cached(text)?;
+        match &range.end {
+            Some(end) => take(statement.query([&range.start, end])?),
+            None => take(statement.query([&range.start])?),
+        }
+    }
+}
+
+fn take(mut rows: Rows<'_>, wanted: usize, page: &mut Page) -> rusqlite::Result<More> {
+    while page.len() < wanted && page.bytes() < PAGE_BYTES {
+        let Some(row) = rows.next()? else {
+            return Ok(More::Nothing);
+        };
+        page.push(row.get_ref(0)?.as_bytes()?, row.get_ref(1)?.as_bytes()?);
+    }
+    Ok(More::Perhaps)
+}
