@@ -156,8 +156,10 @@ impl Tree {
             let whole = self.tree_key();
             touched.retain(|key, _| *key == whole);
         }
-        write_stamps(&mut overlay, touched, stamp)?;
         put_changes(&overlay, &mut batch)?;
+        each_stamp(&overlay, touched, stamp, &mut |key, value| {
+            batch.put(key, value);
+        })?;
         log.finish(&mut batch)?;
         self.prune(overlay.base(), stamp, pinned, &mut batch)?;
         for Precondition { key, value } in conditions {
@@ -257,11 +259,29 @@ fn put_changes(overlay: &Overlay, batch: &mut Batch) -> Result<()> {
     Ok(())
 }
 
-/// Stamps the touched resources. Those around a touched one are touched too, and come before it.
+/// Stamps the touched resources.
 pub(super) fn write_stamps(
     overlay: &mut Overlay,
     touched: BTreeMap<Vec<u8>, Touch>,
     stamp: Stamp,
+) -> Result<()> {
+    let mut stamps = Vec::with_capacity(touched.len());
+    each_stamp(overlay, touched, stamp, &mut |key, value| {
+        stamps.push((key, value));
+    })?;
+    for (key, value) in stamps {
+        overlay.put(key, value);
+    }
+    Ok(())
+}
+
+/// Works out the stamps of the touched resources, by the key of each stamp. Those around a touched
+/// one are touched too, and come before it.
+fn each_stamp(
+    overlay: &Overlay,
+    touched: BTreeMap<Vec<u8>, Touch>,
+    stamp: Stamp,
+    take: &mut dyn FnMut(Vec<u8>, Vec<u8>),
 ) -> Result<()> {
     let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
     for (key, touch) in touched {
@@ -276,7 +296,7 @@ pub(super) fn write_stamps(
             Touch::Whole => stamp,
             Touch::Within => stamp::record(overlay, &key)?.map_or(inherited, |record| record.whole),
         };
-        overlay.put(stamp_key(&key), StampRecord { any: stamp, whole }.encode());
+        take(stamp_key(&key), StampRecord { any: stamp, whole }.encode());
         around.push((key, whole));
     }
     Ok(())

@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::{TreeId, put_local_id};
 use crate::overlay::Overlay;
+use crate::position::Position;
 use crate::store::Compiled;
 use crate::tree::locate::{Place, Shape, State};
 
@@ -36,6 +37,8 @@ pub(in crate::tree) struct Applying<'a> {
     pub touched: BTreeMap<Vec<u8>, Touch>,
     /// Where the edit is, for errors.
     pub path: InstancePath,
+    /// The list whose last entry was added last, and the position of that entry.
+    pub last: Option<(Vec<u8>, Position)>,
 }
 
 /// The resource whose children are being edited.
@@ -71,6 +74,7 @@ impl<'a> Applying<'a> {
             errors,
             touched,
             path,
+            last: None,
         }
     }
 
@@ -120,7 +124,7 @@ impl<'a> Applying<'a> {
         }
         let new_cases = self.cases_that_may_come_to_be(at, &place)?;
         let around = Around::at(&place.key, place.node, &place.boundaries);
-        self.children(&around, nodes, operation)?;
+        self.children(&around, nodes, operation, None)?;
         for (around, key, node) in new_cases {
             if self.state().any(&KeyRange::prefix(&key))? {
                 self.clear_rivals(&around, self.schema().node(node))?;
@@ -168,14 +172,16 @@ impl<'a> Applying<'a> {
         }
     }
 
-    /// Applies the children of a resource: its leaves together, then the others in order.
-    pub fn children(
+    /// Applies the children of a resource: its leaves together, then the others in order. `fresh` is
+    /// the fragment of a resource that is being created, which is not written yet.
+    fn children(
         &mut self,
         around: &Around,
         nodes: &[DataNode],
         operation: Operation,
+        fresh: Option<Fragment>,
     ) -> Result<()> {
-        self.leaves(around, nodes, operation)?;
+        self.leaves(around, nodes, operation, fresh)?;
         for data in nodes {
             let node = self.schema().node(data.node);
             match node.kind {
@@ -251,35 +257,33 @@ impl<'a> Applying<'a> {
             boundaries,
             is_new,
         };
-        if is_new && operation != Operation::None {
-            self.create(&inside, node, data)?;
-        }
+        let fresh = match is_new && operation != Operation::None {
+            true => self.create(&inside, node, data),
+            false => None,
+        };
         let for_children = match operation {
             Operation::Create | Operation::Replace => Operation::Merge,
             other => other,
         };
-        self.children(&inside, data.children(), for_children)?;
+        self.children(&inside, data.children(), for_children, fresh)?;
         if may_come_to_be && self.state().any(&KeyRange::prefix(&inside.key))? {
             self.clear_rivals(around, node)?;
         }
         Ok(())
     }
 
-    /// Writes the fragment that makes a node exist: the keys of an entry, and the leaves that are
-    /// simply set. A container without presence needs none.
-    fn create(&mut self, inside: &Around, node: &Node, data: &DataNode) -> Result<()> {
+    /// The fragment that makes a node exist: the keys of an entry, nothing for a container with
+    /// presence. A container without presence needs none.
+    fn create(&mut self, inside: &Around, node: &Node, data: &DataNode) -> Option<Fragment> {
         self.touch(inside, Touch::Whole);
         if node.is_np_container() {
-            return Ok(());
+            return None;
         }
         let leaves = self.key_leaves(node, data);
-        let mut fragment = Fragment {
+        Some(Fragment {
             keys: leaves.len(),
             leaves,
-        };
-        self.put_plain_leaves(&mut fragment, data.children());
-        self.overlay.put(inside.key.clone(), fragment.encode());
-        Ok(())
+        })
     }
 
     /// Remembers that a resource was touched, and with it those around it.

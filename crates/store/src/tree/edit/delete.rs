@@ -141,6 +141,7 @@ impl Applying<'_> {
 
     /// Deletes the keys at and below a key of the tree, with their order index and stamps.
     pub fn clear(&mut self, key: &[u8]) -> Result<()> {
+        self.last = None;
         self.take_touched(key);
         self.overlay.delete_range(&KeyRange::prefix(key));
         for subspace in [Subspace::Order, Subspace::Stamp] {
@@ -167,6 +168,7 @@ impl Applying<'_> {
 
     /// Deletes everything in the datastore.
     pub fn clear_all(&mut self) {
+        self.last = None;
         for subspace in [Subspace::Tree, Subspace::Order, Subspace::Stamp] {
             self.overlay
                 .delete_range(&KeyRange::prefix(&self.tree.prefix(subspace)));

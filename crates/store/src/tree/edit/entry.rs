@@ -243,7 +243,16 @@ impl Applying<'_> {
         };
         let mut bytes = Vec::new();
         position.put(&mut bytes);
+        self.last = matches!(insert, Insert::Last).then(|| (list.to_vec(), position));
         Ok(bytes)
+    }
+
+    /// The position of the last entry of a list, known where an entry was just added there.
+    fn last_position(&self, list: &[u8]) -> Result<Option<Position>> {
+        match &self.last {
+            Some((known, position)) if known == list => Ok(Some(position.clone())),
+            _ => self.end_position(list, &KeyRange::below(list), Direction::Backward),
+        }
     }
 
     /// The positions on both sides of the place of a new entry; `None` where the entry that it
@@ -263,10 +272,7 @@ impl Applying<'_> {
                 )));
             }
             Insert::Last => {
-                return Ok(Some((
-                    self.end_position(list, &all, Direction::Backward)?,
-                    None,
-                )));
+                return Ok(Some((self.last_position(list)?, None)));
             }
             Insert::Before(keys) => (self.state().position(list, keys)?, true),
             Insert::After(keys) => (self.state().position(list, keys)?, false),
@@ -367,6 +373,7 @@ impl Applying<'_> {
     /// Gives every entry of a list a new position in the same order, so that there is room between
     /// any two.
     fn renumber(&mut self, list: &[u8]) -> Result<()> {
+        self.last = None;
         let mut new_positions: FxHashMap<Vec<u8>, Vec<u8>> = FxHashMap::default();
         for (key, _) in self.collect(&KeyRange::below(list))? {
             let old = entry_prefix(list, &key)?[list.len()..].to_vec();

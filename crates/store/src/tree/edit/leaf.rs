@@ -10,20 +10,25 @@ use crate::fragment::{Fragment, Packed};
 use crate::keys::LocalId;
 
 impl Applying<'_> {
-    /// Applies the leaves among the children of a resource to its fragment, and writes it once.
+    /// Applies the leaves among the children of a resource to its fragment, and writes it once. A
+    /// `fresh` fragment is written in any case.
     pub fn leaves(
         &mut self,
         around: &Around,
         nodes: &[DataNode],
         operation: Operation,
+        fresh: Option<Fragment>,
     ) -> Result<()> {
         let schema = self.schema();
         let leaves = || nodes.iter().filter(|data| is_editable_leaf(schema, data));
-        if leaves().next().is_none() {
+        let mut is_changed = fresh.is_some();
+        if !is_changed && leaves().next().is_none() {
             return Ok(());
         }
-        let mut fragment = self.fragment(around)?.unwrap_or_default();
-        let mut is_changed = false;
+        let mut fragment = match fresh {
+            Some(fresh) => fresh,
+            None => self.fragment(around)?.unwrap_or_default(),
+        };
         for data in leaves() {
             self.path.steps.push(Step {
                 node: data.node,
@@ -122,22 +127,6 @@ impl Applying<'_> {
             self.overlay.put(around.key.clone(), fragment.encode());
         }
         self.touch(around, Touch::Within);
-    }
-
-    /// Puts into the fragment of a new node the leaves that nothing is special about, so that it is
-    /// written once; the others are applied as to any node.
-    pub fn put_plain_leaves(&self, fragment: &mut Fragment, children: &[DataNode]) {
-        let schema = self.schema();
-        for data in children {
-            let Content::Value(value) = &data.content else {
-                continue;
-            };
-            let is_plain = data.annotations.is_empty() && is_editable_leaf(schema, data);
-            if is_plain && schema.node(data.node).cases.is_empty() {
-                let id = self.compiled.layout.id(data.node);
-                fragment.set(id, Packed::Value(value.clone()));
-            }
-        }
     }
 
     /// The key leaves of an entry, in the order of the `key` statement.
