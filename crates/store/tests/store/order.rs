@@ -1,7 +1,11 @@
-//! Lists ordered by user that are renumbered because many entries went to one place.
+//! Lists ordered by user: renumbered because many entries went to one place, and changed many times
+//! in one commit.
 
 use espalier_store::{Edit, LoadMode, Selection, Tree};
+use espalier_testkit::seed;
 use espalier_yang::InstancePath;
+use rand::Rng;
+use rand::rngs::StdRng;
 
 use crate::setting::{MODEL, assert_sound, commit, data, load_json, memory_tree, path, read, text};
 
@@ -106,4 +110,78 @@ fn a_leaf_list_is_renumbered_too() {
     }
     assert_eq!(names(&tree, "/turn"), expected("a", "b"));
     assert_sound(tree.store());
+}
+
+/// An edit of a leaf-list ordered by user, and what it makes of its values.
+fn change(random: &mut StdRng, tree: &Tree, values: &mut Vec<String>) -> Edit {
+    let path = |text: &str| path(tree.schema(), text);
+    let known = match values.len() {
+        0 => None,
+        length => Some(values[random.random_range(0..length)].clone()),
+    };
+    let insert = |value: &str, how: &str| {
+        edit(
+            tree,
+            &format!(r#"{{"m:turn":["{value}"],"@m:turn":[{{"yang:insert":{how}}}]}}"#),
+        )
+    };
+    let new = format!("v{}", random.random_range(0..12));
+    let is_new = !values.contains(&new);
+    match (random.random_range(0..12), known) {
+        (0, Some(_)) => {
+            values.clear();
+            Edit::delete(path("/turn"))
+        }
+        (1 | 2, Some(_)) => {
+            let last = values.pop().unwrap_or_default();
+            Edit::delete(path(&format!("/turn[.='{last}']")))
+        }
+        (3, Some(known)) => {
+            values.retain(|value| *value != known);
+            Edit::delete(path(&format!("/turn[.='{known}']")))
+        }
+        (4, _) => {
+            values.retain(|value| *value != new);
+            values.insert(0, new.clone());
+            insert(&new, r#""first""#)
+        }
+        (5, Some(known)) if known != new => {
+            values.retain(|value| *value != new);
+            let at = values.iter().position(|value| *value == known);
+            values.insert(at.map_or(0, |at| at + 1), new.clone());
+            insert(&new, &format!(r#""after","yang:value":"{known}""#))
+        }
+        (6, _) => {
+            values.retain(|value| *value != new);
+            values.push(new.clone());
+            insert(&new, r#""last""#)
+        }
+        _ => {
+            if is_new {
+                values.push(new.clone());
+            }
+            edit(tree, &format!(r#"{{"m:turn":["{new}"]}}"#))
+        }
+    }
+}
+
+#[test]
+fn many_changes_of_one_list_in_one_commit_leave_it_in_order() {
+    seed::run("many changes of one list in one commit", |random| {
+        let tree = memory_tree(MODEL);
+        let mut values = Vec::new();
+        for _ in 0..60 {
+            let count = random.random_range(1..20);
+            let edits: Vec<Edit> = (0..count)
+                .map(|_| change(random, &tree, &mut values))
+                .collect();
+            commit(&tree, &edits).unwrap();
+            let found = match values.is_empty() {
+                true => Vec::new(),
+                false => names(&tree, "/turn"),
+            };
+            assert_eq!(found, values);
+        }
+        assert_sound(tree.store());
+    });
 }
