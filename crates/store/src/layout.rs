@@ -43,6 +43,12 @@ impl Layout {
         self.ids[node.0 as usize]
     }
 
+    /// The data nodes below `parent`, in the order of their local ids.
+    pub fn children(&self, parent: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
+        let siblings = parent.map_or(&self.roots, |parent| &self.children[parent.0 as usize]);
+        siblings.iter().copied().filter(|&node| node != UNKNOWN)
+    }
+
     /// The child of `parent` with a local id; none where the schema no longer has it.
     pub fn child(&self, parent: Option<NodeId>, id: LocalId) -> Option<NodeId> {
         let siblings = parent.map_or(&self.roots, |parent| &self.children[parent.0 as usize]);

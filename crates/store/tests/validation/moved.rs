@@ -20,11 +20,7 @@ const CANDIDATES: usize = 40;
 /// So many of the candidates at least are committed, or the test tests nothing.
 const COMMITTED_MIN: usize = SCHEMAS * CANDIDATES / 8;
 
-/// Seeds that show what the merge of a candidate still does wrong: 19 (an entry ordered by user is
-/// there twice), 60 (an entry that the candidate moved has data of two cases), 55 (the count of a
-/// leaf-list ordered by user is wrong afterwards).
 #[test]
-#[ignore = "merging lists ordered by user: see the seeds above"]
 fn a_candidate_over_a_running_that_moved_leaves_a_valid_tree() {
     seed::run("moved candidates", |random| {
         let mut committed = 0;

@@ -1,6 +1,6 @@
 //! Choices: running and the candidate may each have created nodes of another case.
 
-use espalier_keyspace::KeyRange;
+use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::{Keys, NodeId, NodeKind};
 
 use super::conflict::{Conflict, Held};
@@ -14,13 +14,12 @@ use crate::tree::edit::rivals;
 impl Merging<'_> {
     /// Resolves where both created nodes of different cases of one choice.
     pub fn cases(&mut self) -> Result<()> {
-        let tree = self.basis.running.tree.prefix(Subspace::Tree);
-        for key in self.changed.below(&tree) {
-            let pair = self.changed.keys[&key].clone();
+        let tree = self.running.stored.tree.prefix(Subspace::Tree);
+        for (key, pair) in self.changed.rows() {
             let Some(running) = &pair.running else {
                 continue;
             };
-            let Some(trail) = self.basis.running.trail(&key)? else {
+            let Some(trail) = self.running.trail(&key)? else {
                 continue;
             };
             let mut parent = (tree.len(), None);
@@ -31,7 +30,7 @@ impl Merging<'_> {
             }
             let is_fragment = trail
                 .last()
-                .is_none_or(|point| !self.basis.running.schema().node(point.node).is_leaf_list());
+                .is_none_or(|point| !self.running.stored.schema().node(point.node).is_leaf_list());
             if is_fragment {
                 self.leaves_in_cases(&key, parent.1, running, pair.base.as_deref())?;
             }
@@ -46,7 +45,7 @@ impl Merging<'_> {
         running: &[u8],
         base: Option<&[u8]>,
     ) -> Result<()> {
-        let layout = self.basis.running.layout();
+        let layout = self.running.stored.layout();
         let base = base.map_or(Ok(Fragment::default()), |base| Fragment::decode(base, 0))?;
         for (id, packed) in Fragment::decode(running, 0)?.leaves {
             if base.get(id) == Some(&packed) {
@@ -67,7 +66,7 @@ impl Merging<'_> {
         parent: Option<NodeId>,
         node: NodeId,
     ) -> Result<()> {
-        let schema = self.basis.running.schema();
+        let schema = self.running.stored.schema();
         let node = schema.node(node);
         if node.cases.is_empty() || !self.has(around, node.id)? {
             return Ok(());
@@ -95,31 +94,43 @@ impl Merging<'_> {
 
     fn is_leaf(&self, node: NodeId) -> bool {
         matches!(
-            self.basis.running.schema().node(node).kind,
+            self.running.stored.schema().node(node).kind,
             NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml
         )
     }
 
     fn key_of(&self, around: &[u8], node: NodeId) -> Vec<u8> {
         let mut key = around.to_vec();
-        put_local_id(&mut key, self.basis.running.layout().id(node));
+        put_local_id(&mut key, self.running.stored.layout().id(node));
         key
     }
 
     /// Whether the merged state has a node.
     fn has(&self, around: &[u8], node: NodeId) -> Result<bool> {
-        let mut state = self.basis.running;
-        let candidate = self.candidate();
-        state.snapshot = &candidate;
         if !self.is_leaf(node) {
-            return state.any(&KeyRange::prefix(&self.key_of(around, node)));
+            return self.has_below(&self.key_of(around, node));
         }
-        let id = state.layout().id(node);
+        let id = self.running.stored.layout().id(node);
+        let candidate = self.candidate();
         let stored = candidate.value(around)?;
         let fragment = stored
             .map(|value| Fragment::decode(&value, 0))
             .transpose()?;
         Ok(fragment.is_some_and(|fragment| fragment.get(id).is_some()))
+    }
+
+    /// Whether the merged state has anything at or below a key.
+    fn has_below(&self, key: &[u8]) -> Result<bool> {
+        if self.writes_below(key) {
+            return Ok(true);
+        }
+        let range = KeyRange::prefix(key);
+        if !self.changes.writes_in(&range) && self.changes.cleared_in(&range).is_empty() {
+            return self.running.any(key);
+        }
+        let candidate = self.candidate();
+        let mut cursor = candidate.cursor(&range, Direction::Forward)?;
+        Ok(cursor.next()?.is_some())
     }
 
     fn is_created_by_candidate(&self, around: &[u8], node: NodeId) -> Result<bool> {
@@ -137,7 +148,7 @@ impl Merging<'_> {
             return self.hide(&key);
         }
         let keys = parent.map_or(0, |parent| {
-            self.basis.running.schema().node(parent).keys().len()
+            self.running.stored.schema().node(parent).keys().len()
         });
         let Some(stored) = self
             .candidate()
@@ -147,7 +158,7 @@ impl Merging<'_> {
             return Ok(());
         };
         let mut fragment = Fragment::decode(&stored, keys)?;
-        fragment.remove(self.basis.running.layout().id(node));
+        fragment.remove(self.running.stored.layout().id(node));
         let needs_none = parent.is_none_or(|parent| !self.exists_by_itself(parent));
         if fragment.leaves.is_empty() && needs_none {
             self.changing().delete(around.to_vec());

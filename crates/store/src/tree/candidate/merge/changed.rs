@@ -1,12 +1,15 @@
 //! What running changed since the base.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_keyspace::{Direction, Snapshot};
 
-use super::Basis;
+use super::named::Named;
 use crate::error::Result;
+use crate::overlay::Changes;
+use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
+use crate::tree::locate::in_subspace;
 
 /// What a key held and holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,56 +18,61 @@ pub(super) struct Pair {
     pub running: Option<Vec<u8>>,
 }
 
-/// The keys that hold something else now, in key order.
+/// The named keys that hold something else now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changed {
-    pub keys: BTreeMap<Vec<u8>, Pair>,
+    keys: BTreeMap<Vec<u8>, Pair>,
 }
 
 impl Changed {
-    /// The keys that differ between the base and running.
-    pub fn between(basis: &Basis<'_>) -> Result<Self> {
-        let mut changed = Self::default();
-        let running = basis.running.snapshot;
-        let back = basis.base.changes;
-        for (key, base) in back.written() {
-            let base = base.map(<[u8]>::to_vec);
-            changed.add(running, key, base)?;
+    /// The keys that differ between the base and running; `back` leads from running to the base.
+    pub fn between(base: &Named<'_>, running: &Named<'_>, back: &Changes) -> Result<Self> {
+        let mut names = BTreeSet::new();
+        for (key, value) in back.written() {
+            if value.is_some() {
+                names.extend(base.name(key)?);
+            }
+            if running.stored.snapshot.get(key)?.is_some() {
+                names.extend(running.name(key)?);
+            }
         }
         // Everything that is there now came after the base.
-        for range in logged_ranges(basis.running.tree) {
+        for range in logged_ranges(running.stored.tree) {
             if !back.is_cleared(&range.start) {
                 continue;
             }
-            let mut cursor = running.scan(&range, Direction::Forward)?;
-            while let Some((key, value)) = cursor.next()? {
-                if !back.has_written(key) {
-                    let pair = Pair {
-                        base: None,
-                        running: Some(value.to_vec()),
-                    };
-                    changed.keys.insert(key.to_vec(), pair);
-                }
+            let mut cursor = running.stored.snapshot.scan(&range, Direction::Forward)?;
+            while let Some((key, _)) = cursor.next()? {
+                names.extend(running.name(key)?);
+            }
+        }
+        let mut changed = Self::default();
+        for name in names {
+            let pair = Pair {
+                base: base.get(&name)?.map(std::borrow::Cow::into_owned),
+                running: running.get(&name)?.map(std::borrow::Cow::into_owned),
+            };
+            if pair.base != pair.running {
+                changed.keys.insert(name, pair);
             }
         }
         Ok(changed)
     }
 
-    fn add(&mut self, running: &dyn Snapshot, key: &[u8], base: Option<Vec<u8>>) -> Result<()> {
-        let now = running.get(key)?.map(std::borrow::Cow::into_owned);
-        if now != base {
-            let pair = Pair { base, running: now };
-            self.keys.insert(key.to_vec(), pair);
-        }
-        Ok(())
+    /// The changed keys of the tree and what they held and hold, in key order: what is around comes
+    /// before what is in it.
+    pub fn rows(&self) -> Vec<(Vec<u8>, Pair)> {
+        let rows = self.keys.iter();
+        rows.filter(|(key, _)| key[0] == Subspace::Tree as u8)
+            .map(|(key, pair)| (key.clone(), pair.clone()))
+            .collect()
     }
 
-    /// The changed keys that begin with a prefix.
-    pub fn below(&self, prefix: &[u8]) -> Vec<Vec<u8>> {
-        self.keys
-            .range(prefix.to_vec()..)
-            .take_while(|(key, _)| key.starts_with(prefix))
-            .map(|(key, _)| key.clone())
+    /// The entries whose positions changed, as keys of the tree, and their positions.
+    pub fn positions(&self) -> Vec<(Vec<u8>, Pair)> {
+        let rows = self.keys.iter();
+        rows.filter(|(key, _)| key[0] == Subspace::Order as u8)
+            .map(|(key, pair)| (in_subspace(key, Subspace::Tree), pair.clone()))
             .collect()
     }
 }

@@ -5,8 +5,13 @@
 //! that running deleted by their absence. Such conflicts cannot be resolved for the candidate where
 //! that needs what is no longer known: the node is left as running has it.
 
-use espalier_keyspace::{Direction, KeyRange};
+use std::collections::BTreeSet;
 
+use espalier_keyspace::{Direction, KeyRange, Snapshot};
+
+use super::conflict::{Conflict, Held};
+use super::named::Told;
+use super::resolve::PLACES;
 use super::run::Merging;
 use crate::error::Result;
 use crate::subspace::Subspace;
@@ -15,13 +20,17 @@ use crate::tree::stamp::StampRecord;
 
 impl Merging<'_> {
     /// Finds the conflicts that the keys known of the base do not show.
-    pub fn gaps(&mut self, base: u64) -> Result<()> {
+    ///
+    /// `lost` are stored keys that the candidate changed, of entries that are no longer known.
+    pub fn gaps(&mut self, base: u64, lost: &[Vec<u8>]) -> Result<()> {
         self.deleted_though_changed(base)?;
-        self.written_where_nothing_is()
+        self.written_where_nothing_is()?;
+        self.half_an_entry()?;
+        self.lost(lost)
     }
 
     fn deleted_though_changed(&mut self, base: u64) -> Result<()> {
-        let tree = self.basis.running.tree.prefix(Subspace::Tree);
+        let tree = self.running.stored.tree.prefix(Subspace::Tree);
         let all = KeyRange::prefix(&tree);
         let mut changed = Vec::new();
         for cleared in self.changes.cleared_in(&all) {
@@ -30,8 +39,7 @@ impl Merging<'_> {
                 start: in_subspace(&cleared.start, Subspace::Stamp),
                 end: cleared.end.map(|end| in_subspace(&end, Subspace::Stamp)),
             };
-            let snapshot = self.basis.running.snapshot;
-            let mut cursor = snapshot.scan(&stamps, Direction::Forward)?;
+            let mut cursor = self.running.scan(&stamps, Direction::Forward)?;
             while let Some((key, stamp)) = cursor.next()? {
                 if StampRecord::decode(stamp)?.any.version > base {
                     changed.push(in_subspace(key, Subspace::Tree));
@@ -42,7 +50,7 @@ impl Merging<'_> {
             if self.is_settled(&key) || self.writes_below(&key) {
                 continue;
             }
-            self.node_conflict([&key, &key, &key])?;
+            self.node_conflict(&key)?;
             if self.prefers_running() {
                 self.leave(&key);
             }
@@ -52,7 +60,7 @@ impl Merging<'_> {
     }
 
     fn written_where_nothing_is(&mut self) -> Result<()> {
-        let tree = KeyRange::prefix(&self.basis.running.tree.prefix(Subspace::Tree));
+        let tree = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Tree));
         let written = self.changes.written_in(&tree);
         let keys: Vec<Vec<u8>> = written
             .filter(|(_, value)| value.is_some())
@@ -62,7 +70,7 @@ impl Merging<'_> {
             if self.is_settled(&key) {
                 continue;
             }
-            let Some(trail) = self.basis.running.trail(&key)? else {
+            let Some(trail) = self.running.trail(&key)? else {
                 continue;
             };
             for point in &trail {
@@ -70,11 +78,59 @@ impl Merging<'_> {
                 if !self.exists_by_itself(point.node) || self.candidate().value(around)?.is_some() {
                     continue;
                 }
-                self.node_conflict([around, around, around])?;
+                self.node_conflict(around)?;
                 self.leave(around);
                 self.settle(around);
                 break;
             }
+        }
+        Ok(())
+    }
+
+    /// An entry whose place is known and its content not, or the other way round.
+    fn half_an_entry(&mut self) -> Result<()> {
+        let all = PLACES.map(|place| KeyRange::prefix(&self.running.stored.tree.prefix(place)));
+        let entries: BTreeSet<Vec<u8>> = all
+            .iter()
+            .flat_map(|range| self.changes.written_in(range))
+            .map(|(key, _)| in_subspace(key, Subspace::Tree))
+            .collect();
+        for entry in entries {
+            let own = self.running.trail(&entry)?;
+            let own = own.and_then(|trail| trail.last().copied());
+            let schema = self.running.stored.schema();
+            let is_placed = own.is_some_and(|own| self.running.is_indexed(schema.node(own.node)));
+            if !is_placed || self.is_settled(&entry) {
+                continue;
+            }
+            let candidate = self.candidate();
+            let there = PLACES.map(|place| candidate.value(&in_subspace(&entry, place)));
+            let [content, place] = there;
+            if content?.is_some() != place?.is_some() {
+                self.node_conflict(&entry)?;
+                self.leave(&entry);
+                self.settle(&entry);
+            }
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self, lost: &[Vec<u8>]) -> Result<()> {
+        let mut told = BTreeSet::new();
+        for key in lost {
+            let boundaries = self.running.boundaries(key, Told::ByPosition);
+            let Some(node) = boundaries.last().and_then(|boundary| boundary.node) else {
+                continue;
+            };
+            if key[0] == Subspace::Stamp as u8 || !told.insert(node) {
+                continue;
+            }
+            self.conflicts.push(Conflict {
+                path: self.running.stored.schema().path(node),
+                base: Held::Node,
+                running: Held::Absent,
+                candidate: Held::Node,
+            });
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The leaves of one fragment, three ways.
 
+use espalier_keyspace::Snapshot;
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Value};
 
 use super::conflict::{Conflict, Held, Resolution};
@@ -7,6 +8,7 @@ use super::run::Merging;
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed};
 use crate::keys::LocalId;
+use crate::tree::locate::State;
 
 /// The three states of a fragment.
 #[derive(Clone, Copy)]
@@ -24,7 +26,7 @@ impl Merging<'_> {
         node: Option<NodeId>,
         states: Three<Option<&[u8]>>,
     ) -> Result<Fragment> {
-        let schema = self.basis.running.schema();
+        let schema = self.running.stored.schema();
         let keys = node.map_or(0, |node| schema.node(node).keys().len());
         let decode = |bytes: Option<&[u8]>| {
             bytes.map_or(Ok(Fragment::default()), |bytes| {
@@ -77,7 +79,7 @@ impl Merging<'_> {
         id: LocalId,
         three: Three<Option<&Packed>>,
     ) -> Result<()> {
-        let state = self.basis.running;
+        let state = self.running.stored;
         let Some(leaf) = state.layout().child(node, id) else {
             return Ok(());
         };
@@ -94,21 +96,15 @@ impl Merging<'_> {
 
     /// The path of a key, from whichever side has what is on the way.
     pub fn path_of(&self, key: &[u8]) -> Result<InstancePath> {
-        let running = self.basis.running;
-        let Some(trail) = running.trail(key)? else {
+        let Some(trail) = self.running.trail(key)? else {
             return Ok(InstancePath::root());
         };
-        let candidate = crate::overlay::Layered {
-            base: running.snapshot,
-            changes: &self.changes,
-        };
-        let mut state = running;
-        for side in [
-            &candidate as &dyn espalier_keyspace::Snapshot,
-            running.snapshot,
-            &self.basis.base,
-        ] {
-            state.snapshot = side;
+        let candidate = self.candidate();
+        for side in [&candidate as &dyn Snapshot, &self.running, &self.base] {
+            let state = State {
+                snapshot: side,
+                ..self.running.stored
+            };
             if let Ok(path) = state.path_of(key, &trail) {
                 return Ok(path);
             }
@@ -123,12 +119,21 @@ impl Merging<'_> {
 
     /// Whether a node is one that exists by itself: a list entry or a container with presence.
     pub fn exists_by_itself(&self, node: NodeId) -> bool {
-        let node = self.basis.running.schema().node(node);
+        let node = self.running.stored.schema().node(node);
         match node.kind {
             NodeKind::List(_) => true,
             NodeKind::Container { .. } => !node.is_np_container(),
             _ => false,
         }
+    }
+
+    /// Whether a node is one that can be there without anything in it, and be changed: one that
+    /// exists by itself, or an entry of a leaf-list that has a place among the others.
+    pub fn stands_by_itself(&self, node: NodeId) -> bool {
+        let is_placed = self
+            .running
+            .is_indexed(self.running.stored.schema().node(node));
+        is_placed || self.exists_by_itself(node)
     }
 }
 

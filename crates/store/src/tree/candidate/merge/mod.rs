@@ -6,8 +6,19 @@
 //! set differently, a node deleted on one side and changed on the other, an entry created or moved
 //! by both, nodes of two cases of one choice.
 //!
-//! Entries of lists ordered by user are told by their keys, not by their positions: where both
-//! sides gave a position to different entries, that of the candidate goes behind.
+//! Entries of lists ordered by user are told by their list keys, not by their positions. Where
+//! either side changed positions, all three states are read, and the changes of the candidate written,
+//! under *named* keys ([`named`], [`naming`]), and what the merge comes to gets its positions at the
+//! end ([`placing`]). In between, such a list is merged as a sorted one is, and the position is one
+//! more thing that an entry has. What that gives, whatever both sides did:
+//!
+//! 1. An entry has a fragment (or value) if and only if it has a row in the order index: what takes
+//!    the one, takes, leaves or hides the other ([`resolve`]).
+//! 2. The key of an entry, the keys of all that is in it and its row of the order index hold the same
+//!    position: all are made from the one that the entry has by name ([`placing`]).
+//! 3. No two entries of a list have the same position: where running has another entry at a position
+//!    that the candidate gave, the candidate's goes behind.
+//! 4. What one side changed in an entry that the other moved is found in it where it is now.
 
 mod cases;
 mod changed;
@@ -15,9 +26,14 @@ mod conflict;
 mod gaps;
 mod keys;
 mod leaves;
+mod named;
+mod naming;
 mod order;
+mod placing;
 mod resolve;
+mod rows;
 mod run;
+mod stamps;
 
 pub use conflict::{Conflict, Held, Resolution};
 

@@ -6,9 +6,13 @@ use espalier_keyspace::KeyRange;
 
 use super::changed::Changed;
 use super::conflict::{Conflict, Resolution};
+use super::named::{Named, Told};
+use super::naming::{Naming, Ordered};
+use super::placing::Placing;
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::overlay::{Changes, Layered};
+use crate::subspace::Subspace;
 use crate::tree::locate::State;
 
 /// What the changes of a candidate are merged on.
@@ -56,8 +60,10 @@ impl Merged {
     }
 }
 
-/// A merge under way.
+/// A merge under way. All keys in it are named keys.
 pub(super) struct Merging<'a> {
+    pub running: Named<'a>,
+    pub base: Named<'a>,
     pub basis: Basis<'a>,
     pub resolution: Resolution,
     /// What running changed.
@@ -75,33 +81,113 @@ pub(in crate::tree::candidate) fn merge(
     changes: &Arc<Changes>,
     resolution: Resolution,
 ) -> Result<Merged> {
-    let changed = Changed::between(&basis)?;
-    let mut merging = Merging {
-        basis,
-        resolution,
-        changed,
-        changes: Arc::clone(changes),
-        conflicts: Vec::new(),
-        settled: Vec::new(),
-    };
-    let stamps = merging.stamps()?;
-    merging.orders()?;
-    merging.keys()?;
-    if let Known::Changed(version) = basis.known {
-        merging.gaps(version)?;
+    let order = KeyRange::prefix(&basis.running.tree.prefix(Subspace::Order));
+    let has_order = |of: &Changes| of.writes_in(&order) || !of.cleared_in(&order).is_empty();
+    if !has_order(changes) && !has_order(basis.base.changes) {
+        let view = |snapshot| Named {
+            stored: State {
+                snapshot,
+                ..basis.running
+            },
+            told: Told::ByPosition,
+        };
+        let views = [view(basis.running.snapshot), view(&basis.base)];
+        let (merging, stamps) =
+            Merging::run(basis, views, Arc::clone(changes), (resolution, Vec::new()))?;
+        return Ok(Merged {
+            changes: merging.changes,
+            stamps,
+            conflicts: merging.conflicts,
+        });
     }
-    merging.cases()?;
+    merge_by_name(basis, changes, resolution)
+}
+
+/// Merges where positions changed.
+fn merge_by_name(
+    basis: Basis<'_>,
+    changes: &Arc<Changes>,
+    resolution: Resolution,
+) -> Result<Merged> {
+    let made = Layered {
+        base: &basis.base,
+        changes,
+    };
+    let view = |snapshot| Named {
+        stored: State {
+            snapshot,
+            ..basis.running
+        },
+        told: Told::ByKeys,
+    };
+    let (running, base) = (view(basis.running.snapshot), view(&basis.base));
+    let ordered = Ordered::of(basis.running.schema());
+    let naming = Naming {
+        base: &base,
+        made: &view(&made),
+        ordered: &ordered,
+        stored: changes,
+    };
+    let (named, lost) = naming.run()?;
+    let (merging, stamps) =
+        Merging::run(basis, [running, base], Arc::new(named), (resolution, lost))?;
+    let conflicts = merging.conflicts;
+    let placing = Placing {
+        running: &running,
+        ordered: &ordered,
+        named: Arc::unwrap_or_clone(merging.changes),
+    };
+    let (stored, stamps) = placing.run(&stamps)?;
+    let changes = match stored == **changes {
+        true => Arc::clone(changes),
+        false => Arc::new(stored),
+    };
     Ok(Merged {
-        changes: merging.changes,
+        changes,
         stamps,
-        conflicts: merging.conflicts,
+        conflicts,
     })
 }
 
-impl Merging<'_> {
+impl<'a> Merging<'a> {
+    /// Merges; and the stamps that count on.
+    fn run(
+        basis: Basis<'a>,
+        [running, base]: [Named<'a>; 2],
+        changes: Arc<Changes>,
+        (resolution, lost): (Resolution, Vec<Vec<u8>>),
+    ) -> Result<(Self, Changes)> {
+        let mut merging = Self {
+            changed: Changed::between(&base, &running, basis.base.changes)?,
+            running,
+            base,
+            basis,
+            resolution,
+            changes,
+            conflicts: Vec::new(),
+            settled: Vec::new(),
+        };
+        let stamps = merging.stamps()?;
+        merging.keys()?;
+        merging.positions()?;
+        if let Known::Changed(version) = basis.known {
+            merging.gaps(version, &lost)?;
+        }
+        merging.cases()?;
+        Ok((merging, stamps))
+    }
+
     /// The changes, to be changed.
     pub fn changing(&mut self) -> &mut Changes {
         Arc::make_mut(&mut self.changes)
+    }
+
+    /// The candidate as merged so far.
+    pub fn candidate(&self) -> Layered<'_> {
+        Layered {
+            base: &self.running,
+            changes: &self.changes,
+        }
     }
 
     /// Takes a subtree out of what is still to be merged.
@@ -109,6 +195,7 @@ impl Merging<'_> {
         self.settled.push(key.to_vec());
     }
 
+    /// Whether a key is in a subtree that is settled.
     pub fn is_settled(&self, key: &[u8]) -> bool {
         self.settled.iter().any(|settled| key.starts_with(settled))
     }
@@ -119,5 +206,12 @@ impl Merging<'_> {
         self.changes
             .written_in(&range)
             .any(|(_, value)| value.is_some())
+    }
+
+    /// Whether the candidate writes anything of a node: what is in it, or where it stands.
+    pub fn writes_node(&self, key: &[u8]) -> bool {
+        super::resolve::PLACES
+            .iter()
+            .any(|&place| self.writes_below(&crate::tree::in_subspace(key, place)))
     }
 }

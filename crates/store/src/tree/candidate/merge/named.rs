@@ -1,0 +1,366 @@
+//! A state of the tree with the entries of lists ordered by user under their list keys.
+//!
+//! In the store such an entry has two keys: its own, with its position in it, and one in the order
+//! index, which leads from its list keys to the position. Positions are of no use to a merge: one
+//! entry has different ones in the states to be merged, and one position is that of different
+//! entries. So the merge reads every state through this view. A *named* key holds the list keys
+//! where the stored key holds the position, as the keys of sorted lists do, and the key of the entry
+//! in the order index is the named key of the entry itself, in [`Subspace::Order`]: the position is
+//! one more thing that the entry holds, beside its leaves and what is in it.
+//!
+//! State data that have a position and no row in the order index (RFC 7950 §7.8.2: lists without
+//! keys) keep their positions in named keys.
+
+use std::borrow::Cow;
+
+use espalier_keyspace::{
+    Cursor, Direction, ErrorKind, KeyRange, Result as EngineResult, Snapshot, Version,
+};
+use espalier_yang::schema::Node;
+use espalier_yang::{NodeId, NodeKind};
+
+use super::rows::RowCursor;
+use crate::error::{Error, Result};
+use crate::fragment::{Fragment, Packed, take_entry_value};
+use crate::keys::{put_key_value, skip_key_values, take_local_id};
+use crate::position::Position;
+use crate::subspace::Subspace;
+use crate::tree::locate::{State, in_subspace, order_key};
+use crate::tree::skip_entry;
+use crate::tree::trail::{Trail, Waypoint};
+
+/// How entries ordered by user are told from each other while a merge goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// By position, as they are stored. Right where no side changed any position, and free.
+    ByPosition,
+    /// By their list keys.
+    ByKeys,
+}
+
+/// A state read by named keys.
+#[derive(Clone, Copy)]
+pub(super) struct Named<'a> {
+    /// The state, as it is stored.
+    pub stored: State<'a>,
+    pub told: Told,
+}
+
+/// The part of a key up to a node, and which node that is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Boundary {
+    pub length: usize,
+    /// None: the datastore.
+    pub node: Option<NodeId>,
+    /// Whether the key ends before what tells the entries of the node from each other.
+    pub is_whole: bool,
+}
+
+/// Where the position of a named entry is looked up.
+type Lookup<'l> = &'l dyn Fn(&[u8]) -> Result<Option<Vec<u8>>>;
+
+impl<'a> Named<'a> {
+    /// Whether the entries of a node have rows in the order index, and keys instead of positions
+    /// in named keys.
+    pub fn is_indexed(&self, node: &Node) -> bool {
+        let has_keys = match &node.kind {
+            NodeKind::List(list) => !list.keys.is_empty(),
+            _ => true,
+        };
+        self.told == Told::ByKeys && node.is_config && node.is_positional() && has_keys
+    }
+
+    fn child(&self, parent: Option<NodeId>, rest: &mut &[u8]) -> Result<Option<&'a Node>> {
+        let id = take_local_id(rest)?;
+        let node = self.stored.layout().child(parent, id);
+        Ok(node.map(|node| self.stored.schema().node(node)))
+    }
+
+    fn root_length(&self) -> usize {
+        self.stored.tree.prefix(Subspace::Tree).len()
+    }
+
+    /// Moves past what tells an entry from others in a named key.
+    fn skip_named(&self, node: &Node, rest: &mut &[u8]) -> Result<()> {
+        if self.is_indexed(node) {
+            return skip_key_values(rest, node.keys().len().max(1));
+        }
+        skip_entry(node, rest)
+    }
+
+    /// The nodes on the way to a named key; none where the schema no longer has one of them.
+    pub fn trail(&self, named: &[u8]) -> Result<Option<Trail>> {
+        let mut trail = Trail::new();
+        let mut at = self.root_length();
+        while at < named.len() {
+            let mut rest = &named[at..];
+            let parent = trail.last().map(|point: &Waypoint| point.node);
+            let Some(node) = self.child(parent, &mut rest)? else {
+                return Ok(None);
+            };
+            let list = named.len() - rest.len();
+            self.skip_named(node, &mut rest)?;
+            at = named.len() - rest.len();
+            trail.push(Waypoint {
+                node: node.id,
+                list,
+                end: at,
+            });
+        }
+        Ok(Some(trail))
+    }
+
+    /// The nodes whose keys a stored or named key begins with, as far as it can be read; the datastore
+    /// first.
+    pub fn boundaries(&self, key: &[u8], told: Told) -> Vec<Boundary> {
+        let of = Self { told, ..*self };
+        let mut at = of.root_length();
+        let mut boundaries = vec![Boundary {
+            length: at,
+            node: None,
+            is_whole: false,
+        }];
+        while at < key.len() {
+            let mut rest = &key[at..];
+            let parent = boundaries.last().and_then(|boundary| boundary.node);
+            let Ok(Some(node)) = of.child(parent, &mut rest) else {
+                break;
+            };
+            let is_entries = node.is_list() || node.is_leaf_list();
+            let mut push = |rest: &[u8], is_whole| {
+                boundaries.push(Boundary {
+                    length: key.len() - rest.len(),
+                    node: Some(node.id),
+                    is_whole,
+                });
+            };
+            if is_entries {
+                push(rest, true);
+            }
+            let list = key.len() - rest.len();
+            if node.is_positional() && crate::tree::is_order_index(&key[..list], key) {
+                break;
+            }
+            if of.skip_named(node, &mut rest).is_err() {
+                break;
+            }
+            push(rest, false);
+            at = key.len() - rest.len();
+        }
+        boundaries
+    }
+
+    /// The named key of a stored key; none where an entry on the way is not there.
+    pub fn name(&self, stored: &[u8]) -> Result<Option<Vec<u8>>> {
+        if self.told == Told::ByPosition {
+            return Ok(Some(stored.to_vec()));
+        }
+        let mut at = self.root_length();
+        let mut named = stored[..at.min(stored.len())].to_vec();
+        let mut parent = None;
+        while at < stored.len() {
+            let mut rest = &stored[at..];
+            let Some(node) = self.child(parent, &mut rest)? else {
+                return Ok(None);
+            };
+            let list = stored.len() - rest.len();
+            named.extend_from_slice(&stored[at..list]);
+            if rest.is_empty() {
+                break;
+            }
+            if crate::tree::is_order_index(&stored[..list], stored) && node.is_positional() {
+                // Behind the byte that marks the index stand the list keys.
+                let keys = if self.is_indexed(node) { 1 } else { 0 };
+                named.extend_from_slice(&rest[keys..]);
+                return Ok(Some(named));
+            }
+            let is_indexed = self.is_indexed(node);
+            match is_indexed {
+                true => Position::skip(&mut rest)?,
+                false => skip_entry(node, &mut rest)?,
+            }
+            let end = stored.len() - rest.len();
+            if is_indexed {
+                let entry = in_subspace(&stored[..end], Subspace::Tree);
+                let Some(value) = self.stored.snapshot.get(&entry)? else {
+                    return Ok(None);
+                };
+                named.extend_from_slice(&list_keys(node, &value)?);
+            } else {
+                named.extend_from_slice(&stored[list..end]);
+            }
+            at = end;
+            parent = Some(node.id);
+        }
+        Ok(Some(named))
+    }
+
+    /// The stored key of a named key; none where an entry on the way is not there.
+    pub fn place(&self, named: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.place_by(named, &|entry| self.position(entry))
+    }
+
+    /// The position of a named entry.
+    pub fn position(&self, entry: &[u8]) -> Result<Option<Vec<u8>>> {
+        let Some(row) = self.place(&in_subspace(entry, Subspace::Order))? else {
+            return Ok(None);
+        };
+        let found = self.stored.snapshot.get(&row)?;
+        Ok(found.map(Cow::into_owned))
+    }
+
+    /// The stored key of a named key, where the positions are what `lookup` says.
+    pub fn place_by(&self, named: &[u8], lookup: Lookup<'_>) -> Result<Option<Vec<u8>>> {
+        if self.told == Told::ByPosition {
+            return Ok(Some(named.to_vec()));
+        }
+        let is_order = named[0] == Subspace::Order as u8;
+        let mut at = self.root_length();
+        let mut stored = named[..at.min(named.len())].to_vec();
+        let mut parent = None;
+        while at < named.len() {
+            let mut rest = &named[at..];
+            let Some(node) = self.child(parent, &mut rest)? else {
+                return Ok(None);
+            };
+            let list = named.len() - rest.len();
+            stored.extend_from_slice(&named[at..list]);
+            if rest.is_empty() {
+                break;
+            }
+            if !self.is_indexed(node) {
+                if node.is_positional() && crate::tree::is_order_index(&named[..list], named) {
+                    stored.extend_from_slice(rest);
+                    break;
+                }
+                skip_entry(node, &mut rest)?;
+                at = named.len() - rest.len();
+                stored.extend_from_slice(&named[list..at]);
+                parent = Some(node.id);
+                continue;
+            }
+            self.skip_named(node, &mut rest)?;
+            at = named.len() - rest.len();
+            if is_order && rest.is_empty() {
+                stored = order_key(&stored, &[]);
+                stored.extend_from_slice(&named[list..]);
+                break;
+            }
+            let Some(position) = lookup(&in_subspace(&named[..at], Subspace::Tree))? else {
+                return Ok(None);
+            };
+            stored.extend_from_slice(&position);
+            parent = Some(node.id);
+        }
+        Ok(Some(stored))
+    }
+
+    /// What the stored keys of everything at and below a named key begin with.
+    pub fn places(&self, named: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let Some(own) = self.place(named)? else {
+            return Ok(Vec::new());
+        };
+        let mut places = vec![own];
+        if self.told == Told::ByKeys
+            && named[0] == Subspace::Order as u8
+            && let Some(inner) = self.place(&in_subspace(named, Subspace::Tree))?
+        {
+            let inner = in_subspace(&inner, Subspace::Order);
+            if inner != places[0] {
+                places.push(inner);
+            }
+        }
+        Ok(places)
+    }
+
+    /// Whether anything is at or below a named key.
+    pub fn any(&self, named: &[u8]) -> Result<bool> {
+        for place in self.places(named)? {
+            if self.stored.any(&KeyRange::prefix(&place))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The named keys of a range with their values, in order.
+    pub fn rows(&self, range: &KeyRange) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let boundaries = self.boundaries(&range.start, self.told);
+        let around = boundaries
+            .iter()
+            .rev()
+            .find(|boundary| is_within(range, &range.start[..boundary.length]));
+        let length = around.map_or(self.root_length(), |boundary| boundary.length);
+        let mut rows = Vec::new();
+        for place in self.places(&range.start[..length])? {
+            let all = KeyRange::prefix(&place);
+            let mut cursor = self.stored.snapshot.scan(&all, Direction::Forward)?;
+            while let Some((key, value)) = cursor.next()? {
+                let named = self.name(key)?.filter(|named| range.contains(named));
+                if let Some(named) = named {
+                    rows.push((named, value.to_vec()));
+                }
+            }
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(rows)
+    }
+}
+
+/// Whether all of a range begins with a prefix.
+pub(super) fn is_within(range: &KeyRange, prefix: &[u8]) -> bool {
+    let whole = KeyRange::prefix(prefix);
+    range.start.starts_with(prefix)
+        && match (&range.end, &whole.end) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(end), Some(last)) => end <= last,
+        }
+}
+
+/// The list keys of an entry, as keys hold them.
+fn list_keys(node: &Node, value: &[u8]) -> Result<Vec<u8>> {
+    let mut keys = Vec::new();
+    if node.is_leaf_list() {
+        put_key_value(&mut keys, &take_entry_value(value)?);
+        return Ok(keys);
+    }
+    let count = node.keys().len();
+    for (_, packed) in Fragment::decode(value, count)?.leaves.iter().take(count) {
+        match packed {
+            Packed::Value(value) => put_key_value(&mut keys, value),
+            Packed::Any(_) => return Err(Error::corrupt("a key of a list entry holds anydata")),
+        }
+    }
+    Ok(keys)
+}
+
+impl Snapshot for Named<'_> {
+    fn version(&self) -> Version {
+        self.stored.snapshot.version()
+    }
+
+    fn get(&self, key: &[u8]) -> EngineResult<Option<Cow<'_, [u8]>>> {
+        match self.place(key).map_err(engine_error)? {
+            Some(place) => self.stored.snapshot.get(&place),
+            None => Ok(None),
+        }
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> EngineResult<Box<dyn Cursor + '_>> {
+        if self.told == Told::ByPosition {
+            return self.stored.snapshot.scan(range, direction);
+        }
+        let rows = self.rows(range).map_err(engine_error)?;
+        Ok(Box::new(RowCursor::new(rows, direction)))
+    }
+}
+
+/// Damage that was found on the way is told as the engine tells it.
+fn engine_error(error: Error) -> espalier_keyspace::Error {
+    match error {
+        Error::Engine(error) => error,
+        other => espalier_keyspace::Error::new(ErrorKind::Corrupt, other.to_string()),
+    }
+}
