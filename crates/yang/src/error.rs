@@ -204,9 +204,9 @@ impl Errors {
         other.errors.into_iter().for_each(|error| self.push(error));
     }
 
-    /// Counts errors that were not kept.
-    pub fn drop_further(&mut self, errors: usize) {
-        self.dropped += errors;
+    /// Brings the errors into the order of their paths; those of one path stay as they came.
+    pub fn sort(&mut self) {
+        self.errors.sort_by(|one, other| one.path.cmp(&other.path));
     }
 
     /// The errors that were kept.

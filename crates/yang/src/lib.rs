@@ -21,6 +21,7 @@ pub mod error;
 pub mod instances;
 pub mod path;
 pub mod schema;
+mod shortest;
 pub mod standard;
 pub mod validate;
 pub mod value;

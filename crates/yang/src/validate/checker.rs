@@ -51,14 +51,14 @@ impl<'a, T: Instances> Checker<'a, T> {
         }
     }
 
-    /// The instances of a rule's node in a place of its anchor, in order.
-    pub fn instances(
+    /// What is at the end of a way down from a place, in order.
+    pub(super) fn instances(
         &self,
-        rule: &Rule,
         at: &T::Inner,
+        way: &[NodeId],
         visit: &mut dyn FnMut(Item<T>) -> Visit<T::Error>,
     ) -> Result<(), T::Error> {
-        self.descend(at, &rule.chain, visit).map(|_| ())
+        self.descend(at, way, visit).map(|_| ())
     }
 
     fn descend(
@@ -126,7 +126,7 @@ impl<'a, T: Instances> Checker<'a, T> {
         let mut violating = Vec::new();
         let evaluator = &self.evaluator;
         let mut is_known_violated = false;
-        self.instances(rule, at, &mut |item| {
+        self.instances(at, &rule.chain, &mut |item| {
             let holds = !is_known_violated && evaluator.test(&must.expression, &item)?;
             match (holds, rule.is_uniform) {
                 (true, true) => return Ok(ControlFlow::Break(())),

@@ -581,22 +581,22 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         rule: RuleId,
         scope: &I,
     ) -> Result<Vec<I>, T::Error> {
-        let compiled = checker.plan.rule(rule);
+        let anchor = checker.plan.rule(rule).anchor;
         let from = checker.data.node(scope);
-        let below = chain(checker.schema(), from, compiled.anchor).unwrap_or_default();
         let mut places = Vec::new();
         if !checker.evaluator.is_accessible(scope)? {
             return Ok(places);
         }
+        if from == anchor {
+            places.push(scope.clone());
+            return Ok(places);
+        }
+        let below = chain(checker.schema(), from, anchor).unwrap_or_default();
         let is_list = |&node: &NodeId| checker.schema().node(node).is_list();
         if below.iter().any(is_list) {
             self.effort.fallbacks += 1;
         }
-        let way = super::plan::Rule {
-            chain: below,
-            ..compiled.clone()
-        };
-        checker.instances(&way, scope, &mut |item| {
+        checker.instances(scope, &below, &mut |item| {
             if let Item::Inner(place) = item {
                 places.push(place);
             }
@@ -633,13 +633,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             }
         }
         self.take_errors(states);
-        let mut errors: Vec<_> = self.errors.iter().cloned().collect();
-        errors.sort_by(|one, other| one.path.cmp(&other.path));
-        let dropped = self.errors.len() - errors.len();
-        let mut sorted = Errors::new();
-        errors.into_iter().for_each(|error| sorted.push(error));
-        sorted.drop_further(dropped);
-        Ok((sorted, self.effort))
+        self.errors.sort();
+        Ok((self.errors, self.effort))
     }
 }
 

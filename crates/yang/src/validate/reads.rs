@@ -5,7 +5,9 @@
 //! is then checked without need, never left out.
 
 use crate::schema::{NodeId, NodeKind, Schema, TypeKind};
-use crate::xpath::{Axis, BinaryOperator, Expr, Expression, Function, NodeTest, PathStep};
+use crate::xpath::{
+    Axis, BinaryOperator, Expr, Expression, Function, NodeTest, PathStep, is_positional,
+};
 
 use super::plan::is_on_the_way;
 use super::route::{Join, Route};
@@ -612,47 +614,4 @@ fn children_of(schema: &Schema, node: Option<NodeId>) -> impl Iterator<Item = No
             NodeKind::Action | NodeKind::Notification | NodeKind::Rpc
         )
     })
-}
-
-/// Whether a predicate depends on how many nodes there are and which one it is asked of.
-fn is_positional(predicate: &Expr) -> bool {
-    let is_number = match predicate {
-        Expr::Number(_) | Expr::Negate(_) => true,
-        Expr::Binary(operator, ..) => matches!(
-            operator,
-            BinaryOperator::Add
-                | BinaryOperator::Subtract
-                | BinaryOperator::Multiply
-                | BinaryOperator::Divide
-                | BinaryOperator::Modulo
-        ),
-        Expr::Call(function, _) => matches!(
-            function,
-            Function::Last
-                | Function::Position
-                | Function::Count
-                | Function::StringLength
-                | Function::Number
-                | Function::Sum
-                | Function::Floor
-                | Function::Ceiling
-                | Function::Round
-                | Function::EnumValue
-        ),
-        Expr::Variable(..) => true,
-        _ => false,
-    };
-    is_number || asks_position(predicate)
-}
-
-fn asks_position(expr: &Expr) -> bool {
-    match expr {
-        Expr::Or(parts) | Expr::And(parts) | Expr::Union(parts) => parts.iter().any(asks_position),
-        Expr::Binary(_, left, right) => asks_position(left) || asks_position(right),
-        Expr::Negate(inner) => asks_position(inner),
-        Expr::Call(Function::Last | Function::Position, _) => true,
-        Expr::Call(_, arguments) => arguments.iter().any(asks_position),
-        Expr::Filter { primary, .. } => asks_position(primary),
-        _ => false,
-    }
 }

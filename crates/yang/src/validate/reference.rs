@@ -30,7 +30,7 @@ impl<T: Instances> Checker<'_, T> {
                     self.dangling(holder, node, value.clone(), &mut dangling)?;
                 }
             }
-            None => self.instances(rule, holder, &mut |item| {
+            None => self.instances(holder, &rule.chain, &mut |item| {
                 if let Item::Leaf(leaf) = item {
                     self.dangling(holder, node, leaf.value, &mut dangling)?;
                 }

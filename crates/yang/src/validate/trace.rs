@@ -3,11 +3,14 @@
 use std::hash::Hash;
 use std::ops::ControlFlow;
 
+use smallvec::SmallVec;
+
 use super::incremental::{Incremental, States};
 use super::plan::Trigger;
-use super::route::{Leg, chain};
+use super::route::{Join, Leg, chain};
 use crate::instances::{Indexed, Instances};
 use crate::schema::{NodeId, Schema};
+use crate::shortest::{Told, in_common};
 use crate::value::Value;
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
@@ -135,64 +138,86 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let data = states.new.data;
         let schema = data.schema();
         let anchor = states.new.plan.rule(trigger.rule).anchor;
-        let depth = leg.down.len();
-        'joins: for join in &leg.joins {
-            // `places` begins with the end of the way, or the holder of the leaf at its end.
-            let inner = places.len() - 1;
-            let is_own_value = is_leaf_like(schema, leg.down[join.depth]);
-            let level = (inner + usize::from(is_own_value)).checked_sub(join.depth + 1);
-            let Some(entry) = level.and_then(|level| places.get(level)) else {
-                continue;
-            };
-            let Some((&leaf, containers)) = join.leaf.split_last() else {
-                continue;
-            };
-            let holder = containers
-                .iter()
-                .fold(entry.clone(), |place, &node| data.container(&place, node));
-            let mut values = Vec::new();
-            for checker in [&states.old, &states.new] {
-                values_at(checker, &holder, leaf, &mut values)?;
-            }
-            let Some(&operand) = join.down.last() else {
-                continue;
-            };
-            let mut scopes = Vec::new();
-            for value in values {
-                if is_default(schema, operand, &value) {
-                    continue 'joins;
+        // Equalities with leaves around one place lead to places of one kind; the outermost are most.
+        let Some(up) = leg.joins.iter().map(|join| join.up).min() else {
+            return Ok(false);
+        };
+        let joins: SmallVec<[&Join; 2]> = leg.joins.iter().filter(|join| join.up == up).collect();
+        let found = in_common(joins.len(), |which, limit, scopes| {
+            joined_places(states, leg, joins[which], places, limit, scopes)
+        })?;
+        let Some(scopes) = found else {
+            return Ok(false);
+        };
+        for scope in scopes {
+            let place = match chain(schema, data.node(&scope), anchor) {
+                Some(below) if !below.iter().any(|&node| schema.node(node).is_list()) => below
+                    .iter()
+                    .fold(scope, |place, &node| data.container(&place, node)),
+                Some(_) => scope,
+                None => {
+                    self.trace_above(states, trigger, &scope)?;
+                    continue;
                 }
-                let within = match join.up <= leg.up {
-                    true => places[places.len() - 1].clone(),
-                    false => data.root(),
-                };
-                let levels = join.down.len() - 1;
-                let answer = data.find(&within, operand, &value, &mut |holder| {
-                    scopes.extend(super::target::climb(data, &holder, levels));
-                    Ok(ControlFlow::Continue(()))
-                })?;
-                if answer == Indexed::No {
-                    continue 'joins;
-                }
-            }
-            debug_assert!(join.depth < depth);
-            for scope in scopes {
-                let place = match chain(schema, data.node(&scope), anchor) {
-                    Some(below) if !below.iter().any(|&node| schema.node(node).is_list()) => below
-                        .iter()
-                        .fold(scope, |place, &node| data.container(&place, node)),
-                    Some(_) => scope,
-                    None => {
-                        self.trace_above(states, trigger, &scope)?;
-                        continue;
-                    }
-                };
-                self.is_due(states, trigger.rule, place);
-            }
-            return Ok(true);
+            };
+            self.is_due(states, trigger.rule, place);
         }
-        Ok(false)
+        Ok(true)
     }
+}
+
+/// The places that an equality leads to from an entry that changed: those whose leaf holds what the
+/// leaf of the entry holds, or held.
+fn joined_places<T: Instances>(
+    states: &States<'_, T>,
+    leg: &Leg,
+    join: &Join,
+    places: &[T::Inner],
+    limit: usize,
+    scopes: &mut Vec<T::Inner>,
+) -> Result<Told, T::Error> {
+    let data = states.new.data;
+    let schema = data.schema();
+    // `places` begins with the end of the way, or the holder of the leaf at its end.
+    let inner = places.len() - 1;
+    let is_own_value = is_leaf_like(schema, leg.down[join.depth]);
+    let level = (inner + usize::from(is_own_value)).checked_sub(join.depth + 1);
+    let entry = level.and_then(|level| places.get(level));
+    let (Some(entry), Some((&leaf, containers)), Some(&operand)) =
+        (entry, join.leaf.split_last(), join.down.last())
+    else {
+        return Ok(Told::Nothing);
+    };
+    let holder = containers
+        .iter()
+        .fold(entry.clone(), |place, &node| data.container(&place, node));
+    let mut values = Vec::new();
+    for checker in [&states.old, &states.new] {
+        values_at(checker, &holder, leaf, &mut values)?;
+    }
+    let within = match join.up <= leg.up {
+        true => places[inner].clone(),
+        false => data.root(),
+    };
+    let levels = join.down.len() - 1;
+    let mut told = Told::All;
+    for value in values {
+        if is_default(schema, operand, &value) {
+            return Ok(Told::Nothing);
+        }
+        let answer = data.find(&within, operand, &value, &mut |holder| {
+            if scopes.len() >= limit {
+                told = Told::Part;
+                return Ok(ControlFlow::Break(()));
+            }
+            scopes.extend(super::target::climb(data, &holder, levels));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if answer == Indexed::No {
+            return Ok(Told::Nothing);
+        }
+    }
+    Ok(told)
 }
 
 /// The values of a leaf or leaf-list in a place, as far as it exists; each once.

@@ -16,6 +16,7 @@ mod leafref;
 mod lexer;
 mod literal;
 mod parser;
+mod positional;
 mod print;
 mod requalify;
 
@@ -26,4 +27,5 @@ pub use expression::{
 pub use function::Function;
 pub use literal::Literal;
 pub use parser::{XPATH_CHARS_MAX, XPATH_DEPTH_MAX, XPATH_HEIGHT_MAX};
+pub(crate) use positional::{is_positional, may_be_number, mentions};
 pub(crate) use requalify::{with_modules, with_prefixes};

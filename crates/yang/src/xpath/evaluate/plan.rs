@@ -14,6 +14,7 @@ use super::values::{has_no_other_form, resolved_type, with_text};
 use super::{Evaluator, Item, Object, number_to_string};
 use crate::instances::{Indexed, Instances, Visit};
 use crate::schema::{Canonical, ModuleNames, NodeId, NodeKind, Type, TypeKind};
+use crate::shortest::{Told, in_common};
 use crate::value::Value;
 use crate::xpath::{Axis, BinaryOperator, Expr, Function, NodeTest, PathStep};
 
@@ -325,7 +326,7 @@ impl<T: Instances> Evaluator<'_, T> {
         }
     }
 
-    /// By an index on one of the leaves. Defaults are in no index.
+    /// By indexes on the leaves. Defaults are in no index.
     fn look_up_indexed(
         &self,
         place: &T::Inner,
@@ -333,29 +334,62 @@ impl<T: Instances> Evaluator<'_, T> {
         known: &Known,
         visit: &mut Found<'_, T>,
     ) -> Result<Option<ControlFlow<()>>, T::Error> {
-        for wanted in &known.values {
-            let leaf = self.schema().node(wanted.node);
-            let is_default =
-                |node: &crate::schema::ValueNode| node.defaults.contains(&wanted.value);
-            if leaf.as_value().is_none_or(is_default) {
-                continue;
-            }
-            let mut flow = GO_ON;
-            let mut entry = |entry: T::Inner| {
+        let may_be_indexed = |known: &&KnownValue| {
+            let leaf = self.schema().node(known.node).as_value();
+            leaf.is_some_and(|leaf| !leaf.defaults.contains(&known.value))
+        };
+        let values: SmallVec<[&KnownValue; 2]> =
+            known.values.iter().filter(may_be_indexed).collect();
+        if let [one] = values[..] {
+            return self.stream_indexed(place, id, one, visit);
+        }
+        let found = in_common::<_, T::Error>(values.len(), |which, limit, entries| {
+            let KnownValue { node, value, .. } = values[which];
+            let mut told = Told::All;
+            let answer = self.data.find(place, *node, value, &mut |holder| {
                 self.step_one()?;
-                if let Some(entry) = self.entry_around(entry, id) {
-                    flow = visit(Item::Inner(entry), 0)?;
+                if entries.len() >= limit {
+                    told = Told::Part;
+                    return Ok(STOP);
                 }
-                Ok(flow)
-            };
-            let indexed = self
-                .data
-                .find(place, wanted.node, &wanted.value, &mut entry)?;
-            if indexed == Indexed::Yes {
-                return Ok(Some(flow));
+                entries.extend(self.entry_around(holder, id));
+                Ok(GO_ON)
+            })?;
+            Ok(match answer {
+                Indexed::Yes => told,
+                Indexed::No => Told::Nothing,
+            })
+        })?;
+        let Some(entries) = found else {
+            return Ok(None);
+        };
+        for entry in entries {
+            if visit(Item::Inner(entry), 0)?.is_break() {
+                return Ok(Some(STOP));
             }
         }
-        Ok(None)
+        Ok(Some(GO_ON))
+    }
+
+    fn stream_indexed(
+        &self,
+        place: &T::Inner,
+        id: NodeId,
+        known: &KnownValue,
+        visit: &mut Found<'_, T>,
+    ) -> Result<Option<ControlFlow<()>>, T::Error> {
+        let mut flow = GO_ON;
+        let mut entry = |holder: T::Inner| {
+            self.step_one()?;
+            if let Some(entry) = self.entry_around(holder, id) {
+                flow = visit(Item::Inner(entry), 0)?;
+            }
+            Ok(flow)
+        };
+        let answer = self
+            .data
+            .find(place, known.node, &known.value, &mut entry)?;
+        Ok((answer == Indexed::Yes).then_some(flow))
     }
 }
 

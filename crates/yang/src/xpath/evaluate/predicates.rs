@@ -7,7 +7,7 @@ use super::plan::Known;
 use super::{Evaluator, Item, Object};
 use crate::instances::{Instances, Visit};
 use crate::schema::NodeId;
-use crate::xpath::{Axis, BinaryOperator, Expr, Function, PathStep};
+use crate::xpath::{Axis, Expr, Function, PathStep, is_positional, may_be_number, mentions};
 
 /// The predicates of one step from one node, and how many nodes have reached each.
 struct Filter<'p> {
@@ -208,59 +208,6 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 }
 
-/// Whether the value of an expression may be a number.
-fn may_be_number(expr: &Expr) -> bool {
-    match expr {
-        Expr::Number(_) | Expr::Negate(_) => true,
-        Expr::Binary(operator, ..) => matches!(
-            operator,
-            BinaryOperator::Add
-                | BinaryOperator::Subtract
-                | BinaryOperator::Multiply
-                | BinaryOperator::Divide
-                | BinaryOperator::Modulo
-        ),
-        Expr::Call(function, _) => matches!(
-            function,
-            Function::Last
-                | Function::Position
-                | Function::Count
-                | Function::StringLength
-                | Function::Number
-                | Function::Sum
-                | Function::Floor
-                | Function::Ceiling
-                | Function::Round
-                | Function::EnumValue
-        ),
-        _ => false,
-    }
-}
-
-/// Whether a predicate may depend on where among the others the node is.
-fn is_positional(predicate: &Expr) -> bool {
-    may_be_number(predicate)
-        || mentions(predicate, &|function| {
-            matches!(function, Function::Position | Function::Last)
-        })
-}
-
 fn uses_last(predicate: &Expr) -> bool {
     mentions(predicate, &|function| function == Function::Last)
-}
-
-/// Whether an expression calls a function in its own context, not in that of a predicate within.
-fn mentions(expr: &Expr, wanted: &dyn Fn(Function) -> bool) -> bool {
-    match expr {
-        Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => {
-            operands.iter().any(|operand| mentions(operand, wanted))
-        }
-        Expr::Binary(_, left, right) => mentions(left, wanted) || mentions(right, wanted),
-        Expr::Negate(inner) => mentions(inner, wanted),
-        Expr::Filter { primary, .. } => mentions(primary, wanted),
-        Expr::Call(function, arguments) => {
-            wanted(*function) || arguments.iter().any(|argument| mentions(argument, wanted))
-        }
-        Expr::Path(_) | Expr::Literal(_) | Expr::Number(_) | Expr::Variable(..) => false,
-    }
 }

@@ -1,0 +1,117 @@
+//! Asking several indexes at once, when what is looked for is in the answers of all of them.
+//!
+//! Nobody knows beforehand which answer is short: one of the values may stand in a million entries, the
+//! other in one. So each index is asked for a few, then for more, until one has told all; what the
+//! answers that were told whole have in common is the result. It costs what the shortest answer costs.
+
+use std::hash::Hash;
+
+use rustc_hash::FxHashSet;
+
+/// How many an index is asked for at first.
+const FIRST_LIMIT: usize = 32;
+
+/// How many times more it is asked for next.
+const GROWTH: usize = 8;
+
+/// How much of an answer was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Nothing: there is no such index.
+    Nothing,
+    /// As many as were asked for; there may be more.
+    Part,
+    /// All.
+    All,
+}
+
+/// What the shortest of `count` answers have in common, in the order of the shortest; `None` where no
+/// index answers. `ask` is called with the number of an answer, from 0, how many of it are wanted at
+/// most, and where to put them.
+pub(crate) fn in_common<I: Clone + Eq + Hash, E>(
+    count: usize,
+    mut ask: impl FnMut(usize, usize, &mut Vec<I>) -> Result<Told, E>,
+) -> Result<Option<Vec<I>>, E> {
+    let mut limit = match count {
+        1 => usize::MAX,
+        _ => FIRST_LIMIT,
+    };
+    let mut open: Vec<usize> = (0..count).collect();
+    while !open.is_empty() {
+        let mut answers = Vec::new();
+        let mut unfinished = Vec::new();
+        for &which in &open {
+            let mut answer = Vec::new();
+            match ask(which, limit, &mut answer)? {
+                Told::Nothing => {}
+                Told::Part => unfinished.push(which),
+                Told::All => answers.push(answer),
+            }
+        }
+        if !answers.is_empty() {
+            return Ok(Some(intersection(answers)));
+        }
+        open = unfinished;
+        limit = match open.len() {
+            1 => usize::MAX,
+            _ => limit.saturating_mul(GROWTH),
+        };
+    }
+    Ok(None)
+}
+
+fn intersection<I: Clone + Eq + Hash>(mut answers: Vec<Vec<I>>) -> Vec<I> {
+    answers.sort_by_key(Vec::len);
+    let mut answers = answers.into_iter();
+    let mut common = answers.next().unwrap_or_default();
+    for other in answers {
+        if common.is_empty() {
+            break;
+        }
+        let other: FxHashSet<I> = other.into_iter().collect();
+        common.retain(|item| other.contains(item));
+    }
+    common
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asks for ranges of numbers; `None` has no index. Also how many were told in all.
+    fn ask(ranges: &[Option<std::ops::Range<u32>>]) -> (Option<Vec<u32>>, usize) {
+        let mut told = 0;
+        let found = in_common(ranges.len(), |which, limit, into| {
+            let Some(range) = &ranges[which] else {
+                return Ok::<_, std::convert::Infallible>(Told::Nothing);
+            };
+            into.extend(range.clone().take(limit));
+            told += into.len();
+            Ok(match into.len() < range.len() {
+                true => Told::Part,
+                false => Told::All,
+            })
+        });
+        match found {
+            Ok(found) => (found, told),
+        }
+    }
+
+    #[test]
+    fn what_answers_have_in_common() {
+        assert_eq!(ask(&[]).0, None);
+        assert_eq!(ask(&[None, None]).0, None);
+        assert_eq!(ask(&[Some(3..5)]).0, Some(vec![3, 4]));
+        assert_eq!(ask(&[Some(0..9), None, Some(7..12)]).0, Some(vec![7, 8]));
+        assert_eq!(ask(&[Some(0..3), Some(5..9)]).0, Some(vec![]));
+    }
+
+    #[test]
+    fn a_long_answer_is_not_waited_for() {
+        let (found, told) = ask(&[Some(0..1_000_000), Some(10..100), Some(0..2_000_000)]);
+        assert_eq!(found, Some((10..100).collect()));
+        assert!(told < 1_000, "{told} were told");
+        let (found, _) = ask(&[None, Some(0..10_000)]);
+        assert_eq!(found.map(|all| all.len()), Some(10_000));
+    }
+}
