@@ -278,6 +278,11 @@ impl Settings {
         })
     }
 
+    /// Who commits are by.
+    pub fn author(&self) -> &str {
+        self.author.as_deref().unwrap_or("espalier")
+    }
+
     /// The session; empty where there is none.
     pub fn session(&self) -> &str {
         self.session.as_deref().unwrap_or_default()

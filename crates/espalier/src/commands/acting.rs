@@ -5,16 +5,13 @@ use crate::error::Result;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Act, Acting};
 
-/// Who commits are by, where nobody says.
-pub(super) const AUTHOR: &str = "espalier";
-
 /// Has something done with a datastore; `default` where none is named.
 pub fn act(access: &Access, talk: Talk, settings: Settings, default: &str, act: Act) -> Result<()> {
     let settings = Settings::from(access).over(settings);
     let acting = Acting {
         datastore: settings.datastore.clone().unwrap_or(default.to_owned()),
         session: settings.session().to_owned(),
-        author: settings.author.clone().unwrap_or(AUTHOR.to_owned()),
+        author: settings.author().to_owned(),
         comment: settings.comment.clone().unwrap_or_default(),
         act,
     };

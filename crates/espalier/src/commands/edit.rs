@@ -9,7 +9,7 @@ use crate::cli;
 use crate::documents::{self, Format};
 use crate::error::{Failure, Result};
 use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Change};
+use crate::target::{self, Change, EditHow, TestChoice};
 
 /// A document of edits may have this many bytes; larger ones are loaded.
 pub const EDIT_BYTES_MAX: u64 = 64 << 20;
@@ -32,6 +32,7 @@ XML:
 
 Examples:
   espalier edit change.json --store embedded:data
+  espalier edit change.json --test-option test-only --store embedded:data
   espalier edit - --format xml --server http://127.0.0.1:8080 < change.xml")]
 pub struct Edit {
     /// The document; `-` is standard input
@@ -40,6 +41,9 @@ pub struct Edit {
     /// How it is written; else what the file's name ends in
     #[arg(long)]
     format: Option<Format>,
+
+    #[command(flatten)]
+    how: EditHow,
 
     #[command(flatten)]
     access: Access,
@@ -65,11 +69,16 @@ impl Edit {
         }
         let format = Format::of(&self.file, self.format);
         let changed = target
-            .change(Change::Document { text, format })
+            .change(Change::Document {
+                text,
+                format,
+                how: self.how,
+            })
             .map_err(|failure| failure.in_file(documents::display_name(&self.file)))?;
         let value = json!({"version": changed.version, "changed": changed.is_changed});
-        let text = match changed.is_changed {
-            Some(false) => "nothing differs",
+        let text = match (self.how.test_option, changed.is_changed) {
+            (TestChoice::TestOnly, _) => "valid; nothing was done",
+            (_, Some(false)) => "nothing differs",
             _ => "",
         };
         cli::answer(self.talk.json, &value, text)

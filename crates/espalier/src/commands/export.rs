@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use espalier_store::{Content, WithDefaults};
+use espalier_store::{Content, WithDefaults, WithOrigin};
 use serde_json::json;
 
 use crate::cli;
@@ -56,6 +56,7 @@ impl Export {
             content: Content::All,
             fields: None,
             with_defaults: WithDefaults::Explicit,
+            with_origin: WithOrigin::default(),
             format: Format::of(&self.output, self.format),
             at: None,
         };

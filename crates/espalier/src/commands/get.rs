@@ -3,7 +3,7 @@
 use std::io;
 
 use clap::{Args, ValueEnum};
-use espalier_store::{Content, WithDefaults};
+use espalier_store::{Content, WithDefaults, WithOrigin};
 
 use crate::documents::{Format, Found};
 use crate::error::{Failure, Result};
@@ -18,6 +18,7 @@ Examples:
   espalier get '/ietf-interfaces:interfaces/interface=eth0' --store embedded:data
   espalier get \"/ietf-interfaces:interfaces/interface[name='eth0']/enabled\" --with-defaults report-all
   espalier get / --depth 2 --server http://127.0.0.1:8080
+  espalier get /ietf-interfaces:interfaces --datastore operational --with-origin --store embedded:data
   espalier get '/ietf-interfaces:interfaces' --at 41 --store embedded:data
 
 In the first form of a path keys are percent-encoded where they hold / , or % (RFC 8040); in the \
@@ -45,6 +46,10 @@ pub struct Get {
     /// What becomes of default values
     #[arg(long, value_name = "MODE", default_value = "explicit")]
     with_defaults: DefaultsChoice,
+
+    /// Tell where values come from (--datastore operational; RFC 8342 §5.3.4)
+    #[arg(long)]
+    with_origin: bool,
 
     /// As it was at this version; `espalier history` lists them
     #[arg(long, value_name = "VERSION")]
@@ -88,6 +93,10 @@ impl Get {
             content: self.content.into(),
             fields: self.fields.as_deref(),
             with_defaults: self.with_defaults.into(),
+            with_origin: match self.with_origin {
+                true => WithOrigin::Shown,
+                false => WithOrigin::default(),
+            },
             format: self.format,
             at: self.at,
         };

@@ -17,7 +17,7 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use espalier_protocols::restconf::{BodyWriter, stream};
-use espalier_store::{CommitOptions, Content, Error, Tree, WithDefaults};
+use espalier_store::{CommitOptions, Content, Error, Tree, WithDefaults, WithOrigin};
 use espalier_yang::{DataError, ErrorTag, Errors, InstancePath};
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
@@ -180,6 +180,7 @@ async fn at(
             },
             format,
             at: None,
+            with_origin: WithOrigin::default(),
         };
         let view = tree.at(asked.version).map_err(refused)?;
         print_view(&view, tree.schema(), &read, out).map_err(Failure::into_errors)

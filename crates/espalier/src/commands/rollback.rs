@@ -4,7 +4,6 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli;
-use crate::commands::acting::AUTHOR;
 use crate::error::Result;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Rollback as Request};
@@ -35,10 +34,10 @@ impl Rollback {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let target = target::open(&settings)?;
-        let (author, comment) = (settings.author.clone(), settings.comment.clone());
+        let comment = settings.comment.clone();
         let changed = target.rollback(&Request {
             version: self.version,
-            author: author.unwrap_or_else(|| AUTHOR.to_owned()),
+            author: settings.author().to_owned(),
             comment: comment.unwrap_or_else(|| format!("rollback to {}", self.version)),
         })?;
         let value = json!({"version": changed.version, "changed": changed.is_changed});

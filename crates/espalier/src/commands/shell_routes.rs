@@ -1,7 +1,8 @@
 //! What `serve` offers beside RESTCONF so that `espalier --server` can do what `--store` does.
 //!
 //! - `GET /espalier/schema`: the texts of the modules (a [`SchemaSource`] as JSON).
-//! - `POST /espalier/edit`: a document whose nodes carry edit operations, applied in one commit.
+//! - `POST /espalier/edit`: a document whose nodes carry edit operations, applied in one commit. The query
+//!   has `datastore`, `default-operation` and `test-option` (RFC 6241 §7.2).
 //!
 //! Errors have the body of RFC 8040 §7.1.
 
@@ -11,10 +12,9 @@ use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use espalier_protocols::restconf::Who;
-use espalier_store::{CommitOptions, Datastore, Edit, Error, Tree};
-use espalier_yang::data::Operation;
+use espalier_store::{CommitOptions, Datastore, Error, Tree};
 use espalier_yang::schema::SchemaSource;
-use espalier_yang::{DataError, ErrorTag, Errors, InstancePath};
+use espalier_yang::{DataError, ErrorTag, Errors};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap};
 use serde::Deserialize;
@@ -23,7 +23,7 @@ use serde_json::json;
 use crate::commands::edit::EDIT_BYTES_MAX;
 use crate::documents::Format;
 use crate::error::{Failure, Result};
-use crate::target::{EDIT_PATH, SCHEMA_PATH, annotated_tree, beside};
+use crate::target::{EDIT_PATH, EditHow, SCHEMA_PATH, annotated_tree, beside};
 
 /// Who commits are by.
 const AUTHOR: &str = "espalier edit";
@@ -47,6 +47,8 @@ pub fn router(tree: Tree, source: &SchemaSource) -> Result<Router> {
 struct Which {
     #[serde(default = "running")]
     datastore: String,
+    #[serde(flatten)]
+    how: EditHow,
 }
 
 fn running() -> String {
@@ -70,7 +72,12 @@ async fn edit(
     let job = move || {
         let who = Who::of(&headers).map_err(Errors::from)?;
         let tree = beside(&tree, &which.datastore, &who.session);
-        apply(&tree.map_err(Failure::into_errors)?, &who, &body, format)
+        apply(
+            &tree.map_err(Failure::into_errors)?,
+            &who,
+            (&body, format),
+            which.how,
+        )
     };
     match tokio::task::spawn_blocking(job).await {
         Ok(Ok(())) => StatusCode::NO_CONTENT.into_response(),
@@ -82,16 +89,20 @@ async fn edit(
     }
 }
 
-fn apply(tree: &Tree, who: &Who, text: &[u8], format: Format) -> std::result::Result<(), Errors> {
+fn apply(
+    tree: &Tree,
+    who: &Who,
+    (text, format): (&[u8], Format),
+    how: EditHow,
+) -> std::result::Result<(), Errors> {
     let document = annotated_tree(tree.schema(), text, format).map_err(Failure::into_errors)?;
-    let edit = Edit::apply(InstancePath::root(), document, Operation::Merge);
     let options = CommitOptions {
         author: who.author.as_deref().unwrap_or(AUTHOR),
         comment: &who.comment,
         session: &who.session,
         ..CommitOptions::default()
     };
-    match tree.commit(&[edit], options) {
+    match how.make(tree, document, options) {
         Ok(_) => Ok(()),
         Err(Error::Data(errors)) => Err(errors),
         Err(error) => {

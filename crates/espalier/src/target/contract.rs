@@ -3,8 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
-use espalier_store::{CommitInfo, Content, LoadMode, Retention, WithDefaults};
-use espalier_yang::data::DataTree;
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+use espalier_store::{
+    Commit, CommitInfo, CommitOptions, Content, Edit, ErrorOption, LoadMode, Retention, TestOption,
+    Tree, WithDefaults, WithOrigin,
+};
+use espalier_yang::data::{DataTree, Operation};
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
@@ -95,6 +100,8 @@ pub struct Read<'a> {
     pub fields: Option<&'a str>,
     /// What becomes of default values (RFC 6243).
     pub with_defaults: WithDefaults,
+    /// Whether origins are told (RFC 8527 §3.2.2).
+    pub with_origin: WithOrigin,
     /// How it is written.
     pub format: Format,
     /// The version; the newest, where there is none.
@@ -113,5 +120,90 @@ pub enum Change {
         text: Vec<u8>,
         /// How it is written.
         format: Format,
+        /// How it is applied.
+        how: EditHow,
     },
+}
+
+/// The parameters of `<edit-config>` (RFC 6241 §7.2), as the command line and `/espalier/edit` have them.
+#[derive(Args, Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct EditHow {
+    /// The operation of top-level nodes that say none
+    #[arg(long, value_name = "OPERATION", default_value = "merge")]
+    pub default_operation: DefaultOperation,
+
+    /// Whether the outcome is validated, and whether anything is done
+    #[arg(long, value_name = "OPTION", default_value = "set")]
+    pub test_option: TestChoice,
+}
+
+/// `default-operation`.
+#[derive(Clone, Copy, Debug, Default, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DefaultOperation {
+    /// Merge with what is there
+    #[default]
+    Merge,
+    /// Replace all that is there
+    Replace,
+    /// Nothing, but for nodes below that say an operation
+    None,
+}
+
+/// `test-option`.
+#[derive(Clone, Copy, Debug, Default, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestChoice {
+    /// Make the edit; running is always validated, a candidate when it is committed
+    #[default]
+    Set,
+    /// Validate, in a candidate too, then make the edit
+    TestThenSet,
+    /// Validate only
+    TestOnly,
+}
+
+impl EditHow {
+    /// As the query of a request.
+    pub fn query(self) -> String {
+        let name = |value: Option<PossibleValue>| {
+            value.map_or_else(String::new, |value| value.get_name().to_owned())
+        };
+        format!(
+            "default-operation={}&test-option={}",
+            name(self.default_operation.to_possible_value()),
+            name(self.test_option.to_possible_value())
+        )
+    }
+
+    /// A document as an edit.
+    pub fn edit(self, document: DataTree) -> Edit {
+        let operation = match self.default_operation {
+            DefaultOperation::Merge => Operation::Merge,
+            DefaultOperation::Replace => Operation::Replace,
+            DefaultOperation::None => Operation::None,
+        };
+        Edit::apply(InstancePath::root(), document, operation)
+    }
+
+    /// Makes an edit, or tests it; the commit, where one was to be made.
+    ///
+    /// # Errors
+    /// As [`Tree::edit_config`].
+    pub fn make(
+        self,
+        tree: &Tree,
+        document: DataTree,
+        options: CommitOptions<'_>,
+    ) -> espalier_store::Result<Option<Commit>> {
+        let test = match self.test_option {
+            TestChoice::Set => TestOption::Set,
+            TestChoice::TestThenSet => TestOption::TestThenSet,
+            TestChoice::TestOnly => TestOption::TestOnly,
+        };
+        let edits = [self.edit(document)];
+        let report = tree.edit_config(&edits, test, ErrorOption::RollbackOnError, options)?;
+        Ok(report.commit)
+    }
 }

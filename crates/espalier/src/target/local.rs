@@ -9,7 +9,7 @@ use espalier_store::{
     Commit, CommitInfo, CommitOptions, Edit, Error, LoadOptions, Retention, Store, SystemClock,
     Tree,
 };
-use espalier_yang::data::{DataTree, Metadata, Operation, ParseOptions, Root, TreeBuilder};
+use espalier_yang::data::{DataTree, Metadata, ParseOptions, Root, TreeBuilder};
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 
@@ -21,9 +21,6 @@ use crate::target::{
     Acting, Change, Changed, Differences, Loaded, Outcome, Read, Rollback, Target, Upload,
     diff_lines, perform, print_view,
 };
-
-/// Who commits are by.
-const AUTHOR: &str = "espalier";
 
 /// A tree of a store.
 pub struct Local {
@@ -132,28 +129,18 @@ impl Local {
             tree,
             source,
             session: settings.session().to_owned(),
-            author: settings.author.clone().unwrap_or(AUTHOR.to_owned()),
+            author: settings.author().to_owned(),
             comment: settings.comment.clone().unwrap_or_default(),
         })
     }
 
-    fn commit(&self, edits: Vec<Edit>) -> Result<Changed> {
-        let options = CommitOptions {
+    fn options(&self) -> CommitOptions<'_> {
+        CommitOptions {
             author: &self.author,
             comment: &self.comment,
             session: &self.session,
             ..CommitOptions::default()
-        };
-        Ok(self.tree.commit(&edits, options)?.into())
-    }
-
-    fn edits_of(&self, text: &[u8], format: Format) -> Result<Vec<Edit>> {
-        let tree = annotated_tree(self.tree.schema(), text, format)?;
-        Ok(vec![Edit::apply(
-            InstancePath::root(),
-            tree,
-            Operation::Merge,
-        )])
+        }
     }
 }
 
@@ -298,8 +285,12 @@ impl Target for Local {
         let edits = match change {
             Change::Merge(tree) => vec![Edit::merge(InstancePath::root(), tree)],
             Change::Delete(path) => vec![Edit::delete(path)],
-            Change::Document { text, format } => self.edits_of(&text, format)?,
+            Change::Document { text, format, how } => {
+                let document = annotated_tree(self.tree.schema(), &text, format)?;
+                let commit = how.make(&self.tree, document, self.options())?;
+                return Ok(commit.map(Changed::from).unwrap_or_default());
+            }
         };
-        self.commit(edits)
+        Ok(self.tree.commit(&edits, self.options())?.into())
     }
 }

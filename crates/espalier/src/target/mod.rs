@@ -13,7 +13,7 @@ mod remote_error;
 mod remote_past;
 
 pub use act::{Act, Acting, Of, Outcome, Prefer, beside, perform};
-pub use contract::{Change, Changed, Loaded, Read, Target, Upload};
+pub use contract::{Change, Changed, EditHow, Loaded, Read, Target, TestChoice, Upload};
 pub use local::{annotated_tree, open_store, open_tree, source_of};
 pub use open::open;
 pub use past::{Differences, LineStyle, Rollback, diff_lines, print_view};

@@ -81,6 +81,7 @@ pub fn print_view(
         content: read.content,
         fields,
         with_defaults: read.with_defaults,
+        with_origin: read.with_origin,
         ..espalier_store::Selection::default()
     };
     let options = documents::print_options(read.format, read.path);

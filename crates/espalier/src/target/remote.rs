@@ -12,7 +12,9 @@ use std::sync::Arc;
 use espalier_protocols::restconf::{
     AUTHOR_HEADER, COMMENT_HEADER, PRIVATE_CANDIDATE, SESSION_HEADER,
 };
-use espalier_store::{CommitInfo, Content, Datastore, LoadMode, Retention, WithDefaults};
+use espalier_store::{
+    CommitInfo, Content, Datastore, LoadMode, Retention, WithDefaults, WithOrigin,
+};
 use espalier_yang::Schema;
 use espalier_yang::data::{ParseOptions, PrintOptions, Root};
 use espalier_yang::schema::SchemaSource;
@@ -210,6 +212,9 @@ pub(super) fn query(read: &Read<'_>) -> String {
         WithDefaults::ReportAllTagged => "report-all-tagged",
     };
     parts.push(format!("with-defaults={defaults}"));
+    if read.with_origin == WithOrigin::Shown {
+        parts.push("with-origin".to_owned());
+    }
     format!("?{}", parts.join("&"))
 }
 
@@ -355,9 +360,13 @@ impl Target for Remote {
                 let answer = request.header("accept", Format::Json.media_type()).call();
                 changed(answer.map_err(|error| self.unreachable(&error))?)
             }
-            Change::Document { text, format } => {
+            Change::Document { text, format, how } => {
                 let body = SendBody::from_owned_reader(io::Cursor::new(text));
-                let path = format!("{EDIT_PATH}?datastore={}", self.datastore.name());
+                let path = format!(
+                    "{EDIT_PATH}?datastore={}&{}",
+                    self.datastore.name(),
+                    how.query()
+                );
                 changed(self.send("POST", &path, format, body)?)
             }
         }

@@ -184,3 +184,43 @@ fn a_mistake_in_a_name_is_told() {
         assert!(at.failed("commit --datastore running").contains("running"));
     });
 }
+
+#[test]
+fn an_edit_is_tested_without_being_made() {
+    on_both(|at| {
+        let name = "ietf-interfaces:interfaces";
+        let change =
+            json!({name: {"interface": [{"name": "eth0", "ietf-ip:ipv4": {"mtu": 9000}}]}});
+        at.bench.write("change.json", &change.to_string());
+        let told = at.ok("edit change.json --test-option test-only");
+        assert_eq!(
+            (told.as_str(), at.mtu("")),
+            ("valid; nothing was done\n", 1500)
+        );
+        // Without a type an interface is refused, as it would be by the edit itself.
+        let broken = json!({name: {"interface": [{"name": "new"}]}});
+        at.bench.write("broken.json", &broken.to_string());
+        let refused = at.failed("edit broken.json --test-option test-only");
+        assert!(refused.contains("type"), "{refused}");
+        // What is in the candidate is validated only when somebody asks for it.
+        at.ok("edit broken.json --datastore candidate");
+        at.failed("edit broken.json --datastore candidate --test-option test-then-set");
+        at.ok("discard");
+        let none = at.failed("edit broken.json --default-operation none");
+        assert!(none.contains("new"), "{none}");
+        at.ok("edit change.json --default-operation replace --datastore candidate");
+        let kept: Value = at.run(&format!("get /{name} --datastore candidate")).json();
+        let kept = kept[name]["interface"].as_array().map(Vec::len);
+        assert_eq!((kept, at.mtu(" --datastore candidate")), (Some(1), 9000));
+    });
+}
+
+#[test]
+fn origins_are_told_of_the_operational_datastore() {
+    on_both(|at| {
+        let told = at.ok(&format!("get {ETH0} --datastore operational --with-origin"));
+        assert!(told.contains("ietf-origin:intended"), "{told}");
+        let told = at.ok(&format!("get {ETH0} --datastore operational"));
+        assert!(!told.contains("ietf-origin"), "{told}");
+    });
+}

@@ -312,10 +312,17 @@ impl Author<'_> {
         } else {
             format!("{entry}/..")
         };
+        let mut alike = format!("{leaf} = {}", mine(&leaf));
+        if self.chance(40) {
+            self.features.note("xpath two joins");
+            let second = pick(self.random, &leaves);
+            self.reads.push(second);
+            let second = self.shape.name(second);
+            alike = format!("{alike} and {second} = {}", mine(&second));
+        }
         Some(format!(
-            "not({others}/{name}[{key} != {} and {leaf} = {}])",
-            mine(&key),
-            mine(&leaf)
+            "not({others}/{name}[{key} != {} and {alike}])",
+            mine(&key)
         ))
     }
 

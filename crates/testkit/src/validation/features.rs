@@ -100,6 +100,7 @@ pub const FEATURES: &[&str] = &[
     "xpath predicate",
     "xpath re-match",
     "xpath rival entries",
+    "xpath two joins",
     "xpath string-length",
     "xpath substring",
     "xpath sum",
