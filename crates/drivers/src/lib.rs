@@ -11,6 +11,10 @@
 //!
 //! Every driver is a Cargo feature of its name. Which engine to use is a URL, see [`open`].
 
+#[cfg(any(feature = "redis", feature = "etcd"))]
+mod authority;
+#[cfg(any(feature = "redis", feature = "etcd"))]
+mod buffered;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 #[cfg(feature = "memory")]
@@ -19,15 +23,18 @@ pub mod memory;
 mod pages;
 #[cfg(any(feature = "embedded", feature = "sqlite"))]
 mod queue;
-#[cfg(any(feature = "memory", feature = "embedded", feature = "sqlite"))]
-mod recent;
-mod registry;
-#[cfg(feature = "sqlite")]
-pub mod sqlite;
+#[cfg(any(feature = "redis", feature = "etcd"))]
+mod range_set;
 #[cfg_attr(
     not(any(feature = "memory", feature = "embedded", feature = "sqlite")),
     allow(dead_code)
 )]
+mod recent;
+#[cfg(feature = "redis")]
+pub mod redis;
+mod registry;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 mod url;
 
 pub use registry::{Scheme, open, schemes};

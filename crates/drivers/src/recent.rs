@@ -209,7 +209,7 @@ impl Ring {
 }
 
 /// The part of a change that lies in a range.
-fn clip(change: &Change, range: &KeyRange) -> Option<Change> {
+pub(crate) fn clip(change: &Change, range: &KeyRange) -> Option<Change> {
     match change {
         Change::Put { key, .. } | Change::Delete { key } => {
             range.contains(key).then(|| change.clone())

@@ -40,6 +40,20 @@ const SCHEMES: &[Scheme] = &[
         about: "SQLite in a file",
         open: crate::sqlite::open_url,
     },
+    #[cfg(feature = "redis")]
+    Scheme {
+        name: crate::redis::NAME,
+        form: "redis://[USER:PASSWORD@]HOST:PORT[,HOST:PORT]/DB?prefix=NAME&durability=durable|relaxed",
+        about: "a Redis server or Cluster",
+        open: crate::redis::open_url,
+    },
+    #[cfg(feature = "redis")]
+    Scheme {
+        name: crate::redis::NAME_TLS,
+        form: "rediss://HOST:PORT/DB?ca=FILE&cert=FILE&key=FILE",
+        about: "the same with TLS",
+        open: crate::redis::open_url,
+    },
 ];
 
 /// The kinds of engine that this build has.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::process::{Launch, Process, Signal, free_port};
+use super::process::{Launch, Process, Signal, free_port, wait_until};
 use super::wanted::is_wanted;
 
 const NAME: &str = "redis";
@@ -27,6 +27,23 @@ impl Redis {
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Redis> = OnceLock::new();
         is_wanted(NAME).then(|| SHARED.get_or_init(|| Self::launch(&["--appendonly", "no"])))
+    }
+
+    /// A Cluster of one server, shared in the same way.
+    pub fn shared_cluster() -> Option<&'static Self> {
+        static SHARED: OnceLock<Redis> = OnceLock::new();
+        is_wanted(NAME).then(|| {
+            SHARED.get_or_init(|| {
+                let redis = Self::launch(&["--cluster-enabled", "yes"]);
+                redis.command("CLUSTER ADDSLOTSRANGE 0 16383");
+                let serving = || match redis.command("GET key").as_str() {
+                    "$-1" => Ok(()),
+                    answer => Err(answer.to_owned()),
+                };
+                wait_until(serving).expect("the Cluster serves");
+                redis
+            })
+        })
     }
 
     /// A server of one's own, with further options as on the command line of `redis-server`.
@@ -56,6 +73,13 @@ impl Redis {
         let number = self.names.fetch_add(1, Ordering::Relaxed);
         let port = self.port;
         format!("redis://127.0.0.1:{port}/0?prefix=test{number}&{options}")
+    }
+
+    /// The same for a Cluster: the driver takes several servers for one.
+    pub fn cluster_url(&self, options: &str) -> String {
+        let server = format!("127.0.0.1:{}", self.port);
+        self.url(options)
+            .replace(&server, &format!("{server},{server}"))
     }
 
     /// The port it listens on.

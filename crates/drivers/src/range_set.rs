@@ -1,0 +1,92 @@
+//! A set of keys, as ranges that do not touch.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use espalier_keyspace::KeyRange;
+
+/// Keys that were deleted by the range.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RangeSet {
+    /// Start to end; no end is the end of the key space.
+    ranges: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+}
+
+impl RangeSet {
+    /// Adds every key of `range`.
+    pub(crate) fn insert(&mut self, range: &KeyRange) {
+        if range.is_empty() {
+            return;
+        }
+        let mut whole = range.clone();
+        while let Some((start, end)) = self.last_touching(&whole) {
+            self.ranges.remove(&start);
+            whole.start = whole.start.min(start);
+            whole.end = match (whole.end, end) {
+                (Some(one), Some(two)) => Some(one.max(two)),
+                _ => None,
+            };
+        }
+        self.ranges.insert(whole.start, whole.end);
+    }
+
+    /// The last range of the set that overlaps or borders on `range`.
+    fn last_touching(&self, range: &KeyRange) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+        let upper = match &range.end {
+            Some(end) => Bound::Included(end.as_slice()),
+            None => Bound::Unbounded,
+        };
+        let (start, end) = self
+            .ranges
+            .range::<[u8], _>((Bound::Unbounded, upper))
+            .next_back()?;
+        let touches = end.as_ref().is_none_or(|end| *end >= range.start);
+        touches.then(|| (start.clone(), end.clone()))
+    }
+
+    /// The range of the set that `key` lies in: its start and its end.
+    pub(crate) fn around(&self, key: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
+        let (start, end) = self
+            .ranges
+            .range::<[u8], _>((Bound::Unbounded, Bound::Included(key)))
+            .next_back()?;
+        let end = end.as_deref();
+        end.is_none_or(|end| key < end)
+            .then_some((start.as_slice(), end))
+    }
+
+    /// The ranges, in order.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = KeyRange> {
+        self.ranges.iter().map(|(start, end)| KeyRange {
+            start: start.clone(),
+            end: end.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_touch_become_one() {
+        let mut set = RangeSet::default();
+        for (start, end) in [("b", "c"), ("e", "f"), ("x", "y"), ("c", "d"), ("a", "e")] {
+            set.insert(&KeyRange::new(start, end));
+        }
+        set.insert(&KeyRange::new("z", "p"));
+        let ends: Vec<_> = set.ranges.clone().into_iter().collect();
+        let expected = [("a", "f"), ("x", "y")];
+        let expected = expected.map(|(start, end)| (start.into(), Some(end.into())));
+        assert_eq!(ends, expected);
+        assert!(set.around(b"a").is_some() && set.around(b"ezz").is_some());
+        assert!(set.around(b"f").is_none() && set.around(b"").is_none());
+        set.insert(&KeyRange {
+            start: b"d".to_vec(),
+            end: None,
+        });
+        assert_eq!(set.around(b"zzz"), Some((&b"a"[..], None)));
+        assert_eq!(set.ranges.len(), 1);
+    }
+}

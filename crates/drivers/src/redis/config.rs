@@ -1,0 +1,152 @@
+//! The options of the Redis driver.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use espalier_keyspace::Result;
+
+use crate::authority::Authority;
+use crate::url::{Url, refusal, unknown_option};
+
+/// The longest that a call tries to reach the server, when not given: ten seconds.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Bytes of old values that are kept for snapshots, when not given: 64 MiB.
+pub const UNDO_BYTES: u64 = 64 << 20;
+
+/// Where Redis listens when the URL does not say.
+const PORT: u16 = 6379;
+
+/// What the user wants of an acknowledged commit. What it takes stands in the
+/// [module](crate::redis).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// It is on the server's disk. Opening fails where the server's settings do not give that.
+    #[default]
+    Durable,
+    /// Whatever the server's settings give.
+    Relaxed,
+}
+
+/// The options of the Redis driver.
+#[derive(Clone)]
+pub struct Config {
+    pub(super) servers: Authority,
+    /// The number of the database.
+    pub(super) database: i64,
+    /// What all names begin with.
+    pub(super) prefix: String,
+    pub(super) durability: Durability,
+    pub(super) timeout: Duration,
+    pub(super) undo_bytes: u64,
+    /// Set for `rediss:`.
+    pub(super) tls: Option<Tls>,
+}
+
+/// Files for a TLS connection, all PEM.
+#[derive(Clone, Default)]
+pub(super) struct Tls {
+    /// Who is trusted; the system's list when not given.
+    pub(super) ca: Option<PathBuf>,
+    /// Who we are.
+    pub(super) certificate: Option<PathBuf>,
+    /// The key of the certificate.
+    pub(super) key: Option<PathBuf>,
+}
+
+impl Config {
+    /// The options that a URL such as `redis://host:6379/0?prefix=espalier` holds.
+    pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
+        let servers = Authority::parse(url, PORT)?;
+        let database = match servers.path.as_str() {
+            "" => 0,
+            path => number(path, "the database")?,
+        };
+        let mut config = Self {
+            servers,
+            database,
+            prefix: "espalier".to_owned(),
+            durability: Durability::default(),
+            timeout: TIMEOUT,
+            undo_bytes: UNDO_BYTES,
+            tls: (url.scheme == super::NAME_TLS).then(Tls::default),
+        };
+        for (option, value) in url.options() {
+            config.set(url.scheme, option, value)?;
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, scheme: &str, option: &str, value: &str) -> Result<()> {
+        match (option, &mut self.tls) {
+            ("prefix", _) => self.prefix = prefix(value)?,
+            ("durability", _) => self.durability = durability(value)?,
+            ("timeout_ms", _) => self.timeout = Duration::from_millis(number(value, option)?),
+            ("undo_bytes", _) => self.undo_bytes = number(value, option)?,
+            ("ca", Some(tls)) => tls.ca = Some(value.into()),
+            ("cert", Some(tls)) => tls.certificate = Some(value.into()),
+            ("key", Some(tls)) => tls.key = Some(value.into()),
+            _ => {
+                let known = "prefix, durability, timeout_ms, undo_bytes, \
+                             and for rediss: ca, cert and key";
+                return unknown_option(scheme, option, known);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn prefix(value: &str) -> Result<String> {
+    if value.is_empty() || value.contains(['{', '}']) {
+        let message = format!("prefix is {value:?}; it may be any text without braces");
+        return Err(refusal(message));
+    }
+    Ok(value.to_owned())
+}
+
+fn durability(value: &str) -> Result<Durability> {
+    match value {
+        "durable" => Ok(Durability::Durable),
+        "relaxed" => Ok(Durability::Relaxed),
+        _ => Err(refusal(format!(
+            "durability is {value:?}; it may be durable or relaxed"
+        ))),
+    }
+}
+
+fn number<T: std::str::FromStr>(value: &str, option: &str) -> Result<T> {
+    let wrong = |_| refusal(format!("{option} is {value:?}; it may be a number"));
+    value.parse().map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(url: &str) -> Result<Config> {
+        Config::from_url(&Url::parse(url).expect("a scheme"))
+    }
+
+    #[test]
+    fn options_of_a_url() {
+        let plain = config("redis://host").expect("no options");
+        assert_eq!((plain.database, plain.prefix.as_str()), (0, "espalier"));
+        assert_eq!(plain.durability, Durability::Durable);
+        let full = "rediss://u:p@h:1,h:2/3?prefix=x&durability=relaxed&timeout_ms=5&ca=f";
+        let full = config(full).expect("options");
+        assert_eq!((full.database, full.timeout.as_millis()), (3, 5));
+        assert!(full.tls.is_some_and(|tls| tls.ca.is_some()));
+        for wrong in [
+            "redis:host",
+            "redis://h/x",
+            "redis://h?prefix=",
+            "redis://h?prefix=a{b",
+            "redis://h?durability=perhaps",
+            "redis://h?timeout_ms=soon",
+            "redis://h?ca=file",
+            "redis://h?pool=3",
+        ] {
+            assert!(config(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The Redis driver.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{
+    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
+    Version, Watch, WatchKind,
+};
+
+use super::commit;
+use super::config::Config;
+use super::engine::{self, Engine};
+use super::snapshot::RedisSnapshot;
+use super::watch::RedisWatch;
+use crate::url::Url;
+
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "redis";
+
+/// The scheme of its URLs with TLS.
+pub const NAME_TLS: &str = "rediss";
+
+/// A key space in a Redis server.
+pub struct Redis {
+    engine: Arc<Engine>,
+}
+
+impl Redis {
+    /// Connects, tests the server's version and settings, and makes the key space where there is
+    /// none.
+    pub fn open(config: Config) -> Result<Self> {
+        let engine = Arc::new(engine::open(config)?);
+        Ok(Self { engine })
+    }
+}
+
+pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
+    Ok(Arc::new(Redis::open(Config::from_url(url)?)?))
+}
+
+impl Driver for Redis {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capability(&self) -> Capability {
+        Capability {
+            durable: true,
+            shared: true,
+            native_add: true,
+            watch: WatchKind::Push,
+            operations_max: None,
+        }
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(Box::new(RedisSnapshot::new(&self.engine)?))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        commit::commit(&self.engine, &batch)
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        commit::write(&self.engine, preconditions, fill)
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        let engine = Arc::clone(&self.engine);
+        Ok(Box::new(RedisWatch::new(engine, range, after)))
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        engine::usage(&self.engine)
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        engine::check(&self.engine)
+    }
+
+    fn flush(&self) -> Result<()> {
+        engine::flush(&self.engine)
+    }
+}

@@ -1,0 +1,70 @@
+//! From Redis's errors to the key space's, with what to do.
+
+use espalier_keyspace::{Error, ErrorKind};
+use redis::RedisError;
+
+/// Whether the connection is of no use any more, or the server can do nothing for now: the same
+/// request may succeed elsewhere or later.
+pub(crate) fn broken(error: &RedisError) -> bool {
+    error.is_io_error() || error.is_cluster_error() || is_busy(error)
+}
+
+fn is_busy(error: &RedisError) -> bool {
+    let code = error.code();
+    code.is_some_and(|code| ["LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN"].contains(&code))
+        || error.kind() == redis::ErrorKind::ClusterConnectionNotFound
+}
+
+/// The error of a request that a server at `place` did not carry out.
+pub(crate) fn engine_error(place: &str, error: RedisError) -> Error {
+    let (kind, message) = match error.code() {
+        _ if error.kind() == redis::ErrorKind::AuthenticationFailed => denied(place),
+        Some("WRONGPASS" | "NOAUTH") => denied(place),
+        Some("NOPERM") => (
+            ErrorKind::Denied,
+            format!(
+                "the user may not do this on {place}; it needs the commands of hashes, sorted \
+                 sets, lists, streams and scripts on the names of the prefix"
+            ),
+        ),
+        Some("READONLY") => (
+            ErrorKind::ReadOnly,
+            format!("the server {place} is a read-only replica; name its primary in the URL"),
+        ),
+        Some("MISCONF") => (
+            ErrorKind::Full,
+            format!(
+                "the server {place} cannot write to its disk and takes no changes; look at its \
+                 log and at the room on its disk"
+            ),
+        ),
+        Some("OOM") => (
+            ErrorKind::Full,
+            format!("the memory of the server {place} is full; raise its maxmemory"),
+        ),
+        _ if broken(&error) => (
+            ErrorKind::Unavailable,
+            format!("cannot reach the Redis server {place}"),
+        ),
+        _ => (
+            ErrorKind::Engine,
+            format!("the Redis server {place} refuses a request"),
+        ),
+    };
+    Error::new(kind, message).with_source(error)
+}
+
+fn denied(place: &str) -> (ErrorKind, String) {
+    let message = format!(
+        "the server {place} does not accept user and password; write redis://user:password@…"
+    );
+    (ErrorKind::Denied, message)
+}
+
+/// The error for an answer that no script of ours gives.
+pub(crate) fn wrong_answer() -> Error {
+    Error::new(
+        ErrorKind::Corrupt,
+        "the Redis server gives an answer that makes no sense",
+    )
+}

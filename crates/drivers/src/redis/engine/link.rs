@@ -1,0 +1,222 @@
+//! One connection, to one server or to a Cluster.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use espalier_keyspace::{Error, ErrorKind, Result};
+use redis::cluster::{ClusterClient, ClusterClientBuilder, ClusterConnection};
+use redis::{
+    Client, ClientTlsConfig, Cmd, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo,
+    RedisConnectionInfo, RedisError, RedisResult, TlsCertificates, TlsMode, Value,
+};
+
+use super::error::{engine_error, wrong_answer};
+use super::script::Script;
+use crate::redis::config::{Config, Tls};
+
+/// How connections are made.
+pub(crate) enum Connector {
+    Single(Client),
+    Cluster(ClusterClient),
+}
+
+/// A connection.
+pub(crate) enum Link {
+    Single(Box<Connection>),
+    Cluster(Box<ClusterConnection>),
+}
+
+impl Connector {
+    pub(crate) fn new(config: &Config) -> Result<Self> {
+        let certificates = config.tls.as_ref().map(certificates).transpose()?;
+        let place = config.servers.shown();
+        Self::build(config, certificates).map_err(|error| engine_error(&place, error))
+    }
+
+    fn build(config: &Config, certificates: Option<TlsCertificates>) -> RedisResult<Self> {
+        let mut nodes = Vec::new();
+        for (host, port) in &config.servers.hosts {
+            nodes.push(info(config, host, *port)?);
+        }
+        if nodes.len() > 1 {
+            let mut builder = ClusterClientBuilder::new(nodes)
+                .connection_timeout(config.timeout)
+                .response_timeout(config.timeout);
+            if let Some(certificates) = certificates {
+                builder = builder.tls(TlsMode::Secure).certs(certificates);
+            }
+            return builder.build().map(Self::Cluster);
+        }
+        let node = nodes.remove(0);
+        let client = match certificates {
+            Some(certificates) => Client::build_with_tls(node, certificates),
+            None => Client::open(node),
+        };
+        client.map(Self::Single)
+    }
+
+    pub(crate) fn connect(&self, timeout: Duration) -> RedisResult<Link> {
+        match self {
+            Self::Single(client) => {
+                let connection = client.get_connection_with_timeout(timeout)?;
+                connection.set_write_timeout(Some(timeout))?;
+                Ok(Link::Single(Box::new(connection)))
+            }
+            Self::Cluster(client) => {
+                let connection = client.get_connection()?;
+                connection.set_write_timeout(Some(timeout))?;
+                Ok(Link::Cluster(Box::new(connection)))
+            }
+        }
+    }
+}
+
+fn info(config: &Config, host: &str, port: u16) -> RedisResult<ConnectionInfo> {
+    let host = host.to_owned();
+    let addr = match config.tls {
+        None => ConnectionAddr::Tcp(host, port),
+        Some(_) => ConnectionAddr::TcpTls {
+            host,
+            port,
+            insecure: false,
+            tls_params: None,
+        },
+    };
+    let mut who = RedisConnectionInfo::default().set_db(config.database);
+    if let Some(user) = &config.servers.user {
+        who = who.set_username(user);
+    }
+    if let Some(password) = &config.servers.password {
+        who = who.set_password(password);
+    }
+    Ok(addr.into_connection_info()?.set_redis_settings(who))
+}
+
+fn certificates(tls: &Tls) -> Result<TlsCertificates> {
+    let read = |path: &Path| {
+        fs::read(path).map_err(|error| {
+            let message = format!("cannot read {}", path.display());
+            Error::new(ErrorKind::Engine, message).with_source(error)
+        })
+    };
+    let client_tls = match (&tls.certificate, &tls.key) {
+        (Some(certificate), Some(key)) => Some(ClientTlsConfig {
+            client_cert: read(certificate)?,
+            client_key: read(key)?,
+        }),
+        (None, None) => None,
+        _ => {
+            let message = "rediss: has cert and key, both or neither";
+            return Err(Error::new(ErrorKind::Engine, message));
+        }
+    };
+    let root_cert = tls.ca.as_deref().map(read).transpose()?;
+    Ok(TlsCertificates {
+        client_tls,
+        root_cert,
+    })
+}
+
+/// What a script answers: a word, and what comes with it.
+pub(crate) struct Answer {
+    pub(crate) word: String,
+    pub(crate) rest: std::vec::IntoIter<Value>,
+}
+
+impl Answer {
+    /// The next part.
+    pub(crate) fn next(&mut self) -> Result<Value> {
+        self.rest.next().ok_or_else(wrong_answer)
+    }
+
+    /// The next part, bytes or nothing.
+    pub(crate) fn bytes(&mut self) -> Result<Option<Vec<u8>>> {
+        bytes(self.next()?)
+    }
+
+    /// The next part, a list.
+    pub(crate) fn list(&mut self) -> Result<Vec<Value>> {
+        match self.next()? {
+            Value::Array(list) => Ok(list),
+            _ => Err(wrong_answer()),
+        }
+    }
+
+    /// The next part, a number.
+    pub(crate) fn number(&mut self) -> Result<u64> {
+        redis::from_redis_value(self.next()?).map_err(|_| wrong_answer())
+    }
+}
+
+/// Bytes, or nothing.
+pub(crate) fn bytes(value: Value) -> Result<Option<Vec<u8>>> {
+    match value {
+        Value::Nil => Ok(None),
+        Value::BulkString(bytes) => Ok(Some(bytes)),
+        _ => Err(wrong_answer()),
+    }
+}
+
+impl Link {
+    /// How long to wait for an answer.
+    pub(crate) fn wait_at_most(&self, timeout: Duration) -> RedisResult<()> {
+        match self {
+            Self::Single(connection) => connection.set_read_timeout(Some(timeout)),
+            Self::Cluster(connection) => connection.set_read_timeout(Some(timeout)),
+        }
+    }
+
+    /// Runs a command.
+    pub(crate) fn run(&mut self, command: &Cmd) -> RedisResult<Value> {
+        match self {
+            Self::Single(connection) => command.query(&mut **connection),
+            Self::Cluster(connection) => command.query(&mut **connection),
+        }
+    }
+
+    /// Runs a script, which the server may not know yet. `arguments` appends keys and arguments
+    /// to the command.
+    pub(crate) fn script(
+        &mut self,
+        script: &Script,
+        keys: &[&str],
+        arguments: &[&[u8]],
+    ) -> RedisResult<Answer> {
+        let command = |name: &str, text: &str| {
+            let mut command = redis::cmd(name);
+            command.arg(text).arg(keys.len()).arg(keys).arg(arguments);
+            command
+        };
+        let answer = match self.run(&command("EVALSHA", &script.hash)) {
+            Err(error) if error.code() == Some("NOSCRIPT") => {
+                let mut load = redis::cmd("EVAL");
+                load.arg(script.code);
+                load.arg(keys.len()).arg(keys).arg(arguments);
+                self.run(&load)
+            }
+            answer => answer,
+        };
+        answer_of(answer?)
+    }
+}
+
+fn answer_of(value: Value) -> RedisResult<Answer> {
+    let wrong = || {
+        RedisError::from((
+            redis::ErrorKind::UnexpectedReturnType,
+            "a script answers something else",
+        ))
+    };
+    let Value::Array(parts) = value else {
+        return Err(wrong());
+    };
+    let mut rest = parts.into_iter();
+    match rest.next() {
+        Some(Value::BulkString(word)) => Ok(Answer {
+            word: String::from_utf8_lossy(&word).into_owned(),
+            rest,
+        }),
+        _ => Err(wrong()),
+    }
+}

@@ -1,0 +1,92 @@
+//! The names in the server, and the members of the undo set.
+
+/// The names of one key space.
+pub(crate) struct Names {
+    prefix: String,
+    pub(crate) meta: String,
+    pub(crate) keys: String,
+    pub(crate) values: String,
+    pub(crate) undo: String,
+    pub(crate) before: String,
+    pub(crate) queue: String,
+    pub(crate) log: String,
+}
+
+impl Names {
+    pub(crate) fn new(prefix: &str) -> Self {
+        let name = |last: &str| format!("{{{prefix}}}:{last}");
+        Self {
+            meta: name("meta"),
+            keys: name("keys"),
+            values: name("values"),
+            undo: name("undo"),
+            before: name("before"),
+            queue: name("queue"),
+            log: name("log"),
+            prefix: name(""),
+        }
+    }
+
+    /// Where a connection's last commit stands.
+    pub(crate) fn lane(&self, lane: &str) -> String {
+        format!("{}lane:{lane}", self.prefix)
+    }
+
+    /// Where a connection's large batch stands.
+    pub(crate) fn stage(&self, lane: &str) -> String {
+        format!("{}stage:{lane}", self.prefix)
+    }
+}
+
+/// The beginning of the undo members of keys from `key` on: the key with `00` as `00 FF`.
+pub(crate) fn escaped(key: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(key.len() + 2);
+    for &byte in key {
+        escaped.push(byte);
+        if byte == 0 {
+            escaped.push(0xff);
+        }
+    }
+    escaped
+}
+
+/// The undo member of a key and a version.
+pub(crate) fn undo_member(key: &[u8], version: u64) -> Vec<u8> {
+    let mut member = escaped(key);
+    member.extend([0, 0]);
+    member.extend(version.to_be_bytes());
+    member
+}
+
+/// The key of an undo member; `None` where it is none.
+pub(crate) fn key_of(member: &[u8]) -> Option<Vec<u8>> {
+    let body = member.get(..member.len().checked_sub(10)?)?;
+    let mut key = Vec::with_capacity(body.len());
+    let mut bytes = body.iter();
+    while let Some(&byte) = bytes.next() {
+        key.push(byte);
+        if byte == 0 && bytes.next() != Some(&0xff) {
+            return None;
+        }
+    }
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_sort_as_keys_and_versions_do() {
+        let keys: [&[u8]; 8] = [
+            b"\0", b"\0\0", b"\0a", b"a", b"a\0", b"a\0\xff", b"aa", b"b",
+        ];
+        let members = keys.map(|key| [1, 300].map(|version| undo_member(key, version)));
+        assert!(members.as_flattened().is_sorted());
+        for (key, members) in keys.iter().zip(&members) {
+            assert_eq!(key_of(&members[0]).as_deref(), Some(*key));
+            assert!(escaped(key) < members[0]);
+        }
+        assert_eq!(key_of(b"short"), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! Opening a key space: what the server is, what it promises, and what is there.
+
+use std::time::Instant;
+
+use espalier_keyspace::{Error, ErrorKind, Result, Version};
+use parking_lot::RwLock;
+use redis::{RedisError, Value};
+
+use super::error::wrong_answer;
+use super::link::{Answer, Connector, Link};
+use super::names::Names;
+use super::pool::Pool;
+use super::script::Scripts;
+use crate::redis::config::{Config, Durability};
+
+/// The layout of names that this code writes and reads.
+pub const FORMAT: u64 = 1;
+
+/// Bytes of a batch that is sent with the script that applies it: 1 MiB. A larger one is staged.
+pub const DIRECT_BYTES_MAX: usize = 1 << 20;
+
+/// Operations of a batch that saves what it overwrites. A larger one ends all older snapshots.
+pub const UNDO_OPERATIONS_MAX: usize = 200_000;
+
+/// Commits that the log keeps for watchers.
+pub const LOG_COMMITS_MAX: usize = 4096;
+
+/// Bytes of changes that the log keeps for watchers: 16 MiB.
+pub const LOG_BYTES_MAX: usize = 16 << 20;
+
+/// The oldest server that has what the scripts use.
+const SERVER_VERSION_MIN: [u32; 2] = [6, 0];
+
+/// An open key space.
+pub(crate) struct Engine {
+    pub(crate) pool: Pool,
+    pub(crate) names: Names,
+    pub(crate) scripts: Scripts,
+    pub(crate) undo_bytes: u64,
+    /// Held for writing by a streamed write, for reading by a commit.
+    pub(crate) writing: RwLock<()>,
+}
+
+/// Connects and makes the key space where there is none.
+pub(crate) fn open(config: Config) -> Result<Engine> {
+    let connector = Connector::new(&config)?;
+    let pool = Pool::new(connector, config.servers.shown(), config.timeout);
+    let engine = Engine {
+        names: Names::new(&config.prefix),
+        scripts: Scripts::new(),
+        undo_bytes: config.undo_bytes,
+        writing: RwLock::new(()),
+        pool,
+    };
+    engine.check_server(config.durability)?;
+    let format = FORMAT.to_string();
+    let mut answer = engine.ask(|link| {
+        let script = &engine.scripts.open;
+        link.script(script, &[&engine.names.meta], &[format.as_bytes()])
+    })?;
+    let found = answer.bytes()?.unwrap_or_default();
+    if found != format.as_bytes() {
+        return Err(wrong_format(&found));
+    }
+    Ok(engine)
+}
+
+fn wrong_format(found: &[u8]) -> Error {
+    if found.is_empty() {
+        let message = "the key space is gone: somebody deleted it in the server";
+        return Error::new(ErrorKind::Corrupt, message);
+    }
+    let message = format!(
+        "the key space has format {}; this program reads {FORMAT}; use a newer one",
+        found.escape_ascii()
+    );
+    Error::new(ErrorKind::WrongVersion, message)
+}
+
+impl Engine {
+    /// Asks what may be asked again, for as long as a call may take.
+    pub(crate) fn ask<T>(
+        &self,
+        question: impl FnMut(&mut Link) -> redis::RedisResult<T>,
+    ) -> Result<T> {
+        self.pool.ask(self.pool.deadline(), question)
+    }
+
+    /// The same until a deadline.
+    pub(crate) fn ask_until<T>(
+        &self,
+        deadline: Instant,
+        question: impl FnMut(&mut Link) -> redis::RedisResult<T>,
+    ) -> Result<T> {
+        self.pool.ask(deadline, question)
+    }
+
+    /// The version of the newest commit.
+    pub(crate) fn newest(&self) -> Result<Version> {
+        let mut command = redis::cmd("HGET");
+        command.arg(&self.names.meta).arg("version");
+        match self.ask(|link| link.run(&command))? {
+            Value::Nil => Err(wrong_format(b"")),
+            value => redis::from_redis_value(value)
+                .map(Version)
+                .map_err(|_| wrong_answer()),
+        }
+    }
+
+    /// The answer of a script that reads at a version, or why it does not.
+    pub(crate) fn checked(&self, mut answer: Answer) -> Result<Answer> {
+        match answer.word.as_str() {
+            "ok" => Ok(answer),
+            "format" => Err(wrong_format(&answer.bytes()?.unwrap_or_default())),
+            "old" => Err(Error::new(
+                ErrorKind::SnapshotTooOld,
+                "too much was committed since this snapshot was taken; take a new one",
+            )),
+            "lost" => Err(Error::new(
+                ErrorKind::Corrupt,
+                "the server has lost commits that it acknowledged: its version went back; see \
+                 its settings appendonly and appendfsync",
+            )),
+            _ => Err(wrong_answer()),
+        }
+    }
+
+    fn check_server(&self, durability: Durability) -> Result<()> {
+        if let Some(version) = self.server_version()? {
+            if version < SERVER_VERSION_MIN {
+                let [major, minor] = version;
+                let message = format!(
+                    "the server {} is Redis {major}.{minor}; it has to be 6.0 or later",
+                    self.pool.place
+                );
+                return Err(Error::new(ErrorKind::WrongVersion, message));
+            }
+        }
+        let settings = self
+            .setting("appendonly")?
+            .zip(self.setting("appendfsync")?);
+        let place = &self.pool.place;
+        tracing::info!(
+            server = place,
+            ?settings,
+            "Redis appendonly and appendfsync"
+        );
+        if durability == Durability::Relaxed {
+            return Ok(());
+        }
+        match settings {
+            Some((only, fsync)) if only == "yes" && fsync == "always" => Ok(()),
+            Some((only, fsync)) => Err(Error::new(
+                ErrorKind::Engine,
+                format!(
+                    "the server {place} does not make commits durable (appendonly is {only}, \
+                     appendfsync is {fsync}); set them to yes and always, or add \
+                     durability=relaxed to the URL"
+                ),
+            )),
+            None => Err(Error::new(
+                ErrorKind::Engine,
+                format!(
+                    "the server {place} does not say how durable its commits are; allow CONFIG \
+                     GET to this user, or add durability=relaxed to the URL"
+                ),
+            )),
+        }
+    }
+
+    /// A setting of the server; `None` where it does not tell.
+    pub(crate) fn setting(&self, name: &str) -> Result<Option<String>> {
+        let mut command = redis::cmd("CONFIG");
+        command.arg("GET").arg(name);
+        let value = self.told(|link| link.run(&command))?;
+        let pair: Option<Vec<String>> =
+            value.and_then(|value| redis::from_redis_value(single(value)).ok());
+        Ok(pair.and_then(|mut pair| pair.pop()))
+    }
+
+    /// A section of the server's description of itself; empty where it does not tell.
+    pub(crate) fn description(&self, section: &str) -> Result<String> {
+        let mut command = redis::cmd("INFO");
+        command.arg(section);
+        let value = self.told(|link| link.run(&command))?;
+        let text = value.and_then(|value| redis::from_redis_value(single(value)).ok());
+        Ok(text.unwrap_or_default())
+    }
+
+    fn server_version(&self) -> Result<Option<[u32; 2]>> {
+        let text = self.description("server")?;
+        let version = field(&text, "redis_version").and_then(|version| {
+            let mut numbers = version.split('.').map(|number| number.parse().ok());
+            Some([numbers.next()??, numbers.next()??])
+        });
+        Ok(version)
+    }
+
+    /// Asks what the server, or the user's rights, may refuse to tell.
+    pub(crate) fn told(
+        &self,
+        mut question: impl FnMut(&mut Link) -> redis::RedisResult<Value>,
+    ) -> Result<Option<Value>> {
+        self.ask(|link| match question(link) {
+            Err(error) if is_refusal(&error) => Ok(None),
+            answer => answer.map(Some),
+        })
+    }
+}
+
+fn is_refusal(error: &RedisError) -> bool {
+    matches!(error.code(), Some("NOPERM" | "ERR"))
+}
+
+/// The answer of one of the servers of a Cluster, which answer together.
+fn single(value: Value) -> Value {
+    match value {
+        Value::Map(mut servers) if servers.len() > 1 || is_nested(&servers) => {
+            servers.pop().map_or(Value::Nil, |(_, answer)| answer)
+        }
+        value => value,
+    }
+}
+
+fn is_nested(servers: &[(Value, Value)]) -> bool {
+    let nested = |value: &Value| matches!(value, Value::Array(_) | Value::Map(_));
+    servers.iter().any(|(_, answer)| nested(answer))
+}
+
+/// A line of a description.
+pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = text.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+}

@@ -1,0 +1,139 @@
+//! Connections that are kept, and what is tried again.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use espalier_keyspace::{Error, Result};
+use parking_lot::Mutex;
+use rand::RngCore;
+use redis::{RedisError, RedisResult};
+
+use super::error::{broken, engine_error};
+use super::link::{Connector, Link};
+
+/// Connections that are kept while nobody uses them.
+const IDLE_MAX: usize = 32;
+
+/// How long to wait before connecting again, at first and at most.
+const BACKOFF_MIN: Duration = Duration::from_millis(5);
+const BACKOFF_MAX: Duration = Duration::from_millis(250);
+
+/// A connection, its name for the commit script, and the number of its last commit.
+pub(crate) struct Lane {
+    pub(crate) link: Link,
+    pub(crate) name: String,
+    pub(crate) sequence: u64,
+}
+
+/// The connections of a driver.
+pub(crate) struct Pool {
+    connector: Connector,
+    /// The servers, for messages.
+    pub(crate) place: String,
+    pub(crate) timeout: Duration,
+    idle: Mutex<Vec<Lane>>,
+}
+
+impl Pool {
+    pub(crate) fn new(connector: Connector, place: String, timeout: Duration) -> Self {
+        Self {
+            connector,
+            place,
+            timeout,
+            idle: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// When a call that begins now has to end.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.timeout
+    }
+
+    /// A connection, kept or new.
+    pub(crate) fn take(&self) -> RedisResult<Lane> {
+        let idle = self.idle.lock().pop();
+        if let Some(lane) = idle {
+            return Ok(lane);
+        }
+        let link = self.connector.connect(self.timeout)?;
+        let mut name = [0; 16];
+        rand::rng().fill_bytes(&mut name);
+        Ok(Lane {
+            link,
+            name: u128::from_be_bytes(name).to_string(),
+            sequence: 0,
+        })
+    }
+
+    /// A connection of one's own, tried for until the deadline.
+    pub(crate) fn take_until(&self, deadline: Instant) -> Result<Lane> {
+        self.until(deadline, || self.take())
+    }
+
+    /// Keeps a connection that works for the next user.
+    pub(crate) fn give_back(&self, lane: Lane) {
+        let mut idle = self.idle.lock();
+        if idle.len() < IDLE_MAX {
+            idle.push(lane);
+        }
+    }
+
+    /// Forgets the kept connections: the server has broken one of them, so the others are as old.
+    pub(crate) fn forget(&self) {
+        self.idle.lock().clear();
+    }
+
+    /// Asks, on another connection when one breaks, until the deadline. For what may be asked
+    /// twice only.
+    pub(crate) fn ask<T>(
+        &self,
+        deadline: Instant,
+        mut question: impl FnMut(&mut Link) -> RedisResult<T>,
+    ) -> Result<T> {
+        self.until(deadline, || {
+            let mut lane = self.take()?;
+            lane.link.wait_at_most(self.timeout)?;
+            match question(&mut lane.link) {
+                Ok(answer) => {
+                    self.give_back(lane);
+                    Ok(answer)
+                }
+                Err(error) => {
+                    if broken(&error) {
+                        self.forget();
+                    } else {
+                        self.give_back(lane);
+                    }
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn until<T>(
+        &self,
+        deadline: Instant,
+        mut attempt: impl FnMut() -> RedisResult<T>,
+    ) -> Result<T> {
+        let mut wait = BACKOFF_MIN;
+        loop {
+            match attempt() {
+                Ok(answer) => return Ok(answer),
+                Err(error) if broken(&error) && Instant::now() + wait < deadline => {
+                    backoff(&mut wait);
+                }
+                Err(error) => return Err(self.error(error)),
+            }
+        }
+    }
+
+    pub(crate) fn error(&self, error: RedisError) -> Error {
+        engine_error(&self.place, error)
+    }
+}
+
+/// Waits, and waits longer the next time.
+pub(crate) fn backoff(wait: &mut Duration) {
+    thread::sleep(*wait);
+    *wait = (*wait * 2).min(BACKOFF_MAX);
+}

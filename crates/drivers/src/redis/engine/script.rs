@@ -1,0 +1,37 @@
+//! The scripts that run in the server.
+
+/// A script and its hash, by which the server knows it.
+pub(crate) struct Script {
+    pub(crate) code: &'static str,
+    pub(crate) hash: String,
+}
+
+impl Script {
+    fn new(code: &'static str) -> Self {
+        let hash = redis::Script::new(code).get_hash().to_owned();
+        Self { code, hash }
+    }
+}
+
+/// All scripts, with their hashes.
+pub(crate) struct Scripts {
+    pub(crate) open: Script,
+    pub(crate) get: Script,
+    pub(crate) page: Script,
+    pub(crate) commit: Script,
+    pub(crate) resolve: Script,
+    pub(crate) check: Script,
+}
+
+impl Scripts {
+    pub(crate) fn new() -> Self {
+        Self {
+            open: Script::new(include_str!("open.lua")),
+            get: Script::new(include_str!("get.lua")),
+            page: Script::new(include_str!("page.lua")),
+            commit: Script::new(include_str!("commit.lua")),
+            resolve: Script::new(include_str!("resolve.lua")),
+            check: Script::new(include_str!("check.lua")),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! How much there is, whether it is sound, and making it durable.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::link::bytes;
+use super::open::{Engine, field};
+use espalier_keyspace::{Error, ErrorKind, Finding, Result, Usage};
+
+/// Values that are looked at to guess the bytes of all.
+const SAMPLES: u32 = 100;
+
+/// A server that writes its log every second has written it after two.
+const EVERY_SECOND: Duration = Duration::from_secs(2);
+
+/// The longest that a flush waits for a snapshot file.
+const SAVE_PATIENCE: Duration = Duration::from_secs(600);
+
+/// How often it is asked whether the file is there.
+const SAVE_POLL: Duration = Duration::from_millis(20);
+
+/// Keys, and the bytes of everything that the server keeps for the key space.
+pub(crate) fn usage(engine: &Engine) -> Result<Usage> {
+    let names = &engine.names;
+    let number = |command: &redis::Cmd| -> Result<u64> {
+        let value = engine.ask(|link| link.run(command))?;
+        Ok(redis::from_redis_value::<Option<u64>>(value)
+            .ok()
+            .flatten()
+            .unwrap_or(0))
+    };
+    let mut total = 0;
+    for name in [
+        &names.meta,
+        &names.keys,
+        &names.values,
+        &names.undo,
+        &names.before,
+        &names.queue,
+        &names.log,
+    ] {
+        let mut command = redis::cmd("MEMORY");
+        command.arg("USAGE").arg(name).arg("SAMPLES").arg(SAMPLES);
+        total += number(&command)?;
+    }
+    let mut command = redis::cmd("ZCARD");
+    Ok(Usage {
+        keys: number(command.arg(&names.keys))?,
+        bytes: total,
+    })
+}
+
+/// Every key has its value, and there are no more values than keys.
+pub(crate) fn check(engine: &Engine) -> Result<Vec<Finding>> {
+    let names = &engine.names;
+    let mut findings = Vec::new();
+    let mut least = b"-".to_vec();
+    loop {
+        let mut answer = engine.ask(|link| {
+            let keys: [&str; 2] = [&names.keys, &names.values];
+            link.script(&engine.scripts.check, &keys, &[&least])
+        })?;
+        let last = answer.bytes()?;
+        for key in answer.list()? {
+            let key = bytes(key)?.unwrap_or_default();
+            findings.push(Finding {
+                place: format!("key {}", key.escape_ascii()),
+                problem: "it has no value".to_owned(),
+            });
+        }
+        let (keys, values) = (answer.number()?, answer.number()?);
+        let Some(last) = last else {
+            if findings.is_empty() && keys != values {
+                findings.push(Finding {
+                    place: names.values.clone(),
+                    problem: format!("there are {values} values for {keys} keys"),
+                });
+            }
+            return Ok(findings);
+        };
+        least = [b"(", &last[..]].concat();
+    }
+}
+
+/// Waits until what was committed is on the server's disk: its log where it keeps one, else a
+/// snapshot file.
+pub(crate) fn flush(engine: &Engine) -> Result<()> {
+    let log = engine.setting("appendonly")?.unwrap_or_default();
+    let often = engine.setting("appendfsync")?.unwrap_or_default();
+    match (log.as_str(), often.as_str()) {
+        ("yes", "always") => Ok(()),
+        ("yes", "everysec") => {
+            thread::sleep(EVERY_SECOND);
+            let text = engine.description("persistence")?;
+            match field(&text, "aof_last_write_status") {
+                Some("ok") | None => Ok(()),
+                Some(_) => Err(not_saved()),
+            }
+        }
+        _ => save(engine),
+    }
+}
+
+fn not_saved() -> Error {
+    let message = "the Redis server cannot write to its disk; look at its log";
+    Error::new(ErrorKind::Full, message)
+}
+
+/// Has the server write a snapshot file, after one that may be under way already.
+fn save(engine: &Engine) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        wait_saved(engine)?;
+        let command = redis::cmd("BGSAVE");
+        if engine.told(|link| link.run(&command))?.is_some() {
+            return wait_saved(engine);
+        }
+        // Somebody else has begun one in between, which may not have what we want in it.
+        if start.elapsed() > SAVE_PATIENCE {
+            return Err(not_saved());
+        }
+        thread::sleep(SAVE_POLL);
+    }
+}
+
+fn wait_saved(engine: &Engine) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let text = engine.description("persistence")?;
+        if field(&text, "rdb_bgsave_in_progress") != Some("1") {
+            return match field(&text, "rdb_last_bgsave_status") {
+                Some("ok") | None => Ok(()),
+                Some(_) => Err(not_saved()),
+            };
+        }
+        if start.elapsed() > SAVE_PATIENCE {
+            return Err(not_saved());
+        }
+        thread::sleep(SAVE_POLL);
+    }
+}

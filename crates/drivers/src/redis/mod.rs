@@ -1,0 +1,63 @@
+//! A key space in Redis: standalone, or a Cluster, whose slots it does not spread over (all keys of
+//! one key space have one hash tag, as one commit has to change any of them). No modules.
+//!
+//! # What stands where
+//! Every name begins with the prefix in braces, `{espalier}:`.
+//!
+//! | name | type | holds |
+//! |---|---|---|
+//! | `meta` | hash | `format`, `version` (of the newest commit), `floor` (the oldest that can be read), bytes of undo and log |
+//! | `keys` | sorted set | every key, all of score 0, so that they stand in the order of their bytes |
+//! | `values` | hash | key to value |
+//! | `undo` | sorted set | for each change that is kept: the key (`00` as `00 FF`, ended by `00 00`) and the version, big endian |
+//! | `before` | hash | the same members, to what the key held before that change; nothing where it was absent |
+//! | `queue` | list | the same members in the order of time |
+//! | `log` | stream | the changes of each commit, by version |
+//! | `lane:*` | string | the last commit of a connection, and what became of it; an hour long |
+//! | `stage:*` | list | a large batch on its way; an hour long |
+//!
+//! # Snapshots
+//! Redis keeps no old versions, and a snapshot must not change. The alternatives: versions in the
+//! members of the sorted set would make every read a range read and every scan pass over the dead;
+//! a registry of open snapshots would cost two more round trips for each, and has to guess when
+//! their process is gone. So commits save what they overwrite, and a read at a version first looks
+//! for the oldest change after it: one more lookup in the server, the same one round trip, and none
+//! of it where nothing was committed since. What is saved is bounded by bytes (`undo_bytes`); a
+//! snapshot that needs what was dropped is refused as too old, and taken again by the store.
+//! A batch beyond [`UNDO_OPERATIONS_MAX`] saves nothing and ends all older snapshots.
+//!
+//! # Commits
+//! One script tests the preconditions, applies the operations, counts the version and writes the
+//! log. Scripts of Redis are not undone when they fail, so all that can refuse comes first; they
+//! are one unit in the append-only file. A batch over [`DIRECT_BYTES_MAX`] is pipelined into a
+//! list first and then applied by the same script, which holds the server up while it runs (about
+//! three seconds for a million operations).
+//!
+//! A commit carries the name of its connection and a number. When the answer is lost, the driver
+//! asks on a new connection what became of it, and that very question makes the script refuse the
+//! number from then on. So a commit is never applied twice, nor reported as failed and then applied;
+//! where nobody answers in time, the error is [`OutcomeUnknown`].
+//!
+//! # What is promised
+//! | durability | the server's settings | process killed | server killed | machine stopped |
+//! |---|---|---|---|---|
+//! | `durable` | `appendonly yes`, `appendfsync always`, else it is not opened | all there | all there | all there |
+//! | `relaxed` | `appendonly yes`, `everysec` | all there | all there | a second or two may be lost |
+//! | `relaxed` | `appendonly no` | all there | all since the last snapshot file is lost | the same |
+//!
+//! Replication of Redis is asynchronous: a failover of a Cluster may lose acknowledged commits,
+//! whatever the settings. A driver that sees versions go back says so instead of reading on.
+//!
+//! [`OutcomeUnknown`]: espalier_keyspace::ErrorKind::OutcomeUnknown
+
+mod commit;
+mod config;
+mod driver;
+mod engine;
+mod snapshot;
+mod watch;
+
+pub use config::{Config, Durability, TIMEOUT, UNDO_BYTES};
+pub(crate) use driver::open_url;
+pub use driver::{NAME, NAME_TLS, Redis};
+pub use engine::{DIRECT_BYTES_MAX, FORMAT, LOG_BYTES_MAX, LOG_COMMITS_MAX, UNDO_OPERATIONS_MAX};

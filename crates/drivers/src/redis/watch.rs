@@ -1,0 +1,142 @@
+//! Watching: each watcher has a connection of its own, which waits for the log.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
+use redis::{RedisResult, Value};
+
+use super::engine::{Engine, Link, broken, bytes, changes_of, wrong_answer};
+use crate::recent::{clip, deadline};
+
+/// Entries that are read at once.
+const ENTRIES: usize = 64;
+
+/// The longest that one request waits: a connection that is dead is noticed after that.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+
+pub(super) struct RedisWatch {
+    engine: Arc<Engine>,
+    range: KeyRange,
+    /// The last version that was told or passed over.
+    after: Version,
+    link: Option<Link>,
+    events: VecDeque<WatchEvent>,
+}
+
+impl RedisWatch {
+    pub(super) fn new(engine: Arc<Engine>, range: KeyRange, after: Version) -> Self {
+        Self {
+            engine,
+            range,
+            after,
+            link: None,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Waits for entries of the log until the deadline.
+    fn fetch(&mut self, deadline: Instant) -> Result<()> {
+        let mut link = match self.link.take() {
+            Some(link) => link,
+            None => {
+                let patience = deadline.max(self.engine.pool.deadline());
+                self.engine.pool.take_until(patience)?.link
+            }
+        };
+        match self.read(&mut link, deadline) {
+            Ok(entries) => {
+                self.link = Some(link);
+                entries.into_iter().try_for_each(|entry| self.take(entry))
+            }
+            Err(error) if broken(&error) && Instant::now() < deadline => Ok(()),
+            Err(error) => Err(self.engine.pool.error(error)),
+        }
+    }
+
+    fn read(&self, link: &mut Link, deadline: Instant) -> RedisResult<Vec<Value>> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = left.min(WAIT_MAX);
+        let mut command = redis::cmd("XREAD");
+        command.arg("COUNT").arg(ENTRIES);
+        // To wait for zero milliseconds means for ever.
+        if let Ok(wait @ 1..) = u64::try_from(left.as_millis()) {
+            command.arg("BLOCK").arg(wait);
+        }
+        command.arg("STREAMS").arg(&self.engine.names.log);
+        command.arg(format!("{}-0", self.after.0));
+        link.wait_at_most(self.engine.pool.timeout + left)?;
+        // [[name, entries]], or nothing.
+        let streams = match link.run(&command)? {
+            Value::Array(streams) => streams,
+            Value::Map(mut streams) => {
+                let entries = streams.pop().map(|(_, entries)| entries);
+                return Ok(list(entries.unwrap_or_default()));
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let stream = streams.into_iter().next().map(list).unwrap_or_default();
+        Ok(stream.into_iter().nth(1).map(list).unwrap_or_default())
+    }
+
+    /// Takes `[id, [s, size, d, data]]`.
+    fn take(&mut self, entry: Value) -> Result<()> {
+        let mut entry = list(entry).into_iter();
+        let id = entry.next().map(bytes).transpose()?.flatten();
+        let version = id
+            .as_deref()
+            .and_then(version_of)
+            .ok_or_else(wrong_answer)?;
+        let fields = entry.next().map(list).unwrap_or_default();
+        let data = fields.into_iter().nth(3).ok_or_else(wrong_answer)?;
+        let data = bytes(data)?.unwrap_or_default();
+        if version.0 > self.after.0 + 1 {
+            let version = Version(version.0 - 1);
+            self.events.push_back(WatchEvent::Gap { version });
+        }
+        self.after = version;
+        match changes_of(&data)? {
+            None => self.events.push_back(WatchEvent::Gap { version }),
+            Some(changes) => {
+                let changes = changes
+                    .iter()
+                    .filter_map(|change| clip(change, &self.range));
+                let changes: Vec<_> = changes.collect();
+                if !changes.is_empty() {
+                    let event = WatchEvent::Commit { version, changes };
+                    self.events.push_back(event);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn list(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(list) => list,
+        _ => Vec::new(),
+    }
+}
+
+fn version_of(id: &[u8]) -> Option<Version> {
+    let text = std::str::from_utf8(id).ok()?;
+    let (version, _) = text.split_once('-')?;
+    version.parse().ok().map(Version)
+}
+
+impl Watch for RedisWatch {
+    fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>> {
+        let deadline = deadline(timeout);
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(Some(event));
+            }
+            self.fetch(deadline)?;
+            if self.events.is_empty() && Instant::now() >= deadline {
+                return Ok(None);
+            }
+        }
+    }
+}
