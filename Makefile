@@ -4,6 +4,7 @@
 CARGO ?= cargo
 APT_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git \
 	redis-server etcd-server etcd-client
+ALL_DRIVERS := espalier-drivers/all
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test check fmt bench clean
@@ -20,14 +21,14 @@ build: setup ## Build the release binary, target/release/espalier.
 run: build ## Make an example network, load it, serve it and print three commands to try.
 	@./scripts/run-example
 
-test: setup ## Run every test.
-	$(CARGO) test --workspace --locked --no-fail-fast
+test: setup ## Run every test, with servers that they start (ESPALIER_TEST_SERVERS=redis,etcd narrows the set).
+	$(CARGO) test --workspace --features $(ALL_DRIVERS) --locked --no-fail-fast
 
 check: setup ## Formatting, clippy and tidy.
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 \
 		|| rustup component add clippy rustfmt
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --features $(ALL_DRIVERS) --all-targets --locked -- -D warnings
 	$(CARGO) xtask tidy
 
 fmt: ## Format the code.

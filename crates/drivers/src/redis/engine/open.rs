@@ -126,15 +126,13 @@ impl Engine {
     }
 
     fn check_server(&self, durability: Durability) -> Result<()> {
-        if let Some(version) = self.server_version()? {
-            if version < SERVER_VERSION_MIN {
-                let [major, minor] = version;
-                let message = format!(
-                    "the server {} is Redis {major}.{minor}; it has to be 6.0 or later",
-                    self.pool.place
-                );
-                return Err(Error::new(ErrorKind::WrongVersion, message));
-            }
+        let version = self.server_version()?;
+        if let Some([major, minor]) = version.filter(|version| *version < SERVER_VERSION_MIN) {
+            let message = format!(
+                "the server {} is Redis {major}.{minor}; it has to be 6.0 or later",
+                self.pool.place
+            );
+            return Err(Error::new(ErrorKind::WrongVersion, message));
         }
         let settings = self
             .setting("appendonly")?
