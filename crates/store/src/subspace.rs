@@ -15,7 +15,7 @@
 //! | `18` | [`Subspace::Count`]: how many entries lists have | 1 |
 //! | `19` | [`Subspace::Origin`]: where what was pushed comes from | 1 |
 //! | `1a` | [`Subspace::Withheld`]: configuration that is not in use | 1 |
-//! | `20` | statistics (reserved) | |
+//! | `20` | [`Subspace::Statistics`]: what the crate `espalier-stats` lays out | 1 |
 //! | `30` | documents (reserved) | |
 
 use espalier_keyspace::KeyRange;
@@ -53,11 +53,13 @@ pub enum Subspace {
     Origin = 0x19,
     /// Paths of configuration that is not in use.
     Withheld = 0x1a,
+    /// Statistics: laid out by the crate `espalier-stats`, which knows nothing of the others.
+    Statistics = 0x20,
 }
 
 impl Subspace {
     /// Every registered range, in key order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Meta,
         Self::Catalog,
         Self::Dictionary,
@@ -71,6 +73,7 @@ impl Subspace {
         Self::Count,
         Self::Origin,
         Self::Withheld,
+        Self::Statistics,
     ];
 
     /// Those whose keys begin with an anchor.
@@ -113,6 +116,7 @@ impl Subspace {
             Self::Count => "count",
             Self::Origin => "origin",
             Self::Withheld => "withheld",
+            Self::Statistics => "statistics",
         }
     }
 }

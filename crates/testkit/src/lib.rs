@@ -5,15 +5,17 @@
 //! - [`crash`]: a process that is killed while it commits, and what it leaves;
 //! - [`fault`]: a driver that fails when told to, over any other;
 //! - [`servers`]: Redis and others, started and stopped by the tests themselves;
-//! - [`oracle`]: random documents of a schema, valid and broken, and libyang's verdict on them.
-//! - [`validation`]: random schemas full of constraints.
+//! - `oracle`: random documents of a schema, valid and broken, and libyang's verdict on them;
+//! - `validation`: random schemas full of constraints (both with the feature `models`).
 
 pub mod conformance;
 pub mod crash;
 pub mod fault;
 pub mod model;
+#[cfg(feature = "models")]
 pub mod oracle;
 pub mod process;
 pub mod seed;
 pub mod servers;
+#[cfg(feature = "models")]
 pub mod validation;

@@ -36,8 +36,13 @@ const ALLOWED: &[Edges] = &[
         dev: &["espalier-drivers", "espalier-testkit"],
     },
     Edges {
+        krate: "espalier-stats",
+        normal: &["espalier-keyspace"],
+        dev: &["espalier-drivers", "espalier-testkit"],
+    },
+    Edges {
         krate: "espalier-protocols",
-        normal: &["espalier-store", "espalier-yang"],
+        normal: &["espalier-stats", "espalier-store", "espalier-yang"],
         dev: &["espalier-drivers", "espalier-keyspace", "espalier-testkit"],
     },
     Edges {
@@ -46,6 +51,7 @@ const ALLOWED: &[Edges] = &[
             "espalier-drivers",
             "espalier-keyspace",
             "espalier-protocols",
+            "espalier-stats",
             "espalier-store",
             "espalier-yang",
         ],

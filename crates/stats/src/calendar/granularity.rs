@@ -1,0 +1,130 @@
+//! Granularities: `1m`, `12h`, `1mo`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::limits::GRANULARITY_COUNT_MAX;
+use crate::{Error, Result};
+
+/// What a granularity counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unit {
+    /// Seconds, from the start of the minute.
+    Second,
+    /// Minutes, from the start of the hour.
+    Minute,
+    /// Hours, from the start of the day.
+    Hour,
+    /// Days, from 1 January.
+    Day,
+    /// Weeks, from the first in the year.
+    Week,
+    /// Months, from January.
+    Month,
+    /// Quarters, from January.
+    Quarter,
+    /// Years, from the year 0.
+    Year,
+}
+
+impl Unit {
+    const ALL: [Self; 8] = [
+        Self::Second,
+        Self::Minute,
+        Self::Hour,
+        Self::Day,
+        Self::Week,
+        Self::Month,
+        Self::Quarter,
+        Self::Year,
+    ];
+
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Second => "s",
+            Self::Minute => "m",
+            Self::Hour => "h",
+            Self::Day => "d",
+            Self::Week => "w",
+            Self::Month => "mo",
+            Self::Quarter => "q",
+            Self::Year => "y",
+        }
+    }
+
+    /// The number that stands for it in keys; never given to another.
+    pub(crate) fn id(self) -> u8 {
+        match self {
+            Self::Second => 1,
+            Self::Minute => 2,
+            Self::Hour => 3,
+            Self::Day => 4,
+            Self::Week => 5,
+            Self::Month => 6,
+            Self::Quarter => 7,
+            Self::Year => 8,
+        }
+    }
+}
+
+/// How long the buckets of a series are: a count of units. The shortest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Granularity {
+    unit: Unit,
+    count: u32,
+}
+
+impl Granularity {
+    /// Buckets of `count` units.
+    pub fn new(count: u32, unit: Unit) -> Result<Self> {
+        if count == 0 {
+            return Err(Error::syntax("a bucket cannot have the length 0"));
+        }
+        if count > GRANULARITY_COUNT_MAX {
+            let message = format!("{count} is over the limit of {GRANULARITY_COUNT_MAX} units");
+            return Err(Error::limit(message));
+        }
+        Ok(Self { unit, count })
+    }
+
+    /// What is counted.
+    pub fn unit(self) -> Unit {
+        self.unit
+    }
+
+    /// How many of them.
+    pub fn count(self) -> u32 {
+        self.count
+    }
+
+    /// The seven of a new store: a minute, an hour, a day, a week, a month, a quarter, a year.
+    pub fn usual() -> Vec<Self> {
+        let units = Unit::ALL[1..].iter();
+        units.map(|&unit| Self { unit, count: 1 }).collect()
+    }
+}
+
+impl FromStr for Granularity {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (count, unit) = text.split_at(digits);
+        let unit = Unit::ALL.into_iter().find(|known| known.as_str() == unit);
+        let unit = unit.filter(|_| digits > 0).ok_or_else(|| {
+            let shown: String = text.chars().take(40).collect();
+            Error::syntax(format!(
+                "{shown:?} is no granularity; write a number and s, m, h, d, w, mo, q or y, such as 15m"
+            ))
+        })?;
+        let count = count.parse().unwrap_or(u32::MAX);
+        Self::new(count, unit)
+    }
+}
+
+impl fmt::Display for Granularity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.count, self.unit.as_str())
+    }
+}

@@ -1,0 +1,87 @@
+//! Buckets one after the other.
+
+use jiff::Timestamp;
+
+use super::{Calendar, Granularity};
+use crate::Result;
+
+/// An interval of time, in seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bucket {
+    /// Its first second.
+    pub start: i64,
+    /// The first second after it.
+    pub end: i64,
+}
+
+impl Bucket {
+    /// When it begins.
+    pub fn begins(self) -> Timestamp {
+        Timestamp::from_second(self.start).unwrap_or(Timestamp::MIN)
+    }
+}
+
+/// The buckets of a range, from the first to the last.
+pub struct Timeline<'a> {
+    calendar: &'a Calendar,
+    granularity: Granularity,
+    next: Option<Bucket>,
+    /// The range: its first bucket and its last.
+    first: Bucket,
+    last: Bucket,
+}
+
+impl<'a> Timeline<'a> {
+    pub(super) fn new(
+        calendar: &'a Calendar,
+        granularity: Granularity,
+        first: Bucket,
+        last: Bucket,
+    ) -> Self {
+        Self {
+            calendar,
+            granularity,
+            next: Some(first),
+            first,
+            last,
+        }
+    }
+
+    /// The first bucket.
+    pub fn first_bucket(&self) -> Bucket {
+        self.first
+    }
+
+    /// The last bucket.
+    pub fn last_bucket(&self) -> Bucket {
+        self.last
+    }
+
+    fn after(&self, bucket: Bucket) -> Result<Option<Bucket>> {
+        if bucket.start >= self.last.start {
+            return Ok(None);
+        }
+        let next = Bucket {
+            start: bucket.end,
+            end: bucket.end,
+        };
+        self.calendar
+            .bucket(self.granularity, next.begins())
+            .map(Some)
+    }
+}
+
+impl Iterator for Timeline<'_> {
+    type Item = Result<Bucket>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let bucket = self.next.take()?;
+        match self.after(bucket) {
+            Ok(next) => {
+                self.next = next;
+                Some(Ok(bucket))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

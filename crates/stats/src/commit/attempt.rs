@@ -1,0 +1,228 @@
+//! Committing requests: with what was read as the condition, again where somebody was faster.
+
+use espalier_keyspace::{
+    Batch, ErrorKind as KeyspaceErrorKind, KeyRange, OperationRef, Snapshot, Writer,
+};
+
+use super::plan::{Planner, Target};
+use super::rows::{Rows, Was};
+use crate::calendar::seconds;
+use crate::limits::{CONFLICTS_MAX, REQUEST_ID_SECONDS};
+use crate::number::{put_varint, take_varint};
+use crate::row::How;
+use crate::stats::{Rules, Stats};
+use crate::{Action, Outcome, Request, Result, Write, layout, sketch};
+
+/// Requests that are forgotten by one that has a name.
+const FORGOTTEN_AT_ONCE: usize = 16;
+
+impl Stats {
+    /// Does each request whole or not at all; one result for each. They share a commit, unless one
+    /// of them has to be refused.
+    pub(crate) fn commit(&self, requests: &[Request]) -> Vec<Result<Outcome>> {
+        match self.commit_together(requests) {
+            Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
+            Err(error) if requests.len() == 1 => vec![Err(error)],
+            Err(error)
+                if error
+                    .keyspace()
+                    .is_some_and(|error| !is_of_one(error.kind())) =>
+            {
+                requests.iter().map(|_| Err(error.again())).collect()
+            }
+            Err(_) => {
+                let alone = |request| self.commit(std::slice::from_ref(request));
+                requests.iter().flat_map(alone).collect()
+            }
+        }
+    }
+
+    fn commit_together(&self, requests: &[Request]) -> Result<Vec<Outcome>> {
+        let rules = self.rules();
+        for _ in 0..CONFLICTS_MAX {
+            let snapshot = self.driver.snapshot()?;
+            let (batch, outcomes) = self.batch(&rules, &*snapshot, requests)?;
+            drop(snapshot);
+            match self.driver.commit(batch) {
+                Ok(_) => return Ok(outcomes),
+                Err(error) if error.kind() == KeyspaceErrorKind::Conflict => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.commit_alone(&rules, requests)
+    }
+
+    /// Commits in a write that no other can come before.
+    fn commit_alone(&self, rules: &Rules, requests: &[Request]) -> Result<Vec<Outcome>> {
+        let mut result = Ok(Vec::new());
+        let written = self.driver.write(&[], &mut |writer| {
+            let planned = match writer.snapshot() {
+                Ok(snapshot) => self.batch(rules, &*snapshot, requests),
+                Err(error) => return Err(error),
+            };
+            match planned {
+                Ok((batch, outcomes)) => {
+                    result = Ok(outcomes);
+                    apply(writer, &batch)
+                }
+                Err(error) => {
+                    result = Err(error);
+                    let message = "the statistics were refused";
+                    Err(espalier_keyspace::Error::new(
+                        KeyspaceErrorKind::Aborted,
+                        message,
+                    ))
+                }
+            }
+        });
+        match (written, result) {
+            (_, Err(error)) => Err(error),
+            (Err(error), Ok(_)) => Err(error.into()),
+            (Ok(_), Ok(outcomes)) => Ok(outcomes),
+        }
+    }
+
+    fn batch(
+        &self,
+        rules: &Rules,
+        snapshot: &dyn Snapshot,
+        requests: &[Request],
+    ) -> Result<(Batch, Vec<Outcome>)> {
+        let mut work = Work {
+            stats: self,
+            planner: Planner::new(self, rules),
+            rows: Rows::new(snapshot),
+            snapshot,
+        };
+        let outcomes = requests.iter().map(|request| work.request(request));
+        let outcomes = outcomes.collect::<Result<_>>()?;
+        Ok((work.rows.into_batch(), outcomes))
+    }
+}
+
+/// Whether an error of a batch may be the fault of one request in it.
+fn is_of_one(kind: KeyspaceErrorKind) -> bool {
+    matches!(
+        kind,
+        KeyspaceErrorKind::KeyTooLong
+            | KeyspaceErrorKind::ValueTooLong
+            | KeyspaceErrorKind::BatchTooLarge
+            | KeyspaceErrorKind::Overflow
+    )
+}
+
+fn apply(writer: &mut dyn Writer, batch: &Batch) -> espalier_keyspace::Result<()> {
+    batch
+        .operations()
+        .try_for_each(|operation| match operation {
+            OperationRef::Put(key, value) => writer.put(key, value),
+            OperationRef::Delete(key) => writer.delete(key),
+            OperationRef::DeleteRange(range) => writer.delete_range(range),
+            OperationRef::Add(key, delta) => writer.add(key, delta),
+        })
+}
+
+/// The state of making one batch.
+struct Work<'a> {
+    stats: &'a Stats,
+    planner: Planner<'a>,
+    rows: Rows<'a>,
+    snapshot: &'a dyn Snapshot,
+}
+
+impl Work<'_> {
+    fn request(&mut self, request: &Request) -> Result<Outcome> {
+        if let Some(id) = &request.id
+            && self.was_done(id)?
+        {
+            return Ok(Outcome::Repeated);
+        }
+        for write in &request.writes {
+            let placed = self.write(write);
+            placed.map_err(|error| error.at(&write.metric))?;
+            if let Some(listing) = self.planner.listing(write)? {
+                self.write(&listing)?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn write(&mut self, write: &Write) -> Result<()> {
+        let values = write.values.as_slice();
+        if values.is_empty() {
+            return Ok(());
+        }
+        for target in self.planner.targets(write)? {
+            let key = target.key();
+            let was = match write.action {
+                Action::Track => self.rows.change(&key, values, How::Add)?,
+                Action::Assert => self.rows.change(&key, values, How::Set)?,
+                Action::Observe => self.observe(&key, write)?,
+            };
+            if was == Was::Absent {
+                self.begin_bucket(write, &target)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn observe(&mut self, bucket: &[u8], write: &Write) -> Result<Was> {
+        let mut was = Was::There;
+        for (path, number) in &write.values {
+            let key = layout::sketch(bucket, path);
+            let row = sketch::observed(self.rows.get(&key)?, path, *number)?;
+            if self.rows.put(&key, row)? == Was::Absent {
+                was = Was::Absent;
+            }
+        }
+        Ok(was)
+    }
+
+    /// With the first value of a bucket the metric is entered in the list, and buckets that are no
+    /// longer kept go.
+    fn begin_bucket(&mut self, write: &Write, target: &Target) -> Result<()> {
+        let key = self.stats.layout.metric(&write.metric);
+        self.rows.put(&key, write.metric.encode())?;
+        if let Some(kept_from) = target.kept_from {
+            let start = target.buckets.clone();
+            let end = layout::bucket(&target.buckets, kept_from);
+            self.rows.drop_range(KeyRange::new(start, end));
+        }
+        Ok(())
+    }
+
+    /// Whether a request of this name was done within the time for which names are remembered.
+    /// Remembers this one, and forgets some older ones.
+    fn was_done(&mut self, id: &str) -> Result<bool> {
+        let now = seconds(self.planner.now());
+        let oldest = now.saturating_sub(REQUEST_ID_SECONDS);
+        let key = self.stats.layout.request(id);
+        if let Some(mut done) = self.rows.get(&key)? {
+            let done = i64::try_from(take_varint(&mut done)?).unwrap_or(i64::MAX);
+            if done >= oldest {
+                return Ok(true);
+            }
+        }
+        let mut value = Vec::new();
+        put_varint(&mut value, u128::from(now.max(0).unsigned_abs()));
+        self.rows.put(&key, value)?;
+        let time = self.stats.layout.request_time(now.max(0), id);
+        self.rows.put(&time, key)?;
+        self.forget_before(oldest)?;
+        Ok(false)
+    }
+
+    fn forget_before(&mut self, second: i64) -> Result<()> {
+        let range = self.stats.layout.requests_before(second);
+        let mut cursor = self
+            .snapshot
+            .scan(&range, espalier_keyspace::Direction::Forward)?;
+        for _ in 0..FORGOTTEN_AT_ONCE {
+            let Some((time, request)) = cursor.next()? else {
+                break;
+            };
+            self.rows.forget(time, request, second)?;
+        }
+        Ok(())
+    }
+}

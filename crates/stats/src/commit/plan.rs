@@ -1,0 +1,116 @@
+//! Which rows a write changes.
+
+use crate::layout::{self, Kind};
+use crate::metric::{SYSTEM_METRIC, UNTRACKED};
+use crate::stats::{Rules, Stats};
+use crate::write::Listing;
+use crate::{
+    Action, Bucket, Granularity, Metric, Number, Packed, Path, Result, SystemMetric, Timestamp,
+    Write,
+};
+
+/// The buckets that a write goes to.
+pub(super) struct Target {
+    /// What the keys of the metric's buckets begin with.
+    pub(super) buckets: Vec<u8>,
+    /// The bucket.
+    pub(super) start: i64,
+    /// The start before which buckets are not kept, where there is one.
+    pub(super) kept_from: Option<i64>,
+}
+
+/// Finds buckets; remembers those of the last time, as most writes are of the same.
+pub(super) struct Planner<'a> {
+    stats: &'a Stats,
+    rules: &'a Rules,
+    now: Timestamp,
+    last: Vec<(Granularity, Bucket)>,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(stats: &'a Stats, rules: &'a Rules) -> Self {
+        Self {
+            stats,
+            rules,
+            now: stats.clock.now(),
+            last: Vec::new(),
+        }
+    }
+
+    /// The time of the commit.
+    pub(super) fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The buckets of a write, one of each granularity that still keeps it.
+    pub(super) fn targets(&mut self, write: &Write) -> Result<Vec<Target>> {
+        let kind = match write.action {
+            Action::Track | Action::Assert => Kind::Numbers,
+            Action::Observe => Kind::Sketches,
+        };
+        self.targets_of(&write.metric, kind, write.at)
+    }
+
+    fn targets_of(&mut self, metric: &Metric, kind: Kind, at: Timestamp) -> Result<Vec<Target>> {
+        let granularities = self.rules.settings.granularities.iter();
+        let mut targets = Vec::with_capacity(granularities.len());
+        for &granularity in granularities.clone() {
+            let start = self.bucket(granularity, at)?.start;
+            let kept_from = self.rules.kept_from(granularity, self.now)?;
+            if kept_from.is_none_or(|kept| start >= kept) {
+                targets.push(Target {
+                    buckets: self.stats.layout.buckets(kind, metric, granularity),
+                    start,
+                    kept_from,
+                });
+            }
+        }
+        Ok(targets)
+    }
+
+    fn bucket(&mut self, granularity: Granularity, at: Timestamp) -> Result<Bucket> {
+        let second = crate::calendar::seconds(at);
+        let last = self
+            .last
+            .iter_mut()
+            .find(|(known, _)| *known == granularity);
+        if let Some((_, bucket)) = &last
+            && (bucket.start..bucket.end).contains(&second)
+        {
+            return Ok(*bucket);
+        }
+        let bucket = self.rules.calendar.bucket(granularity, at)?;
+        match last {
+            Some((_, known)) => *known = bucket,
+            None => self.last.push((granularity, bucket)),
+        }
+        Ok(bucket)
+    }
+
+    /// What a write adds to the system metric, where it does.
+    pub(super) fn listing(&self, write: &Write) -> Result<Option<Write>> {
+        let is_listed = self.rules.settings.system == SystemMetric::Written
+            && write.metric.name != SYSTEM_METRIC;
+        if !is_listed {
+            return Ok(None);
+        }
+        let name = match write.listing {
+            Listing::Listed => write.metric.name.as_str(),
+            Listing::Untracked => UNTRACKED,
+        };
+        let values: Packed = [
+            (Path::of(["count"])?, Number::from(write.calls)),
+            (Path::listing(name), Number::from(write.calls)),
+        ]
+        .into_iter()
+        .collect();
+        Ok(Some(Write::track(SYSTEM_METRIC, write.at, values)))
+    }
+}
+
+impl Target {
+    /// The key of the bucket.
+    pub(super) fn key(&self) -> Vec<u8> {
+        layout::bucket(&self.buckets, self.start)
+    }
+}

@@ -1,0 +1,185 @@
+//! Rows as a commit changes them: read when first needed, written at its end.
+
+use std::collections::BTreeMap;
+
+use espalier_keyspace::{Batch, KeyRange, Snapshot};
+
+use crate::limits::ROW_BYTES;
+use crate::number::take_varint;
+use crate::row::{DEPTH_MAX, How, Row, entries, entry_digit, leaf, merge, row, spread_marker};
+use crate::{Number, Path, Result};
+
+/// The rows that a commit reads, and what becomes of them.
+pub(super) struct Rows<'a> {
+    snapshot: &'a dyn Snapshot,
+    rows: BTreeMap<Vec<u8>, Held>,
+    dropped: Vec<KeyRange>,
+}
+
+struct Held {
+    before: Option<Vec<u8>>,
+    now: Option<Vec<u8>>,
+}
+
+/// Whether a row was there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Was {
+    /// There was none.
+    Absent,
+    /// There was one.
+    There,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(snapshot: &'a dyn Snapshot) -> Self {
+        Self {
+            snapshot,
+            rows: BTreeMap::new(),
+            dropped: Vec::new(),
+        }
+    }
+
+    fn held(&mut self, key: &[u8]) -> Result<&mut Held> {
+        if !self.rows.contains_key(key) {
+            let before = self.snapshot.get(key)?.map(std::borrow::Cow::into_owned);
+            let now = before.clone();
+            self.rows.insert(key.to_vec(), Held { before, now });
+        }
+        self.rows
+            .get_mut(key)
+            .ok_or_else(|| crate::Error::corrupt("a row was lost while it was changed"))
+    }
+
+    /// What a row holds now.
+    pub(super) fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
+        Ok(self.held(key)?.now.as_deref())
+    }
+
+    /// Sets what a row holds.
+    pub(super) fn put(&mut self, key: &[u8], value: Vec<u8>) -> Result<Was> {
+        let held = self.held(key)?;
+        let was = if held.now.is_none() {
+            Was::Absent
+        } else {
+            Was::There
+        };
+        held.now = Some(value);
+        Ok(was)
+    }
+
+    /// Forgets a request that was done before `second`, unless one of its name was done since.
+    pub(super) fn forget(&mut self, time: &[u8], request: &[u8], second: i64) -> Result<()> {
+        self.held(time)?.now = None;
+        let held = self.held(request)?;
+        if let Some(mut done) = held.now.as_deref()
+            && i64::try_from(take_varint(&mut done)?).is_ok_and(|done| done < second)
+        {
+            held.now = None;
+        }
+        Ok(())
+    }
+
+    /// Drops what an engine may still hold of a range.
+    pub(super) fn drop_range(&mut self, range: KeyRange) {
+        if !self.dropped.contains(&range) {
+            self.dropped.push(range);
+        }
+    }
+
+    /// Changes the values of the bucket at `key`.
+    pub(super) fn change(
+        &mut self,
+        key: &[u8],
+        values: &[(Path, Number)],
+        how: How,
+    ) -> Result<Was> {
+        self.change_below(key.to_vec(), 0, values, how)
+    }
+
+    fn change_below(
+        &mut self,
+        key: Vec<u8>,
+        depth: usize,
+        values: &[(Path, Number)],
+        how: How,
+    ) -> Result<Was> {
+        let old = self.held(&key)?.now.as_deref();
+        let was = if old.is_none() {
+            Was::Absent
+        } else {
+            Was::There
+        };
+        let old = match old.map(row).transpose()? {
+            None => &[],
+            Some(Row::Leaf(entries)) => entries,
+            Some(Row::Spread) => {
+                self.change_children(&key, depth, values, how)?;
+                return Ok(was);
+            }
+        };
+        let mut new = Vec::with_capacity(old.len() + 16 * values.len());
+        merge(old, values, how, &mut new)?;
+        if new.len() > ROW_BYTES && depth < DEPTH_MAX {
+            self.spread(&key, depth, &new)?;
+        } else {
+            self.held(&key)?.now = Some(leaf(&new));
+        }
+        Ok(was)
+    }
+
+    fn change_children(
+        &mut self,
+        key: &[u8],
+        depth: usize,
+        values: &[(Path, Number)],
+        how: How,
+    ) -> Result<()> {
+        let mut children: BTreeMap<u8, Vec<(Path, Number)>> = BTreeMap::new();
+        for (path, number) in values {
+            let digit = entry_digit(path.as_str().as_bytes(), depth);
+            children
+                .entry(digit)
+                .or_default()
+                .push((path.clone(), *number));
+        }
+        for (digit, values) in children {
+            self.change_below(child(key, digit), depth + 1, &values, how)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the entries of a row that grew too large to 16 rows below it.
+    fn spread(&mut self, key: &[u8], depth: usize, all: &[u8]) -> Result<()> {
+        let mut values = Vec::new();
+        for entry in entries(all) {
+            let entry = entry?;
+            values.push((Path::stored(entry.path)?, entry.number()?));
+        }
+        self.held(key)?.now = Some(spread_marker());
+        self.change_children(key, depth, &values, How::Set)
+    }
+
+    /// The commit: what was read must still be so, and what changed is written.
+    pub(super) fn into_batch(self) -> Batch {
+        let mut batch = Batch::new();
+        for range in self.dropped {
+            batch.delete_range(range);
+        }
+        for (key, held) in self.rows {
+            match held.now {
+                Some(now) if held.before.as_ref() != Some(&now) => batch.put(key.clone(), now),
+                None if held.before.is_some() => batch.delete(key.clone()),
+                _ => {}
+            }
+            batch.require(key, held.before);
+        }
+        batch
+    }
+}
+
+fn child(key: &[u8], digit: u8) -> Vec<u8> {
+    let mut child = Vec::with_capacity(key.len() + 1);
+    child.extend_from_slice(key);
+    child.push(digit);
+    child
+}

@@ -1,0 +1,82 @@
+//! Which metrics there are, and deleting them.
+
+use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
+
+use crate::layout::{self, Kind};
+use crate::limits::METRICS_MAX;
+use crate::stats::Stats;
+use crate::{Error, Granularity, Metric, Result};
+
+impl Stats {
+    /// The metrics whose names begin with `prefix`, in the order of names.
+    pub fn keys(&self, prefix: &str) -> Result<Vec<Metric>> {
+        let snapshot = self.driver.snapshot()?;
+        let mut metrics = metrics_in(&*snapshot, &self.layout.metrics(prefix))?;
+        metrics.retain(|metric| metric.name.starts_with(prefix));
+        metrics.sort();
+        Ok(metrics)
+    }
+
+    /// Deletes a metric: its values, sketches and status. Says whether there was such a metric.
+    pub fn delete(&self, metric: impl Into<Metric>) -> Result<bool> {
+        let metric = metric.into();
+        metric.check()?;
+        let key = self.layout.metric(&metric);
+        let existed = self.driver.snapshot()?.get(&key)?.is_some();
+        let mut batch = Batch::new();
+        for range in self.layout.everything_of(&metric) {
+            batch.delete_range(range);
+        }
+        self.driver.commit(batch)?;
+        Ok(existed)
+    }
+
+    /// Deletes all buckets that are no longer kept; writing to a metric deletes its own. Says for
+    /// how many metrics and granularities there was something to look for.
+    pub fn expire(&self) -> Result<usize> {
+        let rules = self.rules();
+        let now = self.clock.now();
+        let mut looked = 0;
+        for metric in self.keys("")? {
+            let mut batch = Batch::new();
+            for &granularity in rules.settings.retention.keys() {
+                let Some(kept_from) = rules.kept_from(granularity, now)? else {
+                    continue;
+                };
+                looked += 1;
+                for kind in Kind::ALL {
+                    batch.delete_range(self.before(kind, &metric, granularity, kept_from));
+                }
+            }
+            self.driver.commit(batch)?;
+        }
+        Ok(looked)
+    }
+
+    fn before(
+        &self,
+        kind: Kind,
+        metric: &Metric,
+        granularity: Granularity,
+        start: i64,
+    ) -> KeyRange {
+        let buckets = self.layout.buckets(kind, metric, granularity);
+        let end = layout::bucket(&buckets, start);
+        KeyRange::new(buckets, end)
+    }
+}
+
+/// The metrics whose rows are in a range.
+pub(crate) fn metrics_in(snapshot: &dyn Snapshot, range: &KeyRange) -> Result<Vec<Metric>> {
+    let mut metrics = Vec::new();
+    let mut cursor = snapshot.scan(range, Direction::Forward)?;
+    while let Some((_, row)) = cursor.next()? {
+        if metrics.len() == METRICS_MAX {
+            return Err(Error::limit(format!(
+                "there are more than {METRICS_MAX} such metrics"
+            )));
+        }
+        metrics.push(Metric::decode(row)?);
+    }
+    Ok(metrics)
+}

@@ -1,0 +1,158 @@
+//! Where everything stands in the key space. Every byte is described in `docs/formats.md`.
+
+use espalier_keyspace::{KeyRange, tuple};
+
+use crate::{Granularity, Metric, Path};
+
+const SETTINGS: u8 = 0x00;
+const ROWS: u8 = 0x01;
+const METRICS: u8 = 0x02;
+const SKETCHES: u8 = 0x03;
+const STATUSES: u8 = 0x04;
+const REQUESTS: u8 = 0x05;
+const REQUEST_TIMES: u8 = 0x06;
+
+/// What rows of a bucket there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Rows of numbers.
+    Numbers,
+    /// One row for each sketch.
+    Sketches,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 2] = [Self::Numbers, Self::Sketches];
+
+    fn id(self) -> u8 {
+        match self {
+            Self::Numbers => ROWS,
+            Self::Sketches => SKETCHES,
+        }
+    }
+}
+
+/// The keys below a prefix.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    prefix: Vec<u8>,
+}
+
+impl Layout {
+    pub(crate) fn new(prefix: &[u8]) -> Self {
+        Self {
+            prefix: prefix.to_vec(),
+        }
+    }
+
+    fn under(&self, id: u8) -> Vec<u8> {
+        let mut key = Vec::with_capacity(self.prefix.len() + 48);
+        key.extend_from_slice(&self.prefix);
+        key.push(id);
+        key
+    }
+
+    /// The row of the settings.
+    pub(crate) fn settings(&self) -> Vec<u8> {
+        self.under(SETTINGS)
+    }
+
+    fn of_metric(&self, id: u8, metric: &Metric) -> Vec<u8> {
+        let mut key = self.under(id);
+        tuple::put_bytes(&mut key, metric.name.as_bytes());
+        tuple::put_binary(&mut key, &metric.label_bytes());
+        key
+    }
+
+    /// The row that says that there is such a metric.
+    pub(crate) fn metric(&self, metric: &Metric) -> Vec<u8> {
+        self.of_metric(METRICS, metric)
+    }
+
+    /// The rows of the metrics whose names begin with `prefix`, and perhaps of a few others.
+    pub(crate) fn metrics(&self, prefix: &str) -> KeyRange {
+        let shown = prefix.len().min(tuple::LONG_PREFIX_BYTES);
+        let mut key = Vec::new();
+        tuple::put_bytes(&mut key, &prefix.as_bytes()[..shown]);
+        key.pop();
+        let mut start = self.under(METRICS);
+        start.extend(key);
+        KeyRange::prefix(&start)
+    }
+
+    /// The rows of the metrics of one name.
+    pub(crate) fn metrics_named(&self, name: &str) -> KeyRange {
+        let mut start = self.under(METRICS);
+        tuple::put_bytes(&mut start, name.as_bytes());
+        KeyRange::prefix(&start)
+    }
+
+    /// What the keys of a metric's buckets of a granularity begin with.
+    pub(crate) fn buckets(&self, kind: Kind, metric: &Metric, granularity: Granularity) -> Vec<u8> {
+        let mut key = self.of_metric(kind.id(), metric);
+        key.push(granularity.unit().id());
+        tuple::put_unsigned(&mut key, u64::from(granularity.count()));
+        key
+    }
+
+    /// Everything that is kept of a metric.
+    pub(crate) fn everything_of(&self, metric: &Metric) -> Vec<KeyRange> {
+        [ROWS, SKETCHES, METRICS, STATUSES]
+            .map(|id| KeyRange::prefix(&self.of_metric(id, metric)))
+            .into()
+    }
+
+    /// Everything that is kept of a metric, but its status.
+    pub(crate) fn status(&self, metric: &Metric) -> Vec<u8> {
+        self.of_metric(STATUSES, metric)
+    }
+
+    /// The rows of all statuses.
+    pub(crate) fn statuses(&self) -> KeyRange {
+        KeyRange::prefix(&self.under(STATUSES))
+    }
+
+    /// The row of a request that was done.
+    pub(crate) fn request(&self, id: &str) -> Vec<u8> {
+        let mut key = self.under(REQUESTS);
+        tuple::put_bytes(&mut key, id.as_bytes());
+        key
+    }
+
+    /// The row that says when it was done, for forgetting it; its value is the key of the other.
+    pub(crate) fn request_time(&self, second: i64, id: &str) -> Vec<u8> {
+        let mut key = self.under(REQUEST_TIMES);
+        tuple::put_signed(&mut key, second);
+        tuple::put_bytes(&mut key, id.as_bytes());
+        key
+    }
+
+    /// The rows of requests that were done before a time.
+    pub(crate) fn requests_before(&self, second: i64) -> KeyRange {
+        let start = self.under(REQUEST_TIMES);
+        KeyRange::new(start.clone(), bucket(&start, second))
+    }
+}
+
+/// The key of a bucket, below what [`Layout::buckets`] gives.
+pub(crate) fn bucket(buckets: &[u8], start: i64) -> Vec<u8> {
+    let mut key = buckets.to_vec();
+    tuple::put_signed(&mut key, start);
+    key
+}
+
+/// The key of a sketch, below the key of a bucket.
+pub(crate) fn sketch(bucket: &[u8], path: &Path) -> Vec<u8> {
+    let mut key = bucket.to_vec();
+    tuple::put_bytes(&mut key, path.as_str().as_bytes());
+    key
+}
+
+/// When the bucket begins whose key has `rest` after what [`Layout::buckets`] gives.
+pub(crate) fn bucket_start(mut rest: &[u8]) -> crate::Result<i64> {
+    match tuple::take(&mut rest)? {
+        tuple::Element::Integer(start) => i64::try_from(start)
+            .map_err(|_| crate::Error::corrupt("a bucket begins beyond all time")),
+        _ => Err(crate::Error::corrupt("the key of a bucket has no time")),
+    }
+}

@@ -1,0 +1,57 @@
+//! Statistics: numbers in buckets of time, added up, set, and read as series.
+//!
+//! A [`Write`] has a metric, a time and values; it goes to one bucket of each granularity of the
+//! store (the minute, the hour, the day, ... of the time), in one atomic commit. A range of
+//! buckets of one granularity is read by one scan. Nothing is ever computed from other buckets, so
+//! a year's figure costs what a minute's costs.
+//!
+//! The decision behind the layout: all values of a bucket are one row, which is read before it is
+//! written, instead of one counter each, which the engine could add to. Why stands in `row/`, and
+//! the measurements in ARCHITECTURE.md.
+//!
+//! This crate knows a key space and nothing else: no trees, no models. It is given a driver and a
+//! prefix of keys.
+
+mod calendar;
+mod clock;
+mod commit;
+mod designator;
+mod error;
+mod keys;
+mod layout;
+pub mod limits;
+mod metric;
+mod nested;
+mod number;
+mod packed;
+mod path;
+mod quantiles;
+mod query;
+mod row;
+mod series;
+mod settings;
+mod sketch;
+mod stats;
+mod status;
+mod values;
+mod write;
+
+pub use calendar::{Bucket, Calendar, Granularity, Timeline, Unit, Weekday};
+pub use clock::{Clock, SystemClock};
+pub use designator::Designator;
+pub use error::{Error, ErrorKind, Result};
+pub use jiff::Timestamp;
+pub use metric::{Metric, SYSTEM_METRIC, UNTRACKED};
+pub use nested::Nested;
+pub use number::{Decimal, Number};
+pub use packed::Packed;
+pub use path::{Fit, Path, Pattern};
+pub use quantiles::SketchPoint;
+pub use query::{Group, Query};
+pub use series::{Aggregate, Categories, Expression, Series, Timelines};
+pub use settings::{Settings, SystemMetric};
+pub use sketch::Sketch;
+pub use stats::Stats;
+pub use status::{Beamed, Status};
+pub use values::{Blanks, Point, Range};
+pub use write::{Action, Listing, Outcome, Request, Write};

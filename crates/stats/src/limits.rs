@@ -1,0 +1,56 @@
+//! The named limits. Past one is an error, never truncation.
+
+/// Bytes in the name of a metric, in the name of a label, and in the value of one.
+pub const NAME_BYTES_MAX: usize = 1024;
+
+/// Labels of one metric.
+pub const LABELS_MAX: usize = 32;
+
+/// Bytes in a value path, as it is written.
+pub const PATH_BYTES_MAX: usize = 1024;
+
+/// Names in a value path: how deep values are nested.
+pub const PATH_NAMES_MAX: usize = 64;
+
+/// Values in one write.
+pub const VALUES_MAX: usize = 100_000;
+
+/// Writes in one atomic request.
+pub const WRITES_MAX: usize = 100_000;
+
+/// Granularities of a store.
+pub const GRANULARITIES_MAX: usize = 32;
+
+/// The count of a granularity: `9999d`.
+pub const GRANULARITY_COUNT_MAX: u32 = 9_999;
+
+/// Buckets that one reading may return, blanks included.
+pub const BUCKETS_MAX: usize = 1_000_000;
+
+/// Metrics that one query may read.
+pub const METRICS_MAX: usize = 100_000;
+
+/// Bytes of values in one row of a bucket; beyond, its values are spread over 16 rows, and so on.
+pub const ROW_BYTES: usize = 4096;
+
+/// Digits of an exact number after the point.
+pub const SCALE_MAX: u8 = 18;
+
+/// Bytes in the name of a request (for writes that may be repeated).
+pub const REQUEST_ID_BYTES_MAX: usize = 256;
+
+/// Seconds for which the names of requests are remembered: a day.
+pub const REQUEST_ID_SECONDS: i64 = 86_400;
+
+/// Bytes of the JSON text of a status.
+pub const STATUS_BYTES_MAX: usize = 1 << 20;
+
+/// How often a commit is tried with what was read before, until it is made where nobody can be
+/// faster.
+pub const CONFLICTS_MAX: usize = 8;
+
+/// Seconds since 1970 of the first time that has buckets: the year 1.
+pub const TIME_MIN: i64 = -62_135_596_800;
+
+/// Seconds since 1970 after the last time that has buckets: the year 9900.
+pub const TIME_MAX: i64 = 250_246_000_000;

@@ -1,0 +1,115 @@
+//! What is counted: a name, and labels that tell apart several of that name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::limits::{LABELS_MAX, NAME_BYTES_MAX};
+use crate::number::{put_text, take_text};
+use crate::{Error, Result};
+
+/// The metric whose values are the activity of the others: `count`, and `keys` with the name of
+/// each metric that was written to.
+pub const SYSTEM_METRIC: &str = "__system__key__";
+
+/// The name under `keys` for writes that asked not to be listed.
+pub const UNTRACKED: &str = "__untracked__";
+
+/// A name and labels. The labels of a metric make it another one: values with the labels
+/// `status=200` and `status=404` are kept apart, and may be read together
+/// ([`crate::Stats::query`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Metric {
+    /// The name; by custom such as `event::signup`.
+    pub name: String,
+    /// Labels and their values.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Metric {
+    /// The metric of a name, without labels.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            labels: BTreeMap::new(),
+        }
+    }
+
+    /// The same metric with one more label.
+    #[must_use]
+    pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.insert(name.into(), value.into());
+        self
+    }
+
+    /// Checks the named limits.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.name.is_empty() {
+            return Err(Error::argument("a metric has a name"));
+        }
+        if self.labels.len() > LABELS_MAX {
+            let count = self.labels.len();
+            let message = format!("{count} labels are over the limit of {LABELS_MAX}");
+            return Err(Error::limit(message));
+        }
+        let labels = self.labels.iter().flat_map(|(name, value)| [name, value]);
+        for text in labels.chain([&self.name]) {
+            if text.len() > NAME_BYTES_MAX {
+                return Err(Error::limit(format!(
+                    "a name of {} bytes is over the limit of {NAME_BYTES_MAX}",
+                    text.len()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The labels as bytes, the same for the same labels.
+    pub(crate) fn label_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (name, value) in &self.labels {
+            put_text(&mut bytes, name.as_bytes());
+            put_text(&mut bytes, value.as_bytes());
+        }
+        bytes
+    }
+
+    /// Name and labels as they are stored.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put_text(&mut bytes, self.name.as_bytes());
+        bytes.extend(self.label_bytes());
+        bytes
+    }
+
+    /// Name and labels as they were stored.
+    pub(crate) fn decode(mut bytes: &[u8]) -> Result<Self> {
+        let mut metric = Self::new(text(&mut bytes)?);
+        while !bytes.is_empty() {
+            let name = text(&mut bytes)?;
+            metric.labels.insert(name, text(&mut bytes)?);
+        }
+        Ok(metric)
+    }
+}
+
+fn text(bytes: &mut &[u8]) -> Result<String> {
+    let text = take_text(bytes)?.to_vec();
+    String::from_utf8(text).map_err(|_| Error::corrupt("a stored name is no text"))
+}
+
+impl From<&str> for Metric {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl fmt::Display for Metric {
+    /// As Prometheus writes it: `name{label="value"}`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        for (index, (name, value)) in self.labels.iter().enumerate() {
+            write!(f, "{}{name}={value:?}", if index == 0 { '{' } else { ',' })?;
+        }
+        f.write_str(if self.labels.is_empty() { "" } else { "}" })
+    }
+}

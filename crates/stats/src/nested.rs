@@ -1,0 +1,142 @@
+//! Values as people write them: names within names, numbers at the ends.
+
+use std::collections::BTreeMap;
+
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::limits::{PATH_NAMES_MAX, VALUES_MAX};
+use crate::{Error, Number, Packed, Path, Result};
+
+/// A number, or names with what is below them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nested {
+    /// A number.
+    Number(Number),
+    /// Names, each with a number or more names.
+    Names(BTreeMap<String, Nested>),
+}
+
+impl Nested {
+    /// Reads JSON: an object whose values are numbers or such objects. Numbers are taken digit by
+    /// digit.
+    pub fn from_json(text: &str) -> Result<Self> {
+        serde_json::from_str(text).map_err(|error| Error::syntax(error.to_string()))
+    }
+
+    /// The numbers by their paths. Numbers below names without any other are refused: a value
+    /// has a name.
+    pub fn pack(&self) -> Result<Packed> {
+        let mut packed = Vec::new();
+        self.pack_below(&mut Vec::new(), &mut packed)?;
+        Ok(packed.into_iter().collect())
+    }
+
+    fn pack_below<'a>(
+        &'a self,
+        names: &mut Vec<&'a str>,
+        packed: &mut Vec<(Path, Number)>,
+    ) -> Result<()> {
+        match self {
+            Self::Number(number) => {
+                if packed.len() == VALUES_MAX {
+                    let message = format!("more values than the {VALUES_MAX} of one write");
+                    return Err(Error::limit(message));
+                }
+                packed.push((Path::of(names.iter().copied())?, *number));
+            }
+            Self::Names(below) => {
+                if names.len() == PATH_NAMES_MAX {
+                    let message = format!("values are nested deeper than {PATH_NAMES_MAX}");
+                    return Err(Error::limit(message));
+                }
+                for (name, nested) in below {
+                    names.push(name);
+                    nested.pack_below(names, packed)?;
+                    names.pop();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of `packed` under their names. Where a path has both a number and values below
+    /// it, the number gets the empty name.
+    pub fn unpack<'a>(packed: impl IntoIterator<Item = (&'a Path, &'a Number)>) -> Self {
+        let mut root = Self::Names(BTreeMap::new());
+        for (path, number) in packed {
+            root.put(path.names(), *number);
+        }
+        root
+    }
+
+    fn put(&mut self, names: Vec<String>, number: Number) {
+        let mut place = self;
+        for name in names {
+            place = place
+                .below()
+                .entry(name)
+                .or_insert_with(|| Self::Names(BTreeMap::new()));
+        }
+        match place {
+            Self::Names(below) if !below.is_empty() => {
+                below.insert(String::new(), Self::Number(number));
+            }
+            place => *place = Self::Number(number),
+        }
+    }
+
+    /// The names here; a number that stands here moves under the empty name.
+    fn below(&mut self) -> &mut BTreeMap<String, Self> {
+        if let Self::Number(number) = self {
+            let number = Self::Number(*number);
+            *self = Self::Names(BTreeMap::from([(String::new(), number)]));
+        }
+        match self {
+            Self::Names(below) => below,
+            Self::Number(_) => unreachable!("numbers became names above"),
+        }
+    }
+}
+
+impl Serialize for Nested {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => number.serialize(serializer),
+            Self::Names(below) => serializer.collect_map(below),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Nested {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        read(text.get(), 0).map_err(D::Error::custom)
+    }
+}
+
+fn read(text: &str, depth: usize) -> Result<Nested> {
+    if depth > PATH_NAMES_MAX {
+        let message = format!("values are nested deeper than {PATH_NAMES_MAX}");
+        return Err(Error::limit(message));
+    }
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            let below: BTreeMap<String, &RawValue> =
+                serde_json::from_str(text).map_err(|error| Error::syntax(error.to_string()))?;
+            let below = below.into_iter().map(|(name, raw)| {
+                let nested = read(raw.get(), depth + 1).map_err(|error| error.at(&name))?;
+                Ok((name, nested))
+            });
+            Ok(Nested::Names(below.collect::<Result<_>>()?))
+        }
+        Some(b'-' | b'0'..=b'9') => text.parse().map(Nested::Number),
+        _ => {
+            let shown: String = text.chars().take(40).collect();
+            Err(Error::syntax(format!(
+                "{shown} is neither a number nor an object"
+            )))
+        }
+    }
+}

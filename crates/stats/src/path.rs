@@ -1,0 +1,228 @@
+//! Value paths: where a number stands in nested values.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::limits::{PATH_BYTES_MAX, PATH_NAMES_MAX};
+use crate::{Error, Result};
+
+/// The names that lead to a value, written with a dot between them: `http.status.200`.
+///
+/// A dot in a name is written `\.`, a backslash `\\`, and a name that is a star `\*`, so that
+/// every name is possible and no two paths are written the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Path(Arc<str>);
+
+impl Path {
+    /// The path of these names, the outermost first.
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let mut text = String::new();
+        let mut count = 0;
+        for name in names {
+            if count > 0 {
+                text.push('.');
+            }
+            count += 1;
+            put_name(&mut text, name);
+        }
+        check(&text, count)?;
+        Ok(Self(text.into()))
+    }
+
+    /// The path as it is written.
+    pub fn parse(text: &str) -> Result<Self> {
+        let names = split(text)?;
+        if names.iter().any(|name| matches!(name, Step::Any)) {
+            return Err(Error::syntax(format!(
+                "{text:?} has a wildcard where one value is meant; write \\* for a name that is a star"
+            )));
+        }
+        Self::of(names.iter().map(Step::name))
+    }
+
+    /// The path under which the system metric has a metric; as long as the name is.
+    pub(crate) fn listing(name: &str) -> Self {
+        let mut text = String::from("keys.");
+        put_name(&mut text, name);
+        Self(text.into())
+    }
+
+    /// A path that was checked before.
+    pub(crate) fn stored(text: &[u8]) -> Result<Self> {
+        std::str::from_utf8(text)
+            .map(|text| Self(text.into()))
+            .map_err(|_| Error::corrupt("a stored path is no text"))
+    }
+
+    /// The names, the outermost first.
+    pub fn names(&self) -> Vec<String> {
+        let steps = split(&self.0).unwrap_or_default();
+        steps.iter().map(|step| step.name().to_owned()).collect()
+    }
+
+    /// As it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path with one more name at its end.
+    pub fn child(&self, name: &str) -> Result<Self> {
+        let mut text = self.0.to_string();
+        text.push('.');
+        put_name(&mut text, name);
+        check(&text, split(&text)?.len())?;
+        Ok(Self(text.into()))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::str::FromStr for Path {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse(text)
+    }
+}
+
+/// A path whose names may be `*`, which stands for any one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Name(String),
+    Any,
+}
+
+impl Step {
+    fn name(&self) -> &str {
+        match self {
+            Self::Name(name) => name,
+            Self::Any => "*",
+        }
+    }
+}
+
+/// How a path stands to a [`Pattern`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It is one that the pattern means.
+    Whole,
+    /// It is one name below what the pattern means.
+    Child,
+    /// Neither.
+    No,
+}
+
+impl Pattern {
+    /// The pattern as it is written.
+    pub fn parse(text: &str) -> Result<Self> {
+        let steps = split(text)?;
+        Ok(Self { steps })
+    }
+
+    /// How `path` stands to this pattern.
+    pub fn fit(&self, path: &Path) -> Fit {
+        let names = path.names();
+        let fits = self.steps.len() <= names.len()
+            && self
+                .steps
+                .iter()
+                .zip(&names)
+                .all(|(step, name)| match step {
+                    Step::Any => true,
+                    Step::Name(expected) => expected == name,
+                });
+        match names.len().checked_sub(self.steps.len()) {
+            Some(0) if fits => Fit::Whole,
+            Some(1) if fits => Fit::Child,
+            _ => Fit::No,
+        }
+    }
+}
+
+impl std::str::FromStr for Pattern {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse(text)
+    }
+}
+
+fn put_name(text: &mut String, name: &str) {
+    if name == "*" {
+        text.push_str("\\*");
+        return;
+    }
+    for letter in name.chars() {
+        if matches!(letter, '.' | '\\') {
+            text.push('\\');
+        }
+        text.push(letter);
+    }
+}
+
+fn split(text: &str) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    let mut name = String::new();
+    let mut escaped = false;
+    let mut letters = text.chars();
+    loop {
+        match letters.next() {
+            Some('\\') => match letters.next() {
+                Some(letter @ ('.' | '\\' | '*')) => {
+                    name.push(letter);
+                    escaped = true;
+                }
+                _ => {
+                    let message = format!(
+                        "{text:?} has a backslash before neither a dot, a star nor a backslash"
+                    );
+                    return Err(Error::syntax(message));
+                }
+            },
+            Some('.') => steps.push(step(
+                std::mem::take(&mut name),
+                std::mem::take(&mut escaped),
+            )),
+            Some(letter) => name.push(letter),
+            None => {
+                steps.push(step(name, escaped));
+                return Ok(steps);
+            }
+        }
+    }
+}
+
+fn step(name: String, escaped: bool) -> Step {
+    if name == "*" && !escaped {
+        Step::Any
+    } else {
+        Step::Name(name)
+    }
+}
+
+fn check(text: &str, names: usize) -> Result<()> {
+    if names == 0 {
+        return Err(Error::syntax("a value has no name"));
+    }
+    if text.len() > PATH_BYTES_MAX {
+        return Err(Error::limit(format!(
+            "a path of {} bytes is over the limit of {PATH_BYTES_MAX}",
+            text.len()
+        )));
+    }
+    if names > PATH_NAMES_MAX {
+        return Err(Error::limit(format!(
+            "values nested {names} deep are over the limit of {PATH_NAMES_MAX}"
+        )));
+    }
+    Ok(())
+}

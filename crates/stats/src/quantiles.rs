@@ -1,0 +1,67 @@
+//! Reading sketches.
+
+use std::collections::BTreeMap;
+
+use espalier_keyspace::Direction;
+
+use crate::layout::Kind;
+use crate::limits::BUCKETS_MAX;
+use crate::stats::Stats;
+use crate::values::keys_of;
+use crate::{Error, Metric, Path, Range, Result, Sketch, Timestamp};
+
+/// The sketches of one bucket.
+#[derive(Clone)]
+pub struct SketchPoint {
+    /// When the bucket begins.
+    pub at: Timestamp,
+    /// The sketches by their paths.
+    pub sketches: BTreeMap<Path, Sketch>,
+}
+
+impl Stats {
+    /// The sketches of a metric over a range, of the buckets that have any: one scan.
+    pub fn sketches(&self, metric: impl Into<Metric>, range: Range) -> Result<Vec<SketchPoint>> {
+        let metric = metric.into();
+        metric.check()?;
+        let Some(span) = self.span(range)? else {
+            return Ok(Vec::new());
+        };
+        let buckets = self
+            .layout
+            .buckets(Kind::Sketches, &metric, range.granularity);
+        let snapshot = self.driver.snapshot()?;
+        let mut cursor = snapshot.scan(&keys_of(&buckets, span), Direction::Forward)?;
+        let mut points: Vec<SketchPoint> = Vec::new();
+        while let Some((key, row)) = cursor.next()? {
+            let rest = key.get(buckets.len()..).unwrap_or_default();
+            let start = crate::layout::bucket_start(rest)?;
+            let at = Timestamp::from_second(start).unwrap_or(Timestamp::MIN);
+            let (path, sketch) = Sketch::decode(row)?;
+            if points.last().is_none_or(|point| point.at != at) {
+                if points.len() == BUCKETS_MAX {
+                    return Err(Error::limit(format!("more than {BUCKETS_MAX} buckets")));
+                }
+                points.push(SketchPoint {
+                    at,
+                    sketches: BTreeMap::new(),
+                });
+            }
+            if let Some(point) = points.last_mut() {
+                point.sketches.insert(path, sketch);
+            }
+        }
+        Ok(points)
+    }
+
+    /// What was observed at a path over a whole range: the sketches of its buckets, merged.
+    pub fn sketch(&self, metric: impl Into<Metric>, range: Range, path: &Path) -> Result<Sketch> {
+        let mut merged = Sketch::default();
+        for point in self.sketches(metric, range)? {
+            if let Some(sketch) = point.sketches.get(path) {
+                merged.merge(sketch)?;
+            }
+        }
+        Ok(merged)
+    }
+}

@@ -1,0 +1,127 @@
+//! Reading several metrics at once: by name and labels, in groups, from one snapshot.
+
+use std::collections::BTreeMap;
+
+use crate::keys::metrics_in;
+use crate::stats::Stats;
+use crate::{Metric, Number, Packed, Path, Point, Range, Result, Series};
+
+/// Which metrics of one name are read, and how they are put together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// The name of the metrics.
+    pub name: String,
+    /// Labels that they must have, with these values. An empty value means that the label is
+    /// absent.
+    pub labels: BTreeMap<String, String>,
+    /// The labels that groups differ in; metrics whose other labels differ are added up.
+    pub group_by: Vec<String>,
+    /// What is read of each.
+    pub range: Range,
+}
+
+/// Metrics that were added up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The labels that were grouped by, and their values here; empty for a label that is absent.
+    pub labels: BTreeMap<String, String>,
+    /// How many metrics it is the sum of.
+    pub metrics: usize,
+    /// The sums.
+    pub series: Series,
+}
+
+impl Query {
+    /// All metrics of a name in one group.
+    pub fn new(name: impl Into<String>, range: Range) -> Self {
+        Self {
+            name: name.into(),
+            labels: BTreeMap::new(),
+            group_by: Vec::new(),
+            range,
+        }
+    }
+
+    /// The same query for metrics with this label.
+    #[must_use]
+    pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.insert(name.into(), value.into());
+        self
+    }
+
+    /// The same query in groups by this label too.
+    #[must_use]
+    pub fn group_by(mut self, label: impl Into<String>) -> Self {
+        self.group_by.push(label.into());
+        self
+    }
+
+    fn takes(&self, metric: &Metric) -> bool {
+        let mut wanted = self.labels.iter();
+        metric.name == self.name && wanted.all(|(name, value)| label(metric, name) == value)
+    }
+
+    fn group_of(&self, metric: &Metric) -> BTreeMap<String, String> {
+        let labels = self.group_by.iter();
+        labels
+            .map(|name| (name.clone(), label(metric, name).to_owned()))
+            .collect()
+    }
+}
+
+fn label<'a>(metric: &'a Metric, name: &str) -> &'a str {
+    metric.labels.get(name).map_or("", String::as_str)
+}
+
+impl Stats {
+    /// The sums of the metrics that a query means, group by group, in the order of labels.
+    pub fn query(&self, query: &Query) -> Result<Vec<Group>> {
+        let snapshot = self.driver.snapshot()?;
+        let metrics = metrics_in(&*snapshot, &self.layout.metrics_named(&query.name))?;
+        let mut groups: BTreeMap<BTreeMap<String, String>, (usize, BTreeMap<i64, Packed>)> =
+            BTreeMap::new();
+        for metric in metrics.iter().filter(|metric| query.takes(metric)) {
+            let (count, sums) = groups.entry(query.group_of(metric)).or_default();
+            *count += 1;
+            for (start, values) in self.found(&*snapshot, metric, query.range)? {
+                sums.entry(start).or_default().add(&values)?;
+            }
+        }
+        let groups = groups.into_iter().map(|(labels, (metrics, sums))| {
+            let points = self.fill_blanks(sums.into_iter().collect(), query.range)?;
+            Ok(Group {
+                labels,
+                metrics,
+                series: Series::new(points),
+            })
+        });
+        groups.collect()
+    }
+
+    /// The groups with the largest totals at a path, the largest first; those without the value
+    /// are left out.
+    pub fn top(&self, query: &Query, path: &Path, count: usize) -> Result<Vec<(Group, Number)>> {
+        let mut ranked = Vec::new();
+        for group in self.query(query)? {
+            let points = group.series.points().iter();
+            let mut numbers = points.filter_map(|point| point.values.get(path)).peekable();
+            if numbers.peek().is_some() {
+                let total = numbers.try_fold(Number::ZERO, Number::plus)?;
+                ranked.push((group, total));
+            }
+        }
+        ranked.sort_by_key(|(_, total)| std::cmp::Reverse(*total));
+        ranked.truncate(count);
+        Ok(ranked)
+    }
+
+    /// The values of several metrics, each over its range, from one state of the store.
+    pub fn values_of_many(&self, metrics: &[(Metric, Range)]) -> Result<Vec<Vec<Point>>> {
+        let snapshot = self.driver.snapshot()?;
+        let read = |(metric, range): &(Metric, Range)| {
+            metric.check()?;
+            self.fill_blanks(self.found(&*snapshot, metric, *range)?, *range)
+        };
+        metrics.iter().map(read).collect()
+    }
+}

@@ -1,0 +1,64 @@
+//! Adding values to a row, and setting them.
+
+use std::cmp::Ordering;
+
+use super::read::Entry;
+use crate::number::{put_number, put_text};
+use crate::{Number, Path, Result};
+
+/// What becomes of a value that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// The new one is added to it.
+    Add,
+    /// The new one takes its place.
+    Set,
+}
+
+/// Writes the entries of `old`, changed by `values`, to `out`. Both are in the order of paths.
+pub(crate) fn merge(
+    old: &[u8],
+    values: &[(Path, Number)],
+    how: How,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let mut rest = old;
+    let mut values = values.iter().peekable();
+    while !rest.is_empty() {
+        let before = rest;
+        let entry = Entry::take(&mut rest)?;
+        let mut is_changed = false;
+        while let Some((path, value)) = values.peek() {
+            match path.as_str().as_bytes().cmp(entry.path) {
+                Ordering::Less => put(out, path.as_str().as_bytes(), *value),
+                Ordering::Equal => {
+                    let now =
+                        combine(entry.number()?, *value, how).map_err(|error| error.at(path))?;
+                    put(out, entry.path, now);
+                    is_changed = true;
+                }
+                Ordering::Greater => break,
+            }
+            values.next();
+        }
+        if !is_changed {
+            out.extend_from_slice(&before[..before.len() - rest.len()]);
+        }
+    }
+    for (path, value) in values {
+        put(out, path.as_str().as_bytes(), *value);
+    }
+    Ok(())
+}
+
+fn combine(old: Number, new: Number, how: How) -> Result<Number> {
+    match how {
+        How::Add => old.plus(new),
+        How::Set => Ok(new),
+    }
+}
+
+fn put(out: &mut Vec<u8>, path: &[u8], number: Number) {
+    put_text(out, path);
+    put_number(out, number);
+}

@@ -1,0 +1,85 @@
+//! One number of many.
+
+use std::str::FromStr;
+
+use super::Series;
+use crate::{Error, Number, Path, Point, Result};
+
+/// How one number is made of many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregate {
+    /// Their sum; 0 for none.
+    Sum,
+    /// Their mean; 0 for none.
+    Mean,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// How many there are.
+    Count,
+}
+
+impl Aggregate {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Sum, Self::Mean, Self::Min, Self::Max, Self::Count];
+
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Mean => "mean",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Count => "count",
+        }
+    }
+
+    /// The aggregate of some numbers; `None` for the smallest and the largest of none.
+    pub fn of(self, numbers: impl IntoIterator<Item = Number>) -> Result<Option<Number>> {
+        let mut numbers = numbers.into_iter();
+        Ok(match self {
+            Self::Sum => Some(numbers.try_fold(Number::ZERO, Number::plus)?),
+            Self::Min => numbers.min(),
+            Self::Max => numbers.max(),
+            Self::Count => Some(Number::from(numbers.count() as u64)),
+            Self::Mean => {
+                let mut count = 0_u64;
+                let counted = numbers.inspect(|_| count += 1);
+                let sum = { counted }.try_fold(Number::ZERO, Number::plus)?;
+                Some(sum.divide(Number::from(count)).unwrap_or(Number::ZERO))
+            }
+        })
+    }
+}
+
+impl FromStr for Aggregate {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL
+            .into_iter()
+            .find(|aggregate| aggregate.as_str() == text);
+        found.ok_or_else(|| {
+            let message =
+                format!("{text:?} is no aggregate; there are sum, mean, min, max and count");
+            Error::syntax(message)
+        })
+    }
+}
+
+impl Series {
+    /// The aggregate of the values at a path, one for each of so many slices. Points without the
+    /// value do not count.
+    pub fn aggregate(
+        &self,
+        aggregate: Aggregate,
+        path: &Path,
+        slices: usize,
+    ) -> Result<Vec<Option<Number>>> {
+        let of = |points: &[Point]| {
+            aggregate.of(points.iter().filter_map(|point| point.values.get(path)))
+        };
+        self.slices(slices)?.map(of).collect()
+    }
+}

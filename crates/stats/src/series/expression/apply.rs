@@ -1,0 +1,53 @@
+//! What an expression gives for a point.
+
+use super::parse::{Expression, Node};
+use crate::series::Series;
+use crate::{Number, Packed, Path};
+
+impl Expression {
+    /// The value for some values; `None` where one that is asked for is absent, and for a division
+    /// by zero, the root of a negative number, and what is beyond all numbers.
+    pub fn value(&self, values: &Packed) -> Option<Number> {
+        self.evaluate(&self.root, values)
+    }
+
+    fn evaluate(&self, node: &Node, values: &Packed) -> Option<Number> {
+        match node {
+            Node::Number(number) => Some(*number),
+            Node::Path(index) => values.get(&self.paths[*index]),
+            Node::Negative(inner) => Some(self.evaluate(inner, values)?.negate()),
+            Node::Binary(operator, left, right) => {
+                let (left, right) = (self.evaluate(left, values)?, self.evaluate(right, values)?);
+                binary(*operator, left, right)
+            }
+            Node::Aggregate(aggregate, arguments) => {
+                let arguments = arguments.iter().map(|node| self.evaluate(node, values));
+                let arguments = arguments.collect::<Option<Vec<_>>>()?;
+                aggregate.of(arguments).ok()?
+            }
+            Node::SquareRoot(inner) => self.evaluate(inner, values)?.square_root(),
+        }
+    }
+}
+
+fn binary(operator: char, left: Number, right: Number) -> Option<Number> {
+    match operator {
+        '+' => left.plus(right).ok(),
+        '-' => left.minus(right).ok(),
+        '*' => left.multiply(right),
+        _ => left.divide(right),
+    }
+}
+
+impl Series {
+    /// Sets the value at `response` in each point to what the expression gives there; points for
+    /// which it gives nothing have no such value afterwards.
+    pub fn transpond(&mut self, expression: &Expression, response: &Path) {
+        for point in self.points_mut() {
+            match expression.value(&point.values) {
+                Some(number) => point.values.set(response.clone(), number),
+                None => point.values.remove(response),
+            }
+        }
+    }
+}

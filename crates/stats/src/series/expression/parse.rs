@@ -1,0 +1,181 @@
+//! Reading expressions.
+
+use super::tokens::{Kind, Token, place, tokens};
+use crate::{Aggregate, Error, Number, Path, Result};
+
+/// Bytes of an expression.
+const BYTES_MAX: usize = 4096;
+
+/// Brackets and signs within one another.
+const DEPTH_MAX: usize = 64;
+
+/// Paths of one expression: as many as there are letters.
+const PATHS_MAX: usize = 26;
+
+/// An expression over the values at some paths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    pub(super) paths: Vec<Path>,
+    pub(super) root: Node,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Node {
+    Number(Number),
+    /// The value of the path of this index.
+    Path(usize),
+    Negative(Box<Node>),
+    Binary(char, Box<Node>, Box<Node>),
+    Aggregate(Aggregate, Vec<Node>),
+    SquareRoot(Box<Node>),
+}
+
+impl Expression {
+    /// Reads an expression whose names `a`, `b`, ... stand for the paths, in order.
+    pub fn parse(paths: &[Path], text: &str) -> Result<Self> {
+        if paths.len() > PATHS_MAX {
+            let count = paths.len();
+            return Err(Error::limit(format!(
+                "{count} paths are over the limit of {PATHS_MAX}"
+            )));
+        }
+        if text.len() > BYTES_MAX {
+            return Err(Error::limit(format!(
+                "an expression has at most {BYTES_MAX} bytes"
+            )));
+        }
+        let mut parser = Parser {
+            tokens: tokens(text)?.into_iter().peekable(),
+            end: text.len(),
+            paths: paths.len(),
+            depth: 0,
+        };
+        let root = parser.sum()?;
+        match parser.tokens.next() {
+            None => Ok(Self {
+                paths: paths.to_vec(),
+                root,
+            }),
+            Some(token) => Err(Error::syntax("an operator is missing").at(place(token.at))),
+        }
+    }
+}
+
+struct Parser {
+    tokens: std::iter::Peekable<std::vec::IntoIter<Token>>,
+    end: usize,
+    paths: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn sum(&mut self) -> Result<Node> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(Error::limit(format!(
+                "brackets are nested deeper than {DEPTH_MAX}"
+            )));
+        }
+        let mut left = self.product()?;
+        while let Some(operator) = self.take_sign(&['+', '-']) {
+            left = Node::Binary(operator, Box::new(left), Box::new(self.product()?));
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Result<Node> {
+        let mut left = self.signed()?;
+        while let Some(operator) = self.take_sign(&['*', '/']) {
+            left = Node::Binary(operator, Box::new(left), Box::new(self.signed()?));
+        }
+        Ok(left)
+    }
+
+    fn signed(&mut self) -> Result<Node> {
+        let mut is_negative = false;
+        while let Some(sign) = self.take_sign(&['+', '-']) {
+            is_negative ^= sign == '-';
+        }
+        let atom = self.atom()?;
+        Ok(if is_negative {
+            Node::Negative(Box::new(atom))
+        } else {
+            atom
+        })
+    }
+
+    fn atom(&mut self) -> Result<Node> {
+        let Some(token) = self.tokens.next() else {
+            return Err(Error::syntax("a value is missing").at(place(self.end)));
+        };
+        match token.kind {
+            Kind::Number(number) => Ok(Node::Number(number)),
+            Kind::Word(word) if word.len() == 1 => self.variable(&word, token.at),
+            Kind::Word(word) => self.function(&word, token.at),
+            Kind::Sign('(') => {
+                let inner = self.sum()?;
+                self.expect(')')?;
+                Ok(inner)
+            }
+            Kind::Sign(sign) => {
+                Err(Error::syntax(format!("a value is missing before {sign:?}"))
+                    .at(place(token.at)))
+            }
+        }
+    }
+
+    fn variable(&self, word: &str, at: usize) -> Result<Node> {
+        let index = usize::from(word.as_bytes()[0].wrapping_sub(b'a'));
+        if index < self.paths {
+            return Ok(Node::Path(index));
+        }
+        let message = format!("{word:?} names no path; {} are given", self.paths);
+        Err(Error::syntax(message).at(place(at)))
+    }
+
+    fn function(&mut self, word: &str, at: usize) -> Result<Node> {
+        let aggregate = match word {
+            "sum" => Some(Aggregate::Sum),
+            "mean" | "avg" => Some(Aggregate::Mean),
+            "min" => Some(Aggregate::Min),
+            "max" => Some(Aggregate::Max),
+            "sqrt" => None,
+            _ => {
+                let message =
+                    format!("{word:?} is no function; there are sum, mean, avg, min, max and sqrt");
+                return Err(Error::syntax(message).at(place(at)));
+            }
+        };
+        self.expect('(')?;
+        let mut arguments = vec![self.sum()?];
+        while self.take_sign(&[',']).is_some() {
+            arguments.push(self.sum()?);
+        }
+        self.expect(')')?;
+        match aggregate {
+            Some(aggregate) => Ok(Node::Aggregate(aggregate, arguments)),
+            None if arguments.len() == 1 => Ok(Node::SquareRoot(Box::new(arguments.remove(0)))),
+            None => Err(Error::syntax("sqrt has one argument").at(place(at))),
+        }
+    }
+
+    fn take_sign(&mut self, signs: &[char]) -> Option<char> {
+        let token = self.tokens.next_if(|token| match token.kind {
+            Kind::Sign(sign) => signs.contains(&sign),
+            _ => false,
+        })?;
+        match token.kind {
+            Kind::Sign(sign) => Some(sign),
+            _ => None,
+        }
+    }
+
+    fn expect(&mut self, sign: char) -> Result<()> {
+        if self.take_sign(&[sign]).is_some() {
+            return Ok(());
+        }
+        let at = self.tokens.peek().map_or(self.end, |token| token.at);
+        Err(Error::syntax(format!("{sign:?} is missing")).at(place(at)))
+    }
+}

@@ -1,0 +1,11 @@
+//! What is made of the values of a range: aggregates, timelines, categories, further values.
+
+mod aggregate;
+mod expression;
+mod format;
+mod points;
+
+pub use aggregate::Aggregate;
+pub use expression::Expression;
+pub use format::{Categories, Timelines};
+pub use points::Series;

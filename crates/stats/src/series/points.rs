@@ -1,0 +1,50 @@
+//! The points of a series, and slices of them.
+
+use crate::stats::Stats;
+use crate::{Error, Metric, Point, Range, Result};
+
+/// The values of a metric over a range, for further use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Series {
+    points: Vec<Point>,
+}
+
+impl Stats {
+    /// The values of a metric over a range, as a series.
+    pub fn series(&self, metric: impl Into<Metric>, range: Range) -> Result<Series> {
+        self.values(metric, range).map(Series::new)
+    }
+}
+
+impl Series {
+    /// The series of these points.
+    pub fn new(points: Vec<Point>) -> Self {
+        Self { points }
+    }
+
+    /// The points, the oldest first.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    pub(super) fn points_mut(&mut self) -> &mut [Point] {
+        &mut self.points
+    }
+
+    /// The points in so many parts of the same length, the oldest first. What is left over is at
+    /// the old end and in no part.
+    pub fn slices(&self, count: usize) -> Result<impl Iterator<Item = &[Point]>> {
+        let length = self.points.len().checked_div(count).unwrap_or(0);
+        if length == 0 && !(count == 1 && self.points.is_empty()) {
+            return Err(Error::argument(format!(
+                "{} points do not make {count} slices",
+                self.points.len()
+            )));
+        }
+        let rest = self.points.len() - length * count;
+        // A series without points has one slice without points.
+        let empty = (length == 0).then_some(&self.points[..0]);
+        let slices = self.points[rest..].chunks_exact(length.max(1));
+        Ok(empty.into_iter().chain(slices))
+    }
+}

@@ -1,0 +1,132 @@
+//! What decides which buckets there are, kept with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::GRANULARITIES_MAX;
+use crate::{Calendar, Error, ErrorKind, Granularity, Result, Weekday};
+
+/// Whether writes are listed under [`crate::SYSTEM_METRIC`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SystemMetric {
+    /// Each write adds to it: twice as many rows are written.
+    #[default]
+    Written,
+    /// Nothing is listed.
+    Off,
+}
+
+/// The settings of a store of statistics, kept in it.
+///
+/// Time zone and beginning of week cannot be changed once there is a store: its buckets begin
+/// where they say. The others may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// An IANA time zone.
+    pub time_zone: String,
+    /// The first day of weeks.
+    pub week_begins: Weekday,
+    /// The lengths of buckets that each write goes to.
+    pub granularities: BTreeSet<Granularity>,
+    /// For how many seconds after their end buckets are kept; for ever where nothing is said.
+    pub retention: BTreeMap<Granularity, u64>,
+    /// Whether writes are listed.
+    pub system: SystemMetric,
+}
+
+impl Default for Settings {
+    /// UTC, weeks from Monday, the seven usual granularities, kept for ever, listed.
+    fn default() -> Self {
+        Self {
+            time_zone: "UTC".to_owned(),
+            week_begins: Weekday::Monday,
+            granularities: Granularity::usual().into_iter().collect(),
+            retention: BTreeMap::new(),
+            system: SystemMetric::Written,
+        }
+    }
+}
+
+impl Settings {
+    /// The calendar that they describe.
+    pub fn calendar(&self) -> Result<Calendar> {
+        Calendar::new(&self.time_zone, self.week_begins)
+    }
+
+    /// Checks the named limits and the time zone.
+    pub(crate) fn check(&self) -> Result<()> {
+        let count = self.granularities.len();
+        if count > GRANULARITIES_MAX {
+            return Err(Error::limit(format!(
+                "{count} granularities are over the limit of {GRANULARITIES_MAX}"
+            )));
+        }
+        if count == 0 {
+            return Err(Error::argument(
+                "a store of statistics has at least one granularity",
+            ));
+        }
+        self.calendar().map(drop)
+    }
+
+    /// Refuses settings that would have buckets begin elsewhere than those `stored` do.
+    pub(crate) fn check_against(&self, stored: &Self) -> Result<()> {
+        let same = self.calendar()?.zone_name() == stored.calendar()?.zone_name()
+            && self.week_begins == stored.week_begins;
+        if same {
+            return Ok(());
+        }
+        let message = format!(
+            "the buckets of this store are those of {} with weeks from {}; it cannot become {} with weeks from {}",
+            stored.time_zone, stored.week_begins, self.time_zone, self.week_begins
+        );
+        Err(Error::new(ErrorKind::Settings, message))
+    }
+
+    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
+        let stored = Stored {
+            time_zone: self.time_zone.clone(),
+            week_begins: self.week_begins.to_string(),
+            granularities: self.granularities.iter().map(ToString::to_string).collect(),
+            retention: self
+                .retention
+                .iter()
+                .map(|(g, s)| (g.to_string(), *s))
+                .collect(),
+            system: self.system == SystemMetric::Written,
+        };
+        serde_json::to_vec(&stored).map_err(|error| Error::argument(error.to_string()))
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        let stored: Stored = serde_json::from_slice(bytes)
+            .map_err(|error| Error::corrupt(format!("the stored settings: {error}")))?;
+        let granularities = stored.granularities.iter().map(|text| text.parse());
+        let retention = stored
+            .retention
+            .iter()
+            .map(|(text, &seconds)| Ok((text.parse()?, seconds)));
+        Ok(Self {
+            week_begins: stored.week_begins.parse()?,
+            granularities: granularities.collect::<Result<_>>()?,
+            retention: retention.collect::<Result<_>>()?,
+            system: if stored.system {
+                SystemMetric::Written
+            } else {
+                SystemMetric::Off
+            },
+            time_zone: stored.time_zone,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Stored {
+    time_zone: String,
+    week_begins: String,
+    granularities: Vec<String>,
+    retention: BTreeMap<String, u64>,
+    system: bool,
+}

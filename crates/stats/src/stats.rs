@@ -1,0 +1,140 @@
+//! A store of statistics, opened.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, Driver, ErrorKind as KeyspaceErrorKind};
+use parking_lot::RwLock;
+
+use crate::calendar::seconds;
+use crate::commit::Queue;
+use crate::layout::Layout;
+use crate::{
+    Calendar, Clock, Granularity, Metric, Outcome, Packed, Request, Result, Settings, Timestamp,
+    Write,
+};
+
+/// Statistics below a prefix of a key space. May be shared between threads.
+///
+/// What several processes write to one key space at once is added up exactly.
+pub struct Stats {
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) layout: Layout,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rules: RwLock<Arc<Rules>>,
+    pub(crate) queue: Queue,
+}
+
+/// The settings, and the calendar that they describe.
+pub(crate) struct Rules {
+    pub(crate) settings: Settings,
+    pub(crate) calendar: Calendar,
+}
+
+impl Rules {
+    fn new(settings: Settings) -> Result<Self> {
+        settings.check()?;
+        let calendar = settings.calendar()?;
+        Ok(Self { settings, calendar })
+    }
+
+    /// The start before which buckets of a granularity are not kept, where there is one. A bucket
+    /// is kept until its end is older than the retention.
+    pub(crate) fn kept_from(
+        &self,
+        granularity: Granularity,
+        now: Timestamp,
+    ) -> Result<Option<i64>> {
+        let Some(&kept) = self.settings.retention.get(&granularity) else {
+            return Ok(None);
+        };
+        let kept = i64::try_from(kept).unwrap_or(i64::MAX);
+        let since = seconds(now).saturating_sub(kept);
+        if since < crate::limits::TIME_MIN {
+            return Ok(None);
+        }
+        let since = Timestamp::from_second(since).unwrap_or(Timestamp::MIN);
+        Ok(Some(self.calendar.bucket(granularity, since)?.start))
+    }
+}
+
+impl Stats {
+    /// Opens the statistics below `prefix`, with the settings that are kept there, or the usual
+    /// ones where there are none. Writes nothing.
+    pub fn open(driver: Arc<dyn Driver>, prefix: &[u8], clock: Arc<dyn Clock>) -> Result<Self> {
+        let layout = Layout::new(prefix);
+        let settings = stored_settings(&*driver, &layout)?.unwrap_or_default();
+        Ok(Self {
+            rules: RwLock::new(Arc::new(Rules::new(settings)?)),
+            queue: Queue::new(),
+            driver,
+            layout,
+            clock,
+        })
+    }
+
+    /// Gives the store these settings. Time zone and beginning of week are refused where others
+    /// are kept already.
+    pub fn configure(&self, settings: Settings) -> Result<()> {
+        let rules = Rules::new(settings)?;
+        let encoded = rules.settings.encode()?;
+        loop {
+            let key = self.layout.settings();
+            let stored = self
+                .driver
+                .snapshot()?
+                .get(&key)?
+                .map(std::borrow::Cow::into_owned);
+            if let Some(stored) = &stored {
+                rules.settings.check_against(&Settings::decode(stored)?)?;
+            }
+            let mut batch = Batch::new();
+            batch.require(key.clone(), stored);
+            batch.put(key, encoded.clone());
+            match self.driver.commit(batch) {
+                Ok(_) => break,
+                Err(error) if error.kind() == KeyspaceErrorKind::Conflict => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        *self.rules.write() = Arc::new(rules);
+        Ok(())
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> Settings {
+        self.rules().settings.clone()
+    }
+
+    /// The calendar of the settings.
+    pub fn calendar(&self) -> Calendar {
+        self.rules().calendar.clone()
+    }
+
+    /// Adds values to the buckets that hold `at`, one of each granularity.
+    pub fn track(&self, metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Result<()> {
+        self.submit(Write::track(metric, at, values)).map(drop)
+    }
+
+    /// Sets values in the buckets that hold `at`. Values that are not given stay.
+    pub fn assert(&self, metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Result<()> {
+        self.submit(Write::assert(metric, at, values)).map(drop)
+    }
+
+    /// Does what a request says: all of it in one commit, or nothing.
+    pub fn submit(&self, request: impl Into<Request>) -> Result<Outcome> {
+        let request = request.into();
+        request.check()?;
+        self.queue
+            .submit(request, &|requests| self.commit(requests))
+    }
+
+    pub(crate) fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.read())
+    }
+}
+
+fn stored_settings(driver: &dyn Driver, layout: &Layout) -> Result<Option<Settings>> {
+    let snapshot = driver.snapshot()?;
+    let stored = snapshot.get(&layout.settings())?;
+    stored.map(|stored| Settings::decode(&stored)).transpose()
+}

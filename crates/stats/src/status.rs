@@ -1,0 +1,115 @@
+//! Statuses: what a metric last said of itself, one for each metric.
+
+use espalier_keyspace::{Batch, Direction, ErrorKind as KeyspaceErrorKind};
+use serde_json::value::RawValue;
+
+use crate::limits::STATUS_BYTES_MAX;
+use crate::number::{put_text, take_text};
+use crate::stats::Stats;
+use crate::{Error, Metric, Result, Timestamp};
+
+/// A status: any JSON, and when it was so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Whose it is.
+    pub metric: Metric,
+    /// When it was so, to the nanosecond.
+    pub at: Timestamp,
+    /// What was said, as JSON text.
+    pub json: String,
+}
+
+/// Whether a status was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beamed {
+    /// It is the latest now.
+    Latest,
+    /// A later one was there already; it stays.
+    Outdated,
+}
+
+impl Stats {
+    /// Says the status of a metric, in JSON. Of two with the same time the one said last counts;
+    /// one older than what is there is left out.
+    pub fn beam(&self, metric: impl Into<Metric>, at: Timestamp, json: &str) -> Result<Beamed> {
+        let metric = metric.into();
+        metric.check()?;
+        let json: &RawValue =
+            serde_json::from_str(json).map_err(|error| Error::syntax(error.to_string()))?;
+        if json.get().len() > STATUS_BYTES_MAX {
+            let message = format!("a status of more than {STATUS_BYTES_MAX} bytes");
+            return Err(Error::limit(message));
+        }
+        let status = Status {
+            metric,
+            at,
+            json: json.get().to_owned(),
+        };
+        loop {
+            let key = self.layout.status(&status.metric);
+            let held = self
+                .driver
+                .snapshot()?
+                .get(&key)?
+                .map(std::borrow::Cow::into_owned);
+            if let Some(held) = &held
+                && Status::decode(held)?.at > at
+            {
+                return Ok(Beamed::Outdated);
+            }
+            let mut batch = Batch::new();
+            batch.require(key.clone(), held);
+            batch.put(key, status.encode());
+            batch.put(self.layout.metric(&status.metric), status.metric.encode());
+            match self.driver.commit(batch) {
+                Ok(_) => return Ok(Beamed::Latest),
+                Err(error) if error.kind() == KeyspaceErrorKind::Conflict => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The latest status of a metric.
+    pub fn scan(&self, metric: impl Into<Metric>) -> Result<Option<Status>> {
+        let metric = metric.into();
+        metric.check()?;
+        let snapshot = self.driver.snapshot()?;
+        let held = snapshot.get(&self.layout.status(&metric))?;
+        held.map(|held| Status::decode(&held)).transpose()
+    }
+
+    /// The latest statuses of all metrics whose names begin with `prefix`.
+    pub fn statuses(&self, prefix: &str) -> Result<Vec<Status>> {
+        let snapshot = self.driver.snapshot()?;
+        let mut cursor = snapshot.scan(&self.layout.statuses(), Direction::Forward)?;
+        let mut statuses = Vec::new();
+        while let Some((_, row)) = cursor.next()? {
+            let status = Status::decode(row)?;
+            if status.metric.name.starts_with(prefix) {
+                statuses.push(status);
+            }
+        }
+        Ok(statuses)
+    }
+}
+
+impl Status {
+    fn encode(&self) -> Vec<u8> {
+        let mut row = self.at.as_nanosecond().to_le_bytes().to_vec();
+        put_text(&mut row, self.json.as_bytes());
+        row.extend(self.metric.encode());
+        row
+    }
+
+    fn decode(row: &[u8]) -> Result<Self> {
+        let unreadable = || Error::corrupt("a stored status cannot be read");
+        let (at, mut rest) = row.split_first_chunk().ok_or_else(unreadable)?;
+        let at = Timestamp::from_nanosecond(i128::from_le_bytes(*at)).map_err(|_| unreadable())?;
+        let json = take_text(&mut rest)?.to_vec();
+        Ok(Self {
+            at,
+            json: String::from_utf8(json).map_err(|_| unreadable())?,
+            metric: Metric::decode(rest)?,
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! Reading the values of a range.
+
+use espalier_keyspace::{Cursor, Direction, KeyRange, Snapshot};
+
+use crate::layout::{self, Kind};
+use crate::limits::BUCKETS_MAX;
+use crate::row::{Row, entries, row};
+use crate::stats::Stats;
+use crate::{Bucket, Error, Granularity, Metric, Number, Packed, Path, Result, Timestamp};
+
+/// Whether buckets without values are returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Blanks {
+    /// They are, without values.
+    #[default]
+    Kept,
+    /// They are not.
+    Skipped,
+}
+
+/// A range of time and how it is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// A time in the first bucket.
+    pub from: Timestamp,
+    /// A time in the last bucket.
+    pub to: Timestamp,
+    /// How long the buckets are.
+    pub granularity: Granularity,
+    /// Whether buckets without values are returned.
+    pub blanks: Blanks,
+}
+
+impl Range {
+    /// All buckets from that of `from` to that of `to`, both included.
+    pub fn new(granularity: Granularity, from: Timestamp, to: Timestamp) -> Self {
+        Self {
+            from,
+            to,
+            granularity,
+            blanks: Blanks::Kept,
+        }
+    }
+
+    /// The same range without the buckets that have no values.
+    #[must_use]
+    pub fn skip_blanks(mut self) -> Self {
+        self.blanks = Blanks::Skipped;
+        self
+    }
+}
+
+/// The values of one bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// When the bucket begins.
+    pub at: Timestamp,
+    /// The values.
+    pub values: Packed,
+}
+
+impl Stats {
+    /// The values of a metric over a range: one scan, whatever the number of buckets.
+    pub fn values(&self, metric: impl Into<Metric>, range: Range) -> Result<Vec<Point>> {
+        let metric = metric.into();
+        metric.check()?;
+        let snapshot = self.driver.snapshot()?;
+        let found = self.found(&*snapshot, &metric, range)?;
+        self.fill_blanks(found, range)
+    }
+
+    /// The buckets of a range that have values, in one scan.
+    pub(crate) fn found(
+        &self,
+        snapshot: &dyn Snapshot,
+        metric: &Metric,
+        range: Range,
+    ) -> Result<Vec<(i64, Packed)>> {
+        let Some(span) = self.span(range)? else {
+            return Ok(Vec::new());
+        };
+        let buckets = self
+            .layout
+            .buckets(Kind::Numbers, metric, range.granularity);
+        let keys = keys_of(&buckets, span);
+        let cursor = snapshot.scan(&keys, Direction::Forward)?;
+        Reader::new(cursor, buckets.len()).read()
+    }
+
+    /// The first second of a range's buckets that are kept, and the first after them.
+    pub(crate) fn span(&self, range: Range) -> Result<Option<Bucket>> {
+        let rules = self.rules();
+        let line = rules
+            .calendar
+            .timeline(range.granularity, range.from, range.to)?;
+        let kept_from = rules.kept_from(range.granularity, self.clock.now())?;
+        let start = line.first_bucket().start.max(kept_from.unwrap_or(i64::MIN));
+        let end = line.last_bucket().end;
+        Ok((start < end).then_some(Bucket { start, end }))
+    }
+
+    /// Found buckets as points, with those that have no values where they are wanted.
+    pub(crate) fn fill_blanks(
+        &self,
+        found: Vec<(i64, Packed)>,
+        range: Range,
+    ) -> Result<Vec<Point>> {
+        let mut found = found.into_iter().peekable();
+        if range.blanks == Blanks::Skipped {
+            return Ok(found.map(|(start, values)| point(start, values)).collect());
+        }
+        let rules = self.rules();
+        let mut points = Vec::new();
+        for bucket in rules
+            .calendar
+            .timeline(range.granularity, range.from, range.to)?
+        {
+            let bucket = bucket?;
+            // Whatever begins before this bucket is of an older calendar; it is shown all the same.
+            while let Some((start, values)) = found.next_if(|(start, _)| *start < bucket.start) {
+                points.push(point(start, values));
+            }
+            let values = found.next_if(|(start, _)| *start == bucket.start);
+            points.push(point(
+                bucket.start,
+                values.map_or_else(Packed::new, |(_, values)| values),
+            ));
+            if points.len() > BUCKETS_MAX {
+                return Err(too_many());
+            }
+        }
+        points.extend(found.map(|(start, values)| point(start, values)));
+        Ok(points)
+    }
+}
+
+/// The keys of the buckets of a span.
+pub(crate) fn keys_of(buckets: &[u8], span: Bucket) -> KeyRange {
+    KeyRange::new(
+        layout::bucket(buckets, span.start),
+        layout::bucket(buckets, span.end),
+    )
+}
+
+fn point(start: i64, values: Packed) -> Point {
+    Point {
+        at: Timestamp::from_second(start).unwrap_or(Timestamp::MIN),
+        values,
+    }
+}
+
+fn too_many() -> Error {
+    Error::limit(format!(
+        "the range has more than {BUCKETS_MAX} buckets; choose a shorter range or longer buckets"
+    ))
+}
+
+/// Reads rows one after the other. Paths that the bucket before had at the same place are shared.
+struct Reader<'a> {
+    cursor: Box<dyn Cursor + 'a>,
+    prefix: usize,
+    found: Vec<(i64, Packed)>,
+    start: Option<i64>,
+    values: Vec<(Path, Number)>,
+    /// The values did not come in order, as they were in several rows.
+    is_spread: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(cursor: Box<dyn Cursor + 'a>, prefix: usize) -> Self {
+        Self {
+            cursor,
+            prefix,
+            found: Vec::new(),
+            start: None,
+            values: Vec::new(),
+            is_spread: false,
+        }
+    }
+
+    fn read(mut self) -> Result<Vec<(i64, Packed)>> {
+        while let Some((key, stored)) = self.cursor.next()? {
+            let start = layout::bucket_start(key.get(self.prefix..).unwrap_or_default())?;
+            if self.start.is_some_and(|known| known != start) {
+                let values = std::mem::take(&mut self.values);
+                finish(&mut self.found, self.start, values, self.is_spread);
+                self.is_spread = false;
+                if self.found.len() > BUCKETS_MAX {
+                    return Err(too_many());
+                }
+            }
+            self.start = Some(start);
+            match row(stored)? {
+                Row::Leaf(leaf) => {
+                    let known = self
+                        .found
+                        .last()
+                        .map_or(&[][..], |(_, values)| values.as_slice());
+                    put_entries(leaf, known, &mut self.values)?;
+                }
+                Row::Spread => self.is_spread = true,
+            }
+        }
+        finish(&mut self.found, self.start, self.values, self.is_spread);
+        Ok(self.found)
+    }
+}
+
+fn put_entries(
+    leaf: &[u8],
+    known: &[(Path, Number)],
+    values: &mut Vec<(Path, Number)>,
+) -> Result<()> {
+    if values.is_empty() {
+        values.reserve(known.len());
+    }
+    for entry in entries(leaf) {
+        let entry = entry?;
+        let shared = known
+            .get(values.len())
+            .filter(|(path, _)| path.as_str().as_bytes() == entry.path);
+        let path = match shared {
+            Some((path, _)) => path.clone(),
+            None => Path::stored(entry.path)?,
+        };
+        values.push((path, entry.number()?));
+    }
+    Ok(())
+}
+
+fn finish(
+    found: &mut Vec<(i64, Packed)>,
+    start: Option<i64>,
+    values: Vec<(Path, Number)>,
+    is_spread: bool,
+) {
+    let Some(start) = start else { return };
+    let values = if is_spread {
+        values.into_iter().collect()
+    } else {
+        Packed::from_sorted(values)
+    };
+    if !values.is_empty() {
+        found.push((start, values));
+    }
+}

@@ -1,0 +1,202 @@
+//! Numbers, paths and nested values.
+
+use espalier_stats::{ErrorKind, Fit, Nested, Number, Path, Pattern};
+use espalier_testkit::seed;
+use rand::Rng;
+
+fn number(text: &str) -> Number {
+    text.parse()
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+#[test]
+fn numbers_are_read_and_written_exactly() {
+    for (given, written) in [
+        ("0", "0"),
+        ("-0", "0"),
+        ("12", "12"),
+        ("+7", "7"),
+        ("1.50", "1.5"),
+        ("-0.05", "-0.05"),
+        (".5", "0.5"),
+        ("1e3", "1000"),
+        ("1.25e1", "12.5"),
+        ("5e-2", "0.05"),
+        ("1e300", "1e300"),
+        ("9223372036854775807", "9223372036854775807"),
+        ("18446744073709551615", "18446744073709551615"),
+        (
+            "-9223372036854775808.000000000000000001",
+            "-9223372036854775808.000000000000000001",
+        ),
+        ("1e-300", "1e-300"),
+        ("0.1", "0.1"),
+    ] {
+        assert_eq!(number(given).to_string(), written, "{given}");
+    }
+    for wrong in [
+        "",
+        "-",
+        ".",
+        "e5",
+        "1e",
+        "0x1",
+        "1_000",
+        "NaN",
+        "inf",
+        "1e999",
+        "1.2.3",
+        "--1",
+        "0.0000000000000000001",
+        "1234567890123456789012345678901234567890",
+    ] {
+        assert!(wrong.parse::<Number>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn floats_are_what_they_are_written_as() {
+    let sum = (0..3).try_fold(Number::ZERO, |sum, _| {
+        sum.plus(Number::from_f64(1.7).expect("finite"))
+    });
+    assert_eq!(sum.expect("small").to_string(), "5.1");
+    assert!(Number::from_f64(f64::NAN).is_err() && Number::from_f64(f64::INFINITY).is_err());
+    seed::run("floats_are_what_they_are_written_as", |random| {
+        for _ in 0..2000 {
+            let float = f64::from_bits(random.random());
+            if let Ok(number) = Number::from_f64(float) {
+                assert_eq!(number.to_f64(), float);
+                assert_eq!(self::number(&number.to_string()).to_f64(), float);
+            }
+        }
+    });
+}
+
+#[test]
+fn sums_are_exact_or_refused() {
+    let most = number("9223372036854775807");
+    assert_eq!(
+        most.plus(Number::ONE).expect("widened").to_string(),
+        "9223372036854775808"
+    );
+    let huge = number("170141183460469231731687303715884105727");
+    assert_eq!(
+        huge.plus(Number::ONE).expect_err("too large").kind(),
+        ErrorKind::Overflow
+    );
+    assert!(number("1e308").times(3).is_err());
+    assert_eq!(number("0.1").times(3).expect("small"), number("0.3"));
+    assert_eq!(number("1").divide(number("8")), Some(number("0.125")));
+    assert_eq!(number("1").divide(Number::ZERO), None);
+    assert!(number("0.30000000000000001") > number("0.3"));
+    assert!(number("-3") < number("0.1"));
+}
+
+#[test]
+fn sums_of_decimals_are_those_of_integers() {
+    seed::run("sums_of_decimals_are_those_of_integers", |random| {
+        let mut sum = Number::ZERO;
+        let mut scaled = 0_i128;
+        for _ in 0..1000 {
+            let mantissa: i64 = random.random_range(-1_000_000_000..1_000_000_000);
+            let digits = random.random_range(0..=6_u32);
+            let decimal =
+                espalier_stats::Decimal::new(i128::from(mantissa), digits).expect("few digits");
+            sum = sum.plus(Number::Exact(decimal)).expect("small");
+            scaled += i128::from(mantissa) * 10_i128.pow(6 - digits);
+        }
+        let expected = espalier_stats::Decimal::new(scaled, 6).expect("few digits");
+        assert_eq!(sum, Number::Exact(expected));
+    });
+}
+
+#[test]
+fn names_with_dots_survive() {
+    for names in [
+        &["a.b"][..],
+        &["a", "b"],
+        &["", ""],
+        &["*"],
+        &["a\\", ".", "é"],
+        &["\\."],
+        &["a*b"],
+    ] {
+        let path = Path::of(names.iter().copied()).expect("a path");
+        assert_eq!(path.names(), names, "{path}");
+        assert_eq!(Path::parse(path.as_str()).expect("the same"), path);
+    }
+    assert_ne!(
+        Path::of(["a.b"]).expect("a path"),
+        Path::of(["a", "b"]).expect("a path")
+    );
+    for wrong in ["a\\b", "a\\", "*", "a.*"] {
+        assert!(Path::parse(wrong).is_err(), "{wrong}");
+    }
+    assert!(Path::of([]).is_err() && Path::of(["x".repeat(1025).as_str()]).is_err());
+}
+
+#[test]
+fn patterns_fit_whole_paths_and_children() {
+    let fit = |pattern: &str, path: &str| {
+        Pattern::parse(pattern)
+            .expect("a pattern")
+            .fit(&Path::parse(path).expect("a path"))
+    };
+    assert_eq!(fit("a.*", "a.b"), Fit::Whole);
+    assert_eq!(fit("a", "a.b"), Fit::Child);
+    assert_eq!(fit("*.x", "a.x"), Fit::Whole);
+    assert_eq!(fit("a", "a.b.c"), Fit::No);
+    assert_eq!(fit("a.\\*", "a.b"), Fit::No);
+    assert_eq!(fit("a.\\*", "a.\\*"), Fit::Whole);
+}
+
+#[test]
+fn nested_values_are_packed_and_unpacked() {
+    let text = r#"{"a":1,"b":{"c":22.50,"d":{"e":18446744073709551615}},"x.y":-1}"#;
+    let nested = Nested::from_json(text).expect("numbers");
+    let packed = nested.pack().expect("named");
+    let paths: Vec<_> = packed
+        .iter()
+        .map(|(path, number)| format!("{path}={number}"))
+        .collect();
+    assert_eq!(
+        paths,
+        ["a=1", "b.c=22.5", "b.d.e=18446744073709551615", "x\\.y=-1"]
+    );
+    assert_eq!(Nested::unpack(&packed), nested);
+    let written = serde_json::to_string(&nested).expect("JSON");
+    assert_eq!(written, text.replace("22.50", "22.5"));
+}
+
+#[test]
+fn a_number_with_values_below_it_gets_the_empty_name() {
+    let packed = [("a", 1), ("a.b", 2)]
+        .map(|(path, value)| (Path::parse(path).expect("a path"), Number::from(value)));
+    let nested = Nested::unpack(packed.iter().map(|(path, number)| (path, number)));
+    assert_eq!(
+        serde_json::to_string(&nested).expect("JSON"),
+        r#"{"a":{"":1,"b":2}}"#
+    );
+}
+
+#[test]
+fn what_is_no_number_is_refused() {
+    for wrong in [
+        r#"{"a":"1"}"#,
+        r#"{"a":[1]}"#,
+        r#"{"a":null}"#,
+        r#"{"a":true}"#,
+        "[]",
+        "{",
+        r#"{"a":1e999}"#,
+        "",
+    ] {
+        assert!(Nested::from_json(wrong).is_err(), "{wrong}");
+    }
+    assert!(
+        Nested::from_json("5").expect("a number").pack().is_err(),
+        "a number without a name"
+    );
+    let deep = "{\"a\":".repeat(200) + "1" + &"}".repeat(200);
+    assert!(Nested::from_json(&deep).is_err());
+}

@@ -1,0 +1,113 @@
+//! Where tests keep their statistics: every engine that the workspace has, by its URL.
+#![allow(dead_code)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use espalier_keyspace::Driver;
+use espalier_stats::{Clock, Nested, Number, Packed, Path, Settings, Stats, Timestamp};
+
+/// The engines. `{dir}` is a directory of the test.
+pub const ENGINES: &[&str] = &[
+    "memory:",
+    "embedded:{dir}/stats?durability=relaxed",
+    "sqlite:{dir}/stats?durability=relaxed",
+];
+
+/// The key range that is registered for statistics.
+pub const PREFIX: &[u8] = &[0x20];
+
+/// A clock that tests set.
+#[derive(Default)]
+pub struct TestClock(AtomicI64);
+
+impl TestClock {
+    pub fn set(&self, second: i64) {
+        self.0.store(second, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.0.load(Ordering::SeqCst)).expect("a time")
+    }
+}
+
+/// An engine that can be closed and opened again.
+pub struct Place {
+    url: String,
+    dir: tempfile::TempDir,
+    driver: Option<Arc<dyn Driver>>,
+    pub clock: Arc<TestClock>,
+}
+
+impl Place {
+    pub fn new(engine: &str) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let url = engine.replace("{dir}", dir.path().to_str().expect("a plain path"));
+        let mut place = Self {
+            url,
+            dir,
+            driver: None,
+            clock: Arc::new(TestClock::default()),
+        };
+        place.restart();
+        place
+    }
+
+    /// Closes the engine and opens it again; what lives in memory only stays.
+    pub fn restart(&mut self) {
+        if self
+            .driver
+            .as_ref()
+            .is_none_or(|driver| driver.capability().durable)
+        {
+            self.driver = None;
+            self.driver = Some(espalier_drivers::open(&self.url).expect(&self.url));
+        }
+    }
+
+    pub fn driver(&self) -> Arc<dyn Driver> {
+        Arc::clone(self.driver.as_ref().expect("open"))
+    }
+
+    pub fn stats(&self) -> Stats {
+        Stats::open(self.driver(), PREFIX, self.clock.clone()).expect(&self.url)
+    }
+
+    pub fn stats_with(&self, change: impl FnOnce(&mut Settings)) -> Stats {
+        let stats = self.stats();
+        let mut settings = Settings::default();
+        change(&mut settings);
+        stats.configure(settings).expect("new settings");
+        stats
+    }
+}
+
+/// Runs a test on every engine.
+pub fn on_every_engine(test: impl Fn(&mut Place)) {
+    for engine in ENGINES {
+        eprintln!("on {engine}");
+        test(&mut Place::new(engine));
+    }
+}
+
+pub fn time(text: &str) -> Timestamp {
+    text.parse().expect(text)
+}
+
+pub fn packed(json: &str) -> Packed {
+    Nested::from_json(json).expect(json).pack().expect(json)
+}
+
+pub fn json(values: &Packed) -> String {
+    serde_json::to_string(&Nested::unpack(values)).expect("JSON")
+}
+
+pub fn path(text: &str) -> Path {
+    Path::parse(text).expect(text)
+}
+
+pub fn number(text: &str) -> Number {
+    text.parse().expect(text)
+}
