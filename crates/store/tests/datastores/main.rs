@@ -22,4 +22,5 @@ mod clock;
 mod confirm;
 mod copy;
 mod lock;
+mod merge_order;
 mod merge_runs;

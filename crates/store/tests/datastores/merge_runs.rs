@@ -148,13 +148,66 @@ impl Round<'_> {
     }
 }
 
+/// The entries of each list ordered by user, by the paths of the lists.
+fn sequences(schema: &Schema, nodes: &[DataNode], parent: &str, into: &mut Sequences) {
+    for data in nodes {
+        let node = schema.node(data.node);
+        let keys: Vec<String> = match node.is_list() || node.is_leaf_list() {
+            true => entry_keys(schema, data)
+                .iter()
+                .map(|key| format!("{key:?}"))
+                .collect(),
+            false => Vec::new(),
+        };
+        let list = format!("{parent}/{}", node.name);
+        let path = format!("{list}[{}]", keys.join(","));
+        if node.is_positional() {
+            into.entry(list).or_default().push(path.clone());
+        }
+        sequences(schema, data.children(), &path, into);
+    }
+}
+
+type Sequences = BTreeMap<String, Vec<String>>;
+
+/// The entries of a list that another state has as well, in the order of the first.
+fn common<'s>(of: &'s [String], other: &[String]) -> Vec<&'s String> {
+    of.iter().filter(|path| other.contains(path)).collect()
+}
+
+/// What is wrong with the order of merged lists: where one side moved no entry of a list, the
+/// others keep the order that the other side gave them.
+fn wrong_order(schema: &Schema, states: [&DataTree; 4]) -> Option<String> {
+    let [base, running, candidate, merged] = states.map(|tree| {
+        let mut into = Sequences::new();
+        sequences(schema, &tree.nodes, "", &mut into);
+        into
+    });
+    let none = Vec::new();
+    for (list, merged) in &merged {
+        let of = |state: &'_ Sequences| state.get(list).unwrap_or(&none).clone();
+        let (base, running, candidate) = (of(&base), of(&running), of(&candidate));
+        let moves = |side: &[String]| common(&base, side) != common(side, &base);
+        if !moves(&candidate) && common(merged, &running) != common(&running, merged) {
+            return Some(format!("{list} is not as running has it: {merged:?}"));
+        }
+        // What both created stands where running has it.
+        let mut candidate = candidate;
+        candidate.retain(|path| base.contains(path) || !running.contains(path));
+        if !moves(&running) && common(merged, &candidate) != common(&candidate, merged) {
+            return Some(format!("{list} is not as the candidate has it: {merged:?}"));
+        }
+    }
+    None
+}
+
 #[test]
 fn what_does_not_conflict_is_merged_and_what_does_is_told() {
     seed::run("merges", |random| merges(random, SORTED));
 }
 
 #[test]
-fn lists_ordered_by_user_are_merged_as_sorted_ones_are() {
+fn lists_ordered_by_user_are_merged_and_keep_the_order_that_each_side_gave() {
     seed::run("ordered merges", |random| merges(random, ORDERED));
 }
 
@@ -190,6 +243,8 @@ fn merges(random: &mut StdRng, model: &str) {
             assert!(!is_conflict, "not told\n{}", describe());
             let found = read_all(&candidate);
             assert_eq!(paths(&schema, &found), expected, "{}", describe());
+            let wrong = wrong_order(&schema, [&base, &theirs, &mine, &found]);
+            assert_eq!(wrong, None, "{}", describe());
             candidate
                 .commit_candidate(CommitOptions::default())
                 .unwrap();

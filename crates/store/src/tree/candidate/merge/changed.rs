@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_keyspace::{Direction, Snapshot};
 
+use super::moves::{Moves, Repositioned};
 use super::named::Named;
 use crate::error::Result;
 use crate::overlay::Changes;
+use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
 use crate::tree::locate::in_subspace;
@@ -56,7 +58,33 @@ impl Changed {
                 changed.keys.insert(name, pair);
             }
         }
+        changed.forget_unmoved(base, running)?;
         Ok(changed)
+    }
+
+    /// Leaves the entries that have another position and are where they were: they stand where
+    /// running has them.
+    fn forget_unmoved(&mut self, base: &Named<'_>, running: &Named<'_>) -> Result<()> {
+        let mut entries = Vec::new();
+        for (entry, pair) in self.positions() {
+            let (Some(before), Some(after)) = (pair.base, pair.running) else {
+                continue;
+            };
+            entries.push(Repositioned {
+                entry,
+                before: Position::take(&mut before.as_slice())?,
+                after: Position::take(&mut after.as_slice())?,
+            });
+        }
+        let moves = Moves {
+            before: base,
+            after: running,
+            entries,
+        };
+        for entry in moves.unmoved()? {
+            self.keys.remove(&in_subspace(&entry, Subspace::Order));
+        }
+        Ok(())
     }
 
     /// The changed keys of the tree and what they held and hold, in key order: what is around comes
@@ -66,6 +94,11 @@ impl Changed {
         rows.filter(|(key, _)| key[0] == Subspace::Tree as u8)
             .map(|(key, pair)| (key.clone(), pair.clone()))
             .collect()
+    }
+
+    /// Whether running created, moved or deleted an entry of a list ordered by user.
+    pub fn has_position(&self, entry: &[u8]) -> bool {
+        self.keys.contains_key(&in_subspace(entry, Subspace::Order))
     }
 
     /// The entries whose positions changed, as keys of the tree, and their positions.

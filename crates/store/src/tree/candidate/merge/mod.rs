@@ -16,8 +16,9 @@
 //!    the one, takes, leaves or hides the other ([`resolve`]).
 //! 2. The key of an entry, the keys of all that is in it and its row of the order index hold the same
 //!    position: all are made from the one that the entry has by name ([`placing`]).
-//! 3. No two entries of a list have the same position: where running has another entry at a position
-//!    that the candidate gave, the candidate's goes behind.
+//! 3. No two entries of a list have the same position, and where one side moved no entry of a list
+//!    ([`moves`]), what is of the other side keeps its order: an entry that the candidate created or
+//!    moved stands before the one that it stood before, behind what running put there ([`seats`]).
 //! 4. What one side changed in an entry that the other moved is found in it where it is now.
 
 mod cases;
@@ -26,6 +27,7 @@ mod conflict;
 mod gaps;
 mod keys;
 mod leaves;
+mod moves;
 mod named;
 mod naming;
 mod order;
@@ -33,6 +35,7 @@ mod placing;
 mod resolve;
 mod rows;
 mod run;
+mod seats;
 mod stamps;
 
 pub use conflict::{Conflict, Held, Resolution};

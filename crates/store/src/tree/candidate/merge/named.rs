@@ -110,6 +110,13 @@ impl<'a> Named<'a> {
         Ok(Some(trail))
     }
 
+    /// The named key of the list that a named entry is in.
+    pub fn list_of<'k>(&self, entry: &'k [u8]) -> Result<Option<&'k [u8]>> {
+        let trail = self.trail(entry)?;
+        let own = trail.and_then(|trail| trail.last().copied());
+        Ok(own.map(|own| &entry[..own.list]))
+    }
+
     /// The nodes whose keys a stored or named key begins with, as far as it can be read; the datastore
     /// first.
     pub fn boundaries(&self, key: &[u8], told: Told) -> Vec<Boundary> {

@@ -8,10 +8,12 @@ use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{NodeId, Schema};
 use rustc_hash::FxHashSet;
 
+use super::moves::{Moves, Repositioned};
 use super::named::{Boundary, Named, Told, is_within};
 use crate::error::Result;
 use crate::keys::put_local_id;
 use crate::overlay::Changes;
+use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::{State, in_subspace};
 
@@ -86,25 +88,63 @@ impl Naming<'_> {
         for range in self.stored.cleared() {
             self.cleared(&range, &mut named)?;
         }
+        // What was at a written key is gone from there, where it was deleted or its position was given
+        // to another; it may be there again elsewhere.
         for (key, value) in self.stored.written() {
-            let of = if value.is_some() {
-                self.made
-            } else {
-                self.base
-            };
-            let Some(name) = of.name(key)? else {
+            match self.base.name(key)? {
+                Some(name) if self.base.get(&name)?.is_some() => named.delete(name),
+                None if value.is_none() => lost.push(key.to_vec()),
+                _ => {}
+            }
+        }
+        for (key, value) in self.stored.written() {
+            let Some(value) = value else { continue };
+            let Some(name) = self.made.name(key)? else {
                 lost.push(key.to_vec());
                 continue;
             };
             let is_cleared = named.is_cleared(&name);
-            let before = self.base.get(&name)?;
-            match value {
-                _ if !is_cleared && before.as_deref() == value => named.forget(&name),
-                Some(value) => named.put(name, value.to_vec()),
-                None => named.delete(name),
+            if !is_cleared && self.base.get(&name)?.as_deref() == Some(value) {
+                named.forget(&name);
+            } else {
+                named.put(name, value.to_vec());
             }
         }
+        self.forget_unmoved(&mut named)?;
         Ok((named, lost))
+    }
+
+    /// Leaves the entries that have another position and are where they were.
+    fn forget_unmoved(&self, named: &mut Changes) -> Result<()> {
+        let order = self.base.stored.tree.prefix(Subspace::Order);
+        let mut entries = Vec::new();
+        for (row, after) in named.written_in(&KeyRange::prefix(&order)) {
+            let before = self.base.get(row)?;
+            let (Some(before), Some(after)) = (before, after) else {
+                continue;
+            };
+            entries.push(Repositioned {
+                entry: in_subspace(row, Subspace::Tree),
+                before: Position::take(&mut &*before)?,
+                after: Position::take(&mut &*after)?,
+            });
+        }
+        let moves = Moves {
+            before: self.base,
+            after: self.made,
+            entries,
+        };
+        for entry in moves.unmoved()? {
+            let row = in_subspace(&entry, Subspace::Order);
+            if let Some(before) = self.base.position(&entry)?
+                && named.is_cleared(&row)
+            {
+                named.put(row, before);
+            } else {
+                named.forget(&row);
+            }
+        }
+        Ok(())
     }
 
     fn cleared(&self, range: &KeyRange, named: &mut Changes) -> Result<()> {

@@ -122,9 +122,10 @@ fn merge_by_name(
     };
     let (running, base) = (view(basis.running.snapshot), view(&basis.base));
     let ordered = Ordered::of(basis.running.schema());
+    let made = view(&made);
     let naming = Naming {
         base: &base,
-        made: &view(&made),
+        made: &made,
         ordered: &ordered,
         stored: changes,
     };
@@ -134,6 +135,8 @@ fn merge_by_name(
     let conflicts = merging.conflicts;
     let placing = Placing {
         running: &running,
+        made: &made,
+        changed: &merging.changed,
         ordered: &ordered,
         named: Arc::unwrap_or_clone(merging.changes),
     };

@@ -1,0 +1,263 @@
+//! Candidates over a running that moved, where both changed lists ordered by user: each test is one
+//! thing that merging key by key and position by position once got wrong.
+
+use espalier_store::{CommitOptions, Datastore, Edit, Resolution, Tree};
+use espalier_yang::InstancePath;
+
+use crate::setting::{MODEL, assert_sound, commit, data, memory_tree, path, text};
+
+/// Deletes what is a path, merges what is a document; each in a commit of its own.
+fn change(tree: &Tree, changes: &[&str]) {
+    for change in changes {
+        let edit = match change.starts_with('/') {
+            true => Edit::delete(path(tree.schema(), change)),
+            false => Edit::merge(InstancePath::root(), data(tree.schema(), change)),
+        };
+        commit(tree, &[edit]).unwrap_or_else(|error| panic!("{change}: {error}"));
+    }
+}
+
+/// Puts a value of `turn` first.
+fn first(value: &str) -> String {
+    format!(r#"{{"m:turn":["{value}"],"@m:turn":[{{"yang:insert":"first"}}]}}"#)
+}
+
+/// Puts a value of `turn` last.
+fn last(value: &str) -> String {
+    format!(r#"{{"m:turn":["{value}"],"@m:turn":[{{"yang:insert":"last"}}]}}"#)
+}
+
+fn after(value: &str, known: &str) -> String {
+    format!(
+        r#"{{"m:turn":["{value}"],"@m:turn":[{{"yang:insert":"after","yang:value":"{known}"}}]}}"#
+    )
+}
+
+fn put_rule(name: &str, how: &str) -> String {
+    format!(r#"{{"m:rule":[{{"name":"{name}","@":{{"yang:insert":"{how}"}}}}]}}"#)
+}
+
+fn both(start: &str, mine: &[&str], theirs: &[&str]) -> (Tree, Tree) {
+    let running = memory_tree(MODEL);
+    change(&running, &[start]);
+    let candidate = running.beside(Datastore::Candidate, "").unwrap();
+    change(&candidate, mine);
+    change(&running, theirs);
+    (running, candidate)
+}
+
+fn commit_candidate(running: &Tree, candidate: &Tree, expected: &str) {
+    assert_eq!(candidate.conflicts().unwrap(), []);
+    assert_eq!(text(candidate), expected);
+    candidate
+        .commit_candidate(CommitOptions::default())
+        .unwrap();
+    assert_eq!(text(running), expected);
+    assert_sound(running.store());
+}
+
+fn merges(start: &str, mine: &[&str], theirs: &[&str], expected: &str) {
+    let (running, candidate) = both(start, mine, theirs);
+    commit_candidate(&running, &candidate, expected);
+}
+
+/// One conflict of this path, resolved either way.
+fn conflicts(
+    start: &str,
+    mine: &[&str],
+    theirs: &[&str],
+    place: &str,
+    [running_wins, candidate_wins]: [&str; 2],
+) {
+    for (resolution, expected) in [
+        (Resolution::PreferRunning, running_wins),
+        (Resolution::PreferCandidate, candidate_wins),
+    ] {
+        let (running, candidate) = both(start, mine, theirs);
+        let told = candidate.conflicts().unwrap();
+        let paths: Vec<&str> = told.iter().map(|one| one.path.as_str()).collect();
+        assert_eq!(paths, [place]);
+        candidate
+            .update(resolution, CommitOptions::default())
+            .unwrap();
+        commit_candidate(&running, &candidate, expected);
+    }
+}
+
+const TURNS: &str = r#"{"m:turn":["a","b","c"]}"#;
+const RULES: &str = r#"{"m:rule":[{"name":"a"},{"name":"b"},{"name":"c"}]}"#;
+
+#[test]
+fn an_entry_that_running_deleted_and_the_candidate_moved_is_a_conflict() {
+    conflicts(
+        TURNS,
+        &[&first("c")],
+        &["/turn[.='c']"],
+        "/m:turn[.='c']",
+        [r#"{"m:turn":["a","b"]}"#, r#"{"m:turn":["c","a","b"]}"#],
+    );
+}
+
+#[test]
+fn an_entry_that_the_candidate_deleted_and_running_moved_is_a_conflict() {
+    conflicts(
+        RULES,
+        &["/rule[name='c']"],
+        &[&put_rule("c", "first")],
+        "/m:rule[name='c']",
+        [
+            r#"{"m:rule":[{"name":"c"},{"name":"a"},{"name":"b"}]}"#,
+            r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#,
+        ],
+    );
+}
+
+#[test]
+fn an_entry_that_both_moved_is_a_conflict_about_its_place_alone() {
+    conflicts(
+        TURNS,
+        &[&first("b")],
+        &[&last("b")],
+        "/m:turn[.='b']",
+        [r#"{"m:turn":["a","c","b"]}"#, r#"{"m:turn":["b","a","c"]}"#],
+    );
+}
+
+#[test]
+fn an_entry_that_both_created_at_other_places_is_there_once() {
+    merges(
+        TURNS,
+        &[&first("x"), &last("mine")],
+        &[&last("theirs"), &last("x")],
+        r#"{"m:turn":["a","b","c","theirs","x","mine"]}"#,
+    );
+}
+
+#[test]
+fn an_entry_deleted_and_created_again_before_its_old_place_is_not_deleted() {
+    merges(
+        TURNS,
+        &["/turn[.='b']", &first("b")],
+        &["/turn[.='c']"],
+        r#"{"m:turn":["b","a"]}"#,
+    );
+}
+
+#[test]
+fn an_entry_whose_position_the_candidate_gave_to_another_is_deleted() {
+    merges(
+        r#"{"m:turn":["a","b"]}"#,
+        &["/turn[.='b']", &last("x")],
+        &["/turn[.='a']"],
+        r#"{"m:turn":["x"]}"#,
+    );
+}
+
+#[test]
+fn lists_that_running_made_in_an_entry_that_the_candidate_deleted_go_with_it() {
+    let theirs = r#"{"m:rule":[{"name":"b","match":[{"src":"s","dst":"d","port":[2,1]}]}]}"#;
+    conflicts(
+        RULES,
+        &["/rule[name='b']"],
+        &[theirs],
+        "/m:rule[name='b']",
+        [
+            r#"{"m:rule":[{"name":"a"},{"name":"b","match":[{"src":"s","dst":"d","port":[2,1]}]},{"name":"c"}]}"#,
+            r#"{"m:rule":[{"name":"a"},{"name":"c"}]}"#,
+        ],
+    );
+}
+
+#[test]
+fn what_running_changed_in_an_entry_that_the_candidate_moved_moves_along() {
+    let start = r#"{"m:rule":[{"name":"a"},{"name":"b","action":"deny","match":[{"src":"s","dst":"d","port":[2,1]},{"src":"t","dst":"d"}]}]}"#;
+    let theirs = r#"{"m:rule":[{"name":"b","action":"permit","match":[{"src":"s","dst":"d","port":[3],"option":{"log":true}}]}]}"#;
+    merges(
+        start,
+        &[&put_rule("b", "first")],
+        &[theirs, "/rule[name='b']/match[src='t'][dst='d']"],
+        r#"{"m:rule":[{"name":"b","action":"permit","match":[{"src":"s","dst":"d","port":[2,1,3],"option":{"log":true}}]},{"name":"a"}]}"#,
+    );
+}
+
+#[test]
+fn what_the_candidate_changed_in_an_entry_that_running_moved_is_found_there() {
+    let start = r#"{"m:rule":[{"name":"a"},{"name":"b","match":[{"src":"s","dst":"d","port":[2,1]},{"src":"t","dst":"d"}]}]}"#;
+    let mine = r#"{"m:rule":[{"name":"b","match":[{"src":"s","dst":"d","port":[3]},{"src":"t","dst":"d","@":{"yang:insert":"first"}}]}]}"#;
+    merges(
+        start,
+        &[mine],
+        &[&put_rule("b", "first")],
+        r#"{"m:rule":[{"name":"b","match":[{"src":"t","dst":"d"},{"src":"s","dst":"d","port":[2,1,3]}]},{"name":"a"}]}"#,
+    );
+}
+
+#[test]
+fn both_move_entries_and_lists_in_them() {
+    let start = r#"{"m:rule":[{"name":"a","match":[{"src":"s","dst":"d"},{"src":"t","dst":"d"}]},{"name":"b"},{"name":"c"}]}"#;
+    let mine =
+        r#"{"m:rule":[{"name":"a","match":[{"src":"t","dst":"d","@":{"yang:insert":"first"}}]}]}"#;
+    merges(
+        start,
+        &[mine, &put_rule("c", "first")],
+        &[&put_rule("a", "last"), "/rule[name='b']"],
+        r#"{"m:rule":[{"name":"c"},{"name":"a","match":[{"src":"t","dst":"d"},{"src":"s","dst":"d"}]}]}"#,
+    );
+}
+
+#[test]
+fn a_place_that_the_candidate_left_and_gave_away_is_not_mixed_up() {
+    // The candidate puts a new entry where it took another away, and running changes the other.
+    merges(
+        r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#,
+        &[&put_rule("a", "last"), &put_rule("x", "first")],
+        &[r#"{"m:rule":[{"name":"a","action":"permit"}]}"#],
+        r#"{"m:rule":[{"name":"x"},{"name":"b"},{"name":"a","action":"permit"}]}"#,
+    );
+}
+
+#[test]
+fn cases_that_lie_side_by_side_and_were_deleted_together_are_told_apart() {
+    // The keys of what the candidate deletes are neighbours, and deleted as one range.
+    let (running, candidate) = both(
+        r#"{"m:chair":[2,1],"m:sun":{"hours":1}}"#,
+        &[r#"{"m:seat":{"number":1}}"#],
+        &[r#"{"m:chair":[3]}"#],
+    );
+    assert!(!candidate.conflicts().unwrap().is_empty());
+    candidate
+        .update(Resolution::PreferCandidate, CommitOptions::default())
+        .unwrap();
+    commit_candidate(&running, &candidate, r#"{"m:seat":{"number":1}}"#);
+}
+
+#[test]
+fn an_entry_put_where_it_was_did_not_move() {
+    merges(
+        TURNS,
+        &[&last("c"), &after("x", "b")],
+        &[&last("theirs")],
+        r#"{"m:turn":["a","b","x","c","theirs"]}"#,
+    );
+    merges(
+        TURNS,
+        &[&last("c"), &first("a")],
+        &["/turn[.='c']", "/turn[.='a']"],
+        r#"{"m:turn":["b"]}"#,
+    );
+}
+
+#[test]
+fn a_list_that_was_numbered_anew_keeps_its_order() {
+    // A position has room for some 380 insertions in one place.
+    let numbers = 0..450;
+    let insertions: Vec<String> = numbers.map(|one| after(&format!("n{one}"), "a")).collect();
+    let insertions: Vec<&str> = insertions.iter().map(String::as_str).collect();
+    let many: String = (0..450).rev().map(|one| format!(r#","n{one}""#)).collect();
+    let few = [&first("x"), &after("y", "b"), &last("b")].map(String::clone);
+    let few = few.each_ref().map(String::as_str);
+    let expected = format!(r#"{{"m:turn":["x","a","y"{many},"c","b"]}}"#);
+    merges(TURNS, &insertions, &few, &expected);
+    let expected = format!(r#"{{"m:turn":["x","a"{many},"y","c","b"]}}"#);
+    merges(TURNS, &few, &insertions, &expected);
+}
