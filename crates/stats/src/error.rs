@@ -1,6 +1,7 @@
 //! What can go wrong with statistics.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The result of an operation on statistics.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -32,7 +33,7 @@ pub struct Error {
     kind: ErrorKind,
     message: Cow<'static, str>,
     #[source]
-    source: Option<espalier_keyspace::Error>,
+    source: Option<Arc<espalier_keyspace::Error>>,
 }
 
 impl Error {
@@ -74,7 +75,11 @@ impl Error {
 
     /// The same error once more, for another who waited for the same thing.
     pub(crate) fn again(&self) -> Self {
-        Self::new(self.kind, self.message.clone())
+        Self {
+            kind: self.kind,
+            message: self.message.clone(),
+            source: self.source.clone(),
+        }
     }
 
     /// What kind of error this is.
@@ -84,7 +89,7 @@ impl Error {
 
     /// The error of the key space, where it is one.
     pub fn keyspace(&self) -> Option<&espalier_keyspace::Error> {
-        self.source.as_ref()
+        self.source.as_deref()
     }
 }
 
@@ -93,7 +98,7 @@ impl From<espalier_keyspace::Error> for Error {
         Self {
             kind: ErrorKind::Keyspace,
             message: error.to_string().into(),
-            source: Some(error),
+            source: Some(Arc::new(error)),
         }
     }
 }

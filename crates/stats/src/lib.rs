@@ -12,17 +12,20 @@
 //! This crate knows a key space and nothing else: no trees, no models. It is given a driver and a
 //! prefix of keys.
 
+mod buffer;
 mod calendar;
 mod clock;
 mod commit;
 mod designator;
 mod error;
+pub mod import;
 mod keys;
 mod layout;
 pub mod limits;
 mod metric;
 mod nested;
 mod number;
+pub mod output;
 mod packed;
 mod path;
 mod quantiles;
@@ -36,6 +39,7 @@ mod status;
 mod values;
 mod write;
 
+pub use buffer::{Buffer, Limits, Refused};
 pub use calendar::{Bucket, Calendar, Granularity, Timeline, Unit, Weekday};
 pub use clock::{Clock, SystemClock};
 pub use designator::Designator;

@@ -223,7 +223,7 @@ fn put_entries(
             Some((path, _)) => path.clone(),
             None => Path::stored(entry.path)?,
         };
-        values.push((path, entry.number()?));
+        values.push((path, entry.number));
     }
     Ok(())
 }

@@ -90,7 +90,8 @@ impl Write {
         self
     }
 
-    fn check(&self) -> Result<()> {
+    /// Checks the named limits.
+    pub(crate) fn check(&self) -> Result<()> {
         self.metric.check()?;
         let count = self.values.len();
         if count > VALUES_MAX {

@@ -181,9 +181,21 @@ fn bucket(calendar: &Calendar, granularity: Granularity, at: i64) -> Bucket {
     calendar.bucket(granularity, at).expect("a bucket")
 }
 
+/// Whether both time zone databases have the same clock around a time: newer ones know more of
+/// the past (Tijuana before 1976) and of the future. Before 1973 offsets are not whole minutes.
+fn databases_agree(zone: Tz, calendar: &Calendar, at: i64) -> bool {
+    let offset = |at| {
+        let time = Timestamp::from_second(at).expect("a time");
+        i64::from(calendar.zone().to_offset(time).seconds())
+    };
+    let agree = |at| local(zone, at).and_utc().timestamp() - at == offset(at);
+    at > TIMES.start && agree(at) && agree(at - 1)
+}
+
 #[test]
 fn buckets_are_those_of_a_second_calendar() {
     seed::run("buckets_are_those_of_a_second_calendar", |random| {
+        let mut compared = 0;
         for _ in 0..1500 {
             let (zone, week_begins, calendar) = random_calendar(random);
             let granularity = random_granularity(random);
@@ -192,18 +204,18 @@ fn buckets_are_those_of_a_second_calendar() {
                 Unit::Second | Unit::Minute | Unit::Hour => clock_bucket(zone, granularity, at),
                 _ => date_bucket(zone, granularity, week_begins, at),
             };
-            if expected.end > TIMES.end {
-                // What the rules of the future are, the databases need not agree on.
-                continue;
-            }
             let found = bucket(&calendar, granularity, at);
-            assert_eq!(
-                found,
-                expected,
-                "{zone} {granularity} {at} {}",
-                local(zone, at)
-            );
+            let times = [at, found.start, found.end, expected.start, expected.end];
+            if times.iter().all(|&at| databases_agree(zone, &calendar, at)) {
+                let place = format!("{zone} {granularity} {at} {}", local(zone, at));
+                assert_eq!(found, expected, "{place}");
+                compared += 1;
+            }
         }
+        assert!(
+            compared > 1000,
+            "the databases agree on {compared} times only"
+        );
     });
 }
 

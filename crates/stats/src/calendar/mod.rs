@@ -21,6 +21,7 @@
 mod clock_units;
 mod date_units;
 mod granularity;
+mod text;
 mod timeline;
 mod zone;
 

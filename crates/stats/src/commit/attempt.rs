@@ -40,16 +40,20 @@ impl Stats {
     fn commit_together(&self, requests: &[Request]) -> Result<Vec<Outcome>> {
         let rules = self.rules();
         for _ in 0..CONFLICTS_MAX {
-            let snapshot = self.driver.snapshot()?;
-            let (batch, outcomes) = self.batch(&rules, &*snapshot, requests)?;
-            drop(snapshot);
-            match self.driver.commit(batch) {
-                Ok(_) => return Ok(outcomes),
-                Err(error) if error.kind() == KeyspaceErrorKind::Conflict => {}
-                Err(error) => return Err(error.into()),
+            match self.commit_once(&rules, requests) {
+                Err(error) if error.keyspace().is_some_and(is_overtaken) => {}
+                result => return result,
             }
         }
         self.commit_alone(&rules, requests)
+    }
+
+    fn commit_once(&self, rules: &Rules, requests: &[Request]) -> Result<Vec<Outcome>> {
+        let snapshot = self.driver.snapshot()?;
+        let (batch, outcomes) = self.batch(rules, &*snapshot, requests)?;
+        drop(snapshot);
+        self.driver.commit(batch)?;
+        Ok(outcomes)
     }
 
     /// Commits in a write that no other can come before.
@@ -98,6 +102,14 @@ impl Stats {
         let outcomes = outcomes.collect::<Result<_>>()?;
         Ok((work.rows.into_batch(), outcomes))
     }
+}
+
+/// Whether somebody else was faster.
+fn is_overtaken(error: &espalier_keyspace::Error) -> bool {
+    matches!(
+        error.kind(),
+        KeyspaceErrorKind::Conflict | KeyspaceErrorKind::SnapshotTooOld
+    )
 }
 
 /// Whether an error of a batch may be the fault of one request in it.

@@ -153,7 +153,7 @@ impl<'a> Rows<'a> {
         let mut values = Vec::new();
         for entry in entries(all) {
             let entry = entry?;
-            values.push((Path::stored(entry.path)?, entry.number()?));
+            values.push((Path::stored(entry.path)?, entry.number));
         }
         self.held(key)?.now = Some(spread_marker());
         self.change_children(key, depth, &values, How::Set)

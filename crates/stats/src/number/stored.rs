@@ -20,6 +20,12 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u128) {
 }
 
 pub(crate) fn take_varint(bytes: &mut &[u8]) -> Result<u128> {
+    if let Some((&byte, rest)) = bytes.split_first()
+        && byte < 0x80
+    {
+        *bytes = rest;
+        return Ok(u128::from(byte));
+    }
     let mut value = 0;
     for group in 0..VARINT_BYTES_MAX {
         let byte = *bytes.split_off_first().ok_or_else(truncated)?;

@@ -32,8 +32,7 @@ pub(crate) fn merge(
             match path.as_str().as_bytes().cmp(entry.path) {
                 Ordering::Less => put(out, path.as_str().as_bytes(), *value),
                 Ordering::Equal => {
-                    let now =
-                        combine(entry.number()?, *value, how).map_err(|error| error.at(path))?;
+                    let now = combine(entry.number, *value, how).map_err(|error| error.at(path))?;
                     put(out, entry.path, now);
                     is_changed = true;
                 }

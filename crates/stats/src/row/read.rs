@@ -30,24 +30,17 @@ pub(crate) fn row(stored: &[u8]) -> Result<Row<'_>> {
 pub(crate) struct Entry<'a> {
     /// Its path, as it is written.
     pub(crate) path: &'a [u8],
-    number: &'a [u8],
+    /// Its value.
+    pub(crate) number: Number,
 }
 
 impl<'a> Entry<'a> {
     /// Takes one entry off the front of `bytes`.
     pub(super) fn take(bytes: &mut &'a [u8]) -> Result<Self> {
-        let path = take_text(bytes)?;
-        let number = *bytes;
-        take_number(bytes)?;
         Ok(Self {
-            path,
-            number: &number[..number.len() - bytes.len()],
+            path: take_text(bytes)?,
+            number: take_number(bytes)?,
         })
-    }
-
-    /// The value.
-    pub(crate) fn number(&self) -> Result<Number> {
-        take_number(&mut { self.number })
     }
 }
 

@@ -1,0 +1,211 @@
+//! The buffer, and the thread that flushes it.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::pending::Pending;
+use crate::{Error, Request, Result, Stats, Write};
+
+/// Parts of the buffer that threads fill at the same time. A metric is always in the same part, so
+/// that its writes keep their order.
+const PARTS: usize = 16;
+
+/// How much a buffer holds, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Writes (after adding up) that wait at most; the one who brings more flushes.
+    pub writes: usize,
+    /// How long a write waits at most.
+    pub interval: Duration,
+}
+
+impl Default for Limits {
+    /// 4096 writes, a second.
+    fn default() -> Self {
+        Self {
+            writes: 4096,
+            interval: Duration::from_secs(1),
+        }
+    }
+}
+
+/// A write that the store refused for what it is, such as a sum that does not fit, with what was
+/// added up with it. It is not in the store and does not wait any more.
+#[derive(Debug)]
+pub struct Refused {
+    /// The write.
+    pub write: Write,
+    /// Why.
+    pub error: Error,
+}
+
+/// A buffer before a store. May be shared between threads; dropping it flushes it.
+pub struct Buffer {
+    shared: Arc<Shared>,
+    worker: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    stats: Arc<Stats>,
+    limits: Limits,
+    parts: [Part; PARTS],
+    hasher: RandomState,
+    refused: Mutex<Vec<Refused>>,
+    stopping: Mutex<bool>,
+    stopped: Condvar,
+}
+
+#[derive(Default)]
+struct Part {
+    pending: Mutex<Pending>,
+    /// Held while the part is committed, so that what is committed next cannot come before it.
+    committing: Mutex<()>,
+}
+
+impl Buffer {
+    /// A buffer before `stats`, with a thread that flushes it.
+    pub fn new(stats: Arc<Stats>, limits: Limits) -> Result<Self> {
+        let shared = Arc::new(Shared {
+            stats,
+            limits,
+            parts: Default::default(),
+            hasher: RandomState::new(),
+            refused: Mutex::default(),
+            stopping: Mutex::new(false),
+            stopped: Condvar::new(),
+        });
+        let own = Arc::clone(&shared);
+        let worker = std::thread::Builder::new()
+            .name("statistics buffer".to_owned())
+            .spawn(move || own.work())
+            .map_err(|error| Error::argument(format!("no thread for the buffer: {error}")))?;
+        Ok(Self {
+            shared,
+            worker: Some(worker),
+        })
+    }
+
+    /// The store behind it.
+    pub fn stats(&self) -> &Arc<Stats> {
+        &self.shared.stats
+    }
+
+    /// Takes a write. Where too many wait already, they are committed first; when the engine refuses
+    /// that, the write is not taken.
+    pub fn submit(&self, write: Write) -> Result<()> {
+        write.check()?;
+        let part = self.shared.part_of(&write);
+        let most = self.shared.limits.writes.div_ceil(PARTS).max(1);
+        loop {
+            {
+                let mut pending = part.pending.lock();
+                if pending.len() < most {
+                    pending.push(write);
+                    return Ok(());
+                }
+            }
+            self.shared.flush_part(part)?;
+        }
+    }
+
+    /// Commits all that wait. An error is that of the engine; what is not committed still waits.
+    pub fn flush(&self) -> Result<()> {
+        self.shared.flush()
+    }
+
+    /// The writes that were refused for what they are since this was last asked.
+    pub fn refused(&self) -> Vec<Refused> {
+        std::mem::take(&mut *self.shared.refused.lock())
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        *self.shared.stopping.lock() = true;
+        self.shared.stopped.notify_all();
+        if let Some(worker) = self.worker.take() {
+            // A worker that panicked has nothing more to do; the flush below is the last.
+            drop(worker.join());
+        }
+        drop(self.shared.flush());
+    }
+}
+
+impl Shared {
+    fn part_of(&self, write: &Write) -> &Part {
+        let hash = self.hasher.hash_one(&write.metric);
+        &self.parts[hash as usize % PARTS]
+    }
+
+    fn work(&self) {
+        let mut stopping = self.stopping.lock();
+        while !*stopping {
+            let next = Instant::now() + self.limits.interval;
+            self.stopped.wait_until(&mut stopping, next);
+            parking_lot::MutexGuard::unlocked(&mut stopping, || {
+                // What fails still waits, and is tried again after the next interval.
+                drop(self.flush());
+            });
+        }
+    }
+
+    fn flush(&self) -> Result<()> {
+        let mut result = Ok(());
+        for part in &self.parts {
+            result = result.and(self.flush_part(part));
+        }
+        result
+    }
+
+    fn flush_part(&self, part: &Part) -> Result<()> {
+        let _committing = part.committing.lock();
+        let writes = part.pending.lock().take();
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let whole = self.stats.submit(Request::new(writes.clone()));
+        match whole {
+            Ok(_) => Ok(()),
+            Err(error) if error.keyspace().is_some() => {
+                self.keep(part, writes, &error);
+                Err(error)
+            }
+            Err(_) => self.one_by_one(part, writes),
+        }
+    }
+
+    /// What a commit that failed was made of waits on, unless it may have happened.
+    fn keep(&self, part: &Part, writes: Vec<Write>, error: &Error) {
+        let kind = error.keyspace().map(espalier_keyspace::Error::kind);
+        if kind == Some(espalier_keyspace::ErrorKind::OutcomeUnknown) {
+            let refused = writes.into_iter().map(|write| Refused {
+                write,
+                error: error.again(),
+            });
+            self.refused.lock().extend(refused);
+        } else {
+            part.pending.lock().put_back(writes);
+        }
+    }
+
+    /// One of the writes cannot be: each for itself.
+    fn one_by_one(&self, part: &Part, writes: Vec<Write>) -> Result<()> {
+        let mut writes = writes.into_iter();
+        while let Some(write) = writes.next() {
+            match self.stats.submit(write.clone()) {
+                Ok(_) => {}
+                Err(error) if error.keyspace().is_some() => {
+                    let rest = std::iter::once(write).chain(writes).collect();
+                    self.keep(part, rest, &error);
+                    return Err(error);
+                }
+                Err(error) => self.refused.lock().push(Refused { write, error }),
+            }
+        }
+        Ok(())
+    }
+}

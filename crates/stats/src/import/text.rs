@@ -1,0 +1,53 @@
+//! What is common to both formats: lines, and what becomes of them.
+
+use crate::Write;
+
+/// Bytes of one line.
+pub(super) const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// What was made of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// The writes, in order.
+    pub writes: Vec<Write>,
+    /// The lines of which none was made.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A line that means no write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its number, from 1.
+    pub line: usize,
+    /// Why.
+    pub reason: String,
+}
+
+impl Imported {
+    /// Reads every line that is not empty.
+    pub(super) fn read(
+        text: &str,
+        mut read: impl FnMut(&str) -> crate::Result<Vec<Write>>,
+    ) -> Self {
+        let mut imported = Self::default();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            let result = if line.is_empty() {
+                continue;
+            } else if line.len() > LINE_BYTES_MAX {
+                let message = format!("a line has at most {LINE_BYTES_MAX} bytes");
+                Err(crate::Error::limit(message))
+            } else {
+                read(line)
+            };
+            match result {
+                Ok(writes) => imported.writes.extend(writes),
+                Err(error) => imported.skipped.push(Skipped {
+                    line: index + 1,
+                    reason: error.to_string(),
+                }),
+            }
+        }
+        imported
+    }
+}

@@ -1,0 +1,153 @@
+//! What other programs say, and what is said to them.
+
+mod place;
+
+use espalier_stats::{Action, Calendar, Point, Weekday, import, output};
+use espalier_testkit::seed;
+use place::{json, packed, time};
+use rand::Rng;
+
+const NOON: &str = "2025-03-05T12:00:30Z";
+
+fn shown(imported: &import::Imported) -> Vec<String> {
+    let action = |action| match action {
+        Action::Track => "+",
+        Action::Assert => "=",
+        Action::Observe => "~",
+    };
+    let writes = imported.writes.iter();
+    writes
+        .map(|write| {
+            format!(
+                "{} {} {}",
+                write.metric,
+                action(write.action),
+                json(&write.values)
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn statsd_lines() {
+    for (line, expected) in [
+        ("hits:1|c", &[r#"hits + {"count":1}"#][..]),
+        (
+            "hits:3|c|@0.1|#host:a,canary",
+            &[r#"hits{canary="",host="a"} + {"count":30}"#],
+        ),
+        (
+            "hits:1:2|c",
+            &[r#"hits + {"count":1}"#, r#"hits + {"count":2}"#],
+        ),
+        ("heap:12.5|g", &[r#"heap = {"value":12.5}"#]),
+        ("heap:-2|g", &[r#"heap + {"value":-2}"#]),
+        (
+            "took:320|ms|@0.5",
+            &[r#"took + {"count":2,"sum":640}"#, r#"took ~ {"value":320}"#],
+        ),
+        ("users:a.b|s", &[r#"users = {"members":{"a.b":1}}"#]),
+    ] {
+        let imported = import::statsd(line, time(NOON));
+        assert_eq!(shown(&imported), expected, "{line}");
+        assert!(imported.skipped.is_empty());
+    }
+    let wrong = "nothing\n\nx:1\nx:a|c\nx:1|q\nx:1|c|@2\nx:1|c|@0\n:1|c\nok:1|c\n";
+    let imported = import::statsd(wrong, time(NOON));
+    assert_eq!(
+        imported
+            .skipped
+            .iter()
+            .map(|line| line.line)
+            .collect::<Vec<_>>(),
+        [1, 3, 4, 5, 6, 7, 8]
+    );
+    assert_eq!(imported.writes.len(), 1);
+}
+
+#[test]
+fn prometheus_text() {
+    let text = concat!(
+        "# HELP http_requests_total The total.\n# TYPE http_requests_total counter\n",
+        "http_requests_total{method=\"post\",code=\"200\"} 1027 1395066363000\n",
+        "msdos_file_access_time_seconds{path=\"C:\\\\DIR\\\\FILE.TXT\",error=\"no \\\"x\\\"\\nfile\",} 1.458255915e9\n",
+        "metric_without_timestamp_and_labels 12.47\n",
+        "spaced { a = \"b\" } 1\n",
+        "http_bucket{le=\"+Inf\"} 144320\n",
+    );
+    let imported = import::prometheus(text, time(NOON));
+    assert!(imported.skipped.is_empty(), "{:?}", imported.skipped);
+    assert_eq!(
+        shown(&imported),
+        [
+            r#"http_requests_total{code="200",method="post"} = {"value":1027}"#,
+            r#"msdos_file_access_time_seconds{error="no \"x\"\nfile",path="C:\\DIR\\FILE.TXT"} = {"value":1458255915}"#,
+            r#"metric_without_timestamp_and_labels = {"value":12.47}"#,
+            r#"spaced{a="b"} = {"value":1}"#,
+            r#"http_bucket{le="+Inf"} = {"value":144320}"#,
+        ]
+    );
+    assert_eq!(imported.writes[0].at, time("2014-03-17T14:26:03Z"));
+    assert_eq!(imported.writes[2].at, time(NOON));
+    let wrong = "a NaN\na +Inf\na\na{b} 1\na{b=\"c 1\na 1 2 3\na 1 x\na{b=c} 1\n{a=\"b\"} 1\n";
+    assert_eq!(import::prometheus(wrong, time(NOON)).skipped.len(), 9);
+}
+
+#[test]
+fn any_text_is_read_without_panic() {
+    seed::run("any_text_is_read_without_panic", |random| {
+        let letters: Vec<char> = "ab:|@#,cgms{}=\"\\ 0159.-é\n".chars().collect();
+        for _ in 0..3000 {
+            let length = random.random_range(0..40);
+            let text: String = (0..length)
+                .map(|_| letters[random.random_range(0..letters.len())])
+                .collect();
+            let _ = (
+                import::statsd(&text, time(NOON)),
+                import::prometheus(&text, time(NOON)),
+            );
+        }
+    });
+}
+
+#[test]
+fn json_and_csv() {
+    let point = |at: &str, values: &str| Point {
+        at: time(at),
+        values: packed(values),
+    };
+    let points = [
+        point(
+            "2025-03-30T00:00:00Z",
+            r#"{"a":1.50,"b":{"x,\"y":18446744073709551615}}"#,
+        ),
+        point("2025-03-30T01:00:00Z", "{}"),
+    ];
+    let calendar = Calendar::new("Europe/Bratislava", Weekday::Monday).expect("a zone");
+    assert_eq!(
+        output::json(&points, &calendar).expect("JSON"),
+        r#"{"at":["2025-03-30T01:00:00+01:00","2025-03-30T03:00:00+02:00"],"values":[{"a":1.5,"b":{"x,\"y":18446744073709551615}},{}]}"#
+    );
+    assert_eq!(
+        output::csv(&points, &calendar),
+        "at,a,\"b.x,\"\"y\"\r\n2025-03-30T01:00:00+01:00,1.5,18446744073709551615\r\n2025-03-30T03:00:00+02:00,,\r\n"
+    );
+    assert_eq!(output::csv(&[], &calendar), "at\r\n");
+}
+
+#[test]
+fn times_are_read_as_the_clock_shows_them() {
+    let calendar = Calendar::new("Europe/Bratislava", Weekday::Monday).expect("a zone");
+    for (text, expected) in [
+        ("2025-03-05T12:00:30Z", "2025-03-05T13:00:30+01:00"),
+        ("2025-07-05T12:00:30.5+05:30", "2025-07-05T08:30:30.5+02:00"),
+        ("2025-07-05", "2025-07-05T00:00:00+02:00"),
+        ("2025-10-26T02:30", "2025-10-26T02:30:00+02:00"),
+    ] {
+        let at = calendar.read_time(text).expect(text);
+        assert_eq!(calendar.show_time(at), expected, "{text}");
+    }
+    for wrong in ["", "noon", "2025-13-01", "12:00", "2025-03-05T25:00"] {
+        assert!(calendar.read_time(wrong).is_err(), "{wrong}");
+    }
+}
