@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Snapshot, Usage};
+use espalier_keyspace::{
+    Batch, Direction, Driver, ErrorKind, KeyRange, Precondition, Snapshot, Usage,
+};
 use espalier_yang::schema::Node;
 use espalier_yang::validate::{Effort, Plan};
 use espalier_yang::{NodeId, Schema};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
 
-use crate::catalog::Record;
+use crate::catalog::{Record, same_modules};
 use crate::clock::{Clock, Timestamp};
 use crate::dictionary;
 use crate::error::{Error, Result};
@@ -51,6 +53,8 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) struct Compiled {
     record: Record,
+    /// What every commit under this schema requires: see [`same_modules`].
+    pub same_modules: Precondition,
     pub schema: Arc<Schema>,
     pub layout: Layout,
     /// The constraints.
@@ -65,13 +69,18 @@ pub(crate) struct Compiled {
 
 impl Compiled {
     /// Compiles the constraints of a schema that is numbered.
-    pub fn new(record: Record, schema: Schema, layout: Layout) -> Self {
+    pub fn new(
+        (record, same_modules): (Record, Precondition),
+        schema: Arc<Schema>,
+        layout: Layout,
+    ) -> Self {
         let state = nodes_with(&schema, |node| !node.is_config);
         let order = nodes_with(&schema, Node::is_positional);
         let plan = Plan::compile(&schema);
         let mut compiled = Self {
             record,
-            schema: Arc::new(schema),
+            same_modules,
+            schema,
             layout,
             plan,
             index_definition: Vec::new(),
@@ -229,8 +238,12 @@ impl Store {
         snapshot: &dyn Snapshot,
         record: Record,
     ) -> Result<Arc<Compiled>> {
+        let same_modules = same_modules(snapshot, &record)?;
         let cached = self.inner.compiled.read().get(&record.id).cloned();
-        if let Some(compiled) = cached.filter(|compiled| compiled.record == record) {
+        let is_current = |compiled: &Arc<Compiled>| {
+            compiled.record == record && compiled.same_modules == same_modules
+        };
+        if let Some(compiled) = cached.filter(is_current) {
             return Ok(compiled);
         }
         let schema = Schema::compile(&record.source(snapshot)?)?;
@@ -241,7 +254,11 @@ impl Store {
             ));
         }
         let id = record.id;
-        let compiled = Arc::new(Compiled::new(record, schema, layout));
+        let compiled = Arc::new(Compiled::new(
+            (record, same_modules),
+            Arc::new(schema),
+            layout,
+        ));
         self.inner
             .compiled
             .write()

@@ -7,6 +7,7 @@
 //! | `3`, hash | the text of a module, shared by every schema set that has it |
 //! | `4`, dataspace id, anchor | its id and its schema set |
 //! | `5`, dataspace id, schema set id, anchor id | the name of the anchor |
+//! | `6`, schema set id | how often its modules were replaced |
 //!
 //! Every operation reads and writes a constant number of these, whatever the number of anchors.
 
@@ -18,5 +19,5 @@ mod schema_set;
 
 pub(crate) use anchor::AnchorRow;
 pub use anchor::{AnchorInfo, Validation};
-pub(crate) use schema_set::Record;
 pub use schema_set::SchemaSetInfo;
+pub(crate) use schema_set::{Record, same_modules};

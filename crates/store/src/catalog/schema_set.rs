@@ -1,9 +1,11 @@
 //! Schema sets: named sets of YANG modules.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
+use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, Precondition, Snapshot};
+use espalier_yang::Schema;
 use espalier_yang::schema::{Features, ModuleSource, SchemaSource};
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +14,14 @@ use super::dataspace::dataspace_id;
 use super::{keys, name};
 use crate::dictionary;
 use crate::error::{Error, Result};
+use crate::fragment::{put_varint, take_varint};
 use crate::store::{Compiled, Store};
 use crate::tree::{Datastore, Tree};
 
 const KIND: &str = "schema set";
+
+/// How often data are validated again that changed while they were.
+const UPGRADE_TRIES_MAX: usize = 8;
 
 /// Anchors are read this many at a time.
 const ANCHORS_AT_ONCE: usize = 1000;
@@ -57,7 +63,9 @@ impl Store {
         source: &SchemaSource,
     ) -> Result<()> {
         name::check(KIND, name)?;
-        self.put_schema_set(dataspace, name, source, |stored| match stored {
+        let schema = Schema::compile(source)?;
+        let texts = (source, &schema);
+        self.put_schema_set(dataspace, name, texts, &[], |stored| match stored {
             Some(_) => Err(Error::Exists {
                 kind: KIND,
                 name: name.to_owned(),
@@ -66,9 +74,11 @@ impl Store {
         })
     }
 
-    /// Compiles the modules and puts them in place of those of an existing schema set. Data of
+    /// Compiles the modules and puts them in place of those of an existing schema set. Trees that are
+    /// open keep to the old ones, and their commits are refused. Data of
     /// nodes that both have stays; data of nodes that are gone stays stored and is not shown. The
-    /// data of every anchor that uses it are validated first, whole and on all cores.
+    /// data of every anchor that uses it are validated first, whole and on all cores, and again
+    /// where they changed meanwhile.
     ///
     /// # Errors
     /// [`Error::Schema`], [`Error::Unknown`]; [`Error::Upgrade`] for the first anchor whose data do
@@ -79,31 +89,51 @@ impl Store {
         name: &str,
         source: &SchemaSource,
     ) -> Result<()> {
-        self.validate_upgrade(dataspace, name, source)?;
-        self.put_schema_set(dataspace, name, source, |stored| match stored {
-            Some(record) => Ok(Some(record.id)),
-            None => Err(Error::Unknown {
-                kind: KIND,
-                name: name.to_owned(),
-            }),
-        })
+        let schema = Arc::new(Schema::compile(source)?);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let unmoved = self.validate_upgrade(dataspace, name, &schema)?;
+            let texts = (source, &*schema);
+            let put =
+                self.put_schema_set(dataspace, name, texts, &unmoved, |stored| match stored {
+                    Some(record) => Ok(Some(record.id)),
+                    None => Err(Error::Unknown {
+                        kind: KIND,
+                        name: name.to_owned(),
+                    }),
+                });
+            match put {
+                Err(Error::Engine(error))
+                    if error.kind() == ErrorKind::Conflict && tries < UPGRADE_TRIES_MAX => {}
+                result => return result,
+            }
+        }
     }
 
-    /// Validates the anchors of a schema set under other modules.
-    fn validate_upgrade(&self, dataspace: &str, name: &str, source: &SchemaSource) -> Result<()> {
+    /// Validates the anchors of a schema set under other modules. What must hold still when these
+    /// are put in place: the data that were validated.
+    fn validate_upgrade(
+        &self,
+        dataspace: &str,
+        name: &str,
+        schema: &Arc<Schema>,
+    ) -> Result<Vec<Precondition>> {
+        let mut unmoved = Vec::new();
         let snapshot = self.driver().snapshot()?;
         let old = record(&*snapshot, dataspace_id(&*snapshot, dataspace)?, name)?;
-        let schema = espalier_yang::Schema::compile(source)?;
-        let (layout, _) = dictionary::number(&schema, &*snapshot)?;
-        let compiled = Arc::new(Compiled::new(old, schema, layout));
+        let (layout, _) = dictionary::number(schema, &*snapshot)?;
+        let replaced = same_modules(&*snapshot, &old)?;
+        let compiled = Compiled::new((old, replaced), Arc::clone(schema), layout);
+        let compiled = Arc::new(compiled);
         if compiled.plan.is_empty() {
-            return Ok(());
+            return Ok(unmoved);
         }
         let mut after: Option<String> = None;
         loop {
             let anchors = self.anchors(dataspace, after.as_deref(), ANCHORS_AT_ONCE)?;
             let Some(last) = anchors.last() else {
-                return Ok(());
+                return Ok(unmoved);
             };
             after = Some(last.name.clone());
             let is_concerned = |anchor: &&AnchorInfo| {
@@ -113,6 +143,7 @@ impl Store {
                 let (bound, _) = Self::bound_anchor(&*snapshot, dataspace, &anchor.name)?;
                 let compiled = Arc::clone(&compiled);
                 let tree = Tree::new(self.clone(), bound.row(), compiled, Datastore::Running, "");
+                unmoved.extend(tree.unmoved(&*snapshot)?);
                 match tree.validate_whole() {
                     Err(Error::Data(errors)) => {
                         let anchor = anchor.name.clone();
@@ -128,11 +159,14 @@ impl Store {
         &self,
         dataspace: &str,
         name: &str,
-        source: &SchemaSource,
+        (source, schema): (&SchemaSource, &Schema),
+        conditions: &[Precondition],
         id: impl Fn(Option<&Record>) -> Result<Option<u64>>,
     ) -> Result<()> {
-        let schema = espalier_yang::Schema::compile(source)?;
         self.change_catalog(|snapshot, batch| {
+            for Precondition { key, value } in conditions {
+                batch.require(key.clone(), value.clone());
+            }
             let key = keys::schema_set(dataspace_id(snapshot, dataspace)?, name);
             let record = snapshot
                 .get(&key)?
@@ -142,7 +176,10 @@ impl Store {
                 Some(id) => id,
                 None => Self::allocate_id(snapshot, batch)?,
             };
-            let (_, new_numbers) = dictionary::number(&schema, snapshot)?;
+            if record.is_some() {
+                count_upgrade(snapshot, id, batch)?;
+            }
+            let (_, new_numbers) = dictionary::number(schema, snapshot)?;
             batch.append(new_numbers);
             let modules = source
                 .modules
@@ -202,10 +239,31 @@ impl Store {
             {
                 batch.delete(keys::module(module.hash.as_bytes()));
             }
+            batch.delete(keys::upgrades(record.id));
             batch.delete(key);
             Ok(())
         })
     }
+}
+
+/// That the modules of a schema set are still those that they are in a snapshot: every commit under
+/// them requires it, so that nothing is validated under modules that were replaced.
+pub(crate) fn same_modules(snapshot: &dyn Snapshot, record: &Record) -> Result<Precondition> {
+    let key = keys::upgrades(record.id);
+    let value = snapshot.get(&key)?.map(Cow::into_owned);
+    Ok(Precondition { key, value })
+}
+
+fn count_upgrade(snapshot: &dyn Snapshot, id: u64, batch: &mut Batch) -> Result<()> {
+    let key = keys::upgrades(id);
+    let upgrades = match snapshot.get(&key)? {
+        Some(value) => take_varint(&mut &*value)?,
+        None => 0,
+    };
+    let mut value = Vec::new();
+    put_varint(&mut value, upgrades + 1);
+    batch.put(key, value);
+    Ok(())
 }
 
 impl Record {

@@ -242,6 +242,10 @@ impl Tree {
                 name: self.anchor().name.clone(),
             });
         }
+        if conflict.key() == Some(&self.compiled().same_modules.key) {
+            let message = "other modules took the place of these; open the tree again";
+            return Err(Error::data(ErrorTag::InUse, message));
+        }
         Ok(())
     }
 }

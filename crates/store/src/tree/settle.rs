@@ -39,8 +39,8 @@ pub(super) struct Basis {
     pub last: Stamp,
     /// The stamp of the commit that is being made.
     pub next: Stamp,
-    /// The datastore did not move, and its anchor still stands.
-    pub conditions: [Precondition; 2],
+    /// The datastore did not move, its anchor still stands, and so do its modules.
+    pub conditions: [Precondition; 3],
 }
 
 impl Tree {
@@ -204,6 +204,11 @@ impl Tree {
         }
     }
 
+    /// That a datastore did not move since a snapshot, and that its anchor and modules still stand.
+    pub(crate) fn unmoved(&self, snapshot: &dyn Snapshot) -> Result<[Precondition; 3]> {
+        Ok(self.basis(snapshot)?.conditions)
+    }
+
     /// What a commit on a snapshot is based on. Time does not run backwards in a log.
     pub(super) fn basis(&self, snapshot: &dyn Snapshot) -> Result<Basis> {
         let root = stamp_key(&self.tree_key());
@@ -228,6 +233,7 @@ impl Tree {
                     key,
                     value: Some(value),
                 },
+                self.compiled().same_modules.clone(),
             ],
         })
     }

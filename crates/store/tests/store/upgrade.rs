@@ -149,3 +149,75 @@ fn an_upgrade_that_the_data_do_not_fit_is_refused() {
     assert_sound(&store);
     tree.validate().unwrap();
 }
+
+fn limited(rule: &str) -> espalier_yang::schema::SchemaSource {
+    let head = "module m { yang-version 1.1; namespace urn:m; prefix m;";
+    source(&format!("{head} leaf v {{ type int8; {rule} }} }}"))
+}
+
+#[test]
+fn trees_that_were_open_before_an_upgrade_commit_no_more() {
+    let store = open_store(espalier_drivers::open("memory:").unwrap());
+    store.create_dataspace("d").unwrap();
+    store.create_schema_set("d", "s", &limited("")).unwrap();
+    store.create_anchor("d", "a", "s").unwrap();
+    let old = store.tree("d", "a", Datastore::Running).unwrap();
+    let candidate = store.tree("d", "a", Datastore::Candidate).unwrap();
+    load_json(&candidate, LoadMode::Merge, r#"{"m:v":1}"#).unwrap();
+    let strict = limited("must '. > 5';");
+    store.upgrade_schema_set("d", "s", &strict).unwrap();
+    for tree in [&old, &candidate] {
+        let refused = match tree.datastore() {
+            Datastore::Running => load_json(tree, LoadMode::Merge, r#"{"m:v":1}"#).map(|_| ()),
+            _ => tree
+                .commit_candidate(espalier_store::CommitOptions::default())
+                .map(|_| ()),
+        };
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("open the tree again"), "{refused}");
+    }
+    let new = store.tree("d", "a", Datastore::Running).unwrap();
+    load_json(&new, LoadMode::Merge, r#"{"m:v":6}"#).unwrap();
+    // The same modules again are another upgrade; trees opened after it commit.
+    store.upgrade_schema_set("d", "s", &limited("")).unwrap();
+    store.upgrade_schema_set("d", "s", &strict).unwrap();
+    assert!(load_json(&new, LoadMode::Merge, r#"{"m:v":7}"#).is_err());
+    let newest = store.tree("d", "a", Datastore::Running).unwrap();
+    load_json(&newest, LoadMode::Merge, r#"{"m:v":7}"#).unwrap();
+    assert_sound(&store);
+}
+
+#[test]
+fn data_that_change_during_an_upgrade_are_validated_again() {
+    let store = open_store(espalier_drivers::open("memory:").unwrap());
+    store.create_dataspace("d").unwrap();
+    store.create_schema_set("d", "s", &limited("")).unwrap();
+    store.create_anchor("d", "a", "s").unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for value in [9, 1].iter().cycle() {
+                if is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    return;
+                }
+                let tree = store.tree("d", "a", Datastore::Running).unwrap();
+                let _ = load_json(&tree, LoadMode::Merge, &format!(r#"{{"m:v":{value}}}"#));
+            }
+        });
+        let mut upgraded = 0;
+        for _ in 0..200 {
+            if store
+                .upgrade_schema_set("d", "s", &limited("must '. > 5';"))
+                .is_ok()
+            {
+                upgraded += 1;
+                let tree = store.tree("d", "a", Datastore::Running).unwrap();
+                tree.validate_whole().unwrap();
+                store.upgrade_schema_set("d", "s", &limited("")).unwrap();
+            }
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(upgraded > 0);
+    });
+    assert_sound(&store);
+}
