@@ -14,7 +14,7 @@
 //! | §7.21.5 | a `when` of a node in the tree of one module may read the trees of others | is done with the tree of a module before it begins with the next | no such `when` |
 //! | - | - | crashes on a set of nodes out of document order (`ancestor::*`, `preceding-sibling::*`, `deref` of several) where the last top-level node has no children | every module ends in a container that has a leaf with a default; no such sets in `when` |
 //! | §7.6.1, §7.9 | a default in a case is in use where any node of the case exists | not where that node is in a choice in the case | no defaults and implicit containers beside a choice in a case |
-//! | §10.3.1 | `deref` of a reference to nothing (`require-instance false`) is an empty set | an error | no such `deref` |
+//! | §10.3.1 | `deref` of a reference to nothing (`require-instance false`) is an empty set | an error | no such `deref`; where the reference must be to something, and a `when` reads what it refers to before another takes both away, such a verdict says nothing |
 //! | §10.5.1 | `enum-value` of a leafref to an enumeration: unclear | NaN | no such `enum-value` |
 //! | §7.7.7 | the system orders entries as it likes | by type; enumerations, identities and bits otherwise than here | functions that take the first of several nodes only where the order is the same |
 //! | XPath §2.3 | `*` is an element, never the root | `ancestor::*` and `parent::*` have the root | no such steps |

@@ -114,6 +114,8 @@ impl Judge {
                 return verdict;
             };
             let Some(problem) = problems.iter().find(|problem| problem.is_when()) else {
+                // A `deref()` of a reference to nothing: libyang ends there, and tests no more.
+                verdict.is_undecided = problems.iter().all(|problem| problem.path.is_empty());
                 verdict.problem = problems.into_iter().next();
                 return verdict;
             };
