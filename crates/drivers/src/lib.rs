@@ -17,6 +17,8 @@ mod authority;
 mod buffered;
 #[cfg(feature = "embedded")]
 pub mod embedded;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "sqlite")]
@@ -35,6 +37,8 @@ pub mod redis;
 mod registry;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(feature = "etcd")]
+mod staged;
 mod url;
 
 pub use registry::{Scheme, open, schemes};

@@ -54,6 +54,13 @@ const SCHEMES: &[Scheme] = &[
         about: "the same with TLS",
         open: crate::redis::open_url,
     },
+    #[cfg(feature = "etcd")]
+    Scheme {
+        name: crate::etcd::NAME,
+        form: "etcd://[USER:PASSWORD@]HOST[,HOST...]/PREFIX?tls&ca=FILE&cert=FILE&key=FILE",
+        about: "an etcd cluster",
+        open: crate::etcd::open_url,
+    },
 ];
 
 /// The kinds of engine that this build has.

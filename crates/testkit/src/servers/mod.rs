@@ -6,10 +6,14 @@
 //! out says so loudly. A test binary shares one server of a kind among its tests (`shared`), each
 //! with names of its own in it; tests that hurt a server `start` one for themselves.
 
+mod etcd;
 mod process;
+mod proxy;
 mod redis;
 mod wanted;
 
+pub use etcd::Etcd;
 pub use process::{Launch, PATIENCE, Process, Signal, free_port, wait_until};
+pub use proxy::Proxy;
 pub use redis::Redis;
 pub use wanted::{SERVERS_VARIABLE, is_wanted};

@@ -1,0 +1,121 @@
+//! The options of the etcd driver.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use espalier_keyspace::Result;
+
+use crate::authority::Authority;
+use crate::url::{Url, refusal, unknown_option};
+
+/// The longest that a call tries to reach the servers, when not given: ten seconds.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Operations in one transaction, when not given: etcd's default for `--max-txn-ops`.
+pub const OPERATIONS: usize = 128;
+
+/// The fewest that can be made use of.
+const OPERATIONS_MIN: usize = 16;
+
+/// Bytes in one transaction: two thirds of etcd's default for `--max-request-bytes`. 1 MiB.
+pub const REQUEST_BYTES: usize = 1 << 20;
+
+/// Where etcd listens when the URL does not say.
+const PORT: u16 = 2379;
+
+/// What all keys begin with when the URL does not say.
+const PREFIX: &str = "espalier";
+
+/// The options of the etcd driver.
+#[derive(Clone)]
+pub struct Config {
+    pub(super) servers: Authority,
+    /// What all keys begin with.
+    pub(super) prefix: String,
+    pub(super) timeout: Duration,
+    pub(super) operations: usize,
+    /// Set for TLS.
+    pub(super) tls: Option<Tls>,
+}
+
+/// Files for a TLS connection, all PEM.
+#[derive(Clone, Default)]
+pub(super) struct Tls {
+    /// Who is trusted; the system's list when not given.
+    pub(super) ca: Option<PathBuf>,
+    /// Who we are.
+    pub(super) certificate: Option<PathBuf>,
+    /// The key of the certificate.
+    pub(super) key: Option<PathBuf>,
+}
+
+impl Config {
+    /// The options that a URL such as `etcd://host1,host2,host3/prefix` holds.
+    pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
+        let servers = Authority::parse(url, PORT)?;
+        let prefix = match servers.path.as_str() {
+            "" => PREFIX.to_owned(),
+            path => path.to_owned(),
+        };
+        let mut config = Self {
+            servers,
+            prefix,
+            timeout: TIMEOUT,
+            operations: OPERATIONS,
+            tls: None,
+        };
+        for (option, value) in url.options() {
+            config.set(url.scheme, option, value)?;
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, scheme: &str, option: &str, value: &str) -> Result<()> {
+        let tls = &mut self.tls;
+        match option {
+            "timeout_ms" => self.timeout = Duration::from_millis(number(value, option)?),
+            "operations" => {
+                let operations: u32 = number(value, option)?;
+                self.operations = (operations as usize).max(OPERATIONS_MIN);
+            }
+            "tls" => drop(tls.get_or_insert_default()),
+            "ca" => tls.get_or_insert_default().ca = Some(value.into()),
+            "cert" => tls.get_or_insert_default().certificate = Some(value.into()),
+            "key" => tls.get_or_insert_default().key = Some(value.into()),
+            _ => {
+                let known = "timeout_ms, operations, tls, ca, cert and key";
+                return unknown_option(scheme, option, known);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number<T: std::str::FromStr>(value: &str, option: &str) -> Result<T> {
+    let wrong = |_| refusal(format!("{option} is {value:?}; it may be a number"));
+    value.parse().map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(url: &str) -> Result<Config> {
+        Config::from_url(&Url::parse(url).expect("a scheme"))
+    }
+
+    #[test]
+    fn options_of_a_url() {
+        let plain = config("etcd://host").expect("no options");
+        assert_eq!((plain.prefix.as_str(), plain.operations), ("espalier", 128));
+        assert!(plain.tls.is_none());
+        let full = "etcd://u:p@h:1,h:2/some/place?timeout_ms=5&operations=1&ca=f";
+        let full = config(full).expect("options");
+        assert_eq!(full.prefix, "some/place");
+        assert_eq!((full.operations, full.timeout.as_millis()), (16, 5));
+        assert!(full.tls.is_some_and(|tls| tls.ca.is_some()));
+        for wrong in ["etcd:host", "etcd://h?timeout_ms=soon", "etcd://h?pool=3"] {
+            assert!(config(wrong).is_err(), "{wrong}");
+        }
+    }
+}

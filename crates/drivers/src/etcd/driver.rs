@@ -1,0 +1,116 @@
+//! The etcd driver: staged commits over etcd's transactions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use espalier_keyspace::{
+    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
+    Version, Watch,
+};
+
+use super::config::{Config, REQUEST_BYTES};
+use super::engine::Engine;
+use super::watch::EtcdFollow;
+use super::{commit, snapshot};
+use crate::staged::Staged;
+use crate::staged::engine::{Bounds, Cells, Failure, Follow, Found, Guard, Read, Write};
+use crate::url::Url;
+
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "etcd";
+
+/// A key space in etcd.
+pub struct Etcd {
+    staged: Staged<EtcdCells>,
+}
+
+impl Etcd {
+    /// Connects and makes the key space where there is none.
+    pub fn open(config: Config) -> Result<Self> {
+        let prefix = format!("{}/", config.prefix);
+        let engine = Arc::new(Engine::open(&config)?);
+        let staged = Staged::open(EtcdCells { engine }, prefix.as_bytes())?;
+        Ok(Self { staged })
+    }
+}
+
+/// What etcd has for staged commits.
+struct EtcdCells {
+    engine: Arc<Engine>,
+}
+
+impl Cells for EtcdCells {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            operations: self.engine.operations,
+            bytes: REQUEST_BYTES,
+        }
+    }
+
+    fn read(&self, reads: &[Read], at: Option<u64>) -> Result<Found> {
+        snapshot::read(&self.engine, reads, at)
+    }
+
+    fn transact(
+        &self,
+        guards: &[Guard],
+        writes: &[Write],
+    ) -> std::result::Result<Option<u64>, Failure> {
+        commit::transact(&self.engine, guards, writes)
+    }
+
+    fn follow(&self, cell: &[u8], after: u64) -> Result<Box<dyn Follow>> {
+        let engine = Arc::clone(&self.engine);
+        Ok(Box::new(EtcdFollow::new(engine, cell, after)))
+    }
+
+    fn patience(&self) -> Duration {
+        self.engine.timeout
+    }
+}
+
+pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
+    Ok(Arc::new(Etcd::open(Config::from_url(url)?)?))
+}
+
+impl Driver for Etcd {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capability(&self) -> Capability {
+        self.staged.capability()
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
+        self.staged.snapshot()
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.staged.commit(batch)
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        self.staged.write(preconditions, fill)
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        self.staged.watch(range, after)
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        self.staged.usage()
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        self.staged.check()
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.staged.flush()
+    }
+}

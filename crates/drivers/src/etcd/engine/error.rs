@@ -1,0 +1,66 @@
+//! From etcd's errors to the key space's, with what to do.
+
+use espalier_keyspace::{Error, ErrorKind};
+use tonic::{Code, Status};
+
+/// Whether the request may succeed on another server, or later. It may have been carried out.
+pub(crate) fn is_passing(status: &Status) -> bool {
+    let code = matches!(
+        status.code(),
+        Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Aborted
+    );
+    // What the transport says when a connection breaks in the middle.
+    let broken = matches!(status.code(), Code::Unknown | Code::Internal)
+        && !status.message().starts_with("etcdserver:");
+    code || broken || says(status, "too many requests")
+}
+
+/// Whether the server has forgotten who we are.
+pub(crate) fn is_unknown_user(status: &Status) -> bool {
+    says(status, "invalid auth token") || says(status, "revision of auth store is old")
+}
+
+/// Whether what was asked for has been compacted away.
+pub(crate) fn is_compacted(status: &Status) -> bool {
+    says(status, "has been compacted")
+}
+
+fn says(status: &Status, words: &str) -> bool {
+    status.message().contains(words)
+}
+
+/// The error of a request that no server at `place` carried out.
+pub(crate) fn engine_error(place: &str, status: Status) -> Error {
+    let (kind, message) = match status.code() {
+        _ if is_compacted(&status) => (
+            ErrorKind::SnapshotTooOld,
+            "etcd has compacted what this snapshot shows; take a new one".to_owned(),
+        ),
+        _ if says(&status, "space exceeded") => (
+            ErrorKind::Full,
+            format!(
+                "the quota of etcd at {place} is used up; compact and defragment it, disarm its \
+                 alarm, or raise --quota-backend-bytes"
+            ),
+        ),
+        _ if says(&status, "authentication failed") || says(&status, "user name is empty") => (
+            ErrorKind::Denied,
+            format!(
+                "etcd at {place} does not accept user and password; write etcd://user:password@…"
+            ),
+        ),
+        Code::PermissionDenied | Code::Unauthenticated => (
+            ErrorKind::Denied,
+            format!("the user may not do this on etcd at {place}; grant readwrite on the prefix"),
+        ),
+        _ if is_passing(&status) => (
+            ErrorKind::Unavailable,
+            format!("cannot reach etcd at {place}, or it has no majority"),
+        ),
+        _ => (
+            ErrorKind::Engine,
+            format!("etcd at {place} refuses a request"),
+        ),
+    };
+    Error::new(kind, message).with_source(status)
+}

@@ -1,0 +1,91 @@
+//! Reads: one range request, or a transaction of several.
+
+use espalier_keyspace::{Direction, Result};
+
+use super::engine::{Engine, KeyValue, RangeRequest, RequestOp, ResponseOp, TxnRequest, op};
+use crate::staged::engine::{Cell, Found, Read};
+
+/// `RangeRequest.SortOrder.DESCEND`
+const DESCEND: i32 = 2;
+
+/// Answers questions at a revision, or at the newest one.
+pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<Found> {
+    let revision = at.map_or(0, signed);
+    if let ([read], Some(at)) = (reads, at) {
+        let response = engine.range(request(read, revision))?;
+        return Ok(Found {
+            revision: at,
+            cells: vec![cells(response.kvs)],
+        });
+    }
+    let ask = |read| RequestOp {
+        request: Some(op::Request::Range(request(read, revision))),
+    };
+    let response = engine.read_txn(TxnRequest {
+        compare: Vec::new(),
+        success: reads.iter().map(ask).collect(),
+    })?;
+    let header = response.header.unwrap_or_default();
+    Ok(Found {
+        revision: unsigned(header.revision),
+        cells: response.responses.into_iter().map(answer).collect(),
+    })
+}
+
+fn request(read: &Read, revision: i64) -> RangeRequest {
+    let mut request = RangeRequest {
+        revision,
+        ..RangeRequest::default()
+    };
+    match read {
+        Read::One(key) => request.key.clone_from(key),
+        Read::Some {
+            range,
+            direction,
+            limit,
+        } => {
+            request.key = first(&range.start);
+            request.range_end = range.end.clone().unwrap_or_else(|| vec![0]);
+            request.limit = i64::try_from(*limit).unwrap_or(i64::MAX);
+            if *direction == Direction::Backward {
+                request.sort_order = DESCEND;
+            }
+        }
+    }
+    request
+}
+
+/// The start of a range as etcd has it, whose keys are never empty.
+pub(super) fn first(start: &[u8]) -> Vec<u8> {
+    if start.is_empty() {
+        return vec![0];
+    }
+    start.to_vec()
+}
+
+fn answer(response: ResponseOp) -> Vec<Cell> {
+    match response.response {
+        Some(op::Response::Range(response)) => cells(response.kvs),
+        None => Vec::new(),
+    }
+}
+
+fn cells(kvs: Vec<KeyValue>) -> Vec<Cell> {
+    let cell = |kv: KeyValue| Cell {
+        key: kv.key,
+        value: kv.value,
+        created: unsigned(kv.create_revision),
+        modified: unsigned(kv.mod_revision),
+    };
+    kvs.into_iter().map(cell).collect()
+}
+
+/// A revision as etcd has it.
+pub(super) fn signed(revision: u64) -> i64 {
+    i64::try_from(revision).unwrap_or(i64::MAX)
+}
+
+/// A revision of etcd; it has none below zero.
+pub(super) fn unsigned(revision: i64) -> u64 {
+    u64::try_from(revision).unwrap_or_default()
+}

@@ -1,0 +1,447 @@
+//! How batches are applied: looked up, worked out, and written in one transaction or by stages.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use espalier_keyspace::{
+    Batch, Error, ErrorKind, KeyRange, OperationRef, Precondition, Result, Version,
+};
+use rand::{Rng, RngCore};
+
+use super::config::CHUNK_BYTES;
+use super::driver::Shared;
+use super::engine::{
+    AnyKey, Base, Cell, Cells, Failure, Gate, Guard, Held, ID_BYTES, Lane, Layout, LongValues,
+    Plan, Read, Write, done, encode_changes, encode_writes, now_ms, says_done, void, writes_of,
+};
+use super::snapshot::{StagedSnapshot, gone};
+
+/// How much longer a commit may try for each of its operations.
+const OPERATION_PATIENCE: Duration = Duration::from_micros(200);
+
+/// The longest wait, in milliseconds, before a commit is tried again that others got in the way of.
+const BACKOFF_MS_MAX: u64 = 32;
+
+/// Tests of a transaction that are not the batch's own: gate, lane, record.
+const OWN_GUARDS: usize = 4;
+
+/// What a commit is worked out on.
+struct State<C> {
+    snapshot: StagedSnapshot<C>,
+    version: Version,
+    long_values: LongValues,
+    gate: Option<Gate>,
+    /// The revision of the lane's cell.
+    lane: u64,
+    /// The data cells that the batch asks for.
+    held: HashMap<Vec<u8>, (Option<Vec<u8>>, u64)>,
+}
+
+impl<C: Cells> Base for State<C> {
+    fn held(&self, key: &[u8]) -> (Option<&[u8]>, u64) {
+        let held = self.held.get(key);
+        held.map_or((None, 0), |(value, modified)| (value.as_deref(), *modified))
+    }
+
+    fn any(&self, range: &KeyRange, is_gone: &dyn Fn(&[u8]) -> bool) -> Result<AnyKey> {
+        self.snapshot.any(range, is_gone)
+    }
+}
+
+impl<C: Cells> Shared<C> {
+    /// Applies a batch; where a version is given, only if it is still the newest.
+    pub(super) fn commit(
+        self: &Arc<Self>,
+        batch: &Batch,
+        unchanged_since: Option<Version>,
+    ) -> Result<Version> {
+        let count = u32::try_from(batch.operations().len()).unwrap_or(u32::MAX);
+        let patience = self.cells.patience() + OPERATION_PATIENCE * count;
+        let deadline = Instant::now() + patience;
+        let mut lane = self.lanes.take();
+        let mut turn = None;
+        let mut wait_ms = 1;
+        loop {
+            let state = self.look(batch, &lane)?;
+            if let Some(gate) = state.gate {
+                self.finish(gate, &[])?;
+                continue;
+            }
+            if state.lane != lane.modified {
+                // It was swept up while this process was halted for a day.
+                lane = Lane::new();
+            }
+            test(&state, batch.preconditions(), unchanged_since)?;
+            let plan = Plan::of(batch, &self.layout, &state, state.long_values)?;
+            if !plan.has_effect() {
+                self.lanes.give_back(lane);
+                return Ok(state.version);
+            }
+            lane.sequence += 1;
+            let strict = unchanged_since.map(|_| state.version);
+            if let Some(revision) = self.attempt(&plan, &mut lane, state.version, strict)? {
+                self.lanes.give_back(lane);
+                return Ok(Version(revision));
+            }
+            if Instant::now() >= deadline {
+                let message = "others keep changing what this commit is about; try again";
+                return Err(Error::new(ErrorKind::Unavailable, message));
+            }
+            // Those of this process go one by one from here on.
+            if turn.is_none() {
+                turn = Some(self.contended.lock());
+            }
+            thread::sleep(Duration::from_millis(rand::rng().random_range(0..=wait_ms)));
+            wait_ms = (wait_ms * 2).min(BACKOFF_MS_MAX);
+        }
+    }
+
+    /// Reads everything that the batch asks for, at one revision.
+    fn look(self: &Arc<Self>, batch: &Batch, lane: &Lane) -> Result<State<C>> {
+        let layout = &self.layout;
+        let mut reads = vec![
+            Read::One(layout.gate()),
+            Read::One(layout.head()),
+            Read::One(layout.long_values()),
+            Read::One(layout.lane(&lane.name)),
+        ];
+        let fixed = reads.len();
+        let keys = asked_for(batch);
+        reads.extend(keys.iter().map(|key| Read::One(layout.data(key))));
+        let mut chunks = reads.chunks(self.cells.bounds().operations);
+        let mut found = self.cells.read(chunks.next().unwrap_or_default(), None)?;
+        for chunk in chunks {
+            let more = self.cells.read(chunk, Some(found.revision))?;
+            found.cells.extend(more.cells);
+        }
+        let data = found.cells.split_off(fixed);
+        let mut own = found.cells.into_iter().map(|mut cells| cells.pop());
+        let mut next = || own.next().flatten();
+        let (gate, head, long, lane) = (next(), next(), next(), next());
+        let version = Version(head.ok_or_else(gone)?.modified);
+        let snapshot = StagedSnapshot::at(self, version, found.revision);
+        let mut held = HashMap::new();
+        for (key, mut cells) in keys.into_iter().zip(data) {
+            if let Some(cell) = cells.pop() {
+                let modified = cell.modified;
+                let value = known_value(&snapshot, cell, batch, key)?;
+                held.insert(key.to_vec(), (Some(value), modified));
+            }
+        }
+        Ok(State {
+            snapshot,
+            version,
+            long_values: long.map_or(LongValues::None, |_| LongValues::Some),
+            gate: gate.map(|cell| Gate::decode(&cell.value)).transpose()?,
+            lane: lane.map_or(0, |cell| cell.modified),
+            held,
+        })
+    }
+
+    /// Tries to write what the plan says. `None` when something that it depends on has changed, and
+    /// nothing was written.
+    fn attempt(
+        &self,
+        plan: &Plan,
+        lane: &mut Lane,
+        version: Version,
+        strict: Option<Version>,
+    ) -> Result<Option<u64>> {
+        let bounds = self.cells.bounds();
+        let head = Guard::Modified(self.layout.head(), version.0);
+        let many = plan.guards.len() + OWN_GUARDS > bounds.operations;
+        let mut guards = match many {
+            true => vec![head.clone()],
+            false => plan.guards.clone(),
+        };
+        if strict.is_some() && !many {
+            guards.push(head);
+        }
+        guards.push(Guard::Absent(self.layout.gate()));
+        guards.push(self.lane_guard(lane));
+        let told = encode_changes(plan.told());
+        match plan.direct(bounds) {
+            Some(mut writes) if !many => {
+                writes.push(Write::Put(self.layout.head(), told));
+                writes.push(Write::Put(
+                    self.layout.lane(&lane.name),
+                    done(lane.sequence),
+                ));
+                self.direct(&guards, &writes, lane)
+            }
+            _ => self.stage(plan, guards, told, lane),
+        }
+    }
+
+    fn lane_guard(&self, lane: &Lane) -> Guard {
+        let cell = self.layout.lane(&lane.name);
+        match lane.modified {
+            0 => Guard::Absent(cell),
+            modified => Guard::Modified(cell, modified),
+        }
+    }
+
+    fn direct(&self, guards: &[Guard], writes: &[Write], lane: &mut Lane) -> Result<Option<u64>> {
+        match self.cells.transact(guards, writes) {
+            Ok(Some(revision)) => {
+                lane.modified = revision;
+                Ok(Some(revision))
+            }
+            Ok(None) => Ok(None),
+            Err(Failure::Refused(error)) => Err(error),
+            Err(Failure::Lost(error)) => self.resolve(lane, &error),
+        }
+    }
+
+    /// Finds out whether the newest commit of a lane happened, and sees to it that it never will
+    /// when it did not.
+    fn resolve(&self, lane: &mut Lane, lost: &Error) -> Result<Option<u64>> {
+        let name = self.layout.lane(&lane.name);
+        let unknown = |error: Error| {
+            let message = format!(
+                "the connection broke while a commit was under way ({lost}), and the engine \
+                 cannot be asked whether it happened; read before trying again"
+            );
+            Error::new(ErrorKind::OutcomeUnknown, message).with_source(error)
+        };
+        let deadline = Instant::now() + self.cells.patience();
+        loop {
+            let cell = self.read_one(name.clone()).map_err(unknown)?;
+            lane.modified = cell.as_ref().map_or(0, |cell| cell.modified);
+            if cell.is_some_and(|cell| says_done(&cell.value, lane.sequence)) {
+                return Ok(Some(lane.modified));
+            }
+            let fence = [Write::Put(name.clone(), void(lane.sequence))];
+            match self.cells.transact(&[self.lane_guard(lane)], &fence) {
+                Ok(Some(revision)) => {
+                    lane.modified = revision;
+                    return Ok(None);
+                }
+                Err(Failure::Refused(error) | Failure::Lost(error))
+                    if Instant::now() >= deadline =>
+                {
+                    return Err(unknown(error));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Writes the records, makes the gate and finishes what it says.
+    fn stage(
+        &self,
+        plan: &Plan,
+        mut guards: Vec<Guard>,
+        told: Vec<u8>,
+        lane: &mut Lane,
+    ) -> Result<Option<u64>> {
+        let bounds = self.cells.bounds();
+        let records = plan.records(&self.layout, bounds);
+        let mut bytes: Vec<_> = records.iter().map(|record| encode_writes(record)).collect();
+        let gate = Gate {
+            id: new_id(),
+            lane: lane.name,
+            sequence: lane.sequence,
+            next: 0,
+            count: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+        };
+        bytes.push(told);
+        self.put_records(&gate.id, &bytes)?;
+        let last = self.layout.record(&gate.id, gate.count);
+        guards.push(Guard::Present(last));
+        let make = [Write::Put(self.layout.gate(), gate.encode())];
+        match self.cells.transact(&guards, &make) {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                self.drop_records(&gate.id);
+                return Ok(None);
+            }
+            Err(Failure::Refused(error)) => {
+                self.drop_records(&gate.id);
+                return Err(error);
+            }
+            Err(Failure::Lost(error)) => {
+                let found = self.gate();
+                let mine = found.is_ok_and(|found| found.is_some_and(|(it, _)| it.id == gate.id));
+                if !mine {
+                    let outcome = self.resolve(lane, &error)?;
+                    if outcome.is_none() {
+                        self.drop_records(&gate.id);
+                    }
+                    return Ok(outcome);
+                }
+            }
+        }
+        let lost = Error::new(ErrorKind::Unavailable, "another process finished it");
+        match self.finish(gate, &bytes) {
+            Ok(Some(revision)) => {
+                lane.modified = revision;
+                Ok(Some(revision))
+            }
+            Ok(None) => self.finished_by_another(lane, &lost),
+            Err(error) => self.finished_by_another(lane, &error),
+        }
+    }
+
+    /// The gate was made, so the commit happens; whether it is finished already, the lane tells.
+    fn finished_by_another(&self, lane: &mut Lane, lost: &Error) -> Result<Option<u64>> {
+        let cell = self.read_one(self.layout.lane(&lane.name));
+        match cell {
+            Ok(Some(cell)) if says_done(&cell.value, lane.sequence) => {
+                lane.modified = cell.modified;
+                Ok(Some(cell.modified))
+            }
+            _ => {
+                let message = format!(
+                    "the connection broke while a large commit was applied ({lost}); the next \
+                     process that commits, or opens the engine, finishes it"
+                );
+                Err(Error::new(ErrorKind::OutcomeUnknown, message))
+            }
+        }
+    }
+
+    fn put_records(&self, id: &[u8; ID_BYTES], records: &[Vec<u8>]) -> Result<()> {
+        let bounds = self.cells.bounds();
+        let (mut writes, mut bytes) = (Vec::new(), 0);
+        for (number, record) in (0..).zip(records) {
+            if bytes + record.len() > bounds.bytes && !writes.is_empty() {
+                self.put_again(&writes)?;
+                writes.clear();
+                bytes = 0;
+            }
+            bytes += record.len();
+            writes.push(Write::Put(self.layout.record(id, number), record.clone()));
+            if writes.len() == bounds.operations {
+                bytes = bounds.bytes;
+            }
+        }
+        self.put_again(&writes)
+    }
+
+    /// Writes what may be written twice.
+    fn put_again(&self, writes: &[Write]) -> Result<()> {
+        let deadline = Instant::now() + self.cells.patience();
+        loop {
+            match self.cells.transact(&[], writes) {
+                Ok(_) => return Ok(()),
+                Err(Failure::Lost(_)) if Instant::now() < deadline => {}
+                Err(Failure::Lost(error) | Failure::Refused(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn drop_records(&self, id: &[u8; ID_BYTES]) {
+        let range = self.layout.stage(id);
+        if let Err(error) = self.try_to(&[], &[Write::DeleteRange(range)]) {
+            tracing::warn!(%error, "records of a staged batch are left behind");
+        }
+    }
+
+    /// Applies what is left of the batch that the gate names, together with whoever else does so.
+    /// `records` are its records where this process made them. `None` when another finished it.
+    pub(super) fn finish(&self, mut gate: Gate, records: &[Vec<u8>]) -> Result<Option<u64>> {
+        let name = self.layout.gate();
+        let deadline = Instant::now() + self.cells.patience();
+        loop {
+            let last = gate.next == gate.count;
+            let cell = self.layout.record(&gate.id, gate.next);
+            let record = match records.get(gate.next as usize) {
+                Some(record) => Some(record.clone()),
+                None => self.read_one(cell.clone())?.map(|cell| cell.value),
+            };
+            if let Some(record) = record {
+                let guard = Guard::Holds(name.clone(), gate.encode());
+                let mut writes = vec![Write::Delete(cell)];
+                if last {
+                    writes.push(Write::Delete(name.clone()));
+                    writes.push(Write::Put(self.layout.head(), record));
+                    let lane = self.layout.lane(&gate.lane);
+                    writes.push(Write::Put(lane, done(gate.sequence)));
+                } else {
+                    writes.extend(writes_of(&record)?);
+                    writes.push(Write::Put(name.clone(), gate.advanced().encode()));
+                }
+                match self.cells.transact(&[guard], &writes) {
+                    Ok(Some(revision)) if last => return Ok(Some(revision)),
+                    Ok(Some(_)) => {
+                        gate = gate.advanced();
+                        continue;
+                    }
+                    Ok(None) => {}
+                    Err(Failure::Lost(_)) if Instant::now() < deadline => {}
+                    Err(Failure::Lost(error) | Failure::Refused(error)) => return Err(error),
+                }
+            }
+            match self.gate()? {
+                Some((now, _)) if now.id == gate.id && now.next > gate.next => gate = now,
+                Some((now, _)) if now.id == gate.id && Instant::now() < deadline => gate = now,
+                Some((now, _)) if now.id == gate.id => {
+                    let message = "a record of a staged batch is missing";
+                    return Err(Error::new(ErrorKind::Corrupt, message));
+                }
+                _ => return Ok(None),
+            }
+        }
+    }
+}
+
+/// The time, so that it is known how old it is, and chance.
+fn new_id() -> [u8; ID_BYTES] {
+    let mut id = [0; ID_BYTES];
+    rand::rng().fill_bytes(&mut id);
+    id[..8].copy_from_slice(&now_ms().to_be_bytes());
+    id
+}
+
+/// The keys whose cells a batch depends on, each once.
+fn asked_for(batch: &Batch) -> Vec<&[u8]> {
+    let conditions = batch.preconditions().iter();
+    let mut keys: Vec<&[u8]> = conditions.map(|condition| &condition.key[..]).collect();
+    keys.extend(batch.operations().filter_map(|operation| match operation {
+        OperationRef::Delete(key) | OperationRef::Add(key, _) => Some(key),
+        OperationRef::Put(..) | OperationRef::DeleteRange(_) => None,
+    }));
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// The value of a cell. A long one is read only where a precondition wants one as long.
+fn known_value<C: Cells>(
+    snapshot: &StagedSnapshot<C>,
+    cell: Cell,
+    batch: &Batch,
+    key: &[u8],
+) -> Result<Vec<u8>> {
+    if let Held::Chunks(_) = Layout::held(&cell)? {
+        let wants = |condition: &Precondition| {
+            let length = condition.value.as_ref().map_or(0, Vec::len);
+            condition.key == key && length >= CHUNK_BYTES
+        };
+        if !batch.preconditions().iter().any(wants) {
+            // Neither what a short precondition wants nor a counter.
+            return Ok(vec![0; CHUNK_BYTES]);
+        }
+    }
+    snapshot.value(cell)
+}
+
+fn test<C: Cells>(
+    state: &State<C>,
+    preconditions: &[Precondition],
+    unchanged_since: Option<Version>,
+) -> Result<()> {
+    for condition in preconditions {
+        if state.held(&condition.key).0 != condition.value.as_deref() {
+            return Err(Error::conflict(&condition.key));
+        }
+    }
+    if unchanged_since.is_some_and(|version| version != state.version) {
+        let message = "another process committed while this write was under way";
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    Ok(())
+}

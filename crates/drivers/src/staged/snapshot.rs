@@ -1,0 +1,280 @@
+//! Snapshots: reads at a revision. While a staged batch is applied, the one that made its gate.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use espalier_keyspace::{
+    Cursor, Direction, Error, ErrorKind, Finding, KEY_BYTES_MAX, KeyRange, Result, Snapshot, Usage,
+    Version,
+};
+
+use super::config::CHUNK_BYTES;
+use super::driver::Shared;
+use super::engine::{AnyKey, Cell, Cells, Held, Layout, Read};
+
+/// Rows of the first page of a scan.
+const ROWS_MIN: usize = 16;
+
+/// Rows of a page at most; each page has four times as many as the one before, within the bytes.
+const ROWS_MAX: usize = 4096;
+
+/// Bytes of a page, as far as the ones before let expect: 2 MiB.
+const PAGE_BYTES: usize = 2 << 20;
+
+/// A revision that is read at.
+pub(crate) struct StagedSnapshot<C> {
+    shared: Arc<Shared<C>>,
+    version: Version,
+    revision: u64,
+}
+
+impl<C: Cells> StagedSnapshot<C> {
+    /// The newest committed state.
+    pub(super) fn newest(shared: &Arc<Shared<C>>) -> Result<Self> {
+        let layout = &shared.layout;
+        let reads = [Read::One(layout.gate()), Read::One(layout.head())];
+        let mut found = shared.cells.read(&reads, None)?;
+        let head = found.cells.pop().and_then(|mut cells| cells.pop());
+        let gate = found.cells.pop().and_then(|mut cells| cells.pop());
+        let version = Version(head.ok_or_else(gone)?.modified);
+        Ok(Self {
+            shared: Arc::clone(shared),
+            version,
+            revision: gate.map_or(found.revision, |gate| gate.created),
+        })
+    }
+
+    /// A revision that nothing is being applied at.
+    pub(super) fn at(shared: &Arc<Shared<C>>, version: Version, revision: u64) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            version,
+            revision,
+        }
+    }
+
+    fn cells(&self, range: KeyRange, direction: Direction, limit: usize) -> Result<Vec<Cell>> {
+        let read = Read::Some {
+            range,
+            direction,
+            limit,
+        };
+        let mut found = self.shared.cells.read(&[read], Some(self.revision))?;
+        Ok(found.cells.pop().unwrap_or_default())
+    }
+
+    /// The value that a data cell stands for.
+    pub(super) fn value(&self, cell: Cell) -> Result<Vec<u8>> {
+        let count = match Layout::held(&cell)? {
+            Held::Value(value) => return Ok(value.to_vec()),
+            Held::Chunks(count) => count,
+        };
+        let key = self.shared.layout.key(&cell.key);
+        let chunks = self.cells(
+            self.shared.layout.chunks(key, 0),
+            Direction::Forward,
+            count as usize + 1,
+        )?;
+        if chunks.len() != count as usize {
+            let message = "a long value has lost a part";
+            return Err(Error::new(ErrorKind::Corrupt, message).with_key(key));
+        }
+        let chunks: Vec<_> = chunks.into_iter().map(|chunk| chunk.value).collect();
+        Ok(chunks.concat())
+    }
+
+    /// Whether a range holds a key that is not gone.
+    pub(super) fn any(&self, range: &KeyRange, is_gone: &dyn Fn(&[u8]) -> bool) -> Result<AnyKey> {
+        let layout = &self.shared.layout;
+        let mut rest = layout.data_range(range);
+        let (mut rows, mut found) = (1, AnyKey::Nothing);
+        loop {
+            let page = self.cells(rest.clone(), Direction::Forward, rows)?;
+            if page.iter().any(|cell| !is_gone(layout.key(&cell.key))) {
+                return Ok(AnyKey::Some);
+            }
+            let Some(last) = page.last() else {
+                return Ok(found);
+            };
+            found = AnyKey::OnlyGone;
+            if page.len() < rows {
+                return Ok(found);
+            }
+            rest.start = [&last.key, &[0][..]].concat();
+            rows = (rows * 16).min(ROWS_MAX);
+        }
+    }
+
+    pub(super) fn usage(&self) -> Result<Usage> {
+        let mut usage = Usage::default();
+        self.every(self.shared.layout.data_range(&KeyRange::all()), |cell| {
+            usage.keys += 1;
+            usage.bytes += (cell.key.len() + cell.value.len()) as u64;
+        })?;
+        self.every(self.shared.layout.chunk_range(&KeyRange::all()), |cell| {
+            usage.bytes += (cell.key.len() + cell.value.len()) as u64;
+        })?;
+        Ok(usage)
+    }
+
+    /// Every value can be read, and no chunk belongs to none.
+    pub(super) fn check(&self) -> Result<Vec<Finding>> {
+        let layout = &self.shared.layout;
+        let (mut findings, mut expected, mut chunks) = (Vec::new(), 0, 0);
+        let mut long = Vec::new();
+        let mut found = |cell: &Cell, problem: &str| {
+            findings.push(Finding {
+                place: format!("key {}", layout.key(&cell.key).escape_ascii()),
+                problem: problem.to_owned(),
+            });
+        };
+        self.every(
+            layout.data_range(&KeyRange::all()),
+            |cell| match Layout::held(&cell) {
+                Ok(Held::Value(_)) => {}
+                Ok(Held::Chunks(count)) => {
+                    expected += u64::from(count);
+                    long.push(cell);
+                }
+                Err(_) => found(&cell, "its cell makes no sense"),
+            },
+        )?;
+        for cell in long {
+            match self.value(cell.clone()) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    found(&cell, "its value has lost a part");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.every(layout.chunk_range(&KeyRange::all()), |_| chunks += 1)?;
+        if chunks > expected {
+            findings.push(Finding {
+                place: "chunks of long values".to_owned(),
+                problem: format!("{} belong to no key", chunks - expected),
+            });
+        }
+        Ok(findings)
+    }
+
+    fn every(&self, range: KeyRange, mut act: impl FnMut(Cell)) -> Result<()> {
+        let mut pages = Pages::new(range, Direction::Forward);
+        while let Some(page) = pages.next(self)? {
+            page.into_iter().for_each(&mut act);
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn gone() -> Error {
+    let message = "the key space is gone: somebody deleted it in the engine";
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+impl<C: Cells> Snapshot for StagedSnapshot<C> {
+    fn version(&self) -> Version {
+        self.version
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        if key.is_empty() || key.len() > KEY_BYTES_MAX {
+            return Ok(None);
+        }
+        let read = Read::One(self.shared.layout.data(key));
+        let mut found = self.shared.cells.read(&[read], Some(self.revision))?;
+        let cell = found.cells.pop().and_then(|mut cells| cells.pop());
+        cell.map(|cell| self.value(cell).map(Cow::Owned))
+            .transpose()
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        Ok(Box::new(StagedCursor {
+            snapshot: self,
+            range: range.clone(),
+            direction,
+            pages: Pages::new(self.shared.layout.data_range(range), direction),
+            page: VecDeque::new(),
+            current: (Vec::new(), Vec::new()),
+        }))
+    }
+}
+
+/// The cells of a range, page by page.
+struct Pages {
+    rest: Option<KeyRange>,
+    direction: Direction,
+    rows: usize,
+}
+
+impl Pages {
+    fn new(range: KeyRange, direction: Direction) -> Self {
+        Self {
+            rest: Some(range),
+            direction,
+            rows: ROWS_MIN,
+        }
+    }
+
+    fn next<C: Cells>(&mut self, snapshot: &StagedSnapshot<C>) -> Result<Option<Vec<Cell>>> {
+        let Some(mut rest) = self.rest.take().filter(|rest| !rest.is_empty()) else {
+            return Ok(None);
+        };
+        let page = snapshot.cells(rest.clone(), self.direction, self.rows)?;
+        let Some(last) = page.last() else {
+            return Ok(None);
+        };
+        if page.len() == self.rows {
+            match self.direction {
+                Direction::Forward => rest.start = [&last.key, &[0][..]].concat(),
+                Direction::Backward => rest.end = Some(last.key.clone()),
+            }
+            self.rest = Some(rest);
+        }
+        let bytes: usize = page.iter().map(|cell| cell.value.len() + 1).sum();
+        let fitting = PAGE_BYTES / (bytes / page.len()).clamp(1, CHUNK_BYTES);
+        self.rows = (self.rows * 4).min(ROWS_MAX).min(fitting);
+        Ok(Some(page))
+    }
+}
+
+struct StagedCursor<'a, C> {
+    snapshot: &'a StagedSnapshot<C>,
+    range: KeyRange,
+    direction: Direction,
+    pages: Pages,
+    page: VecDeque<Cell>,
+    /// What was lent last.
+    current: (Vec<u8>, Vec<u8>),
+}
+
+impl<C: Cells> Cursor for StagedCursor<'_, C> {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        if self.page.is_empty() {
+            let page = self.pages.next(self.snapshot)?;
+            self.page = page.unwrap_or_default().into();
+        }
+        let Some(cell) = self.page.pop_front() else {
+            return Ok(None);
+        };
+        let key = self.snapshot.shared.layout.key(&cell.key).to_vec();
+        self.current = (key, self.snapshot.value(cell)?);
+        Ok(Some((&self.current.0, &self.current.1)))
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        let mut rest = self.range.clone();
+        match self.direction {
+            Direction::Forward if key > rest.start.as_slice() => rest.start = key.to_vec(),
+            Direction::Backward if rest.is_before_end(key) => {
+                rest.end = Some([key, &[0]].concat());
+            }
+            _ => {}
+        }
+        let cells = self.snapshot.shared.layout.data_range(&rest);
+        self.pages = Pages::new(cells, self.direction);
+        self.page.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! Watching: the head holds what the newest commit changed, and the engine tells of each head.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
+
+use super::driver::Shared;
+use super::engine::{Cells, Follow, Followed, changes_of};
+use crate::recent::{clip, deadline};
+
+pub(super) struct StagedWatch<C> {
+    shared: Arc<Shared<C>>,
+    range: KeyRange,
+    follow: Box<dyn Follow>,
+}
+
+impl<C: Cells> StagedWatch<C> {
+    pub(super) fn new(shared: &Arc<Shared<C>>, range: KeyRange, after: Version) -> Result<Self> {
+        let follow = shared.cells.follow(&shared.layout.head(), after.0)?;
+        Ok(Self {
+            shared: Arc::clone(shared),
+            range,
+            follow,
+        })
+    }
+
+    fn event(&mut self, followed: Followed) -> Result<Option<WatchEvent>> {
+        let (value, revision) = match followed {
+            Followed::Written { value, revision } => (value, revision),
+            Followed::Forgotten => {
+                let head = self.shared.layout.head();
+                let newest = self.shared.read_one(head.clone())?;
+                let newest = newest.map_or(0, |cell| cell.modified);
+                self.follow = self.shared.cells.follow(&head, newest)?;
+                let version = Version(newest);
+                return Ok(Some(WatchEvent::Gap { version }));
+            }
+        };
+        let version = Version(revision);
+        let Some(changes) = changes_of(&value)? else {
+            return Ok(Some(WatchEvent::Gap { version }));
+        };
+        let changes = changes.iter();
+        let changes: Vec<_> = changes
+            .filter_map(|change| clip(change, &self.range))
+            .collect();
+        Ok((!changes.is_empty()).then_some(WatchEvent::Commit { version, changes }))
+    }
+}
+
+impl<C: Cells> Watch for StagedWatch<C> {
+    fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>> {
+        let deadline = deadline(timeout);
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Some(followed) = self.follow.next(left)? else {
+                return Ok(None);
+            };
+            if let Some(event) = self.event(followed)? {
+                return Ok(Some(event));
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The Redis driver when its server, its connections or its process are hurt.
+#![cfg(feature = "redis")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent, counter};
+use espalier_testkit::servers::{Proxy, Redis, Signal};
+use espalier_testkit::{crash, process, seed};
+use rand::Rng;
+
+const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
+
+fn open(url: &str) -> Arc<dyn Driver> {
+    espalier_drivers::open(url).expect("the server is there")
+}
+
+#[track_caller]
+fn refused(url: &str) -> Error {
+    match espalier_drivers::open(url) {
+        Ok(_) => panic!("{url} opens"),
+        Err(error) => error,
+    }
+}
+
+fn sum(driver: &dyn Driver) -> i64 {
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let sum = snapshot.get(b"sum").expect("a get");
+    counter::decode(b"sum", sum.as_deref()).expect("a counter")
+}
+
+/// Adds from several threads while `hurt` does its worst. What was acknowledged is there, once;
+/// what is unknown may be.
+fn add_while(driver: &Arc<dyn Driver>, hurt: impl FnOnce()) {
+    let (done, known, unknown) = (AtomicBool::new(false), AtomicI64::new(0), AtomicI64::new(0));
+    thread::scope(|scope| {
+        for thread in 0..3u8 {
+            let (done, known, unknown) = (&done, &known, &unknown);
+            scope.spawn(move || {
+                while !done.load(Ordering::Acquire) {
+                    let mut batch = Batch::new();
+                    batch.add("sum", 1);
+                    batch.add([thread], 1);
+                    match driver.commit(batch) {
+                        Ok(_) => known.fetch_add(1, Ordering::Relaxed),
+                        Err(error) if error.kind() == ErrorKind::OutcomeUnknown => {
+                            unknown.fetch_add(1, Ordering::Relaxed)
+                        }
+                        Err(error) => panic!("{error}"),
+                    };
+                }
+            });
+        }
+        hurt();
+        done.store(true, Ordering::Release);
+    });
+    let (known, unknown) = (known.into_inner(), unknown.into_inner());
+    let sum = sum(&**driver);
+    assert!(known > 0);
+    assert!(
+        sum >= known && sum <= known + unknown,
+        "{sum} after {known} acknowledged and {unknown} unknown"
+    );
+    assert_eq!(driver.check().expect("a check"), []);
+}
+
+#[test]
+fn a_killed_server_keeps_what_it_acknowledged() {
+    let Some(redis) = Redis::start(&DURABLE) else {
+        return;
+    };
+    let driver = open(&redis.url("timeout_ms=30000"));
+    add_while(&driver, || {
+        for signal in [Signal::Kill, Signal::Terminate, Signal::Kill] {
+            thread::sleep(Duration::from_millis(300));
+            redis.restart(signal);
+        }
+        thread::sleep(Duration::from_millis(300));
+    });
+}
+
+#[test]
+fn a_halted_server_is_waited_for() {
+    let Some(redis) = Redis::start(&DURABLE) else {
+        return;
+    };
+    let driver = open(&redis.url("timeout_ms=1000"));
+    add_while(&driver, || {
+        for _ in 0..2 {
+            thread::sleep(Duration::from_millis(200));
+            redis.process().signal(Signal::Pause);
+            thread::sleep(Duration::from_millis(1500));
+            redis.process().signal(Signal::Continue);
+        }
+        thread::sleep(Duration::from_millis(200));
+    });
+}
+
+#[test]
+fn cut_connections_lose_nothing_and_repeat_nothing() {
+    let Some(redis) = Redis::shared() else { return };
+    let proxy = Proxy::start(redis.port());
+    let url = redis.url("durability=relaxed&timeout_ms=20000");
+    let url = url.replace(
+        &format!(":{}/", redis.port()),
+        &format!(":{}/", proxy.port()),
+    );
+    let driver = open(&url);
+    let start = driver.snapshot().expect("a snapshot").version();
+    let mut watch = driver
+        .watch(KeyRange::prefix(b"sum"), start)
+        .expect("a watch");
+    seed::run("cut connections", |random| {
+        add_while(&driver, || {
+            for _ in 0..60 {
+                thread::sleep(Duration::from_micros(random.random_range(0..30_000)));
+                proxy.cut();
+            }
+        });
+    });
+    let (mut told, expected) = (0, sum(&*driver));
+    while told < expected {
+        match watch.next(Duration::from_secs(20)).expect("a watch") {
+            Some(WatchEvent::Commit { changes, .. }) => told += changes.len() as i64,
+            // More than the log keeps.
+            Some(WatchEvent::Gap { .. }) => break,
+            None => panic!("{told} of {expected} commits are told"),
+        }
+    }
+}
+
+#[test]
+fn the_part_that_is_killed() {
+    if let Some(url) = process::argument() {
+        crash::part(open(&url));
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_whole_batches() {
+    let Some(redis) = Redis::start(&DURABLE) else {
+        return;
+    };
+    let url = redis.url("");
+    crash::run("the_part_that_is_killed", &url, &|| open(&url));
+}
+
+#[test]
+fn a_snapshot_that_needs_too_much_is_too_old() {
+    let Some(redis) = Redis::shared() else { return };
+    let driver = open(&redis.url("durability=relaxed&undo_bytes=10000"));
+    let put = |value: u8| {
+        let mut batch = Batch::new();
+        batch.put("key", vec![value; 1000]);
+        driver.commit(batch).expect("a put");
+    };
+    put(0);
+    let old = driver.snapshot().expect("a snapshot");
+    (1..30).for_each(put);
+    let error = old.get(b"key").expect_err("it is not kept");
+    assert_eq!(error.kind(), ErrorKind::SnapshotTooOld);
+    assert!(error.is_retryable());
+    let young = driver.snapshot().expect("a snapshot");
+    put(30);
+    let value = young.get(b"key").expect("it is kept").expect("a value");
+    assert_eq!(value[0], 29);
+}
+
+#[test]
+fn a_server_that_is_not_durable_enough_is_refused() {
+    let Some(redis) = Redis::shared() else { return };
+    let error = refused(&redis.url("durability=durable"));
+    assert!(error.to_string().contains("durability=relaxed"), "{error}");
+}
+
+#[test]
+fn passwords_are_needed_and_tested() {
+    let Some(redis) = Redis::start(&["--requirepass", "secret"]) else {
+        return;
+    };
+    let url = redis.url("durability=relaxed&timeout_ms=3000");
+    let with = |who: &str| url.replace("://", &format!("://{who}@"));
+    for wrong in [url.clone(), with(":wrong"), with("nobody:secret")] {
+        assert_eq!(refused(&wrong).kind(), ErrorKind::Denied, "{wrong}");
+    }
+    assert_eq!(open(&with(":secret")).usage().expect("usage").keys, 0);
+}
+
+#[test]
+fn an_absent_server_is_named() {
+    let port = espalier_testkit::servers::free_port();
+    let error = refused(&format!("redis://127.0.0.1:{port}/?timeout_ms=200"));
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.to_string().contains(&port.to_string()), "{error}");
+}
+
+#[test]
+fn a_full_memory_changes_nothing() {
+    let Some(redis) = Redis::start(&["--maxmemory", "8mb"]) else {
+        return;
+    };
+    let driver = open(&redis.url("durability=relaxed&undo_bytes=1000"));
+    let error = loop {
+        let mut batch = Batch::new();
+        batch.add("sum", 1);
+        batch.put(sum(&*driver).to_be_bytes(), vec![7; 100_000]);
+        if let Err(error) = driver.commit(batch) {
+            break error;
+        }
+        assert!(sum(&*driver) < 1000, "nothing was ever full");
+    };
+    assert_eq!(error.kind(), ErrorKind::Full, "{error}");
+    let keys = driver.usage().expect("usage").keys;
+    assert_eq!(keys as i64, sum(&*driver) + 1);
+    assert_eq!(driver.check().expect("a check"), []);
+}
+
+#[test]
+fn a_replica_is_read_only() {
+    let Some(redis) = Redis::start(&["--appendonly", "no"]) else {
+        return;
+    };
+    let url = redis.url("durability=relaxed");
+    let driver = open(&url);
+    let port = espalier_testkit::servers::free_port();
+    redis.command(&format!("REPLICAOF 127.0.0.1 {port}"));
+    let mut batch = Batch::new();
+    batch.put("key", "value");
+    let error = driver.commit(batch).expect_err("a replica");
+    assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error}");
+}
+
+#[test]
+fn a_deleted_key_space_is_noticed() {
+    let Some(redis) = Redis::start(&["--appendonly", "no"]) else {
+        return;
+    };
+    let driver = open(&redis.url("durability=relaxed"));
+    redis.command("FLUSHALL");
+    assert_eq!(
+        driver.snapshot().err().map(|error| error.kind()),
+        Some(ErrorKind::Corrupt)
+    );
+    let mut batch = Batch::new();
+    batch.put("key", "value");
+    let error = driver.commit(batch).expect_err("nothing is there");
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+}

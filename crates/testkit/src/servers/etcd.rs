@@ -1,0 +1,143 @@
+//! An etcd of three servers.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::process::{Launch, Process, Signal, wait_until};
+use super::wanted::is_wanted;
+
+const NAME: &str = "etcd";
+
+/// How many servers there are: one may be gone.
+const MEMBERS: usize = 3;
+
+/// The longest that one answer may take.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Bytes that one run of the tests may write: 8 GiB, as nothing is compacted.
+const QUOTA_BYTES: u64 = 8 << 30;
+
+/// A running etcd.
+pub struct Etcd {
+    members: Vec<Process>,
+    ports: Vec<u16>,
+    names: AtomicU64,
+}
+
+impl Etcd {
+    /// The one that all tests of this binary share. `None` where the run is not to have one.
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Etcd> = OnceLock::new();
+        is_wanted(NAME).then(|| SHARED.get_or_init(Self::launch))
+    }
+
+    /// One of one's own.
+    pub fn start() -> Option<Self> {
+        is_wanted(NAME).then(Self::launch)
+    }
+
+    fn launch() -> Self {
+        let ports = free_ports(2 * MEMBERS);
+        let (clients, peers) = ports.split_at(MEMBERS);
+        let address = |port: &u16| format!("http://127.0.0.1:{port}");
+        let named = peers.iter().enumerate();
+        let cluster: Vec<_> = named
+            .map(|(number, port)| format!("m{number}={}", address(port)))
+            .collect();
+        let members = (0..MEMBERS).map(|number| {
+            let (client, peer) = (address(&clients[number]), address(&peers[number]));
+            let launch = Launch::new(NAME, "etcd").arguments([
+                format!("--name=m{number}"),
+                "--data-dir=data".to_owned(),
+                format!("--listen-client-urls={client}"),
+                format!("--advertise-client-urls={client}"),
+                format!("--listen-peer-urls={peer}"),
+                format!("--initial-advertise-peer-urls={peer}"),
+                format!("--initial-cluster={}", cluster.join(",")),
+                format!("--initial-cluster-token=test{}", peers[0]),
+                format!("--quota-backend-bytes={QUOTA_BYTES}"),
+                "--log-level=warn".to_owned(),
+            ]);
+            // None is ready before the others are there.
+            Process::start(launch, Process::directory(NAME), || Ok(()))
+        });
+        let etcd = Self {
+            members: members.collect(),
+            ports: clients.to_vec(),
+            names: AtomicU64::new(0),
+        };
+        etcd.wait_healthy();
+        etcd
+    }
+
+    /// Waits until every server that runs says that it is well.
+    pub fn wait_healthy(&self) {
+        for (port, member) in self.ports.iter().zip(&self.members) {
+            let healthy = || match get(*port, "/health") {
+                Ok(text) if text.contains("true") => Ok(()),
+                Ok(text) => Err(text),
+                Err(error) => Err(error.to_string()),
+            };
+            if let Err(problem) = wait_until(healthy) {
+                panic!("etcd does not start: {problem}\n{}", member.log());
+            }
+        }
+    }
+
+    /// The URL of an empty key space, with options for the driver.
+    pub fn url(&self, options: &str) -> String {
+        let number = self.names.fetch_add(1, Ordering::Relaxed);
+        let hosts = self.ports.iter().map(|port| format!("127.0.0.1:{port}"));
+        let hosts: Vec<_> = hosts.collect();
+        format!("etcd://{}/test{number}?{options}", hosts.join(","))
+    }
+
+    /// The servers, to hurt them.
+    pub fn members(&self) -> &[Process] {
+        &self.members
+    }
+
+    /// The number of the server that leads.
+    pub fn leader(&self) -> usize {
+        let mut leader = None;
+        let found = wait_until(|| {
+            leader = self.ports.iter().position(|port| {
+                let metrics = get(*port, "/metrics").unwrap_or_default();
+                metrics.contains("\netcd_server_is_leader 1")
+            });
+            leader.map(drop).ok_or_else(|| "no leader".to_owned())
+        });
+        found.expect("a leader");
+        leader.expect("a leader was found")
+    }
+
+    /// Ends a server with a signal and starts it again; on return all are well.
+    pub fn restart(&self, number: usize, signal: Signal) {
+        self.members[number].restart(signal, || Ok(()));
+        self.wait_healthy();
+    }
+}
+
+/// Ports that nobody listens on now, all different.
+fn free_ports(count: usize) -> Vec<u16> {
+    let listeners: Vec<_> = (0..count)
+        .map(|_| TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface"))
+        .collect();
+    let ports = listeners.iter().map(|listener| listener.local_addr());
+    ports
+        .map(|address| address.expect("an address").port())
+        .collect()
+}
+
+fn get(port: u16, path: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    let request = format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    Ok(text)
+}
