@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::process::{Launch, Process, Signal, wait_until};
+use super::process::{Directory, Launch, Process, Signal, wait_until};
 use super::wanted::is_wanted;
 
 const NAME: &str = "etcd";
@@ -62,7 +62,7 @@ impl Etcd {
                 "--log-level=warn".to_owned(),
             ]);
             // None is ready before the others are there.
-            Process::start(launch, Process::directory(NAME), || Ok(()))
+            Process::start(launch, Directory::in_memory(NAME), || Ok(()))
         });
         let etcd = Self {
             members: members.collect(),

@@ -13,7 +13,7 @@ mod redis;
 mod wanted;
 
 pub use etcd::Etcd;
-pub use process::{Launch, PATIENCE, Process, Signal, free_port, wait_until};
+pub use process::{Directory, Launch, PATIENCE, Process, Signal, free_port, wait_until};
 pub use proxy::Proxy;
 pub use redis::Redis;
 pub use wanted::{SERVERS_VARIABLE, is_wanted};

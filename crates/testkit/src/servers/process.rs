@@ -202,8 +202,22 @@ pub struct Directory {
 
 impl Directory {
     fn new(name: &str) -> Self {
+        Self::within(&std::env::temp_dir(), name)
+    }
+
+    /// The same in memory, where this system has that: for what is to be fast, and is not about
+    /// what a disk keeps.
+    pub fn in_memory(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        match memory.is_dir() {
+            true => Self::within(memory, name),
+            false => Self::new(name),
+        }
+    }
+
+    fn within(parent: &Path, name: &str) -> Self {
         let prefix = format!("espalier-{name}-");
-        let dir = tempfile::Builder::new().prefix(&prefix).tempdir();
+        let dir = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent);
         let path = dir.expect("a temporary directory").keep();
         let mut remover = Command::new("sh");
         remover.args(["-c", REMOVER]).arg(&path);
