@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 APT_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git \
-	redis-server etcd-server etcd-client
+	redis-server etcd-server etcd-client postgresql
 ALL_DRIVERS := espalier-drivers/all
 
 .DEFAULT_GOAL := help

@@ -21,14 +21,21 @@ pub mod embedded;
 pub mod etcd;
 #[cfg(feature = "memory")]
 pub mod memory;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod pages;
-#[cfg(any(feature = "embedded", feature = "sqlite"))]
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(any(feature = "embedded", feature = "sqlite", feature = "postgres"))]
 mod queue;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 mod range_set;
 #[cfg_attr(
-    not(any(feature = "memory", feature = "embedded", feature = "sqlite")),
+    not(any(
+        feature = "memory",
+        feature = "embedded",
+        feature = "sqlite",
+        feature = "postgres"
+    )),
     allow(dead_code)
 )]
 mod recent;

@@ -59,6 +59,27 @@ impl Recorder {
         self.effect
     }
 
+    /// The changes in order; `None` when there were too many to keep.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn changes(&self) -> Option<&[Change]> {
+        self.changes.as_deref()
+    }
+
+    /// Records what another recorder has, after its own.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn append(&mut self, other: Self) {
+        if other.effect == Effect::Changed {
+            self.effect = Effect::Changed;
+        }
+        self.bytes += other.bytes;
+        let kept = self.bytes <= RECORD_BYTES_MAX;
+        let changes = self.changes.take().zip(other.changes);
+        self.changes = changes.filter(|_| kept).map(|(mut all, mut further)| {
+            all.append(&mut further);
+            all
+        });
+    }
+
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
         self.record(key.len() + value.len(), || Change::Put {
             key: key.to_vec(),
@@ -122,6 +143,7 @@ impl Recent {
     }
 
     /// Appends a commit and wakes the watchers. Versions only grow.
+    #[cfg(any(test, feature = "memory", feature = "embedded", feature = "sqlite"))]
     pub(crate) fn push(&self, version: Version, recorder: Recorder) {
         let mut ring = self.ring.lock();
         debug_assert!(version > ring.newest, "versions of commits grow");
@@ -129,8 +151,24 @@ impl Recent {
         self.pushed.notify_all();
     }
 
+    /// The newest version that it knows of.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn newest(&self) -> Version {
+        self.ring.lock().newest
+    }
+
+    /// Appends a commit if it is the next one, and wakes the watchers.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn push_next(&self, version: Version, recorder: Recorder) {
+        let mut ring = self.ring.lock();
+        if version.0 == ring.newest.0 + 1 {
+            ring.push(version, recorder.changes, recorder.bytes);
+            self.pushed.notify_all();
+        }
+    }
+
     /// Says that others made the commits up to `version`, where they are not known already.
-    #[cfg(any(feature = "embedded", feature = "sqlite"))]
+    #[cfg(any(feature = "embedded", feature = "sqlite", feature = "postgres"))]
     pub(crate) fn push_foreign(&self, version: Version) {
         let mut ring = self.ring.lock();
         if version > ring.newest {

@@ -40,6 +40,21 @@ const SCHEMES: &[Scheme] = &[
         about: "SQLite in a file",
         open: crate::sqlite::open_url,
     },
+    #[cfg(feature = "postgres")]
+    Scheme {
+        name: crate::postgres::NAME,
+        form: "postgres://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&durability=durable|relaxed\
+               &sslmode=MODE",
+        about: "PostgreSQL, or what speaks its protocol",
+        open: crate::postgres::open_url,
+    },
+    #[cfg(feature = "postgres")]
+    Scheme {
+        name: crate::postgres::NAME_LONG,
+        form: "postgresql://...",
+        about: "the same",
+        open: crate::postgres::open_url,
+    },
     #[cfg(feature = "redis")]
     Scheme {
         name: crate::redis::NAME,

@@ -7,12 +7,14 @@
 //! with names of its own in it; tests that hurt a server `start` one for themselves.
 
 mod etcd;
+mod postgres;
 mod process;
 mod proxy;
 mod redis;
 mod wanted;
 
 pub use etcd::Etcd;
+pub use postgres::{PASSWORD, Postgres, USER};
 pub use process::{Directory, Launch, PATIENCE, Process, Signal, free_port, wait_until};
 pub use proxy::Proxy;
 pub use redis::Redis;

@@ -1,0 +1,269 @@
+//! The options of the PostgreSQL driver.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use espalier_keyspace::Result;
+use tokio_postgres::config::{Host, SslMode};
+
+use crate::url::{Url, refusal, unknown_option};
+
+/// The schema where none is named.
+const SCHEMA: &str = "espalier";
+
+/// The most bytes of the name of a schema, as PostgreSQL has it.
+const SCHEMA_BYTES_MAX: usize = 63;
+
+/// Snapshots that may be held at once where nothing is said: a server lets in 100 connections
+/// unless told otherwise, and there may be several processes.
+pub const SNAPSHOTS_MAX: usize = 64;
+
+/// How long connecting may take where nothing is said.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long one statement may take where nothing is said, waiting for others included.
+pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What a driver for the server has not got, but the URL may say.
+const OPTIONS: &str = "schema, durability, snapshots, connect_timeout, statement_timeout, sslmode, \
+     sslrootcert, application_name, options, target_session_attrs, load_balance_hosts, hostaddr, \
+     tcp_user_timeout, keepalives, keepalives_idle, keepalives_interval and keepalives_retries";
+
+/// When an acknowledged commit is on the server's disk. What each promises stands in the
+/// [module](crate::postgres).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Before it is acknowledged.
+    #[default]
+    Durable,
+    /// Soon after.
+    Relaxed,
+}
+
+/// How the connection is secured, as libpq's `sslmode` says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Security {
+    /// Not at all.
+    Disable,
+    /// Encrypted if the server can; whoever it is.
+    #[default]
+    Prefer,
+    /// Encrypted; whoever the server is.
+    Require,
+    /// Encrypted, and the server has a certificate that the authorities in this file have signed.
+    VerifyAuthority(PathBuf),
+    /// The same, and the certificate names the host.
+    VerifyHost(PathBuf),
+}
+
+/// The options of the PostgreSQL driver.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the server is and who logs in.
+    pub server: tokio_postgres::Config,
+    /// The schema that holds the tables, made where it does not exist.
+    pub schema: String,
+    /// When an acknowledged commit is on disk.
+    pub durability: Durability,
+    /// How the connection is secured.
+    pub security: Security,
+    /// How many snapshots may be held at once; each takes a connection.
+    pub snapshots_max: usize,
+    /// How long one statement may take, waiting for others included.
+    pub statement_timeout: Duration,
+}
+
+impl Config {
+    /// The options that a URL such as `postgres://user:password@host:5432/database?schema=x` holds.
+    pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
+        let mut kept = Vec::new();
+        let mut config = Self {
+            server: tokio_postgres::Config::new(),
+            schema: SCHEMA.into(),
+            durability: Durability::default(),
+            security: Security::default(),
+            snapshots_max: SNAPSHOTS_MAX,
+            statement_timeout: STATEMENT_TIMEOUT,
+        };
+        let (mut mode, mut authorities) = ("prefer", None);
+        for (option, value) in url.options() {
+            match option {
+                "schema" => config.schema = schema(value)?,
+                "durability" => config.durability = durability(value)?,
+                "snapshots" => config.snapshots_max = positive(option, value)?,
+                "statement_timeout" => {
+                    config.statement_timeout = Duration::from_secs(positive(option, value)?);
+                }
+                "sslmode" => mode = value,
+                "sslrootcert" => authorities = Some(PathBuf::from(value)),
+                "connect_timeout" => {
+                    positive::<u32>(option, value)?;
+                    kept.push(format!("{option}={value}"));
+                }
+                "application_name"
+                | "options"
+                | "target_session_attrs"
+                | "load_balance_hosts"
+                | "hostaddr"
+                | "tcp_user_timeout"
+                | "keepalives"
+                | "keepalives_idle"
+                | "keepalives_interval"
+                | "keepalives_retries" => {
+                    kept.push(format!("{option}={value}"));
+                }
+                _ => return unknown_option(url.scheme, option, OPTIONS),
+            }
+        }
+        config.security = security(mode, authorities)?;
+        config.server = server(url, &kept.join("&"))?;
+        config.server.ssl_mode(match config.security {
+            Security::Disable => SslMode::Disable,
+            Security::Prefer => SslMode::Prefer,
+            _ => SslMode::Require,
+        });
+        Ok(config)
+    }
+
+    /// The server in words, without the password.
+    pub(super) fn place(&self) -> String {
+        let ports = self.server.get_ports();
+        let hosts = self.server.get_hosts().iter().enumerate();
+        let places: Vec<_> = hosts
+            .map(|(at, host)| {
+                let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+                match host {
+                    Host::Tcp(name) => format!("{name}:{port}"),
+                    Host::Unix(path) => format!("{} (port {port})", path.display()),
+                }
+            })
+            .collect();
+        places.join(", ")
+    }
+}
+
+/// The part of the URL that `tokio-postgres` understands.
+fn server(url: &Url<'_>, options: &str) -> Result<tokio_postgres::Config> {
+    let form = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+    // The error tells what is wrong with it and not the URL, which has a password.
+    let parsed = format!("postgres:{}?{options}", url.place).parse::<tokio_postgres::Config>();
+    let mut server = parsed.map_err(|error| {
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        let cause = cause.unwrap_or_else(|| error.to_string());
+        refusal(format!("the URL cannot be read ({cause}); write {form}"))
+    })?;
+    if server.get_hosts().is_empty() && server.get_hostaddrs().is_empty() {
+        return Err(refusal(format!("the URL names no server; write {form}")));
+    }
+    if server.get_connect_timeout().is_none() {
+        server.connect_timeout(CONNECT_TIMEOUT);
+    }
+    if server.get_application_name().is_none() {
+        server.application_name("espalier");
+    }
+    Ok(server)
+}
+
+fn schema(value: &str) -> Result<String> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let starts_well = value
+        .bytes()
+        .next()
+        .is_some_and(|byte| !byte.is_ascii_digit());
+    let is_reserved = value.starts_with("pg_");
+    if value.len() > SCHEMA_BYTES_MAX || !starts_well || is_reserved || !value.bytes().all(is_plain)
+    {
+        return Err(refusal(format!(
+            "schema is {value:?}; it may have a to z, digits and _, at most {SCHEMA_BYTES_MAX}, \
+             not beginning with a digit or pg_"
+        )));
+    }
+    Ok(value.into())
+}
+
+fn durability(value: &str) -> Result<Durability> {
+    match value {
+        "durable" => Ok(Durability::Durable),
+        "relaxed" => Ok(Durability::Relaxed),
+        _ => Err(refusal(format!(
+            "durability is {value:?}; it may be durable or relaxed"
+        ))),
+    }
+}
+
+fn positive<N: std::str::FromStr + PartialOrd + From<u8>>(option: &str, value: &str) -> Result<N> {
+    let number = value.parse().ok().filter(|number| *number >= N::from(1));
+    number.ok_or_else(|| refusal(format!("{option} is {value:?}; it may be 1 or more")))
+}
+
+fn security(mode: &str, authorities: Option<PathBuf>) -> Result<Security> {
+    let named = |authorities: Option<PathBuf>| {
+        authorities.ok_or_else(|| {
+            refusal(format!(
+                "sslmode={mode} needs sslrootcert=FILE with the certificates that are trusted"
+            ))
+        })
+    };
+    match mode {
+        "disable" => Ok(Security::Disable),
+        "prefer" | "allow" => Ok(Security::Prefer),
+        // As libpq does, a file of authorities is used where there is one.
+        "require" => Ok(authorities.map_or(Security::Require, Security::VerifyAuthority)),
+        "verify-ca" => named(authorities).map(Security::VerifyAuthority),
+        "verify-full" => named(authorities).map(Security::VerifyHost),
+        _ => Err(refusal(format!(
+            "sslmode is {mode:?}; it may be disable, prefer, require, verify-ca or verify-full"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(url: &str) -> Result<Config> {
+        Config::from_url(&Url::parse(url).expect("a scheme"))
+    }
+
+    #[test]
+    fn options_of_a_url() {
+        let plain = config("postgres://me:p%40ss@db.example/net").expect("a URL");
+        assert_eq!(plain.schema, "espalier");
+        assert_eq!(plain.server.get_password(), Some(&b"p@ss"[..]));
+        assert_eq!(plain.server.get_dbname(), Some("net"));
+        assert_eq!(plain.place(), "db.example:5432");
+        assert_eq!(plain.server.get_connect_timeout(), Some(&CONNECT_TIMEOUT));
+        let full = config(
+            "postgresql://me@[::1]:5433/net?schema=other&durability=relaxed&snapshots=7\
+             &connect_timeout=3&statement_timeout=5&sslmode=verify-full&sslrootcert=/ca.pem",
+        );
+        let full = full.expect("options");
+        assert_eq!(
+            (full.schema.as_str(), full.durability, full.snapshots_max),
+            ("other", Durability::Relaxed, 7)
+        );
+        assert_eq!(full.statement_timeout, Duration::from_secs(5));
+        assert_eq!(full.security, Security::VerifyHost("/ca.pem".into()));
+    }
+
+    #[test]
+    fn wrong_options_are_refused_without_the_password() {
+        for wrong in [
+            "postgres:",
+            "postgres:///net",
+            "postgres://me:secret@host:port/net",
+            "postgres://me:secret@host/net?schema=Robert",
+            "postgres://me:secret@host/net?schema=",
+            "postgres://me:secret@host/net?schema=pg_x",
+            "postgres://me:secret@host/net?snapshots=0",
+            "postgres://me:secret@host/net?durability=perhaps",
+            "postgres://me:secret@host/net?sslmode=verify-full",
+            "postgres://me:secret@host/net?sslmode=maybe",
+            "postgres://me:secret@host/net?connect_timeout=soon",
+            "postgres://me:secret@host/net?color=green",
+        ] {
+            let error = config(wrong).expect_err(wrong).to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The PostgreSQL driver.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{
+    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
+    Version, Watch, WatchKind,
+};
+
+use super::commit;
+use super::config::Config;
+use super::engine::{self, Engine};
+use super::snapshot::PostgresSnapshot;
+use super::watch::PostgresWatch;
+use crate::url::Url;
+
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "postgres";
+
+/// The same scheme as others write it.
+pub const NAME_LONG: &str = "postgresql";
+
+/// A key space in the tables of a schema.
+pub struct Postgres {
+    engine: Arc<Engine>,
+}
+
+impl Postgres {
+    /// Connects, and makes the schema and its tables where they do not exist.
+    pub fn open(config: Config) -> Result<Self> {
+        let engine = Arc::new(engine::open(config)?);
+        Ok(Self { engine })
+    }
+}
+
+pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
+    Ok(Arc::new(Postgres::open(Config::from_url(url)?)?))
+}
+
+impl Driver for Postgres {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capability(&self) -> Capability {
+        Capability {
+            durable: true,
+            shared: true,
+            native_add: false,
+            watch: WatchKind::Push,
+            operations_max: None,
+        }
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(Box::new(PostgresSnapshot::new(&self.engine)?))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        commit::commit(&self.engine, batch)
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        commit::write(&self.engine, preconditions, fill)
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        Ok(Box::new(PostgresWatch::new(&self.engine, range, after)))
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        engine::usage(&self.engine)
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        engine::check(&self.engine)
+    }
+
+    fn flush(&self) -> Result<()> {
+        engine::flush(&self.engine)
+    }
+}

@@ -1,0 +1,79 @@
+//! Examining what is stored, counting it, and making it durable.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Finding, KEY_BYTES_MAX, Result, Usage, VALUE_BYTES_MAX};
+
+use super::error::Failure;
+use super::open::Engine;
+use super::reads::{bytes, version};
+use super::statements::Query;
+use crate::postgres::Durability;
+
+/// The most findings of a check.
+const FINDINGS_MAX: i64 = 100;
+
+/// A transaction that waits for the disk, and with it for all that came before.
+const FLUSH: &str = "BEGIN; SET LOCAL synchronous_commit = on; ";
+
+/// The faults of the newest committed state.
+pub(in crate::postgres) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
+    let (mut lease, newest) = engine.read()?;
+    let connection = lease.connection()?;
+    let told = |failure: Failure| failure.into_error(&engine.setup);
+    let limits = [KEY_BYTES_MAX, VALUE_BYTES_MAX].map(|limit| limit as i32);
+    let strange = connection.query(Query::Strange, &[&limits[0], &limits[1], &FINDINGS_MAX]);
+    let mut findings = Vec::new();
+    for row in strange.map_err(told)? {
+        let key = bytes(&row, 0).map_err(told)?;
+        findings.push(Finding {
+            place: format!("key {}", key.escape_ascii()),
+            problem: "the key or the value has a length that none can have".into(),
+        });
+    }
+    let after = newest.0.cast_signed();
+    let later = connection.query(Query::LoggedAfter, &[&after, &1i64]);
+    if let Some(row) = later.map_err(told)?.first() {
+        let later = version(row).map_err(told)?;
+        findings.push(Finding {
+            place: "the table \"commits\"".into(),
+            problem: format!("it has version {}, the state is {}", later.0, newest.0),
+        });
+    }
+    Ok(findings)
+}
+
+/// How much is stored.
+pub(in crate::postgres) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
+    let (mut lease, _) = engine.read()?;
+    let rows = lease.connection()?.query(Query::Keys, &[]);
+    let rows = rows.map_err(|failure| failure.into_error(&engine.setup))?;
+    let number = |column| {
+        let number = rows.first().map(|row| row.try_get::<_, i64>(column));
+        let number = number.unwrap_or(Ok(0)).map_err(Failure::Database);
+        number.map(i64::cast_unsigned)
+    };
+    let counted = number(0).and_then(|keys| {
+        Ok(Usage {
+            keys,
+            bytes: number(1)?,
+        })
+    });
+    counted.map_err(|failure| failure.into_error(&engine.setup))
+}
+
+/// Makes every commit durable.
+pub(in crate::postgres) fn flush(engine: &Arc<Engine>) -> Result<()> {
+    if engine.setup.config.durability == Durability::Durable {
+        return Ok(());
+    }
+    // A change of nothing to the row that every commit changes.
+    let schema = &engine.setup.config.schema;
+    let touch = format!("UPDATE \"{schema}\".state SET version = version WHERE id = 1; COMMIT");
+    engine.queue.lead(|| {
+        engine.with_writer(|connection| {
+            let flushed = connection.text(&format!("{FLUSH}{touch}"));
+            flushed.map_err(|failure| failure.into_error(&engine.setup))
+        })
+    })
+}

@@ -1,0 +1,68 @@
+//! What every connection needs to know, and how its session is set up.
+
+use std::time::Duration;
+
+use super::statements::Texts;
+use crate::postgres::config::CONNECT_TIMEOUT;
+use crate::postgres::{Config, Durability};
+
+/// How much later than its own timeout the server's answer may come.
+const ANSWER_SLACK: Duration = Duration::from_secs(10);
+
+/// Settings that make the server choose the index for every page of a scan, whatever it knows of
+/// the table, notice a client that is gone, and keep values as they are.
+const OPTIONAL: &[&str] = &[
+    "SET enable_seqscan = off",
+    "SET enable_bitmapscan = off",
+    "SET enable_sort = off",
+    "SET jit = off",
+    "SET tcp_keepalives_idle = 30",
+    "SET tcp_keepalives_interval = 10",
+    "SET tcp_keepalives_count = 3",
+];
+
+/// What every connection needs to know.
+pub(in crate::postgres) struct Setup {
+    pub(super) config: Config,
+    pub(super) texts: Texts,
+    /// The server in words.
+    pub(super) place: String,
+}
+
+impl Setup {
+    pub(super) fn new(config: Config) -> Self {
+        Self {
+            texts: Texts::new(&config.schema),
+            place: config.place(),
+            config,
+        }
+    }
+
+    pub(super) fn connect_timeout(&self) -> Duration {
+        let timeout = self.config.server.get_connect_timeout();
+        timeout.copied().unwrap_or(CONNECT_TIMEOUT)
+    }
+
+    /// How long an answer may take, after which the connection counts as broken.
+    pub(super) fn answer_timeout(&self) -> Duration {
+        self.config.statement_timeout + ANSWER_SLACK
+    }
+
+    pub(super) fn session_optional(&self) -> impl Iterator<Item = &'static str> {
+        OPTIONAL.iter().copied()
+    }
+
+    pub(super) fn session(&self) -> String {
+        let timeout = self.config.statement_timeout.as_millis();
+        let mut text = format!("SET statement_timeout = {timeout}");
+        if self.config.durability == Durability::Relaxed {
+            text.push_str("; SET synchronous_commit = off");
+        }
+        text
+    }
+
+    /// The channel on which commits are made known.
+    pub(super) fn channel(&self) -> String {
+        format!("\"espalier_{}\"", self.config.schema)
+    }
+}

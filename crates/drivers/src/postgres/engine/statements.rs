@@ -1,0 +1,91 @@
+//! The statements, all of the common subset of PostgreSQL, CockroachDB, YugabyteDB and Citus.
+
+/// A statement that every connection prepares. The discriminant is its place in [`TEXTS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Query {
+    Version,
+    Lock,
+    Get,
+    GetMany,
+    FindMany,
+    Forward,
+    ForwardTo,
+    Backward,
+    BackwardFrom,
+    Put,
+    PutMany,
+    DeleteMany,
+    DeleteFrom,
+    DeleteRange,
+    Log,
+    Raise,
+    Logged,
+    LoggedAfter,
+    Forget,
+    Keys,
+    Strange,
+}
+
+/// Their texts, in the same order; `{}` is the schema.
+const TEXTS: &[&str] = &[
+    "SELECT version FROM {}.state WHERE id = 1",
+    "SELECT version FROM {}.state WHERE id = 1 FOR UPDATE",
+    "SELECT value FROM {}.entries WHERE key = $1",
+    "SELECT key, value FROM {}.entries WHERE key = ANY($1::bytea[])",
+    "SELECT key FROM {}.entries WHERE key = ANY($1::bytea[])",
+    "SELECT key, value FROM {}.entries WHERE key >= $1 ORDER BY key LIMIT $2",
+    "SELECT key, value FROM {}.entries WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3",
+    "SELECT key, value FROM {}.entries WHERE key >= $1 ORDER BY key DESC LIMIT $2",
+    "SELECT key, value FROM {}.entries WHERE key >= $1 AND key < $2 ORDER BY key DESC LIMIT $3",
+    "INSERT INTO {}.entries (key, value) VALUES ($1, $2) \
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    "INSERT INTO {}.entries (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[]) \
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    "DELETE FROM {}.entries WHERE key = ANY($1::bytea[])",
+    "DELETE FROM {}.entries WHERE key >= $1",
+    "DELETE FROM {}.entries WHERE key >= $1 AND key < $2",
+    "INSERT INTO {}.commits (version, id, changes) VALUES ($1, $2, $3)",
+    "UPDATE {}.state SET version = $1 WHERE id = 1",
+    "SELECT id FROM {}.commits WHERE version = $1",
+    "SELECT version, changes FROM {}.commits WHERE version > $1 ORDER BY version LIMIT $2",
+    "DELETE FROM {}.commits WHERE version <= $1",
+    "SELECT count(*), CAST(coalesce(sum(length(key) + length(value)), 0) AS bigint) \
+     FROM {}.entries",
+    "SELECT key FROM {}.entries \
+     WHERE length(key) < 1 OR length(key) > $1 OR length(value) > $2 LIMIT $3",
+];
+
+/// The statements of one schema.
+pub(super) struct Texts {
+    texts: Vec<String>,
+}
+
+impl Texts {
+    pub(super) fn new(schema: &str) -> Self {
+        let quoted = format!("\"{schema}\"");
+        let texts = TEXTS.iter().map(|text| text.replace("{}", &quoted));
+        Self {
+            texts: texts.collect(),
+        }
+    }
+
+    /// Every text, in the order of [`Query`].
+    pub(super) fn all(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_query_has_its_text() {
+        assert_eq!(TEXTS.len(), Query::Strange as usize + 1);
+        assert!(TEXTS[Query::Lock as usize].ends_with("FOR UPDATE"));
+        assert!(TEXTS[Query::Put as usize].contains("VALUES ($1, $2)"));
+        assert!(TEXTS[Query::Logged as usize].starts_with("SELECT id"));
+        let texts = Texts::new("mine");
+        assert!(texts.all().all(|text| text.contains("\"mine\".")));
+    }
+}

@@ -1,0 +1,228 @@
+//! Secured connections, by `rustls`.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio_rustls::client;
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+
+use crate::postgres::Security;
+
+/// Makes connections secure.
+#[derive(Clone)]
+pub(super) struct Connector {
+    config: Arc<ClientConfig>,
+}
+
+impl Connector {
+    pub(super) fn new(security: &Security) -> Result<Self, String> {
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let verifier = Verifier::new(security, provider)?;
+        let config = builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        Ok(Self {
+            config: Arc::new(config),
+        })
+    }
+}
+
+/// What is asked of the server's certificate.
+#[derive(Debug)]
+enum Verifier {
+    /// Nothing.
+    Anybody(Arc<CryptoProvider>),
+    /// That an authority has signed it.
+    Authority(Arc<WebPkiServerVerifier>),
+    /// That, and that it names the host.
+    Host(Arc<WebPkiServerVerifier>),
+}
+
+impl Verifier {
+    fn new(security: &Security, provider: Arc<CryptoProvider>) -> Result<Self, String> {
+        let (file, verifier): (_, fn(_) -> Self) = match security {
+            Security::Disable | Security::Prefer | Security::Require => {
+                return Ok(Self::Anybody(provider));
+            }
+            Security::VerifyAuthority(file) => (file, Self::Authority),
+            Security::VerifyHost(file) => (file, Self::Host),
+        };
+        let told = |problem: String| format!("{}: {problem}", file.display());
+        let mut roots = RootCertStore::empty();
+        let certificates =
+            CertificateDer::pem_file_iter(file).map_err(|error| told(error.to_string()))?;
+        for certificate in certificates {
+            let certificate = certificate.map_err(|error| told(error.to_string()))?;
+            let added = roots.add(certificate);
+            added.map_err(|error| told(error.to_string()))?;
+        }
+        let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        built.map(verifier).map_err(|error| told(error.to_string()))
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verify = |verifier: &WebPkiServerVerifier| {
+            verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        };
+        match self {
+            Self::Anybody(_) => Ok(ServerCertVerified::assertion()),
+            Self::Host(verifier) => verify(verifier),
+            Self::Authority(verifier) => match verify(verifier) {
+                // The name is looked at last.
+                Err(Error::InvalidCertificate(
+                    CertificateError::NotValidForName
+                    | CertificateError::NotValidForNameContext { .. },
+                )) => Ok(ServerCertVerified::assertion()),
+                verified => verified,
+            },
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        match self {
+            Self::Anybody(provider) => tokio_rustls::rustls::crypto::verify_tls12_signature(
+                message,
+                certificate,
+                signed,
+                &provider.signature_verification_algorithms,
+            ),
+            Self::Authority(verifier) | Self::Host(verifier) => {
+                verifier.verify_tls12_signature(message, certificate, signed)
+            }
+        }
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        match self {
+            Self::Anybody(provider) => tokio_rustls::rustls::crypto::verify_tls13_signature(
+                message,
+                certificate,
+                signed,
+                &provider.signature_verification_algorithms,
+            ),
+            Self::Authority(verifier) | Self::Host(verifier) => {
+                verifier.verify_tls13_signature(message, certificate, signed)
+            }
+        }
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        match self {
+            Self::Anybody(provider) => provider
+                .signature_verification_algorithms
+                .supported_schemes(),
+            Self::Authority(verifier) | Self::Host(verifier) => verifier.supported_verify_schemes(),
+        }
+    }
+}
+
+impl<S> MakeTlsConnect<S> for Connector
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    type Stream = Secured<S>;
+    type TlsConnect = Connect;
+    type Error = io::Error;
+
+    fn make_tls_connect(&mut self, domain: &str) -> io::Result<Connect> {
+        let name = ServerName::try_from(domain.to_owned());
+        Ok(Connect {
+            name: name.map_err(io::Error::other)?,
+            config: Arc::clone(&self.config),
+        })
+    }
+}
+
+/// One connection that is to be made secure.
+pub(super) struct Connect {
+    name: ServerName<'static>,
+    config: Arc<ClientConfig>,
+}
+
+impl<S> TlsConnect<S> for Connect
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    type Stream = Secured<S>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Secured<S>>> + Send>>;
+
+    fn connect(self, stream: S) -> Self::Future {
+        let connecting = tokio_rustls::TlsConnector::from(self.config).connect(self.name, stream);
+        Box::pin(async { connecting.await.map(Secured) })
+    }
+}
+
+/// A secured stream.
+pub(super) struct Secured<S>(client::TlsStream<S>);
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Secured<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Secured<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Secured<S> {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}

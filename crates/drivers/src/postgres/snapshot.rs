@@ -1,0 +1,131 @@
+//! Snapshots and cursors: a transaction on a connection of its own, and queries within it.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
+
+use super::engine::{Connection, Engine, Lease, Setup};
+use crate::pages::{More, Page, PagedCursor, Source};
+
+/// A committed state, held.
+pub(super) struct PostgresSnapshot {
+    lease: RefCell<Lease>,
+    engine: Arc<Engine>,
+    version: Version,
+}
+
+impl PostgresSnapshot {
+    pub(super) fn new(engine: &Arc<Engine>) -> Result<Self> {
+        let (lease, version) = engine.read()?;
+        Ok(Self {
+            lease: RefCell::new(lease),
+            engine: Arc::clone(engine),
+            version,
+        })
+    }
+}
+
+impl Snapshot for PostgresSnapshot {
+    fn version(&self) -> Version {
+        self.version
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        let mut lease = self.lease.borrow_mut();
+        get(lease.connection()?, &self.engine.setup, key)
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        Ok(Box::new(PagedCursor::new(self, range, direction)))
+    }
+}
+
+impl Source for &PostgresSnapshot {
+    fn read(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        wanted: usize,
+        page: &mut Page,
+    ) -> Result<More> {
+        let mut lease = self.lease.borrow_mut();
+        let connection = lease.connection()?;
+        read(
+            connection,
+            &self.engine.setup,
+            (range, direction, wanted),
+            page,
+        )
+    }
+}
+
+/// A state that is being written: its transaction has not ended, and what is to be written is all
+/// on its way.
+pub(super) struct UnfinishedSnapshot<'a> {
+    pub(super) connection: RefCell<&'a mut Connection>,
+    pub(super) setup: &'a Setup,
+    /// The version of the state that the write began with.
+    pub(super) before: Version,
+}
+
+impl Snapshot for UnfinishedSnapshot<'_> {
+    fn version(&self) -> Version {
+        self.before
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        get(&mut self.connection.borrow_mut(), self.setup, key)
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        Ok(Box::new(PagedCursor::new(self, range, direction)))
+    }
+}
+
+impl Source for &UnfinishedSnapshot<'_> {
+    fn read(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        wanted: usize,
+        page: &mut Page,
+    ) -> Result<More> {
+        let mut connection = self.connection.borrow_mut();
+        read(
+            &mut connection,
+            self.setup,
+            (range, direction, wanted),
+            page,
+        )
+    }
+}
+
+fn get<'a>(
+    connection: &mut Connection,
+    setup: &Setup,
+    key: &[u8],
+) -> Result<Option<Cow<'a, [u8]>>> {
+    if key.is_empty() {
+        return Ok(None);
+    }
+    let value = connection.get(key);
+    Ok(value
+        .map_err(|failure| failure.into_error(setup))?
+        .map(Cow::Owned))
+}
+
+fn read(
+    connection: &mut Connection,
+    setup: &Setup,
+    (range, direction, wanted): (&KeyRange, Direction, usize),
+    page: &mut Page,
+) -> Result<More> {
+    let read = connection.read_page(range, direction, wanted, page);
+    read.map_err(|failure| failure.into_error(setup))?;
+    Ok(match page.len() < wanted {
+        true => More::Nothing,
+        false => More::Perhaps,
+    })
+}

@@ -1,0 +1,27 @@
+//! The conformance suite on the PostgreSQL driver, durable and relaxed, with a real server.
+#![cfg(feature = "postgres")]
+
+use std::sync::Arc;
+
+use espalier_keyspace::Driver;
+use espalier_testkit::servers::Postgres;
+
+/// Opens one schema, again and again, with the given options; where the run has no server, a
+/// memory engine in its place, as the suite cannot be left out from within.
+fn opener(options: &str) -> impl Fn() -> Arc<dyn Driver> + use<> {
+    let url = Postgres::shared().map(|server| server.url(options));
+    move || {
+        let url = url.as_deref().unwrap_or("memory:");
+        espalier_drivers::open(url).expect("the schema opens")
+    }
+}
+
+mod durable {
+    use super::opener;
+    espalier_testkit::conformance!(opener("durability=durable"));
+}
+
+mod relaxed {
+    use super::opener;
+    espalier_testkit::conformance!(opener("durability=relaxed"));
+}

@@ -1,0 +1,267 @@
+//! Opening schemas with the PostgreSQL driver: what is there already, who may, and what is wrong.
+#![cfg(feature = "postgres")]
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use espalier_drivers::open;
+use espalier_keyspace::{Batch, Driver, ErrorKind, Result};
+use espalier_testkit::servers::{Postgres, Signal, free_port};
+
+fn put(driver: &dyn Driver, key: &str) -> Result<()> {
+    let mut batch = Batch::new();
+    batch.put(key, vec![7; 1000]);
+    driver.commit(batch).map(drop)
+}
+
+fn refusal<T>(opened: Result<T>) -> (ErrorKind, String) {
+    let error = opened.err().expect("a refusal");
+    (error.kind(), error.to_string())
+}
+
+#[track_caller]
+fn assert_refused<T>(opened: Result<T>, kind: ErrorKind, part: &str) {
+    let (found, message) = refusal(opened);
+    assert_eq!(found, kind, "{message}");
+    assert!(message.contains(part), "{message}");
+    assert!(!message.contains("p@ss") && !message.contains("p%40ss"));
+}
+
+/// The URL with something in it replaced.
+fn with(url: &str, from: &str, to: &str) -> String {
+    assert!(url.contains(from), "{url} has no {from}");
+    url.replace(from, to)
+}
+
+#[test]
+fn who_cannot_get_in() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let url = server.url("");
+    let wrong = with(&url, "p%40ss", "wrong");
+    assert_refused(open(&wrong), ErrorKind::Denied, "password");
+    let nobody = with(&url, "tester", "nobody_at_all");
+    assert_refused(open(&nobody), ErrorKind::Denied, "nobody_at_all");
+    let nowhere = with(&url, "/postgres?", "/nothing?");
+    assert_refused(open(&nowhere), ErrorKind::Engine, "does not exist");
+    let port = free_port();
+    let absent = with(&url, &server.port().to_string(), &port.to_string());
+    let start = Instant::now();
+    assert_refused(open(&absent), ErrorKind::Unavailable, "cannot reach");
+    assert!(start.elapsed() < Duration::from_secs(2));
+    let unknown = with(&url, "127.0.0.1", "no.such.host.invalid");
+    assert_refused(open(&unknown), ErrorKind::Unavailable, "cannot reach");
+}
+
+/// A server that takes the connection and says nothing.
+#[test]
+fn a_silent_server_is_given_up() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let start = Instant::now();
+    let url = format!("postgres://a:b@127.0.0.1:{port}/c?connect_timeout=1&sslmode=disable");
+    assert_refused(open(&url), ErrorKind::Unavailable, "127.0.0.1");
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn another_format_is_refused() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let url = server.url("schema=later");
+    put(&*open(&url).expect("opens"), "key").expect("a put");
+    server.run("UPDATE later.state SET format = 2");
+    assert_refused(open(&url), ErrorKind::WrongVersion, "format 2");
+    server.run("UPDATE later.state SET format = 1");
+    assert_eq!(open(&url).expect("opens").usage().expect("usage").keys, 1);
+}
+
+#[test]
+fn foreign_tables_are_refused_and_left_alone() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    server.run("CREATE SCHEMA foreign_one; CREATE TABLE foreign_one.entries AS SELECT 5 AS mine");
+    let url = server.url("schema=foreign_one");
+    assert_refused(open(&url), ErrorKind::WrongVersion, "did not make");
+    assert_eq!(server.run("SELECT mine FROM foreign_one.entries"), "5");
+    server.run("CREATE SCHEMA foreign_two; CREATE TABLE foreign_two.state AS SELECT 5 AS mine");
+    let url = server.url("schema=foreign_two");
+    assert_refused(
+        open(&url),
+        ErrorKind::WrongVersion,
+        "not as Espalier makes them",
+    );
+}
+
+#[test]
+fn a_read_only_server() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let url = server.url("");
+    let read_only = format!("{url}&options=-c%20default_transaction_read_only%3Don");
+    assert_refused(open(&read_only), ErrorKind::ReadOnly, "read-only");
+    put(&*open(&url).expect("opens"), "key").expect("a put");
+    let driver = open(&read_only).expect("there is something to read");
+    assert_refused(put(&*driver, "other"), ErrorKind::ReadOnly, "read-only");
+    let refused = driver.write(&[], &mut |writer| writer.put(b"other", b""));
+    assert_refused(refused, ErrorKind::ReadOnly, "read-only");
+    let snapshot = driver.snapshot().expect("a snapshot");
+    assert!(snapshot.get(b"key").expect("a get").is_some());
+    assert!(snapshot.get(b"other").expect("a get").is_none());
+}
+
+#[test]
+fn a_user_without_rights() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    server.run("CREATE ROLE guest LOGIN PASSWORD 'guest'");
+    let url = server.url("schema=walled");
+    let guest = with(&url, "tester:p%40ss", "guest:guest");
+    assert_refused(open(&guest), ErrorKind::Denied, "no right");
+    drop(open(&url).expect("opens"));
+    assert_refused(open(&guest), ErrorKind::Denied, "grant");
+    server.run(
+        "GRANT USAGE ON SCHEMA walled TO guest; GRANT ALL ON ALL TABLES IN SCHEMA walled TO guest",
+    );
+    put(&*open(&guest).expect("opens"), "key").expect("a put");
+}
+
+#[test]
+fn too_many_snapshots_are_refused_until_some_are_dropped() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let driver = open(&server.url("snapshots=3")).expect("opens");
+    put(&*driver, "key").expect("a put");
+    let mut held: Vec<_> = (0..3)
+        .map(|_| driver.snapshot().expect("a snapshot"))
+        .collect();
+    assert_refused(driver.snapshot(), ErrorKind::Unavailable, "snapshots=");
+    std::thread::scope(|scope| {
+        let late = scope.spawn(|| driver.snapshot().map(drop));
+        std::thread::sleep(Duration::from_millis(100));
+        held.pop();
+        late.join().expect("a thread").expect("it waited for room");
+    });
+    put(&*driver, "writers need no room").expect("a put");
+}
+
+#[test]
+fn a_server_without_connections_left() {
+    let Some(server) = Postgres::start(&["max_connections=4", "superuser_reserved_connections=0"])
+    else {
+        return;
+    };
+    let driver = open(&server.url("")).expect("opens");
+    let mut held = Vec::new();
+    let refused = loop {
+        match driver.snapshot() {
+            Ok(snapshot) => held.push(snapshot),
+            refused => break refused,
+        }
+    };
+    assert_refused(refused, ErrorKind::Unavailable, "max_connections");
+    drop(held);
+    driver.snapshot().expect("there is room again");
+}
+
+#[test]
+fn many_open_an_empty_schema_at_once() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let url = server.url("");
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let url = &url;
+            scope.spawn(move || {
+                let driver = open(url).expect("opens");
+                put(&*driver, &format!("{thread}")).expect("a put");
+            });
+        }
+    });
+    assert_eq!(open(&url).expect("opens").usage().expect("usage").keys, 8);
+}
+
+/// A certificate of `signer` for the loopback interface, valid in the given years.
+fn certificate(signer: &rcgen::Issuer<'_, rcgen::KeyPair>, years: (i32, i32)) -> (String, String) {
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let names = vec!["127.0.0.1".to_owned()];
+    let mut params = rcgen::CertificateParams::new(names).expect("parameters");
+    params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
+    params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
+    let certificate = params.signed_by(&key, signer).expect("a certificate");
+    (certificate.pem(), key.serialize_pem())
+}
+
+fn authority() -> (String, rcgen::Issuer<'static, rcgen::KeyPair>) {
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let mut params = rcgen::CertificateParams::new(Vec::new()).expect("parameters");
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let pem = params.self_signed(&key).expect("a certificate").pem();
+    (pem, rcgen::Issuer::new(params, key))
+}
+
+#[test]
+fn connections_are_secured_as_asked() {
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    let url = server.url("");
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| dir.path().join(name).display().to_string();
+    let (trusted, signer) = authority();
+    fs::write(file("trusted"), trusted).expect("a file");
+    fs::write(file("other"), authority().0).expect("a file");
+    let open_with = |mode: &str, root: &str| -> Result<Arc<dyn Driver>> {
+        open(&format!("{url}&sslmode={mode}&sslrootcert={}", file(root)))
+    };
+    assert_refused(
+        open(&format!("{url}&sslmode=require")),
+        ErrorKind::Denied,
+        "secured",
+    );
+    server.run("ALTER SYSTEM SET ssl = on");
+    let serve = |years| {
+        let (certificate, key) = certificate(&signer, years);
+        server.put_file("server.crt", &certificate);
+        server.put_file("server.key", &key);
+        server.restart(Signal::Interrupt);
+    };
+    serve((2020, 2100));
+    for mode in ["require", "verify-ca", "verify-full"] {
+        let driver = open_with(mode, "trusted").expect("it is trusted");
+        put(&*driver, "key").expect("a put");
+        assert_refused(open_with(mode, "other"), ErrorKind::Denied, "127.0.0.1");
+    }
+    let secured = "SELECT count(*) FROM pg_stat_ssl WHERE ssl AND pid <> pg_backend_pid()";
+    let driver = open(&url).expect("it is preferred");
+    assert_eq!(server.run(secured), "1");
+    drop(driver);
+    let local = with(&url, "127.0.0.1", "localhost");
+    let named = format!("{local}&sslrootcert={}", file("trusted"));
+    assert_refused(
+        open(&format!("{named}&sslmode=verify-full")),
+        ErrorKind::Denied,
+        "localhost",
+    );
+    open(&format!("{named}&sslmode=verify-ca")).expect("any name will do");
+    assert_refused(
+        open_with("verify-full", "missing"),
+        ErrorKind::Denied,
+        "missing",
+    );
+    serve((2020, 2021));
+    assert_refused(
+        open_with("verify-full", "trusted"),
+        ErrorKind::Denied,
+        "xpired",
+    );
+    open(&format!("{url}&sslmode=require")).expect("nothing is verified");
+}

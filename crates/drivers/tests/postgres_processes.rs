@@ -1,0 +1,406 @@
+//! The PostgreSQL driver in several processes, and while its server and its connections are hurt.
+#![cfg(feature = "postgres")]
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use espalier_keyspace::{
+    Batch, Change, Driver, ErrorKind, KeyRange, Version, Watch, WatchEvent, counter,
+};
+use espalier_testkit::process::{self, Part, say};
+use espalier_testkit::seed;
+use espalier_testkit::servers::{Postgres, Signal};
+use rand::Rng;
+
+/// Commits that each process makes in the counting test.
+const COMMITS: i64 = 200;
+
+fn open(url: &str) -> Arc<dyn Driver> {
+    espalier_drivers::open(url).expect("the schema opens")
+}
+
+fn put(driver: &dyn Driver, key: &str, value: &str) -> Version {
+    let mut batch = Batch::new();
+    batch.put(key, value);
+    driver.commit(batch).expect("a put")
+}
+
+fn put_often(driver: &dyn Driver, times: u32) {
+    for _ in 0..times {
+        put(driver, "key", "value");
+    }
+}
+
+fn get(driver: &dyn Driver, key: &str) -> Option<Vec<u8>> {
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let value = snapshot.get(key.as_bytes()).expect("a get");
+    value.map(std::borrow::Cow::into_owned)
+}
+
+/// Adds to a counter by reading and committing under a precondition.
+fn count(driver: &dyn Driver) {
+    let mut left = COMMITS;
+    while left > 0 {
+        let held = get(driver, "count");
+        let sum = counter::decode(b"count", held.as_deref()).expect("a counter") + 1;
+        let mut batch = Batch::new();
+        batch.require("count", held);
+        batch.put("count", counter::encode(sum));
+        match driver.commit(batch) {
+            Ok(_) => left -= 1,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict),
+        }
+    }
+}
+
+#[test]
+fn part_counting() {
+    if let Some(url) = process::argument() {
+        let driver = open(&url);
+        say("open");
+        count(&*driver);
+    }
+}
+
+#[test]
+fn two_processes_count_exactly_and_each_change_is_told() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let url = server.url("");
+    let driver = open(&url);
+    let start = driver.snapshot().expect("a snapshot").version();
+    let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
+    let mut part = Part::start("part_counting", &url);
+    assert_eq!(part.line().as_deref(), Some("open"));
+    count(&*driver);
+    part.finish();
+    let expected = counter::encode(2 * COMMITS).to_vec();
+    assert_eq!(get(&*driver, "count"), Some(expected));
+    for number in 1..=2 * COMMITS {
+        let change = Change::Put {
+            key: b"count".to_vec(),
+            value: counter::encode(number).to_vec(),
+        };
+        assert_eq!(told(&mut *watch), [change]);
+    }
+    assert_eq!(driver.check().expect("a check"), []);
+}
+
+/// The changes of the next commit, which must not be a gap.
+fn told(watch: &mut dyn Watch) -> Vec<Change> {
+    match watch.next(Duration::from_secs(20)).expect("a watch") {
+        Some(WatchEvent::Commit { changes, .. }) => changes,
+        other => panic!("{other:?} is no commit"),
+    }
+}
+
+#[test]
+fn what_others_commit_is_told_within_100_ms() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let url = server.url("");
+    let (one, other) = (open(&url), open(&url));
+    let start = other.snapshot().expect("a snapshot").version();
+    let mut watch = other.watch(KeyRange::all(), start).expect("a watch");
+    put(&*one, "first", "");
+    told(&mut *watch);
+    let mut waits: Vec<_> = (0..20)
+        .map(|number: u8| {
+            let key = number.to_string();
+            let start = Instant::now();
+            put(&*one, &key, "value");
+            told(&mut *watch);
+            start.elapsed()
+        })
+        .collect();
+    waits.sort();
+    let median = waits[waits.len() / 2];
+    assert!(median < Duration::from_millis(100), "{waits:?}");
+}
+
+/// Who was away longer than the log reaches back is told of a gap, and goes on after it.
+#[test]
+fn a_log_that_was_cut_is_a_gap() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let url = server.url("schema=cut");
+    let (one, other) = (open(&url), open(&url));
+    let start = other.snapshot().expect("a snapshot").version();
+    put_often(&*one, 5);
+    server.run("DELETE FROM cut.commits WHERE version < 5");
+    let mut watch = other.watch(KeyRange::all(), start).expect("a watch");
+    let gap = watch.next(Duration::from_secs(20)).expect("a watch");
+    let version = Version(4);
+    assert_eq!(gap, Some(WatchEvent::Gap { version }));
+    told(&mut *watch);
+    told(&mut *watch);
+    assert_eq!(watch.next(Duration::ZERO).expect("a watch"), None);
+}
+
+#[test]
+fn the_log_is_bounded() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let driver = open(&server.url("schema=bounded&durability=relaxed"));
+    let most = espalier_drivers::postgres::LOG_COMMITS_MAX;
+    server.run(&format!("UPDATE bounded.state SET version = {}", 4 * most));
+    put_often(&*driver, 300);
+    server.run(&format!(
+        "UPDATE bounded.state SET version = {}",
+        6 * most - 10
+    ));
+    put_often(&*driver, 20);
+    assert_eq!(server.run("SELECT count(*) < 30 FROM bounded.commits"), "t");
+}
+
+/// Counts in threads while `hurt` does its worst, and expects every acknowledged commit exactly
+/// once, and of the others those that were said to be.
+fn count_while(url: &str, rounds: u32, hurt: &dyn Fn(u32)) {
+    let driver = open(url);
+    let (done, acknowledged) = (AtomicBool::new(false), AtomicI64::new(0));
+    let refused = AtomicI64::new(0);
+    thread::scope(|scope| {
+        for thread in 0..3 {
+            let (driver, done) = (&driver, &done);
+            let (acknowledged, refused) = (&acknowledged, &refused);
+            scope.spawn(move || {
+                for number in 0.. {
+                    if done.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let mut batch = Batch::new();
+                    batch.add("count", 1);
+                    batch.put(format!("{thread} {number}"), "value");
+                    match driver.commit(batch) {
+                        Ok(_) => acknowledged.fetch_add(1, Ordering::Relaxed),
+                        Err(error) => {
+                            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+                            refused.fetch_add(1, Ordering::Relaxed)
+                        }
+                    };
+                }
+            });
+        }
+        (0..rounds).for_each(hurt);
+        done.store(true, Ordering::Relaxed);
+    });
+    let acknowledged = acknowledged.into_inner();
+    println!(
+        "{acknowledged} acknowledged, {} refused",
+        refused.into_inner()
+    );
+    assert!(acknowledged > 0);
+    let driver = open(url);
+    assert_eq!(
+        get(&*driver, "count"),
+        Some(counter::encode(acknowledged).to_vec())
+    );
+    let keys = driver.usage().expect("usage").keys;
+    assert_eq!(keys, acknowledged.unsigned_abs() + 1, "half a batch");
+    assert_eq!(driver.check().expect("a check"), []);
+}
+
+#[test]
+fn a_server_that_is_killed_loses_nothing() {
+    let Some(server) = Postgres::start(&[]) else {
+        return;
+    };
+    count_while(&server.url(""), 4, &|_| {
+        thread::sleep(Duration::from_millis(250));
+        // What `pg_ctl stop -m immediate` does.
+        server.restart(Signal::Quit);
+    });
+}
+
+#[test]
+fn connections_that_the_server_ends() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let url = server.url("application_name=ended");
+    let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+               WHERE application_name = 'ended'";
+    count_while(&url, 30, &|_| {
+        thread::sleep(Duration::from_millis(30));
+        server.run(end);
+    });
+}
+
+/// Connections go through a thing that cuts them at random moments, often after a commit was
+/// passed on and before its answer was.
+#[test]
+fn connections_that_are_cut() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    seed::run("connections that are cut", |random| {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (target, is_cutting) = (server.port(), Arc::new(AtomicBool::new(true)));
+        let seed: u64 = random.random();
+        let cutting = Arc::clone(&is_cutting);
+        thread::spawn(move || {
+            for (number, client) in (0..).zip(listener.incoming().flatten()) {
+                let life = (seed ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+                let life = cutting.load(Ordering::Relaxed).then_some(life + 8);
+                pass_on(client, target, life);
+            }
+        });
+        let url = server.url("sslmode=disable");
+        let through = url.replace(&format!(":{target}/"), &format!(":{port}/"));
+        count_while(&through, 1, &|_| {
+            thread::sleep(Duration::from_millis(1500));
+            is_cutting.store(false, Ordering::Relaxed);
+        });
+    });
+}
+
+/// Passes bytes on, in both directions; after so many answers no more of them, and cuts.
+fn pass_on(client: TcpStream, port: u16, answers: Option<u64>) {
+    let server = TcpStream::connect(("127.0.0.1", port)).expect("the server");
+    let streams = (client.try_clone(), server.try_clone());
+    let (Ok(mut from_client), Ok(mut to_server)) = streams else {
+        return;
+    };
+    thread::spawn(move || {
+        let mut bytes = [0; 1 << 16];
+        while let Ok(length @ 1..) = from_client.read(&mut bytes) {
+            if to_server.write_all(&bytes[..length]).is_err() {
+                break;
+            }
+        }
+        let _ = to_server.shutdown(Shutdown::Write);
+    });
+    thread::spawn(move || {
+        let (mut server, mut client) = (server, client);
+        let mut bytes = [0; 1 << 16];
+        let mut left = answers;
+        while let Ok(length @ 1..) = server.read(&mut bytes) {
+            if left == Some(0) || client.write_all(&bytes[..length]).is_err() {
+                break;
+            }
+            left = left.map(|left| left - 1);
+        }
+        let _ = client.shutdown(Shutdown::Both);
+        let _ = server.shutdown(Shutdown::Write);
+    });
+}
+
+/// A process that halts in the middle of a write holds the lock; the server ends its transaction.
+#[test]
+fn a_process_that_halts_does_not_halt_the_others() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let driver = open(&server.url("schema=halted"));
+    // The same as such a process: a transaction that has the lock and says nothing more.
+    let mut psql = std::process::Command::new("psql");
+    psql.args(["-X", "-q"]).arg(server.base());
+    psql.stdin(std::process::Stdio::piped());
+    let mut halted = psql.spawn().expect("psql starts");
+    let mut input = halted.stdin.take().expect("its input");
+    writeln!(
+        input,
+        "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 1000; \
+         SELECT version FROM halted.state FOR UPDATE;"
+    )
+    .expect("psql listens");
+    let locked = "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction' \
+                  AND query LIKE '%halted.state FOR UPDATE%'";
+    while server.run(locked) != "1" {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let start = Instant::now();
+    put(&*driver, "key", "value");
+    assert!(start.elapsed() < Duration::from_secs(10));
+    drop(input);
+    let _ = halted.wait();
+}
+
+/// Watchers hear of an outage, and of everything after it.
+#[test]
+fn a_watch_goes_on_after_an_outage() {
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    let url = server.url("");
+    let driver = open(&url);
+    let start = driver.snapshot().expect("a snapshot").version();
+    let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
+    put(&*driver, "before", "");
+    told(&mut *watch);
+    server.process().stop(Signal::Interrupt);
+    let outage = (0..50).find_map(|_| watch.next(Duration::from_millis(100)).err());
+    let outage = outage.expect("the outage is told");
+    assert_eq!(outage.kind(), ErrorKind::Unavailable);
+    let refused = driver.snapshot().err().expect("the server is gone");
+    assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+    server.start_again();
+    let other = open(&url);
+    put(&*other, "after", "");
+    let event = loop {
+        // The outage may be told once more.
+        if let Ok(event) = watch.next(Duration::from_secs(5)) {
+            break event;
+        }
+    };
+    assert!(
+        matches!(event, Some(WatchEvent::Commit { .. })),
+        "{event:?}"
+    );
+    assert!(get(&*driver, "after").is_some());
+}
+
+/// What a commit of one entry costs, beside a bare statement by the same client.
+#[test]
+#[ignore = "a measurement; run it alone, with --nocapture"]
+fn the_cost_of_a_commit() {
+    const ROUNDS: u32 = 2000;
+    let Some(server) = Postgres::start(&[]) else {
+        return;
+    };
+    let driver = open(&server.url("schema=cost"));
+    put(&*driver, "key", "value");
+    let timed = |name: &str, act: &mut dyn FnMut(u32)| {
+        let start = Instant::now();
+        (0..ROUNDS).for_each(act);
+        println!("{name}: {:?}", start.elapsed() / ROUNDS);
+    };
+    timed("commit of one entry", &mut |number| {
+        put(&*driver, &format!("key {}", number % 100), "value");
+    });
+    timed("snapshot and get", &mut |_| drop(get(&*driver, "key")));
+    let snapshot = driver.snapshot().expect("a snapshot");
+    timed("get", &mut |_| drop(snapshot.get(b"key").expect("a get")));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("a runtime");
+    let base = server.base();
+    let (client, connection) = runtime
+        .block_on(tokio_postgres::connect(&base, tokio_postgres::NoTls))
+        .expect("a connection");
+    runtime.spawn(async { drop(connection.await) });
+    let text = "INSERT INTO cost.entries (key, value) VALUES ($1, $2) \
+                ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    let statement = runtime.block_on(client.prepare(text)).expect("prepared");
+    timed("bare upsert", &mut |number| {
+        let key = format!("key {}", number % 100).into_bytes();
+        let value = b"value".to_vec();
+        let put = runtime.block_on(client.execute(&statement, &[&key, &value]));
+        assert_eq!(put.expect("an upsert"), 1);
+    });
+    let start = Instant::now();
+    let mut batch = Batch::new();
+    (0..100_000u32).for_each(|number| batch.put(number.to_be_bytes(), vec![7; 64]));
+    driver.commit(batch).expect("a large batch");
+    println!("100,000 entries in one batch: {:?}", start.elapsed());
+}
