@@ -152,3 +152,12 @@ fn a_load_of_nothing_is_validated_and_leaves_no_indexes() {
     check_way(Way::Load, &demanding, before, &nothing, &Refused);
     check_way(Way::Load, &demanding, "{}", &nothing, &Refused);
 }
+
+#[test]
+fn an_instance_identifier_may_name_a_default_of_a_leaf_list_that_goes_out_of_use() {
+    let model = "leaf i { type instance-identifier; } leaf-list v { type string; default a; }";
+    let before = r#"{"m:i":"/m:v[.='a']"}"#;
+    check(model, before, &[Merge(r#"{"m:v":["b"]}"#)], &Refused);
+    let both = r#"{"m:i":"/m:v[.='a']","m:v":["a","b"]}"#;
+    check(model, before, &[Merge(r#"{"m:v":["a","b"]}"#)], &Tree(both));
+}

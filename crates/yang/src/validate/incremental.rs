@@ -476,7 +476,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         if !is_leaf {
             names.push(path);
         } else if schema.node(node).is_leaf_list() {
-            data.values(place, node, &mut |value| {
+            // Defaults too: they are not in use any more once there is an entry.
+            states.old.evaluator.values(place, node, &mut |value, _| {
                 names.push(path.child(node, crate::path::Keys::Values(vec![value])));
                 Ok(std::ops::ControlFlow::Continue(()))
             })?;
