@@ -154,6 +154,23 @@ fn an_entry_whose_position_the_candidate_gave_to_another_is_deleted() {
 }
 
 #[test]
+fn a_list_that_the_candidate_made_anew_keeps_its_order() {
+    let port = |value: u16| {
+        format!(
+            r#"{{"m:rule":[{{"name":"a","match":[{{"src":"s","dst":"d","port":[{value}],"@port":[{{"yang:insert":"first"}}]}}]}}]}}"#
+        )
+    };
+    let start =
+        r#"{"m:turn":["t"],"m:rule":[{"name":"a","match":[{"src":"s","dst":"d","port":[1,2]}]}]}"#;
+    merges(
+        start,
+        &["/rule", &port(1), &port(3), &port(2)],
+        &["/turn[.='t']"],
+        r#"{"m:rule":[{"name":"a","match":[{"src":"s","dst":"d","port":[2,3,1]}]}]}"#,
+    );
+}
+
+#[test]
 fn lists_that_running_made_in_an_entry_that_the_candidate_deleted_go_with_it() {
     let theirs = r#"{"m:rule":[{"name":"b","match":[{"src":"s","dst":"d","port":[2,1]}]}]}"#;
     conflicts(

@@ -1,7 +1,10 @@
 //! SIGKILL during commits with constraints, indexes, history, a candidate and confirmed commits
-//! pending: the store opens, `check` finds nothing, and the state is that of the acknowledged
-//! steps (or one more, which was done and not told).
+//! pending: the store opens, `check` finds nothing, the state is that of the acknowledged steps (or
+//! one more, which was done and not told), the history is that too, and what nobody confirmed is
+//! taken back when its time is over.
 
+mod clock;
+mod history;
 #[path = "../model/setting.rs"]
 #[allow(dead_code)]
 mod setting;
@@ -9,84 +12,166 @@ mod steps;
 
 use std::time::Duration;
 
+use espalier_store::Tree;
 use espalier_testkit::process::{self, Part, say};
 use espalier_testkit::seed;
 use rand::Rng;
+use rand::rngs::StdRng;
 
-use crate::setting::{assert_sound, open_tree};
-use crate::steps::{MODEL, State, state, step};
+use crate::clock::{Later, open};
+use crate::history::assert_same_history;
+use crate::setting::assert_sound;
+use crate::steps::{State, TIMEOUT, state, step};
 
 /// Steps of one run, over all its lives.
 const STEPS: u64 = 1000;
 
-/// A life ends after this time at the latest, in milliseconds.
-const LIFE_MS_MAX: u64 = 150;
+/// A life has this many steps at most, so that there are many lives however fast the machine is.
+const LIFE_STEPS_MAX: u64 = 24;
 
-fn open(url: &str) -> espalier_store::Tree {
-    open_tree(
-        espalier_drivers::open(url).expect("the directory opens"),
-        MODEL,
-    )
-}
+/// The kill comes up to so many microseconds after the acknowledgement that it waits for.
+const PAUSE_US_MAX: u64 = 600;
 
-/// A part: makes steps until it is killed. Called with the URL, the seed and the first step.
+/// A run that kills less often tests too little.
+const KILLS_MIN: u64 = 40;
+
+/// So many of the kills at least find a commit that waits to be confirmed.
+const PENDING_MIN: u64 = 3;
+
+/// A part: makes steps until it is killed. Called with the URL, the seconds that its clock is ahead,
+/// the seed, the first step and the one to stop before.
 #[test]
 fn part_making_steps() {
     let Some(argument) = process::argument() else {
         return;
     };
-    let mut words = argument.split(' ');
-    let mut next = || words.next().expect("an argument");
-    let tree = open(next());
-    let seed: u64 = next().parse().expect("a seed");
-    let first: u64 = next().parse().expect("a step");
+    let (url, numbers) = argument.split_once(' ').expect("a URL and numbers");
+    let numbers: Vec<u64> = numbers
+        .split(' ')
+        .map(|number| number.parse().expect("a number"))
+        .collect();
+    let [ahead, seed, first, end] = numbers[..] else {
+        panic!("four numbers: {argument}");
+    };
+    let clock = Later::default();
+    clock.goes_on(ahead);
+    let tree = open(espalier_drivers::open(url).expect("it opens"), &clock);
     say("open");
-    for number in first..STEPS {
+    for number in first..end {
         step(&tree, seed, number);
         say(&number.to_string());
     }
+    // Whoever comes this far is killed while nothing happens.
+    loop {
+        std::thread::park();
+    }
 }
 
-/// One life of the store: how many steps were acknowledged.
-fn live(url: &str, seed: u64, first: u64, life: Duration) -> u64 {
-    let mut part = Part::start("part_making_steps", &format!("{url} {seed} {first}"));
-    assert_eq!(part.line().as_deref(), Some("open"));
-    std::thread::sleep(life);
-    part.kill();
-    let mut done = first;
-    while let Some(line) = part.line() {
-        done = line.parse::<u64>().expect("a step") + 1;
+/// A store on disk that is killed again and again, and one in memory that makes the same steps.
+struct Run<'a> {
+    random: &'a mut StdRng,
+    url: String,
+    /// Decides on the steps.
+    seed: u64,
+    clock: Later,
+    naive: Tree,
+    /// How many steps are done.
+    done: u64,
+    kills: u64,
+    /// How many of the kills found a commit that waits to be confirmed.
+    pending: u64,
+}
+
+impl Run<'_> {
+    fn open(&self) -> Tree {
+        let driver = espalier_drivers::open(&self.url).expect("the directory opens");
+        open(driver, &self.clock)
     }
-    done
+
+    /// One life of the store: the first step that was not acknowledged.
+    fn live(&mut self) -> u64 {
+        let end = STEPS.min(self.done + LIFE_STEPS_MAX);
+        let awaited = self.random.random_range(self.done..end);
+        let (url, ahead) = (&self.url, self.clock.ahead());
+        let argument = format!("{url} {ahead} {} {} {end}", self.seed, self.done);
+        let mut part = Part::start("part_making_steps", &argument);
+        assert_eq!(part.line().as_deref(), Some("open"));
+        let mut told = self.done;
+        let number = |line: String| line.parse::<u64>().expect("a step") + 1;
+        while told <= awaited {
+            told = part.line().map(number).expect("the part goes on");
+        }
+        let pause = self.random.random_range(0..PAUSE_US_MAX);
+        std::thread::sleep(Duration::from_micros(pause));
+        part.kill();
+        while let Some(line) = part.line() {
+            told = number(line);
+        }
+        told
+    }
+
+    /// What is there after a kill.
+    fn look(&mut self, told: u64) {
+        (self.done..told).for_each(|number| step(&self.naive, self.seed, number));
+        self.done = told;
+        let tree = self.open();
+        assert_sound(tree.store());
+        tree.validate_whole().expect("what is committed is valid");
+        let found: State = state(&tree);
+        if found != state(&self.naive) && self.done < STEPS {
+            // A step was done, and not told any more.
+            step(&self.naive, self.seed, self.done);
+            self.done += 1;
+        }
+        assert_eq!(found, state(&self.naive), "after {} steps", self.done);
+        assert_same_history(&tree, &self.naive, self.random);
+        self.pending += u64::from(found.is_pending);
+        self.kills += 1;
+    }
+
+    /// The time of whatever waits to be confirmed runs out, while nobody has the store open.
+    fn wait(&mut self) {
+        self.clock.goes_on(2 * u64::from(TIMEOUT));
+        self.naive.store().expire().expect("what ran out");
+        let tree = self.open();
+        let found = state(&tree);
+        assert!(!found.is_pending);
+        assert_eq!(found, state(&self.naive), "taken back");
+        assert_sound(tree.store());
+    }
 }
 
 fn run(durability: &str) {
     seed::run("kills", |random| {
         let dir = tempfile::tempdir().expect("a directory");
         let url = format!("embedded:{}?durability={durability}", dir.path().display());
-        let seed = random.random();
-        drop(open(&url));
-        let naive = open("memory:");
-        let (mut done, mut lives) = (0, 0);
-        while done < STEPS {
-            let life = Duration::from_millis(random.random_range(1..LIFE_MS_MAX));
-            let told = live(&url, seed, done, life);
-            (done..told).for_each(|number| step(&naive, seed, number));
-            done = told;
-            let tree = open(&url);
-            assert_sound(tree.store());
-            tree.validate_whole().expect("what is committed is valid");
-            let found: State = state(&tree);
-            if found != state(&naive) && done < STEPS {
-                // A step was done, and not told any more.
-                step(&naive, seed, done);
-                done += 1;
+        let clock = Later::default();
+        let memory = espalier_drivers::open("memory:").expect("memory opens");
+        let mut run = Run {
+            url,
+            seed: random.random(),
+            naive: open(memory, &clock),
+            random,
+            clock,
+            done: 0,
+            kills: 0,
+            pending: 0,
+        };
+        drop(run.open());
+        while run.done < STEPS {
+            let told = run.live();
+            run.look(told);
+            if run.random.random_ratio(1, 6) {
+                run.wait();
             }
-            assert_eq!(found, state(&naive), "after {done} steps");
-            lives += 1;
-            assert!(lives < STEPS, "the lives are too short to get anywhere");
         }
-        println!("{lives} lives of {STEPS} steps, {durability}");
+        let Run { kills, pending, .. } = run;
+        println!("{kills} kills in {STEPS} steps, {pending} with a commit pending, {durability}");
+        assert!(kills >= KILLS_MIN, "only {kills} kills");
+        assert!(
+            pending >= PENDING_MIN,
+            "only {pending} with a commit pending"
+        );
     });
 }
 

@@ -18,8 +18,8 @@ pub const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix 
   list group { key id; ordered-by user; leaf id { type uint8; }
     leaf-list member { type leafref { path "/port/name"; } min-elements 1; } } }"#;
 
-/// Seconds in which nothing is confirmed: longer than any run.
-const TIMEOUT: u32 = 1_000_000;
+/// Seconds after which what is not confirmed is taken back: longer than any run.
+pub const TIMEOUT: u32 = 1_000_000;
 
 /// What the steps have made.
 #[derive(Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct State {
     running: String,
     candidate: String,
     version: u64,
-    is_pending: bool,
+    pub is_pending: bool,
 }
 
 pub fn state(tree: &Tree) -> State {
@@ -45,16 +45,23 @@ pub fn step(tree: &Tree, seed: u64, number: u64) {
     let mut random = StdRng::seed_from_u64(seed ^ (number << 20));
     let candidate = tree.beside(Datastore::Candidate, "").expect("a candidate");
     let options = CommitOptions::default();
-    let timeout = random.random_bool(0.5).then_some(TIMEOUT);
+    let timeout = random.random_bool(0.75).then_some(TIMEOUT);
     let confirmed = Confirmed {
         timeout,
         ..Confirmed::default()
     };
     let result = match random.random_range(0..20) {
-        0..=2 => candidate.commit(&[edit(tree, &mut random)], options),
-        3..=4 => candidate.commit_confirmed(confirmed, options),
-        5 => tree.cancel_commit(None, options),
-        6 => {
+        0..=4 => candidate.commit(&[edit(tree, &mut random)], options),
+        5..=9 => {
+            let commit = candidate.commit_confirmed(confirmed, options);
+            if commit.is_err() {
+                // A candidate that is refused once, for a conflict with running, always is.
+                candidate.discard(options).expect("it is emptied");
+            }
+            commit
+        }
+        10 => tree.cancel_commit(None, options),
+        11 => {
             let newest = tree.view().expect("a view").version().expect("a version");
             let back = random.random_range(0..5);
             tree.rollback(newest.saturating_sub(back), options)

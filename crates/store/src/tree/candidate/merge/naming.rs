@@ -123,6 +123,9 @@ impl Naming<'_> {
             let (Some(before), Some(after)) = (before, after) else {
                 continue;
             };
+            if *before == *after {
+                continue;
+            }
             entries.push(Repositioned {
                 entry: in_subspace(row, Subspace::Tree),
                 before: Position::take(&mut &*before)?,
