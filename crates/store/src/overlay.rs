@@ -5,6 +5,7 @@
 //! while others read.
 
 mod changes;
+mod gap;
 mod layered;
 mod writer;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
 pub(crate) use changes::Changes;
+pub(crate) use gap::Gap;
 pub(crate) use layered::Layered;
 pub(crate) use writer::ChangesWriter;
 
@@ -68,6 +70,22 @@ impl Overlay {
     /// The changes, to come back to.
     pub fn shared_changes(&self) -> Arc<Changes> {
         Arc::clone(&self.changes)
+    }
+
+    /// The snapshot below, and the changes by themselves.
+    pub fn into_parts(self) -> (Box<dyn Snapshot + Send>, Changes) {
+        let changes = Arc::clone(&self.changes);
+        let base = self.into_base();
+        (base, Arc::unwrap_or_clone(changes))
+    }
+
+    /// The value of a key; the gap is about what is below.
+    pub fn get_with(&self, gap: &mut Gap, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        match self.changes.get(key) {
+            Some(written) => Ok(written.map(Cow::Borrowed)),
+            None if self.changes.is_cleared(key) => Ok(None),
+            None => gap.get(self.base(), key),
+        }
     }
 
     /// The same snapshot below, with other changes.

@@ -164,6 +164,11 @@ impl Changes {
             .map(|(key, value)| (key.as_slice(), value.as_deref()))
     }
 
+    /// The keys written, with what they hold now, for keeps.
+    pub fn into_written(self) -> impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)> {
+        self.written.into_iter()
+    }
+
     /// The keys written within a range, with what they hold now.
     pub fn written_in<'a>(
         &'a self,

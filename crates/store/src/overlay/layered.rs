@@ -37,11 +37,13 @@ impl<'a> Layered<'a> {
             range: range.clone(),
             direction,
             base,
-            from_base: None,
-            place: None,
-            is_started: false,
-            current: (Vec::new(), Vec::new()),
+            from_base: Pair::default(),
+            has_base: false,
+            written: Box::new(std::iter::empty()),
+            next_written: None,
+            current: Pair::default(),
         };
+        merged.seek_written(None);
         merged.read_base()?;
         Ok(Box::new(merged))
     }
@@ -61,43 +63,58 @@ impl Snapshot for Layered<'_> {
     }
 }
 
+/// A key and its value, in memory that is used again.
+#[derive(Default)]
+struct Pair {
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl Pair {
+    fn set(&mut self, key: &[u8], value: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.value.clear();
+        self.value.extend_from_slice(value);
+    }
+}
+
 /// A scan over base and changes together.
 struct Merged<'a> {
     changes: &'a Changes,
     range: KeyRange,
     direction: Direction,
     base: Box<dyn Cursor + 'a>,
-    /// The next visible key of the base.
-    from_base: Option<(Vec<u8>, Vec<u8>)>,
-    /// The last written key that was passed, or sought (then it is not passed yet).
-    place: Option<Vec<u8>>,
-    is_started: bool,
-    current: (Vec<u8>, Vec<u8>),
+    /// The next visible key of the base, where it has one.
+    from_base: Pair,
+    has_base: bool,
+    /// The written keys after the next, deleted ones left out.
+    written: Box<dyn Iterator<Item = (&'a [u8], &'a [u8])> + 'a>,
+    next_written: Option<(&'a [u8], &'a [u8])>,
+    current: Pair,
 }
 
-impl Merged<'_> {
+impl<'a> Merged<'a> {
     /// Takes the next key of the base that no change hides.
     fn read_base(&mut self) -> Result<()> {
-        loop {
-            let Some((key, value)) = self.base.next()? else {
-                self.from_base = None;
-                return Ok(());
-            };
-            let (key, value) = (key.to_vec(), value.to_vec());
-            if let Some(hidden) = self.changes.cleared_around(&key) {
-                if !self.skip(&hidden, &key)? {
-                    self.from_base = None;
+        self.has_base = false;
+        while let Some((key, value)) = self.base.next()? {
+            self.from_base.set(key, value);
+            let key = &self.from_base.key;
+            if let Some(hidden) = self.changes.cleared_around(key) {
+                if !self.skip(&hidden)? {
                     return Ok(());
                 }
-            } else if !self.changes.has_written(&key) {
-                self.from_base = Some((key, value));
+            } else if !self.changes.has_written(key) {
+                self.has_base = true;
                 return Ok(());
             }
         }
+        Ok(())
     }
 
-    /// Moves the base past a deleted range; false where nothing lies beyond.
-    fn skip(&mut self, hidden: &KeyRange, at: &[u8]) -> Result<bool> {
+    /// Moves the base past a deleted range that it is in; false where nothing lies beyond.
+    fn skip(&mut self, hidden: &KeyRange) -> Result<bool> {
         match (self.direction, &hidden.end) {
             (Direction::Forward, None) => return Ok(false),
             (Direction::Forward, Some(end)) => self.base.seek(end)?,
@@ -106,7 +123,7 @@ impl Merged<'_> {
                     return Ok(false);
                 }
                 // At the start already, the next key is the one before it.
-                if hidden.start != at {
+                if hidden.start != self.from_base.key {
                     self.base.seek(&hidden.start)?;
                 }
             }
@@ -114,76 +131,64 @@ impl Merged<'_> {
         Ok(true)
     }
 
-    /// The next written key after the place, deleted ones skipped.
-    fn next_written(&self) -> Option<(&[u8], &[u8])> {
-        let place = self.place.as_deref();
-        let bound = |passed: &[u8]| -> Bound<Vec<u8>> {
-            if self.is_started {
-                Bound::Excluded(passed.to_vec())
-            } else {
-                Bound::Included(passed.to_vec())
+    /// Goes on with the written keys from a place in the range on; none is its beginning.
+    fn seek_written(&mut self, place: Option<&[u8]>) {
+        let KeyRange { start, end } = self.range.clone();
+        let mut first = Bound::Included(start.clone());
+        let mut last = end.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut is_empty = self.range.is_empty();
+        match (place, self.direction) {
+            (None, _) => {}
+            (Some(place), Direction::Forward) => {
+                is_empty |= !self.range.is_before_end(place);
+                first = Bound::Included(start.max(place.to_vec()));
             }
-        };
-        let start = Bound::Included(self.range.start.clone());
-        let end = self
-            .range
-            .end
-            .clone()
-            .map_or(Bound::Unbounded, Bound::Excluded);
-        if self.range.is_empty() {
-            return None;
+            (Some(place), Direction::Backward) => {
+                is_empty |= place < start.as_slice();
+                if self.range.is_before_end(place) {
+                    last = Bound::Included(place.to_vec());
+                }
+            }
         }
-        let found = match self.direction {
-            Direction::Forward => {
-                let start = place.map_or(start, bound);
-                let keys = self.changes.between(start, Bound::Unbounded);
-                keys.take_while(|(key, _)| self.range.is_before_end(key))
-                    .find(|(_, value)| value.is_some())
-            }
-            Direction::Backward => {
-                let end = place.map_or(end, bound);
-                let keys = self.changes.between(Bound::Unbounded, end).rev();
-                keys.take_while(|(key, _)| *key >= self.range.start.as_slice())
-                    .find(|(_, value)| value.is_some())
+        let changes: &'a Changes = self.changes;
+        self.written = if is_empty {
+            Box::new(std::iter::empty())
+        } else {
+            let keys = changes.between(first, last);
+            let keys = keys.filter_map(|(key, value)| Some((key, value?)));
+            match self.direction {
+                Direction::Forward => Box::new(keys),
+                Direction::Backward => Box::new(keys.rev()),
             }
         };
-        found.and_then(|(key, value)| Some((key, value?)))
+        self.next_written = self.written.next();
     }
 }
 
 impl Cursor for Merged<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        let written = self.next_written();
-        let take_written = match (&written, &self.from_base) {
-            (None, None) => return Ok(None),
-            (Some(_), None) => true,
-            (None, Some(_)) => false,
-            (Some((key, _)), Some((base, _))) => match self.direction {
-                Direction::Forward => *key < base.as_slice(),
-                Direction::Backward => *key > base.as_slice(),
-            },
-        };
-        if take_written {
-            if let Some((key, value)) = written {
-                self.current = (key.to_vec(), value.to_vec());
+        if let Some((key, value)) = self.next_written {
+            let base = self.from_base.key.as_slice();
+            let is_first = match self.direction {
+                Direction::Forward => key < base,
+                Direction::Backward => key > base,
+            };
+            if is_first || !self.has_base {
+                self.next_written = self.written.next();
+                return Ok(Some((key, value)));
             }
-            self.place = Some(self.current.0.clone());
-            self.is_started = true;
-        } else if let Some(pair) = self.from_base.take() {
-            self.current = pair;
-            self.read_base()?;
         }
-        Ok(Some((&self.current.0, &self.current.1)))
+        if !self.has_base {
+            return Ok(None);
+        }
+        std::mem::swap(&mut self.current, &mut self.from_base);
+        self.read_base()?;
+        Ok(Some((&self.current.key, &self.current.value)))
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.base.seek(key)?;
-        self.place = match self.direction {
-            Direction::Forward => Some(key.to_vec().max(self.range.start.clone())),
-            Direction::Backward if !self.range.is_before_end(key) => None,
-            Direction::Backward => Some(key.to_vec()),
-        };
-        self.is_started = false;
+        self.seek_written(Some(key));
         self.read_base()
     }
 }

@@ -6,7 +6,7 @@ use espalier_keyspace::{Cursor, Direction, KeyRange, Snapshot};
 
 use crate::error::Result;
 use crate::keys::TreeId;
-use crate::overlay::{Changes, Overlay};
+use crate::overlay::{Changes, Gap, Overlay};
 use crate::store::Compiled;
 use crate::tree::locate::State;
 
@@ -156,6 +156,8 @@ struct Changed<'a> {
     deleted: Option<(Vec<u8>, Vec<u8>)>,
     written: Box<dyn Iterator<Item = Written<'a>> + 'a>,
     next_written: Option<Written<'a>>,
+    /// Where the lower state has no keys.
+    gap: Gap,
 }
 
 impl<'a> Changed<'a> {
@@ -181,6 +183,7 @@ impl<'a> Changed<'a> {
             next_written: written.next(),
             written: Box::new(written),
             range,
+            gap: Gap::default(),
         };
         changed.read_deleted()?;
         Ok(changed)
@@ -241,7 +244,7 @@ impl Deltas for Changed<'_> {
                 return Ok(false);
             };
             self.next_written = self.written.next();
-            let lower = self.comparison.lower.get(key)?;
+            let lower = self.gap.get(self.comparison.lower, key)?;
             if lower.as_deref() != upper {
                 let lower = lower.map(std::borrow::Cow::into_owned);
                 self.tell(delta, key, lower, upper.map(<[u8]>::to_vec));
