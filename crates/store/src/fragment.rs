@@ -106,6 +106,12 @@ pub(crate) fn put_leaf(bytes: &mut Vec<u8>, id: LocalId, packed: &Packed) {
     }
 }
 
+/// Appends one leaf that has a value.
+pub(crate) fn put_leaf_value(bytes: &mut Vec<u8>, id: LocalId, value: &Value) {
+    put_varint(bytes, id.0.into());
+    put_value(bytes, value);
+}
+
 /// Appends one packed value.
 pub(crate) fn put_value(bytes: &mut Vec<u8>, value: &Value) {
     match value {

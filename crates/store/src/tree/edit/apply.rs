@@ -13,7 +13,7 @@ use super::request::{Edit, Request};
 use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::{TreeId, put_local_id};
-use crate::overlay::Overlay;
+use crate::overlay::{Gap, Overlay};
 use crate::position::Position;
 use crate::store::Compiled;
 use crate::tree::locate::{Place, Shape, State};
@@ -25,6 +25,25 @@ pub(in crate::tree) enum Touch {
     Within,
     /// It was created, or replaced as a whole.
     Whole,
+}
+
+/// Which of the resources that are touched are remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tree) enum Remembered {
+    /// Each one: all of them are stamped.
+    Each,
+    /// The datastore alone.
+    Datastore,
+}
+
+/// The leaves of a resource whose children are applied.
+enum Leaves {
+    /// Those that are stored.
+    Stored,
+    /// Those of a resource that is being created, which is not written yet.
+    New(Fragment),
+    /// All of them are written.
+    Written,
 }
 
 /// Edits being applied to an overlay. Errors are collected; after the first, nothing is kept.
@@ -39,6 +58,16 @@ pub(in crate::tree) struct Applying<'a> {
     pub path: InstancePath,
     /// The list whose last entry was added last, and the position of that entry.
     pub last: Option<(Vec<u8>, Position)>,
+    /// Which resources are put into `touched`.
+    remembered: Remembered,
+    /// The resource that was last found in `touched`.
+    pub known: Vec<u8>,
+    /// The container that was last found to exist.
+    existing: Vec<u8>,
+    /// Where there are no entries below the changes.
+    entry_gap: Gap,
+    /// Where the order index has no entries below the changes.
+    pub order_gap: Gap,
 }
 
 /// The resource whose children are being edited.
@@ -75,12 +104,29 @@ impl<'a> Applying<'a> {
             touched,
             path,
             last: None,
+            remembered: Remembered::Each,
+            known: Vec::new(),
+            existing: Vec::new(),
+            entry_gap: Gap::default(),
+            order_gap: Gap::default(),
         }
+    }
+
+    /// The same, remembering other resources.
+    pub fn remembering(self, remembered: Remembered) -> Self {
+        Self { remembered, ..self }
+    }
+
+    /// Forgets what was found where, because keys are deleted or moved.
+    pub fn forget_places(&mut self) {
+        self.last = None;
+        self.known.clear();
+        self.existing.clear();
     }
 
     /// Applies one edit.
     pub fn edit(&mut self, edit: &Edit) -> Result<()> {
-        self.path = edit.at.clone();
+        self.path.steps.clone_from(&edit.at.steps);
         match &edit.request {
             Request::Tree(tree, operation) => self.below(&edit.at, &tree.nodes, *operation),
             Request::Delete => self.delete_path(&edit.at, Operation::Delete),
@@ -124,7 +170,7 @@ impl<'a> Applying<'a> {
         }
         let new_cases = self.cases_that_may_come_to_be(at, &place)?;
         let around = Around::at(&place.key, place.node, &place.boundaries);
-        self.children(&around, nodes, operation, None)?;
+        self.children(&around, nodes, operation, Leaves::Stored)?;
         for (around, key, node) in new_cases {
             if self.state().any(&KeyRange::prefix(&key))? {
                 self.clear_rivals(&around, self.schema().node(node))?;
@@ -172,16 +218,19 @@ impl<'a> Applying<'a> {
         }
     }
 
-    /// Applies the children of a resource: its leaves together, then the others in order. `fresh` is
-    /// the fragment of a resource that is being created, which is not written yet.
+    /// Applies the children of a resource: its leaves together, then the others in order.
     fn children(
         &mut self,
         around: &Around,
         nodes: &[DataNode],
         operation: Operation,
-        fresh: Option<Fragment>,
+        leaves: Leaves,
     ) -> Result<()> {
-        self.leaves(around, nodes, operation, fresh)?;
+        match leaves {
+            Leaves::Stored => self.leaves(around, nodes, operation, None)?,
+            Leaves::New(fragment) => self.leaves(around, nodes, operation, Some(fragment))?,
+            Leaves::Written => {}
+        }
         for data in nodes {
             let node = self.schema().node(data.node);
             match node.kind {
@@ -205,7 +254,7 @@ impl<'a> Applying<'a> {
         let exists = !around.is_new
             && match node.is_np_container() {
                 true => self.state().any(&KeyRange::prefix(&key))?,
-                false => self.overlay_has(&key)?,
+                false => self.exists(&key)?,
             };
         let result = self.inner(around, data, inherited, key, exists);
         self.path.steps.pop();
@@ -257,30 +306,34 @@ impl<'a> Applying<'a> {
             boundaries,
             is_new,
         };
-        let fresh = match is_new && operation != Operation::None {
+        let leaves = match is_new && operation != Operation::None {
             true => self.create(&inside, node, data),
-            false => None,
+            false => Leaves::Stored,
         };
         let for_children = match operation {
             Operation::Create | Operation::Replace => Operation::Merge,
             other => other,
         };
-        self.children(&inside, data.children(), for_children, fresh)?;
+        self.children(&inside, data.children(), for_children, leaves)?;
         if may_come_to_be && self.state().any(&KeyRange::prefix(&inside.key))? {
             self.clear_rivals(around, node)?;
         }
         Ok(())
     }
 
-    /// The fragment that makes a node exist: the keys of an entry, nothing for a container with
-    /// presence. A container without presence needs none.
-    fn create(&mut self, inside: &Around, node: &Node, data: &DataNode) -> Option<Fragment> {
+    /// Makes a node exist, with the keys of an entry; a container without presence needs nothing
+    /// for that. Where nothing is special about its leaves they are written at once.
+    fn create(&mut self, inside: &Around, node: &Node, data: &DataNode) -> Leaves {
         self.touch(inside, Touch::Whole);
         if node.is_np_container() {
-            return None;
+            return Leaves::Stored;
+        }
+        if let Some(packed) = self.packed(node, data) {
+            self.overlay.put(inside.key.clone(), packed);
+            return Leaves::Written;
         }
         let leaves = self.key_leaves(node, data);
-        Some(Fragment {
+        Leaves::New(Fragment {
             keys: leaves.len(),
             leaves,
         })
@@ -289,20 +342,49 @@ impl<'a> Applying<'a> {
     /// Remembers that a resource was touched, and with it those around it.
     pub fn touch(&mut self, around: &Around, touch: Touch) {
         let mut touch = touch;
-        for &length in around.boundaries.iter().rev() {
+        let mut boundaries = around.boundaries.as_slice();
+        if self.remembered == Remembered::Datastore && boundaries.len() > 1 {
+            (touch, boundaries) = (Touch::Within, &boundaries[..1]);
+        }
+        for &length in boundaries.iter().rev() {
             let key = &around.key[..length];
-            if let Some(slot) = self.touched.get_mut(key) {
-                // What is around it was touched with it.
-                *slot = (*slot).max(touch);
+            if touch == Touch::Within && self.known == key {
                 return;
             }
-            self.touched.insert(key.to_vec(), touch);
+            let is_known = match touch {
+                Touch::Whole => self.touched.insert(key.to_vec(), touch).is_some(),
+                Touch::Within => self.touched.contains_key(key),
+            };
+            if is_known {
+                // What is around it was touched with it.
+                self.known.clear();
+                self.known.extend_from_slice(key);
+                return;
+            }
+            if touch == Touch::Within {
+                self.touched.insert(key.to_vec(), touch);
+            }
             touch = Touch::Within;
         }
     }
 
-    pub fn overlay_has(&self, key: &[u8]) -> Result<bool> {
-        Ok(self.state().snapshot.get(key)?.is_some())
+    /// Whether a key of the tree is there.
+    pub fn overlay_has(&mut self, key: &[u8]) -> Result<bool> {
+        let found = self.overlay.get_with(&mut self.entry_gap, key)?;
+        Ok(found.is_some())
+    }
+
+    /// Whether a container that has a fragment for being there is there.
+    fn exists(&mut self, key: &[u8]) -> Result<bool> {
+        if self.existing == key {
+            return Ok(true);
+        }
+        let exists = self.overlay_has(key)?;
+        if exists {
+            self.existing.clear();
+            self.existing.extend_from_slice(key);
+        }
+        Ok(exists)
     }
 
     /// Records an error at the current path.

@@ -141,7 +141,7 @@ impl Applying<'_> {
 
     /// Deletes the keys at and below a key of the tree, with their order index and stamps.
     pub fn clear(&mut self, key: &[u8]) -> Result<()> {
-        self.last = None;
+        self.forget_places();
         self.take_touched(key);
         self.overlay.delete_range(&KeyRange::prefix(key));
         for subspace in [Subspace::Order, Subspace::Stamp] {
@@ -163,12 +163,13 @@ impl Applying<'_> {
         for (other, _) in &taken {
             self.touched.remove(other);
         }
+        self.known.clear();
         taken
     }
 
     /// Deletes everything in the datastore.
     pub fn clear_all(&mut self) {
-        self.last = None;
+        self.forget_places();
         for subspace in [Subspace::Tree, Subspace::Order, Subspace::Stamp] {
             self.overlay
                 .delete_range(&KeyRange::prefix(&self.tree.prefix(subspace)));

@@ -1,5 +1,7 @@
 //! List entries, and the order of those ordered by user (RFC 7950 §7.8.6).
 
+use std::borrow::Cow;
+
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::data::{Annotation, DataNode, Operation};
 use espalier_yang::schema::ModuleNames;
@@ -48,13 +50,21 @@ impl Applying<'_> {
             );
             return Ok(());
         };
-        self.path.steps.push(Step {
+        let step = |keys| Step {
             node: data.node,
-            keys: Keys::Values(keys.clone()),
-        });
+            keys: Keys::Values(keys),
+        };
         let result = match node.is_positional() {
-            false => self.sorted_entry(around, data, inherited, list, &keys),
-            true => self.ordered_entry(around, data, inherited, &list, &keys),
+            false => {
+                let mut key = list;
+                keys.iter().for_each(|value| put_key_value(&mut key, value));
+                self.path.steps.push(step(keys));
+                self.sorted_entry(around, data, inherited, key)
+            }
+            true => {
+                self.path.steps.push(step(keys.clone()));
+                self.ordered_entry(around, data, inherited, &list, &keys)
+            }
         };
         self.path.steps.pop();
         result
@@ -88,10 +98,8 @@ impl Applying<'_> {
         around: &Around,
         data: &DataNode,
         inherited: Operation,
-        mut key: Vec<u8>,
-        keys: &[Value],
+        key: Vec<u8>,
     ) -> Result<()> {
-        keys.iter().for_each(|value| put_key_value(&mut key, value));
         let exists = !around.is_new && self.overlay_has(&key)?;
         self.inner(around, data, inherited, key, exists)
     }
@@ -106,9 +114,10 @@ impl Applying<'_> {
         keys: &[Value],
     ) -> Result<()> {
         let operation = data.operation().unwrap_or(inherited);
+        let index = order_key(list, keys);
         let stored = match keys.is_empty() {
             true => None,
-            false => self.state().position(list, keys)?,
+            false => self.stored_position(&index)?,
         };
         let insert = self.insert(data)?;
         let deletes = operation.deletes();
@@ -133,11 +142,17 @@ impl Applying<'_> {
         let key = [list, &position].concat();
         if !keys.is_empty() {
             match deletes {
-                true => self.overlay.delete(order_key(list, keys)),
-                false => self.overlay.put(order_key(list, keys), position),
+                true => self.overlay.delete(index),
+                false => self.overlay.put(index, position),
             }
         }
         self.inner(around, data, inherited, key, stored.is_some())
+    }
+
+    /// The position at a key of the order index.
+    pub fn stored_position(&mut self, index: &[u8]) -> Result<Option<Vec<u8>>> {
+        let found = self.overlay.get_with(&mut self.order_gap, index)?;
+        Ok(found.map(Cow::into_owned))
     }
 
     /// Where the document says that an entry goes.
@@ -349,6 +364,7 @@ impl Applying<'_> {
 
     /// Moves every key that begins with `old` to where it begins with `new`.
     fn rename(&mut self, old: &[u8], new: &[u8]) -> Result<()> {
+        self.forget_places();
         let range = KeyRange::prefix(old);
         let moved = self.collect(&range)?;
         if !moved.is_empty() {
@@ -373,7 +389,7 @@ impl Applying<'_> {
     /// Gives every entry of a list a new position in the same order, so that there is room between
     /// any two.
     fn renumber(&mut self, list: &[u8]) -> Result<()> {
-        self.last = None;
+        self.forget_places();
         let mut new_positions: FxHashMap<Vec<u8>, Vec<u8>> = FxHashMap::default();
         for (key, _) in self.collect(&KeyRange::below(list))? {
             let old = entry_prefix(list, &key)?[list.len()..].to_vec();

@@ -6,8 +6,11 @@ use espalier_yang::{ErrorTag, Keys, NodeKind, Schema, Step};
 
 use super::apply::{Applying, Around, Touch};
 use crate::error::Result;
-use crate::fragment::{Fragment, Packed};
+use crate::fragment::{Fragment, Packed, put_leaf_value};
 use crate::keys::LocalId;
+
+/// What the fragment of a small entry needs, about.
+const PACKED_BYTES: usize = 48;
 
 impl Applying<'_> {
     /// Applies the leaves among the children of a resource to its fragment, and writes it once. A
@@ -21,10 +24,11 @@ impl Applying<'_> {
     ) -> Result<()> {
         let schema = self.schema();
         let leaves = || nodes.iter().filter(|data| is_editable_leaf(schema, data));
-        let mut is_changed = fresh.is_some();
-        if !is_changed && leaves().next().is_none() {
+        let is_fresh = fresh.is_some();
+        if !is_fresh && leaves().next().is_none() {
             return Ok(());
         }
+        let mut is_changed = false;
         let mut fragment = match fresh {
             Some(fresh) => fresh,
             None => self.fragment(around)?.unwrap_or_default(),
@@ -37,7 +41,9 @@ impl Applying<'_> {
             is_changed |= self.leaf(&mut fragment, around, data, operation)?;
             self.path.steps.pop();
         }
-        if is_changed {
+        if is_fresh {
+            self.overlay.put(around.key.clone(), fragment.encode());
+        } else if is_changed {
             self.write_fragment(around, &fragment);
         }
         Ok(())
@@ -127,6 +133,28 @@ impl Applying<'_> {
             self.overlay.put(around.key.clone(), fragment.encode());
         }
         self.touch(around, Touch::Within);
+    }
+
+    /// The fragment of a new node, packed. None where it has leaves that more is to be said about than
+    /// their value, or not in the order in which they are kept.
+    pub fn packed(&self, node: &Node, data: &DataNode) -> Option<Vec<u8>> {
+        let (schema, layout) = (self.schema(), &self.compiled.layout);
+        let mut bytes = Vec::with_capacity(PACKED_BYTES);
+        for &key in node.keys() {
+            put_leaf_value(&mut bytes, layout.id(key), data.child(key)?.value()?);
+        }
+        let mut last = None;
+        let leaves = data.children().iter();
+        for leaf in leaves.filter(|leaf| is_editable_leaf(schema, leaf)) {
+            let id = layout.id(leaf.node);
+            let is_plain = leaf.annotations.is_empty() && schema.node(leaf.node).cases.is_empty();
+            if !is_plain || last.is_some_and(|last| last >= id) {
+                return None;
+            }
+            put_leaf_value(&mut bytes, id, leaf.value()?);
+            last = Some(id);
+        }
+        Some(bytes)
     }
 
     /// The key leaves of an entry, in the order of the `key` statement.

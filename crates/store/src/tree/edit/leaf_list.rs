@@ -81,7 +81,8 @@ impl Applying<'_> {
         value: &Value,
     ) -> Result<bool> {
         let keys = std::slice::from_ref(value);
-        let stored = self.state().position(list, keys)?;
+        let index = order_key(list, keys);
+        let stored = self.stored_position(&index)?;
         let insert = self.insert(data)?;
         let deletes = operation.deletes();
         let may_move = matches!(operation, Operation::Merge | Operation::Replace);
@@ -91,7 +92,7 @@ impl Applying<'_> {
         }
         if let (true, Some(stored)) = (deletes, &stored) {
             self.overlay.delete([list, stored].concat());
-            self.overlay.delete(order_key(list, keys));
+            self.overlay.delete(index);
             return Ok(true);
         }
         let position = match (moves, insert) {
@@ -100,7 +101,7 @@ impl Applying<'_> {
         };
         if !position.is_empty() {
             self.overlay.put([list, &position].concat(), packed(value));
-            self.overlay.put(order_key(list, keys), position);
+            self.overlay.put(index, position);
         }
         Ok(true)
     }
