@@ -8,7 +8,7 @@ use espalier_yang::data::Origin;
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
 use super::datastore::Datastore;
-use super::edit::{Applying, Edit};
+use super::edit::{Applying, Edit, Remembered};
 use super::operational::{Provider, Registration, rooted};
 use super::settle::Proposal;
 use super::view::View;
@@ -187,13 +187,15 @@ impl Tree {
         if self.datastore().is_candidate() {
             return self.edit_candidate(edits, options);
         }
-        let edits = match self.datastore() {
-            Datastore::Operational => rooted(self.schema(), edits),
-            _ => Cow::Borrowed(edits),
+        let (edits, remembered) = match self.datastore() {
+            // Its parts have no stamps.
+            Datastore::Operational => (rooted(self.schema(), edits), Remembered::Datastore),
+            _ => (Cow::Borrowed(edits), Remembered::Each),
         };
         self.settle(options, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
-            let mut applying = Applying::new(&mut overlay, self.compiled(), self.id());
+            let applying = Applying::new(&mut overlay, self.compiled(), self.id());
+            let mut applying = applying.remembering(remembered);
             for edit in edits.iter() {
                 applying.edit(edit)?;
             }

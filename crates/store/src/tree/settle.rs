@@ -17,7 +17,7 @@ use super::validate::{is_kept, rebuild, validate};
 use super::view::View;
 use crate::catalog::AnchorRow;
 use crate::error::{Error, Result};
-use crate::overlay::Overlay;
+use crate::overlay::{Gap, Overlay};
 
 /// How often a commit is tried again when another process changed the datastore meanwhile.
 const COMMIT_TRIES_MAX: usize = 64;
@@ -81,8 +81,7 @@ impl Tree {
         let mut tries = 0;
         loop {
             tries += 1;
-            self.keep_indexes()?;
-            let view = self.stored_view()?;
+            let view = self.kept_view()?;
             if let Some(guard) = options.guard {
                 guard(&view)?;
             }
@@ -156,16 +155,17 @@ impl Tree {
             let whole = self.tree_key();
             touched.retain(|key, _| *key == whole);
         }
-        put_changes(&overlay, &mut batch)?;
-        each_stamp(&overlay, touched, stamp, &mut |key, value| {
+        let stamps = stamps(&overlay, touched, stamp)?;
+        let base = put_changes(overlay, &mut batch)?;
+        for (key, value) in stamps {
             batch.put(key, value);
-        })?;
+        }
         log.finish(&mut batch)?;
-        self.prune(overlay.base(), stamp, pinned, &mut batch)?;
+        self.prune(&*base, stamp, pinned, &mut batch)?;
         for Precondition { key, value } in conditions {
             batch.require(key, value);
         }
-        drop(overlay);
+        drop(base);
         self.store().driver().commit(batch)?;
         announced.committed(stamp, options);
         Ok(Commit {
@@ -173,6 +173,17 @@ impl Tree {
             time: stamp.time,
             is_changed: true,
         })
+    }
+
+    /// What is stored, with the indexes that the constraints need.
+    fn kept_view(&self) -> Result<View> {
+        let view = self.stored_view()?;
+        if !self.is_validated() || is_kept(self.compiled(), self.id(), view.state().snapshot)? {
+            return Ok(view);
+        }
+        drop(view);
+        self.keep_indexes()?;
+        self.stored_view()
     }
 
     /// Builds the indexes that the constraints need, where a model that changed needs others than
@@ -240,8 +251,8 @@ impl Tree {
 }
 
 /// Puts what an overlay changes into a batch; whole ranges as such where nothing in them is
-/// written again.
-fn put_changes(overlay: &Overlay, batch: &mut Batch) -> Result<()> {
+/// written again. What it was over is left.
+fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Box<dyn Snapshot + Send>> {
     for cleared in overlay.cleared() {
         if !overlay.writes_in(&cleared) {
             batch.delete_range(cleared);
@@ -254,15 +265,17 @@ fn put_changes(overlay: &Overlay, batch: &mut Batch) -> Result<()> {
             }
         }
     }
-    for (key, new) in overlay.written() {
-        let old = overlay.base().get(key)?;
+    let (base, changes) = overlay.into_parts();
+    let mut gap = Gap::default();
+    for (key, new) in changes.into_written() {
+        let old = gap.get(&*base, &key)?;
         match new {
-            new if new == old.as_deref() => {}
+            new if new.as_deref() == old.as_deref() => {}
             Some(new) => batch.put(key, new),
             None => batch.delete(key),
         }
     }
-    Ok(())
+    Ok(base)
 }
 
 /// Stamps the touched resources.
@@ -271,24 +284,20 @@ pub(super) fn write_stamps(
     touched: BTreeMap<Vec<u8>, Touch>,
     stamp: Stamp,
 ) -> Result<()> {
-    let mut stamps = Vec::with_capacity(touched.len());
-    each_stamp(overlay, touched, stamp, &mut |key, value| {
-        stamps.push((key, value));
-    })?;
-    for (key, value) in stamps {
+    for (key, value) in stamps(overlay, touched, stamp)? {
         overlay.put(key, value);
     }
     Ok(())
 }
 
-/// Works out the stamps of the touched resources, by the key of each stamp. Those around a touched
-/// one are touched too, and come before it.
-fn each_stamp(
+/// The keys and values of the stamps of the touched resources. Those around a touched one are
+/// touched too, and come before it.
+fn stamps(
     overlay: &Overlay,
     touched: BTreeMap<Vec<u8>, Touch>,
     stamp: Stamp,
-    take: &mut dyn FnMut(Vec<u8>, Vec<u8>),
-) -> Result<()> {
+) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut stamps = Vec::with_capacity(touched.len());
     let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
     for (key, touch) in touched {
         while around
@@ -302,8 +311,9 @@ fn each_stamp(
             Touch::Whole => stamp,
             Touch::Within => stamp::record(overlay, &key)?.map_or(inherited, |record| record.whole),
         };
-        take(stamp_key(&key), StampRecord { any: stamp, whole }.encode());
+        let record = StampRecord { any: stamp, whole };
+        stamps.push((stamp_key(&key), record.encode()));
         around.push((key, whole));
     }
-    Ok(())
+    Ok(stamps)
 }

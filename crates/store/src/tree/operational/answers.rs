@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::Compiled;
-use crate::tree::edit::{Applying, Edit};
+use crate::tree::edit::{Applying, Edit, Remembered};
 use crate::tree::read::Sources;
 use crate::tree::selection::{Content, Selection};
 
@@ -177,7 +177,8 @@ impl Asking<'_> {
     /// The keys and values of an answer.
     fn lay_out(&self, tree: Arc<DataTree>) -> Result<std::result::Result<Overlay, WarningReason>> {
         let mut overlay = Overlay::new(Box::new(Nothing));
-        let mut applying = Applying::new(&mut overlay, self.compiled, self.tree);
+        let applying = Applying::new(&mut overlay, self.compiled, self.tree);
+        let mut applying = applying.remembering(Remembered::Datastore);
         // The edit takes the tree, which may be kept for later readings.
         let tree = Arc::try_unwrap(tree).unwrap_or_else(|kept| DataTree::clone(&kept));
         applying.edit(&Edit::merge(InstancePath::root(), tree))?;
