@@ -129,11 +129,11 @@ impl DiffBuilder {
         }
     }
 
-    /// Adds a change.
+    /// Adds a change, and takes its contents.
     ///
     /// # Errors
     /// `too-big` beyond [`DIFF_CHANGES_MAX`].
-    fn push(&mut self, change: &NodeChange) -> Result<()> {
+    fn push(&mut self, change: &mut NodeChange) -> Result<()> {
         if self.diff.changes.len() == DIFF_CHANGES_MAX {
             let message = format!("more than {DIFF_CHANGES_MAX} changes (DIFF_CHANGES_MAX)");
             return Err(DataError::new(ErrorTag::TooBig, message).into());
@@ -154,9 +154,9 @@ impl DiffBuilder {
             path: self.last.last().copied(),
             kind: change.kind,
             is_nested: change.is_nested,
-            old: change.old.clone(),
-            new: change.new.clone(),
-            after: change.after.clone().map(Box::new),
+            old: change.old.take(),
+            new: change.new.take(),
+            after: change.after.take().map(Box::new),
         });
         Ok(())
     }

@@ -13,8 +13,9 @@ use crate::subspace::Subspace;
 use crate::tree::locate::State;
 use crate::tree::read::skip_entry;
 
-/// Who is told of the changes. An error ends the walk and is returned.
-pub(crate) type Visit<'v> = &'v mut dyn FnMut(&NodeChange) -> Result<()>;
+/// Who is told of the changes, and may take the contents to keep them. An error ends the walk and is
+/// returned.
+pub(crate) type Visit<'v> = &'v mut dyn FnMut(&mut NodeChange) -> Result<()>;
 
 /// Calls `visit` with each node that changed between two states, in document order.
 pub(crate) fn each_node_change(comparison: Comparison<'_>, visit: Visit<'_>) -> Result<()> {
@@ -181,6 +182,27 @@ impl<'a> Walk<'a, '_> {
             _ => {}
         }
         let keys = node.map_or(0, |node| self.schema().node(node).keys().len());
+        match (&delta.old, &delta.new) {
+            (Some(old), None) => {
+                for leaf in Reader::new(old).skip(keys) {
+                    let (id, packed) = leaf?;
+                    self.leaf(node, id, Some(packed), None)?;
+                }
+                Ok(())
+            }
+            (None, Some(new)) => {
+                for leaf in Reader::new(new).skip(keys) {
+                    let (id, packed) = leaf?;
+                    self.leaf(node, id, None, Some(packed))?;
+                }
+                Ok(())
+            }
+            _ => self.leaves_of_both(node, keys, delta),
+        }
+    }
+
+    /// The leaves of the current node, which both states have, beyond its keys.
+    fn leaves_of_both(&mut self, node: Option<NodeId>, keys: usize, delta: &Delta) -> Result<()> {
         let leaves = |bytes: &Option<Vec<u8>>| -> Result<Vec<(LocalId, Packed)>> {
             Reader::new(bytes.as_deref().unwrap_or_default())
                 .skip(keys)
@@ -254,7 +276,7 @@ impl<'a> Walk<'a, '_> {
         if self.whole.is_none() && matches!(kind, ChangeKind::Created | ChangeKind::Deleted) {
             self.whole = Some(self.change.path.steps.len());
         }
-        (self.visit)(&self.change)
+        (self.visit)(&mut self.change)
     }
 }
 

@@ -122,7 +122,9 @@ impl Tree {
         b: u64,
         visit: &mut dyn FnMut(&NodeChange) -> Result<()>,
     ) -> Result<()> {
-        self.compare(a, b, |comparison| each_node_change(comparison, visit))
+        self.compare(a, b, |comparison| {
+            each_node_change(comparison, &mut |change| visit(change))
+        })
     }
 
     /// Compares two versions.
