@@ -305,6 +305,7 @@ fn a_process_that_halts_does_not_halt_the_others() {
     let mut psql = std::process::Command::new("psql");
     psql.args(["-X", "-q"]).arg(server.base());
     psql.stdin(std::process::Stdio::piped());
+    psql.stdout(std::process::Stdio::null());
     let mut halted = psql.spawn().expect("psql starts");
     let mut input = halted.stdin.take().expect("its input");
     writeln!(

@@ -11,7 +11,7 @@ use espalier_keyspace::{
 };
 
 use super::engine::{
-    COMMIT_IDLE_MAX, Connection, Engine, Facts, Failure, Found, Outcome, Pending, Record,
+    COMMIT_IDLE_MAX, Connection, Engine, Facts, Failure, Found, Gaps, Outcome, Pending, Record,
     Transaction, WRITE_IDLE_MAX, Wanted,
 };
 use super::snapshot::UnfinishedSnapshot;
@@ -187,6 +187,7 @@ fn stream(engine: &Arc<Engine>, preconditions: &[Precondition], fill: Fill<'_>) 
             transaction,
             batch: Batch::new(),
             pending: Pending::default(),
+            gaps: Gaps::default(),
             recorder: Recorder::new(),
             state: State::Sound,
         };
@@ -222,6 +223,8 @@ struct PostgresWriter<'e> {
     batch: Batch,
     /// The same, to be found by key.
     pending: Pending<'static>,
+    /// Where the server has nothing, what is pending aside, and will have nothing of it either.
+    gaps: Gaps,
     recorder: Recorder,
     state: State,
 }
@@ -241,6 +244,7 @@ impl PostgresWriter<'_> {
 
     fn put_unchecked(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.batch.put(key, value);
+        self.gaps.fill(key);
         let value = Cow::Owned(value.to_vec());
         self.pending.put(Cow::Owned(key.to_vec()), value);
         self.send_if_many()
@@ -288,10 +292,19 @@ impl PostgresWriter<'_> {
         match self.pending.find(key) {
             Found::Value(value) => return Ok(Some(value.to_vec())),
             Found::Absent => return Ok(None),
+            Found::Untouched if self.gaps.holds(key) => return Ok(None),
             Found::Untouched => {}
         }
-        let value = self.transaction.connection().get(key);
-        value.map_err(|failure| self.failure(failure))
+        let first = self.transaction.connection().first_from(key);
+        let first = first.map_err(|failure| self.failure(failure))?;
+        let stored = match first {
+            Some((found, value)) if found == key => return Ok(Some(value)),
+            first => first.map(|(found, _)| found),
+        };
+        let set = self.pending.first_set(key);
+        self.gaps
+            .note(key, stored.as_deref().into_iter().chain(set).min());
+        Ok(None)
     }
 
     /// Sends the rest and commits.

@@ -13,6 +13,8 @@
 //! - **A snapshot is a transaction** that is repeatable and read-only, on a connection of its own
 //!   from a bounded pool. Beginning it takes a round trip, in which the version is read; its end is
 //!   sent and not waited for.
+//! - **A streamed write remembers where nothing is** (`engine/gaps.rs`): a load looks before it
+//!   writes, key after key, and must not wait for the server each time.
 //! - **Whoever calls drives the connection**, in the calling thread (`engine/connection.rs`): an
 //!   answer does not have to wake a second thread. Calls must not come from asynchronous code,
 //!   which they would block anyway.

@@ -75,6 +75,13 @@ impl<'b> Pending<'b> {
         self.entries.range::<[u8], _>(bounds)
     }
 
+    /// The first key at or after the given one that is set.
+    pub(in crate::postgres) fn first_set(&self, key: &[u8]) -> Option<&[u8]> {
+        let later = (Bound::Included(key), Bound::Unbounded);
+        let mut later = self.entries.range::<[u8], _>(later);
+        later.find_map(|(key, value)| value.is_some().then_some(&key[..]))
+    }
+
     fn sets_any(&self, range: &KeyRange) -> bool {
         self.within(range).any(|(_, value)| value.is_some())
     }

@@ -11,6 +11,9 @@ use crate::pages::Page;
 /// Begins a transaction that sees one state.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
+/// A key and its value.
+pub(in crate::postgres) type Entry = (Vec<u8>, Vec<u8>);
+
 impl Connection {
     /// Begins to read; what is read from now on is the state of the returned version.
     pub(super) fn begin_read(&mut self) -> Result<Version, Failure> {
@@ -22,6 +25,13 @@ impl Connection {
     pub(in crate::postgres) fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         let rows = self.query(Query::Get, &[&key])?;
         rows.first().map(|row| bytes(row, 0)).transpose()
+    }
+
+    /// The first entry at or after a key.
+    pub(in crate::postgres) fn first_from(&mut self, key: &[u8]) -> Result<Option<Entry>, Failure> {
+        let rows = self.query(Query::Forward, &[&key, &1i64])?;
+        let entry = |row| Ok((bytes(row, 0)?, bytes(row, 1)?));
+        rows.first().map(entry).transpose()
     }
 
     /// Fills a page with the first entries of a range, `wanted` at most.
