@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::commands::{
     Bench, Check, Commit, Completions, CopyConfig, Delete, DeleteConfig, Diff, Discard, Edit,
     Example, Export, Get, History, Info, Load, Lock, Locks, Rollback, SchemaTree, Serve, Set,
-    Unlock, Update, Validate,
+    Stats, Unlock, Update, Validate,
 };
 use crate::error::{Failure, Result};
 use crate::logging;
@@ -103,6 +103,7 @@ enum Command {
     Schema(SchemaTree),
     Check(Check),
     Info(Info),
+    Stats(Stats),
     Bench(Bench),
     Example(Example),
     Completions(Completions),
@@ -174,6 +175,7 @@ impl Cli {
             Command::Schema(command) => command.run(settings),
             Command::Check(command) => command.run(settings),
             Command::Info(command) => command.run(settings),
+            Command::Stats(command) => command.run(settings),
             Command::Bench(command) => command.run(),
             Command::Example(command) => command.run(),
             Command::Completions(command) => command.run(),
@@ -206,6 +208,7 @@ impl Command {
             Self::Schema(command) => command.talk.json,
             Self::Check(command) => command.talk.json,
             Self::Info(command) => command.talk.json,
+            Self::Stats(command) => command.wants_json(),
             Self::Example(command) => command.talk.json,
             Self::Completions(command) => command.talk.json,
             Self::Bench(_) => false,

@@ -185,6 +185,12 @@ impl From<espalier_keyspace::Error> for Failure {
     }
 }
 
+impl From<espalier_stats::Error> for Failure {
+    fn from(error: espalier_stats::Error) -> Self {
+        Self::data(error.to_string())
+    }
+}
+
 impl From<&PrintError> for Failure {
     fn from(error: &PrintError) -> Self {
         match error {

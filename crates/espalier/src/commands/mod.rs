@@ -24,6 +24,7 @@ mod schema;
 mod serve;
 mod set;
 mod shell_routes;
+mod stats;
 mod update;
 mod validate;
 
@@ -47,5 +48,6 @@ pub use rollback::Rollback;
 pub use schema::SchemaTree;
 pub use serve::Serve;
 pub use set::{Set, tree_of};
+pub use stats::Stats;
 pub use update::Update;
 pub use validate::Validate;

@@ -37,6 +37,16 @@ pub fn open_store(settings: &Settings) -> Result<Store> {
         Failure::usage("this command works on a store").hint("add --store embedded:DIR")
     })?;
     require_existing(url, settings)?;
+    open_url(url)
+}
+
+/// Opens the store that the settings name, and makes it where there is none.
+pub fn create_store(settings: &Settings) -> Result<Store> {
+    let url = settings.store.as_deref().unwrap_or_default();
+    open_url(url)
+}
+
+fn open_url(url: &str) -> Result<Store> {
     let driver: Arc<dyn Driver> = espalier_drivers::open(url)
         .map_err(|error| Failure::data(format!("the store {url} cannot be opened: {error}")))?;
     Ok(Store::open(driver, Arc::new(SystemClock))?)

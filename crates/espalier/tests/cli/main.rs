@@ -12,3 +12,4 @@ mod inventory;
 mod kill;
 mod process;
 mod serving;
+mod stats;

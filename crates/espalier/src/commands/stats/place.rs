@@ -1,0 +1,97 @@
+//! Where the statistics are, and which metric is meant.
+
+use std::sync::Arc;
+
+use clap::Args;
+use espalier_stats::{Metric, Stats, SystemClock, Timestamp};
+use espalier_store::{Store, Subspace};
+
+use crate::error::{Failure, Result};
+use crate::settings::{Settings, Talk};
+use crate::target;
+
+const CREATE_HINT: &str = "make one: espalier stats configure --store embedded:DIR";
+
+/// Options that every command of statistics has.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Place {
+    /// The store: `embedded:DIR`, `sqlite:FILE`, or `memory:` for one that is gone at the end
+    /// [env: ESPALIER_STORE]
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Place {
+    fn settings(&self, settings: Settings) -> Result<Settings> {
+        let own = Settings {
+            store: self.store.clone(),
+            ..Settings::default()
+        };
+        let settings = own.over(settings);
+        if settings.store.is_none() {
+            let failure = Failure::usage("statistics are kept in a store");
+            return Err(failure.hint("add --store embedded:DIR"));
+        }
+        Ok(settings)
+    }
+
+    /// The statistics of a store that there is.
+    pub fn open(&self, settings: Settings) -> Result<Stats> {
+        let settings = self.settings(settings)?;
+        let store = target::open_store(&settings).map_err(|failure| failure.hint(CREATE_HINT))?;
+        of(&store)
+    }
+
+    /// The statistics of a store that is made where there is none.
+    pub fn create(&self, settings: Settings) -> Result<Stats> {
+        of(&target::create_store(&self.settings(settings)?)?)
+    }
+}
+
+fn of(store: &Store) -> Result<Stats> {
+    let prefix = Subspace::Statistics.key();
+    let driver = Arc::clone(store.driver());
+    Ok(Stats::open(driver, &prefix, Arc::new(SystemClock))?)
+}
+
+/// A metric, as arguments name it.
+#[derive(Args, Clone, Debug)]
+pub struct Named {
+    /// The name of the metric, by custom such as `event::signup`
+    #[arg(value_name = "METRIC")]
+    pub name: String,
+
+    /// A label and its value; may be repeated. Values with other labels are kept apart
+    #[arg(long = "label", value_name = "NAME=VALUE")]
+    pub labels: Vec<String>,
+}
+
+impl Named {
+    /// The metric.
+    pub fn metric(&self) -> Result<Metric> {
+        let mut metric = Metric::new(&self.name);
+        for label in &self.labels {
+            let (name, value) = label.split_once('=').ok_or_else(|| {
+                Failure::usage(format!("{label:?} is no label; write NAME=VALUE"))
+            })?;
+            metric.labels.insert(name.to_owned(), value.to_owned());
+        }
+        Ok(metric)
+    }
+}
+
+/// A time that was given, or now.
+pub fn time(stats: &Stats, text: Option<&str>) -> Result<Timestamp> {
+    match text {
+        None | Some("now") => Ok(Timestamp::now()),
+        Some(text) => stats.calendar().read_time(text).map_err(usage),
+    }
+}
+
+/// A mistake in an argument.
+pub fn usage(error: espalier_stats::Error) -> Failure {
+    Failure::usage(error.to_string())
+}
