@@ -30,8 +30,8 @@
 //! One script tests the preconditions, applies the operations, counts the version and writes the
 //! log. Scripts of Redis are not undone when they fail, so all that can refuse comes first; they
 //! are one unit in the append-only file. A batch over [`DIRECT_BYTES_MAX`] is pipelined into a
-//! list first and then applied by the same script, which holds the server up while it runs (about
-//! three seconds for a million operations).
+//! list first and then applied by the same script, which holds the server up while it runs: ten
+//! seconds or so for a million operations. Others wait for as long as their `timeout_ms` allows.
 //!
 //! A commit carries the name of its connection and a number. When the answer is lost, the driver
 //! asks on a new connection what became of it, and that very question makes the script refuse the

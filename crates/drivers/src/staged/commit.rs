@@ -14,7 +14,8 @@ use super::config::CHUNK_BYTES;
 use super::driver::Shared;
 use super::engine::{
     AnyKey, Base, Cell, Cells, Failure, Gate, Guard, Held, ID_BYTES, Lane, Layout, LongValues,
-    Plan, Read, Write, done, encode_changes, encode_writes, now_ms, says_done, void, writes_of,
+    Plan, Read, Write, done, encode_changes, encode_writes, gated, now_ms, says_done, says_gated,
+    void, writes_of,
 };
 use super::snapshot::{StagedSnapshot, gone};
 
@@ -26,6 +27,16 @@ const BACKOFF_MS_MAX: u64 = 32;
 
 /// Tests of a transaction that are not the batch's own: gate, lane, record.
 const OWN_GUARDS: usize = 4;
+
+/// What became of a commit whose answer was lost.
+enum Outcome {
+    /// It happened, by this revision.
+    Done(u64),
+    /// Its gate was made, so it happens.
+    Gated,
+    /// It did not happen, and never will.
+    Void,
+}
 
 /// What a commit is worked out on.
 struct State<C> {
@@ -191,13 +202,17 @@ impl<C: Cells> Shared<C> {
             }
             Ok(None) => Ok(None),
             Err(Failure::Refused(error)) => Err(error),
-            Err(Failure::Lost(error)) => self.resolve(lane, &error),
+            Err(Failure::Lost(error)) => match self.resolve(lane, &error)? {
+                Outcome::Done(revision) => Ok(Some(revision)),
+                // It has no gate: the lane is as it was left.
+                Outcome::Gated | Outcome::Void => Ok(None),
+            },
         }
     }
 
     /// Finds out whether the newest commit of a lane happened, and sees to it that it never will
     /// when it did not.
-    fn resolve(&self, lane: &mut Lane, lost: &Error) -> Result<Option<u64>> {
+    fn resolve(&self, lane: &mut Lane, lost: &Error) -> Result<Outcome> {
         let name = self.layout.lane(&lane.name);
         let unknown = |error: Error| {
             let message = format!(
@@ -210,14 +225,19 @@ impl<C: Cells> Shared<C> {
         loop {
             let cell = self.read_one(name.clone()).map_err(unknown)?;
             lane.modified = cell.as_ref().map_or(0, |cell| cell.modified);
-            if cell.is_some_and(|cell| says_done(&cell.value, lane.sequence)) {
-                return Ok(Some(lane.modified));
+            if let Some(cell) = cell {
+                if says_done(&cell.value, lane.sequence) {
+                    return Ok(Outcome::Done(lane.modified));
+                }
+                if says_gated(&cell.value, lane.sequence) {
+                    return Ok(Outcome::Gated);
+                }
             }
             let fence = [Write::Put(name.clone(), void(lane.sequence))];
             match self.cells.transact(&[self.lane_guard(lane)], &fence) {
                 Ok(Some(revision)) => {
                     lane.modified = revision;
-                    return Ok(None);
+                    return Ok(Outcome::Void);
                 }
                 Err(Failure::Refused(error) | Failure::Lost(error))
                     if Instant::now() >= deadline =>
@@ -251,9 +271,14 @@ impl<C: Cells> Shared<C> {
         self.put_records(&gate.id, &bytes)?;
         let last = self.layout.record(&gate.id, gate.count);
         guards.push(Guard::Present(last));
-        let make = [Write::Put(self.layout.gate(), gate.encode())];
+        // The gate and the lane together: what makes the one cannot come after what was written to
+        // the other so that it never would.
+        let make = [
+            Write::Put(self.layout.gate(), gate.encode()),
+            Write::Put(self.layout.lane(&lane.name), gated(lane.sequence)),
+        ];
         match self.cells.transact(&guards, &make) {
-            Ok(Some(_)) => {}
+            Ok(Some(revision)) => lane.modified = revision,
             Ok(None) => {
                 self.drop_records(&gate.id);
                 return Ok(None);
@@ -262,17 +287,14 @@ impl<C: Cells> Shared<C> {
                 self.drop_records(&gate.id);
                 return Err(error);
             }
-            Err(Failure::Lost(error)) => {
-                let found = self.gate();
-                let mine = found.is_ok_and(|found| found.is_some_and(|(it, _)| it.id == gate.id));
-                if !mine {
-                    let outcome = self.resolve(lane, &error)?;
-                    if outcome.is_none() {
-                        self.drop_records(&gate.id);
-                    }
-                    return Ok(outcome);
+            Err(Failure::Lost(error)) => match self.resolve(lane, &error)? {
+                Outcome::Done(revision) => return Ok(Some(revision)),
+                Outcome::Gated => {}
+                Outcome::Void => {
+                    self.drop_records(&gate.id);
+                    return Ok(None);
                 }
-            }
+            },
         }
         let lost = Error::new(ErrorKind::Unavailable, "another process finished it");
         match self.finish(gate, &bytes) {

@@ -11,8 +11,9 @@ use super::gate::ID_BYTES;
 const IDLE_MAX: usize = 32;
 
 /// What became of a commit.
-const DONE: u8 = 1;
 const VOID: u8 = 0;
+const DONE: u8 = 1;
+const GATED: u8 = 2;
 
 /// A lane: only one commit at a time passes through it.
 pub(crate) struct Lane {
@@ -40,6 +41,11 @@ pub(crate) fn done(sequence: u64) -> Vec<u8> {
     encode(sequence, DONE)
 }
 
+/// What it says when the gate of that commit was made, so that it will happen.
+pub(crate) fn gated(sequence: u64) -> Vec<u8> {
+    encode(sequence, GATED)
+}
+
 /// What it says so that the commit of that number never happens.
 pub(crate) fn void(sequence: u64) -> Vec<u8> {
     encode(sequence, VOID)
@@ -57,6 +63,11 @@ fn encode(sequence: u64, state: u8) -> Vec<u8> {
 /// Whether the cell of a lane says that the commit of that number happened.
 pub(crate) fn says_done(cell: &[u8], sequence: u64) -> bool {
     cell.starts_with(&[&sequence.to_be_bytes()[..], &[DONE]].concat())
+}
+
+/// Whether the cell of a lane says that the gate of that commit was made.
+pub(crate) fn says_gated(cell: &[u8], sequence: u64) -> bool {
+    cell.starts_with(&[&sequence.to_be_bytes()[..], &[GATED]].concat())
 }
 
 /// Milliseconds since the cell of a lane was written, as far as clocks agree.

@@ -11,7 +11,7 @@ mod simulated;
 
 pub(crate) use cells::{Bounds, Cell, Cells, Failure, Follow, Followed, Found, Guard, Read, Write};
 pub(crate) use gate::{Gate, ID_BYTES};
-pub(crate) use lane::{Lane, Lanes, age_ms, done, now_ms, says_done, void};
+pub(crate) use lane::{Lane, Lanes, age_ms, done, gated, now_ms, says_done, says_gated, void};
 pub(crate) use layout::{Held, Layout, LongValues};
 pub(crate) use plan::{AnyKey, Base, Plan};
 pub(crate) use record::{changes_of, encode_changes, encode_writes, writes_of};
