@@ -191,7 +191,7 @@ fn an_edit_is_tested_without_being_made() {
         let name = "ietf-interfaces:interfaces";
         let change =
             json!({name: {"interface": [{"name": "eth0", "ietf-ip:ipv4": {"mtu": 9000}}]}});
-        at.bench.write("change.json", &change.to_string());
+        at.bench.write("change.json", change.to_string());
         let told = at.ok("edit change.json --test-option test-only");
         assert_eq!(
             (told.as_str(), at.mtu("")),
@@ -199,7 +199,7 @@ fn an_edit_is_tested_without_being_made() {
         );
         // Without a type an interface is refused, as it would be by the edit itself.
         let broken = json!({name: {"interface": [{"name": "new"}]}});
-        at.bench.write("broken.json", &broken.to_string());
+        at.bench.write("broken.json", broken.to_string());
         let refused = at.failed("edit broken.json --test-option test-only");
         assert!(refused.contains("type"), "{refused}");
         // What is in the candidate is validated only when somebody asks for it.
