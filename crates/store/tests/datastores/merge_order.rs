@@ -278,3 +278,20 @@ fn a_list_that_was_numbered_anew_keeps_its_order() {
     let expected = format!(r#"{{"m:turn":["x","a"{many},"y","c","b"]}}"#);
     merges(TURNS, &few, &insertions, &expected);
 }
+
+#[test]
+fn an_instance_identifier_does_not_take_the_next_entry_at_a_position_for_its_own() {
+    let model = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
+      leaf-list v { type instance-identifier; }
+      list l { key k; ordered-by user; leaf k { type string; } } }"#;
+    let running = memory_tree(model);
+    change(&running, &[r#"{"m:l":[{"k":"b"}],"m:v":["/m:l[k='b']"]}"#]);
+    let edits = [
+        Edit::delete(path(running.schema(), "/l[k='b']")),
+        Edit::merge(
+            InstancePath::root(),
+            data(running.schema(), r#"{"m:l":[{"k":"ab"}]}"#),
+        ),
+    ];
+    assert!(commit(&running, &edits).is_err());
+}

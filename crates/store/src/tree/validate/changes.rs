@@ -1,5 +1,6 @@
 //! From changed keys to what changed for validation.
 
+use espalier_yang::schema::Node;
 use espalier_yang::validate::Change;
 use espalier_yang::{NodeKind, Value};
 
@@ -49,9 +50,28 @@ pub(super) fn tell(
     match (change.old, change.new) {
         (None, Some(_)) if exists_by_key => tell(Change::Created(place.clone()))?,
         (Some(_), None) if exists_by_key => tell(Change::Deleted(place.clone()))?,
+        (Some(old), Some(new)) if node.map_or(Ok(false), |node| is_another(node, old, new))? => {
+            tell(Change::Deleted(place.clone()))?;
+            tell(Change::Created(place.clone()))?;
+        }
         _ => {}
     }
     leaves(state, change, &place, tell)
+}
+
+/// Whether an entry is not the one that was at its position: that was deleted, and another given the
+/// position.
+fn is_another(node: &Node, old: &[u8], new: &[u8]) -> Result<bool> {
+    let keys = node.keys().len();
+    if !node.is_positional() || keys == 0 {
+        return Ok(false);
+    }
+    let (old, new) = (Fragment::decode(old, keys)?, Fragment::decode(new, keys)?);
+    Ok(old
+        .leaves
+        .iter()
+        .take(keys)
+        .ne(new.leaves.iter().take(keys)))
 }
 
 /// Tells which leaves of a fragment differ.
