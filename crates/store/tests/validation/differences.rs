@@ -18,5 +18,6 @@
 //! | §10.5.1 | `enum-value` of a leafref to an enumeration: unclear | NaN | no such `enum-value` |
 //! | §7.7.7 | the system orders entries as it likes | by type; enumerations, identities and bits otherwise than here | functions that take the first of several nodes only where the order is the same |
 //! | XPath §2.3 | `*` is an element, never the root | `ancestor::*` and `parent::*` have the root | no such steps |
+//! | XPath §2.4 | a position is that among the nodes of one context node | among those of all | positions only in lists that are in no other list |
 //! | XPath §4.4 | `floor(NaN)` is NaN | the context node | `floor` of numbers only |
 //! | §7.5.1, §7.21.5 | an implicit container whose `when` is false does not exist | other conditions may still see it | no `when` reads the existence of a container without presence |

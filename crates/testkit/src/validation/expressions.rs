@@ -170,7 +170,9 @@ impl Author<'_> {
             self.shape.items[list].kind,
             Kind::List { by_user: true, .. }
         );
-        if by_user && self.chance(25) {
+        // libyang counts the entries of several lists together.
+        let is_one = self.shape.lists_between(None, list).len() <= 1;
+        if by_user && is_one && self.chance(25) {
             return match self.random.random_range(0..4) {
                 0 => {
                     self.features.note("xpath last");
