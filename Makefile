@@ -2,18 +2,21 @@
 # A fresh Debian 12 with Rust is enough; `make setup` installs what else is missing.
 
 CARGO ?= cargo
-APT_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git \
-	redis-server etcd-server etcd-client postgresql
+BUILD_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git
+TEST_PACKAGES := redis-server etcd-server etcd-client postgresql
 ALL_DRIVERS := espalier-drivers/all
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check fmt bench clean
+.PHONY: help setup servers build run test check fmt bench clean
 
 help: ## Show this list.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## Install the system packages that are missing (Debian; does nothing where all are there).
-	@./scripts/setup $(APT_PACKAGES)
+setup: ## Install the system packages that building needs (Debian; does nothing where all are there).
+	@./scripts/setup $(BUILD_PACKAGES)
+
+servers: setup ## Install the servers that the tests start and stop.
+	@./scripts/setup $(TEST_PACKAGES)
 
 build: setup ## Build the release binary, target/release/espalier.
 	$(CARGO) build --release --locked -p espalier
@@ -21,7 +24,7 @@ build: setup ## Build the release binary, target/release/espalier.
 run: build ## Make an example network, load it, serve it and print three commands to try.
 	@./scripts/run-example
 
-test: setup ## Run every test, with servers that they start (ESPALIER_TEST_SERVERS=redis,etcd narrows the set).
+test: servers ## Run every test, with servers that they start (ESPALIER_TEST_SERVERS=redis,etcd narrows the set).
 	$(CARGO) test --workspace --features $(ALL_DRIVERS) --locked --no-fail-fast
 
 check: setup ## Formatting, clippy and tidy.
