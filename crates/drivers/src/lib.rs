@@ -23,6 +23,8 @@ pub mod etcd;
 pub mod memory;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod pages;
+#[cfg(feature = "memory")]
+mod policy;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(any(feature = "embedded", feature = "sqlite", feature = "postgres"))]
@@ -48,4 +50,6 @@ pub mod sqlite;
 mod staged;
 mod url;
 
+#[cfg(feature = "memory")]
+pub use policy::under_policy;
 pub use registry::{Scheme, open, schemes};

@@ -84,14 +84,26 @@ pub fn schemes() -> &'static [Scheme] {
 }
 
 /// Opens the engine that a URL names, such as `memory:` or `embedded:/var/lib/espalier`. What the
-/// URL names is created where it does not exist.
+/// URL names is created where it does not exist. Every URL may have the options of a memory policy
+/// (`policy=cached`, ...), which docs/drivers.md describes.
 pub fn open(url: &str) -> Result<Arc<dyn Driver>> {
     let parsed = Url::parse(url).ok_or_else(|| unknown(url))?;
     let scheme = SCHEMES
         .iter()
         .find(|scheme| scheme.name == parsed.scheme)
         .ok_or_else(|| unknown(url))?;
-    (scheme.open)(&parsed)
+    open_under_policy(scheme, &parsed)
+}
+
+#[cfg(feature = "memory")]
+fn open_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Arc<dyn Driver>> {
+    crate::policy::over_url(url, scheme.open)
+}
+
+/// A build without the memory driver has no policies: their options are unknown to the engines.
+#[cfg(not(feature = "memory"))]
+fn open_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Arc<dyn Driver>> {
+    (scheme.open)(url)
 }
 
 fn unknown(url: &str) -> espalier_keyspace::Error {

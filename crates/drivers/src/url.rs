@@ -23,6 +23,25 @@ impl<'a> Url<'a> {
         })
     }
 
+    /// Options without a place.
+    #[cfg(feature = "memory")]
+    pub(crate) fn of_options(scheme: &'a str, options: &'a str) -> Self {
+        Self {
+            scheme,
+            place: "",
+            options,
+        }
+    }
+
+    /// The same with other options.
+    #[cfg(feature = "memory")]
+    pub(crate) fn with_options<'b>(&self, options: &'b str) -> Url<'b>
+    where
+        'a: 'b,
+    {
+        Url { options, ..*self }
+    }
+
     /// The options, name and value, in order.
     pub(crate) fn options(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.options
@@ -42,6 +61,29 @@ pub(crate) fn unknown_option<T>(scheme: &str, option: &str, known: &str) -> Resu
     Err(refusal(format!(
         "{scheme}: has no option {option:?}; it has {known}"
     )))
+}
+
+/// A number of bytes, such as `4096`, `64K`, `2G`.
+#[cfg(any(feature = "embedded", feature = "memory"))]
+pub(crate) fn bytes(option: &str, value: &str) -> Result<usize> {
+    let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match &value[digits.len()..] {
+        "" => Some(0),
+        "K" => Some(10),
+        "M" => Some(20),
+        "G" => Some(30),
+        "T" => Some(40),
+        _ => None,
+    };
+    let number = digits.parse::<usize>().ok();
+    let product = number
+        .zip(shift)
+        .and_then(|(number, shift)| number.checked_mul(1 << shift));
+    product.ok_or_else(|| {
+        refusal(format!(
+            "{option} is {value:?}; it may be a number of bytes, or one with K, M, G or T"
+        ))
+    })
 }
 
 #[cfg(test)]

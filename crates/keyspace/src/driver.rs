@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::{Batch, Capability, KeyRange, Precondition, Result};
+use crate::{Batch, Capability, KeyRange, Precondition, Residence, Result};
 
 /// The number of a committed state of one key space: a later state has a larger one.
 ///
@@ -65,6 +65,11 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Makes everything committed so far durable, also where commits are relaxed.
     fn flush(&self) -> Result<()>;
+
+    /// What of the engine is kept in memory, and how current that is. Linear in what is kept.
+    fn residence(&self) -> Residence {
+        Residence::default()
+    }
 }
 
 /// What [`Driver::write`] calls to have the changes told.

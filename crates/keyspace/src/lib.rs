@@ -19,6 +19,7 @@ mod limits;
 pub mod metered;
 mod range;
 mod read_only;
+mod residence;
 pub mod tuple;
 
 pub use batch::{Batch, Operation, OperationRef, Precondition};
@@ -31,3 +32,4 @@ pub use error::{Error, ErrorKind, Result};
 pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use range::KeyRange;
 pub use read_only::ReadOnly;
+pub use residence::{Policy, Residence};

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{
-    Batch, Capability, Cursor, Direction, Driver, Fill, Finding, KeyRange, Precondition, Result,
-    Snapshot, Usage, Version, Watch,
+    Batch, Capability, Cursor, Direction, Driver, Fill, Finding, KeyRange, Precondition, Residence,
+    Result, Snapshot, Usage, Version, Watch,
 };
 
 /// A kind of call that is counted.
@@ -189,6 +189,10 @@ impl Driver for Metered {
 
     fn flush(&self) -> Result<()> {
         self.meter.time(Call::Flush, || self.inner.flush())
+    }
+
+    fn residence(&self) -> Residence {
+        self.inner.residence()
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Batch, Capability, Driver, Error, ErrorKind, Fill, Finding, KeyRange, Precondition, Result,
-    Snapshot, Usage, Version, Watch,
+    Batch, Capability, Driver, Error, ErrorKind, Fill, Finding, KeyRange, Precondition, Residence,
+    Result, Snapshot, Usage, Version, Watch,
 };
 
 /// A driver over another one that refuses every change with [`ErrorKind::ReadOnly`].
@@ -54,6 +54,10 @@ impl Driver for ReadOnly {
 
     fn flush(&self) -> Result<()> {
         self.inner.flush()
+    }
+
+    fn residence(&self) -> Residence {
+        self.inner.residence()
     }
 }
 

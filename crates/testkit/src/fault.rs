@@ -8,10 +8,11 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use espalier_keyspace::{
     Batch, Capability, Cursor, Direction, Driver, Error, ErrorKind, Existed, Fill, Finding,
-    KeyRange, Precondition, Result, Snapshot, Usage, Version, Watch, Writer,
+    KeyRange, Precondition, Residence, Result, Snapshot, Usage, Version, Watch, WatchEvent, Writer,
 };
 use parking_lot::Mutex;
 
@@ -32,7 +33,7 @@ pub enum Site {
     AfterCommit,
     /// Any call to a [`Writer`].
     Write,
-    /// [`Driver::watch`].
+    /// [`Driver::watch`] and [`Watch::next`].
     Watch,
     /// [`Driver::flush`].
     Flush,
@@ -156,7 +157,10 @@ impl Driver for Faulty {
 
     fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
         self.plan.pass(Site::Watch)?;
-        self.inner.watch(range, after)
+        Ok(Box::new(FaultyWatch {
+            inner: self.inner.watch(range, after)?,
+            plan: Arc::clone(&self.plan),
+        }))
     }
 
     fn usage(&self) -> Result<Usage> {
@@ -170,6 +174,22 @@ impl Driver for Faulty {
     fn flush(&self) -> Result<()> {
         self.plan.pass(Site::Flush)?;
         self.inner.flush()
+    }
+
+    fn residence(&self) -> Residence {
+        self.inner.residence()
+    }
+}
+
+struct FaultyWatch {
+    inner: Box<dyn Watch>,
+    plan: Arc<Plan>,
+}
+
+impl Watch for FaultyWatch {
+    fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>> {
+        self.plan.pass(Site::Watch)?;
+        self.inner.next(timeout)
     }
 }
 

@@ -8,6 +8,8 @@ use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// What is said stands after this.
 pub const MARK: &str = "::part::";
 
@@ -74,6 +76,21 @@ impl Part {
                 return Some(said.to_owned());
             }
         }
+    }
+
+    /// Halts the part where it is, until [`Self::go_on`].
+    pub fn halt(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets a part go on that was halted.
+    pub fn go_on(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).expect("the part can be signalled");
     }
 
     /// Kills the part, at once and without its knowing.

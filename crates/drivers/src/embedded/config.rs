@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use espalier_keyspace::Result;
 
-use crate::url::{Url, refusal, unknown_option};
+use crate::url::{Url, bytes, refusal, unknown_option};
 
 /// When an acknowledged commit is on disk. What each promises stands in the
 /// [module](crate::embedded).
@@ -49,7 +49,7 @@ impl Config {
         for (option, value) in url.options() {
             match option {
                 "durability" => config.durability = durability(value)?,
-                "map_size" => config.map_bytes = Some(bytes(value)?),
+                "map_size" => config.map_bytes = Some(bytes(option, value)?),
                 _ => return unknown_option(url.scheme, option, "durability and map_size"),
             }
         }
@@ -65,28 +65,6 @@ fn durability(value: &str) -> Result<Durability> {
             "durability is {value:?}; it may be durable or relaxed"
         ))),
     }
-}
-
-/// A number of bytes, such as `4096`, `64K`, `2G`.
-fn bytes(value: &str) -> Result<usize> {
-    let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let shift = match &value[digits.len()..] {
-        "" => Some(0),
-        "K" => Some(10),
-        "M" => Some(20),
-        "G" => Some(30),
-        "T" => Some(40),
-        _ => None,
-    };
-    let number = digits.parse::<usize>().ok();
-    let product = number
-        .zip(shift)
-        .and_then(|(number, shift)| number.checked_mul(1 << shift));
-    product.ok_or_else(|| {
-        refusal(format!(
-            "map_size is {value:?}; it may be a number of bytes, or one with K, M, G or T"
-        ))
-    })
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
-    Version, Watch, WatchKind,
+    Batch, Capability, Driver, Fill, Finding, KeyRange, Policy, Precondition, Residence, Result,
+    Snapshot, Usage, Version, Watch, WatchKind,
 };
 
 use super::commit;
 use super::config::Config;
-use super::engine::Engine;
+use super::engine::{Engine, State, Tree};
 use super::snapshot::MemorySnapshot;
 use super::watch::MemoryWatch;
 use crate::url::Url;
@@ -20,13 +20,30 @@ pub const NAME: &str = "memory";
 /// A key space in the memory of this process, empty when made.
 pub struct Memory {
     engine: Arc<Engine>,
+    name: &'static str,
+    policy: Policy,
 }
 
 impl Memory {
     /// An empty key space.
     pub fn new(_config: Config) -> Self {
+        let state = State {
+            version: Version::default(),
+            tree: Tree::new(),
+        };
         Self {
-            engine: Arc::new(Engine::new()),
+            engine: Arc::new(Engine::new(state)),
+            name: NAME,
+            policy: Policy::Uncached,
+        }
+    }
+
+    /// What an engine of that name held, from now on in memory alone.
+    pub(crate) fn instead_of(name: &'static str, state: State) -> Self {
+        Self {
+            engine: Arc::new(Engine::new(state)),
+            name,
+            policy: Policy::Ram,
         }
     }
 }
@@ -43,7 +60,7 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
 
 impl Driver for Memory {
     fn name(&self) -> &'static str {
-        NAME
+        self.name
     }
 
     fn capability(&self) -> Capability {
@@ -75,10 +92,9 @@ impl Driver for Memory {
 
     fn usage(&self) -> Result<Usage> {
         let state = self.engine.state.load();
-        let bytes = |(key, value): (&Arc<[u8]>, &Arc<[u8]>)| (key.len() + value.len()) as u64;
         Ok(Usage {
             keys: state.tree.len() as u64,
-            bytes: state.tree.iter().map(bytes).sum(),
+            bytes: bytes(&state.tree),
         })
     }
 
@@ -89,4 +105,23 @@ impl Driver for Memory {
     fn flush(&self) -> Result<()> {
         Ok(())
     }
+
+    fn residence(&self) -> Residence {
+        if self.policy == Policy::Uncached {
+            return Residence::default();
+        }
+        let state = self.engine.state.load();
+        Residence {
+            policy: self.policy,
+            keys: state.tree.len() as u64,
+            bytes: bytes(&state.tree),
+            ..Residence::default()
+        }
+    }
+}
+
+/// Bytes of all keys and values.
+fn bytes(tree: &Tree) -> u64 {
+    let bytes = |(key, value): (&Arc<[u8]>, &Arc<[u8]>)| (key.len() + value.len()) as u64;
+    tree.iter().map(bytes).sum()
 }

@@ -15,3 +15,5 @@ mod watch;
 pub use config::Config;
 pub(crate) use driver::open_url;
 pub use driver::{Memory, NAME};
+pub(crate) use engine::{State, Tree, bounds};
+pub(crate) use snapshot::{MemorySnapshot, Pairs};

@@ -11,12 +11,12 @@ use imbl::shared_ptr::DefaultSharedPtr;
 use super::engine::{State, Tree, bounds};
 
 /// A committed state, held.
-pub(super) struct MemorySnapshot {
+pub(crate) struct MemorySnapshot {
     state: Arc<State>,
 }
 
 impl MemorySnapshot {
-    pub(super) fn new(state: Arc<State>) -> Self {
+    pub(crate) fn new(state: Arc<State>) -> Self {
         Self { state }
     }
 }
@@ -61,18 +61,19 @@ fn get<'a>(tree: &'a Tree, key: &[u8]) -> Option<Cow<'a, [u8]>> {
     tree.get(key).map(|value| Cow::Borrowed(value.as_ref()))
 }
 
-type Rest<'a> = RangedIter<'a, Arc<[u8]>, Arc<[u8]>, DefaultSharedPtr>;
+type Rest<'a, V> = RangedIter<'a, Arc<[u8]>, V, DefaultSharedPtr>;
 
-struct MemoryCursor<'a> {
-    tree: &'a Tree,
+/// The pairs of a range, in the order of a scan.
+pub(crate) struct Pairs<'a, V> {
+    tree: &'a Tree<V>,
     range: KeyRange,
     direction: Direction,
     /// What is still to come; `None` past the end.
-    rest: Option<Rest<'a>>,
+    rest: Option<Rest<'a, V>>,
 }
 
-impl<'a> MemoryCursor<'a> {
-    fn new(tree: &'a Tree, range: &KeyRange, direction: Direction) -> Self {
+impl<'a, V: Clone> Pairs<'a, V> {
+    pub(crate) fn new(tree: &'a Tree<V>, range: &KeyRange, direction: Direction) -> Self {
         let rest = (!range.is_empty()).then(|| tree.range::<_, [u8]>(bounds(range)));
         Self {
             tree,
@@ -81,18 +82,9 @@ impl<'a> MemoryCursor<'a> {
             rest,
         }
     }
-}
 
-impl Cursor for MemoryCursor<'_> {
-    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        let next = self.rest.as_mut().and_then(|rest| match self.direction {
-            Direction::Forward => rest.next(),
-            Direction::Backward => rest.next_back(),
-        });
-        Ok(next.map(|(key, value)| (key.as_ref(), value.as_ref())))
-    }
-
-    fn seek(&mut self, key: &[u8]) -> Result<()> {
+    /// Moves as [`Cursor::seek`] does.
+    pub(crate) fn seek(&mut self, key: &[u8]) {
         let (start, end) = bounds(&self.range);
         let (start, end) = match self.direction {
             Direction::Forward if key > self.range.start.as_slice() => (Bound::Included(key), end),
@@ -100,6 +92,41 @@ impl Cursor for MemoryCursor<'_> {
             _ => (start, end),
         };
         self.rest = holds_any(start, end).then(|| self.tree.range::<_, [u8]>((start, end)));
+    }
+}
+
+impl<'a, V: Clone> Iterator for Pairs<'a, V> {
+    type Item = (&'a Arc<[u8]>, &'a V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.as_mut()?;
+        match self.direction {
+            Direction::Forward => rest.next(),
+            Direction::Backward => rest.next_back(),
+        }
+    }
+}
+
+struct MemoryCursor<'a> {
+    pairs: Pairs<'a, Arc<[u8]>>,
+}
+
+impl<'a> MemoryCursor<'a> {
+    fn new(tree: &'a Tree, range: &KeyRange, direction: Direction) -> Self {
+        Self {
+            pairs: Pairs::new(tree, range, direction),
+        }
+    }
+}
+
+impl Cursor for MemoryCursor<'_> {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let next = self.pairs.next();
+        Ok(next.map(|(key, value)| (key.as_ref(), value.as_ref())))
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.pairs.seek(key);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use espalier_keyspace::{
     Batch, Capability, Cursor, Direction, Driver, Fill, Finding, KeyRange, Operation, OperationRef,
-    Precondition, Result, Snapshot, Usage, Version, Watch,
+    Precondition, Residence, Result, Snapshot, Usage, Version, Watch,
 };
 
 /// What one operation of the store asked.
@@ -123,6 +123,10 @@ impl Driver for Recorder {
 
     fn flush(&self) -> Result<()> {
         self.inner.flush()
+    }
+
+    fn residence(&self) -> Residence {
+        self.inner.residence()
     }
 }
 

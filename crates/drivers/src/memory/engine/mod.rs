@@ -2,4 +2,5 @@
 
 mod state;
 
-pub(in crate::memory) use state::{Engine, State, Tree, bounds};
+pub(in crate::memory) use state::Engine;
+pub(crate) use state::{State, Tree, bounds};

@@ -11,13 +11,13 @@ use parking_lot::Mutex;
 use crate::recent::Recent;
 
 /// Keys and values, in key order. Both are shared between the trees of neighbouring versions.
-pub(in crate::memory) type Tree = OrdMap<Arc<[u8]>, Arc<[u8]>>;
+pub(crate) type Tree<V = Arc<[u8]>> = OrdMap<Arc<[u8]>, V>;
 
 /// A committed state.
-#[derive(Clone, Default)]
-pub(in crate::memory) struct State {
-    pub(in crate::memory) version: Version,
-    pub(in crate::memory) tree: Tree,
+#[derive(Clone)]
+pub(crate) struct State<V = Arc<[u8]>> {
+    pub(crate) version: Version,
+    pub(crate) tree: Tree<V>,
 }
 
 /// The engine, shared by the driver and its watchers.
@@ -31,17 +31,17 @@ pub(in crate::memory) struct Engine {
 }
 
 impl Engine {
-    pub(in crate::memory) fn new() -> Self {
+    pub(in crate::memory) fn new(state: State) -> Self {
         Self {
-            state: ArcSwap::default(),
+            recent: Recent::after(state.version),
+            state: ArcSwap::from_pointee(state),
             writer: Mutex::new(()),
-            recent: Recent::after(Version::default()),
         }
     }
 }
 
 /// The bounds of a range, as maps take them.
-pub(in crate::memory) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
+pub(crate) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     let end = range.end.as_deref();
     (
         Bound::Included(range.start.as_slice()),

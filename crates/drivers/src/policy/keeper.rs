@@ -1,0 +1,131 @@
+//! What a policy has to say for itself, and the driver that is made of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use espalier_keyspace::{
+    Batch, Capability, Change, Driver, ErrorKind, Fill, Finding, KeyRange, Precondition, Residence,
+    Result, Snapshot, Usage, Version, Watch, WatchEvent,
+};
+
+use super::follow::{Follower, Following};
+
+/// What a policy keeps in memory. Its changes come one after the other, from whoever follows the
+/// engine at the moment.
+pub(super) trait Keeper: Sized + Send + Sync + 'static {
+    /// The version up to which the engine was followed.
+    fn version(&self) -> Version;
+
+    /// Takes in one commit, which is later than [`Self::version`].
+    fn apply(&self, version: Version, changes: &[Change]);
+
+    /// Commits up to `least` at least cannot be told: begins again from the engine.
+    fn reload(&self, engine: &dyn Driver, least: Version) -> Result<()>;
+
+    /// A view for a reader.
+    fn snapshot(following: &Arc<Following<Self>>) -> Result<Box<dyn Snapshot + Send>>;
+
+    /// What is in memory.
+    fn residence(following: &Following<Self>) -> Residence;
+}
+
+/// An engine with what is kept of it in memory.
+pub(super) struct Kept<K: Keeper> {
+    follower: Follower<K>,
+}
+
+impl<K: Keeper> Kept<K> {
+    /// Follows the engine from where the keeper is.
+    pub(super) fn follow(following: Following<K>) -> Result<Self> {
+        let follower = Follower::start(following)?;
+        Ok(Self { follower })
+    }
+
+    fn following(&self) -> &Arc<Following<K>> {
+        self.follower.following()
+    }
+
+    fn engine(&self) -> &dyn Driver {
+        self.following().engine()
+    }
+
+    /// Whoever committed sees it from now on. After a conflict, and after a commit of which
+    /// nobody knows whether it happened, the next reader sees all that the engine has: else it
+    /// would decide on the same state again.
+    fn noted(&self, outcome: Result<Version>) -> Result<Version> {
+        match &outcome {
+            Ok(version) => self.following().require(*version),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Conflict | ErrorKind::OutcomeUnknown
+                ) =>
+            {
+                self.following().doubt();
+            }
+            Err(_) => {}
+        }
+        outcome
+    }
+}
+
+impl<K: Keeper> Driver for Kept<K> {
+    fn name(&self) -> &'static str {
+        self.engine().name()
+    }
+
+    fn capability(&self) -> Capability {
+        self.engine().capability()
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
+        K::snapshot(self.following())
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.noted(self.engine().commit(batch))
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        self.noted(self.engine().write(preconditions, fill))
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        Ok(Box::new(KeptWatch {
+            inner: self.engine().watch(range, after)?,
+            following: Arc::clone(self.following()),
+        }))
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        self.engine().usage()
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        self.engine().check()
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.engine().flush()
+    }
+
+    fn residence(&self) -> Residence {
+        K::residence(self.following())
+    }
+}
+
+/// The engine's watch: what it told, later snapshots show.
+struct KeptWatch<K: Keeper> {
+    inner: Box<dyn Watch>,
+    following: Arc<Following<K>>,
+}
+
+impl<K: Keeper> Watch for KeptWatch<K> {
+    fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>> {
+        let event = self.inner.next(timeout)?;
+        if let Some(WatchEvent::Commit { version, .. } | WatchEvent::Gap { version }) = &event {
+            self.following.require(*version);
+        }
+        Ok(event)
+    }
+}

@@ -1,0 +1,101 @@
+//! The conformance suite under every memory policy: the same results, whatever is in memory.
+#![cfg(feature = "memory")]
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Driver, Policy};
+
+fn open(url: &str) -> Arc<dyn Driver> {
+    let driver = espalier_drivers::open(url).expect("the engine opens");
+    let policy = driver.residence().policy;
+    assert!(policy != Policy::Uncached && url.contains(policy.name()));
+    driver
+}
+
+fn memory(policy: &str) -> impl Fn() -> Arc<dyn Driver> + use<> {
+    let url = format!("memory:?policy={policy}");
+    move || open(&url)
+}
+
+#[cfg(feature = "embedded")]
+fn embedded(policy: &str) -> impl Fn() -> Arc<dyn Driver> + use<> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let place = dir.path().display();
+    let url = format!("embedded:{place}?durability=relaxed&policy={policy}");
+    move || {
+        assert!(dir.path().exists());
+        open(&url)
+    }
+}
+
+#[cfg(feature = "sqlite")]
+fn sqlite(policy: &str) -> impl Fn() -> Arc<dyn Driver> + use<> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let place = dir.path().join("data.db");
+    let url = format!(
+        "sqlite:{}?policy={policy}&durability=relaxed",
+        place.display()
+    );
+    move || {
+        assert!(dir.path().exists());
+        open(&url)
+    }
+}
+
+#[cfg(feature = "redis")]
+fn redis(policy: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
+    let server = espalier_testkit::servers::Redis::shared()?;
+    let url = server.url(&format!("durability=relaxed&policy={policy}"));
+    Some(move || open(&url))
+}
+
+#[cfg(feature = "postgres")]
+fn postgres(policy: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
+    let server = espalier_testkit::servers::Postgres::shared()?;
+    let url = server.url(&format!("durability=relaxed&policy={policy}"));
+    Some(move || open(&url))
+}
+
+#[cfg(feature = "etcd")]
+fn etcd(policy: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
+    let server = espalier_testkit::servers::Etcd::shared()?;
+    let url = server.url(&format!("policy={policy}"));
+    Some(move || open(&url))
+}
+
+/// The suite for an engine of this machine under some policies.
+macro_rules! suites {
+    ($feature:literal, $engine:ident: $($name:ident = $policy:literal),+) => {
+        #[cfg(feature = $feature)]
+        mod $engine {
+            $(mod $name {
+                espalier_testkit::conformance!(crate::$engine($policy));
+            })+
+        }
+    };
+}
+
+/// The same for a server, which this run may leave out.
+macro_rules! suites_of_server {
+    ($feature:literal, $engine:ident: $($name:ident = $policy:literal),+) => {
+        #[cfg(feature = $feature)]
+        mod $engine {
+            $(mod $name {
+                espalier_testkit::conformance!({
+                    let Some(open) = crate::$engine($policy) else { return };
+                    open
+                });
+            })+
+        }
+    };
+}
+
+suites!("memory", memory: ram = "ram", cached = "cached", recent = "recent", indexed = "indexed");
+suites!("embedded", embedded: ram = "ram", cached = "cached", recent = "recent", indexed = "indexed");
+suites!("sqlite", sqlite: ram = "ram", cached = "cached", recent = "recent", indexed = "indexed",
+    linearizable = "cached&read=linearizable", small = "recent&cache_bytes=10K",
+    long = "indexed&value_bytes=10");
+suites_of_server!("redis", redis: cached = "cached", recent = "recent", indexed = "indexed",
+    linearizable = "cached&read=linearizable");
+suites_of_server!("postgres", postgres: cached = "cached", recent = "recent", indexed = "indexed");
+suites_of_server!("etcd", etcd: cached = "cached", indexed = "indexed");

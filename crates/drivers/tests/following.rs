@@ -1,0 +1,269 @@
+//! Several processes over one engine, each with everything in memory: what one commits, all see.
+#![cfg(all(feature = "memory", feature = "sqlite"))]
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, counter};
+use espalier_testkit::process::{self, Part, say};
+
+/// Processes that follow.
+const FOLLOWERS: usize = 2;
+
+/// Changes whose way is timed.
+const TICKS: u64 = 30;
+
+/// The bound of every view here: the machine may be busy.
+const OPTIONS: &str = "durability=relaxed&policy=cached&staleness_ms=30000";
+
+/// How soon half of all changes have to be visible everywhere.
+const VISIBLE: Duration = Duration::from_millis(100);
+
+/// Long enough for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn open(url: &str) -> Arc<dyn Driver> {
+    espalier_drivers::open(url).expect("the engine opens")
+}
+
+fn get(driver: &dyn Driver, key: &str) -> Option<String> {
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let value = snapshot.get(key.as_bytes()).expect("a get");
+    value.map(|value| String::from_utf8_lossy(&value).into_owned())
+}
+
+fn put(driver: &dyn Driver, key: &str, value: &str) {
+    let mut batch = Batch::new();
+    batch.put(key, value);
+    driver.commit(batch).expect("a put");
+}
+
+fn now_us() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |now| now.as_micros() as u64)
+}
+
+/// The number of a tick, and how long ago it was made.
+fn tick(driver: &dyn Driver) -> Option<(u64, u64)> {
+    let text = get(driver, "tick")?;
+    let (number, made_us) = text.split_once(' ').expect("two numbers");
+    let made_us: u64 = made_us.parse().expect("a time");
+    let number = number.parse().expect("a number");
+    Some((number, now_us().saturating_sub(made_us)))
+}
+
+/// Follows ticks up to the number that is asked for, says how long each took, then counts.
+#[test]
+fn part_following() {
+    let Some(argument) = process::argument() else {
+        return;
+    };
+    let (last, url) = argument.split_once(' ').expect("a number and a URL");
+    let last: u64 = last.parse().expect("a number");
+    let driver = open(url);
+    say("open");
+    let (start, mut seen) = (Instant::now(), 0);
+    while seen < last {
+        assert!(
+            start.elapsed() < PATIENCE,
+            "{seen} was the last that was seen"
+        );
+        match tick(&*driver) {
+            Some((number, age_us)) if number > seen => {
+                seen = number;
+                say(&format!("{number} {age_us}"));
+            }
+            Some((number, _)) => assert_eq!(number, seen, "it goes back in time"),
+            None => {}
+        }
+        thread::sleep(Duration::from_micros(500));
+    }
+    assert_eq!(
+        get(&*driver, "large").map(|value| value.len()),
+        Some(200_000)
+    );
+    (0..50).for_each(|_| count(&*driver));
+}
+
+/// Adds one, by reading and committing under a precondition.
+fn count(driver: &dyn Driver) {
+    loop {
+        let held = {
+            let snapshot = driver.snapshot().expect("a snapshot");
+            let held = snapshot.get(b"count").expect("a get");
+            held.map(std::borrow::Cow::into_owned)
+        };
+        let sum = counter::decode(b"count", held.as_deref()).expect("a counter") + 1;
+        let mut batch = Batch::new();
+        batch.require("count", held);
+        batch.put("count", counter::encode(sum));
+        match driver.commit(batch) {
+            Ok(_) => {
+                let snapshot = driver.snapshot().expect("a snapshot");
+                let shown = snapshot.get(b"count").expect("a get");
+                let shown = counter::decode(b"count", shown.as_deref()).expect("a counter");
+                assert!(shown >= sum, "{shown} is shown after {sum} was committed");
+                return;
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{error}"),
+        }
+    }
+}
+
+/// Starts followers, changes things, halts one of them for a while, and lets all count.
+fn check(url: &str) {
+    let driver = open(url);
+    let mut batch = Batch::new();
+    (0..2000).for_each(|number| batch.put(format!("row {number}"), vec![7; 50]));
+    driver.commit(batch).expect("a batch");
+    put(&*driver, "large", &"l".repeat(200_000));
+    // The last tick is made while one follower is halted.
+    let argument = format!("{} {url}", TICKS + 1);
+    let mut parts: Vec<_> = (0..FOLLOWERS)
+        .map(|_| Part::start("part_following", &argument))
+        .collect();
+    for part in &mut parts {
+        assert_eq!(part.line().as_deref(), Some("open"));
+    }
+    let mut ages_us = Vec::new();
+    for number in 1..=TICKS {
+        put(&*driver, "tick", &format!("{number} {}", now_us()));
+        for part in &mut parts {
+            let line = part.line().expect("a tick");
+            let (seen, age_us) = line.split_once(' ').expect("two numbers");
+            assert_eq!(seen.parse(), Ok(number));
+            ages_us.push(age_us.parse::<u64>().expect("an age"));
+        }
+    }
+    ages_us.sort_unstable();
+    let median = Duration::from_micros(ages_us[ages_us.len() / 2]);
+    eprintln!(
+        "{}: visible after {median:?}, slowest {} us",
+        driver.name(),
+        ages_us[ages_us.len() - 1]
+    );
+    assert!(median < VISIBLE, "{ages_us:?}");
+    parts[0].halt();
+    // More than an engine tells one by one, and what it does not tell at all.
+    let mut batch = Batch::new();
+    batch.delete_range(KeyRange::prefix(b"row "));
+    driver.commit(batch).expect("a range delete");
+    put(&*driver, "large", &"m".repeat(200_000));
+    (0..100).for_each(|number| put(&*driver, &format!("other {number}"), "value"));
+    put(&*driver, "tick", &format!("{} {}", TICKS + 1, now_us()));
+    thread::sleep(Duration::from_millis(100));
+    parts[0].go_on();
+    (0..50).for_each(|_| count(&*driver));
+    for part in parts {
+        part.finish();
+    }
+    let sum = counter::encode(50 * (FOLLOWERS as i64 + 1)).to_vec();
+    let uncached = open(&url.replace("policy=cached&staleness_ms=30000", ""));
+    for driver in [&driver, &uncached] {
+        let start = Instant::now();
+        while pairs(&**driver) != pairs(&*uncached) {
+            assert!(start.elapsed() < PATIENCE, "it is not the same in the end");
+        }
+        assert!(pairs(&**driver).contains(&(b"count".to_vec(), sum.clone())));
+    }
+}
+
+fn pairs(driver: &dyn Driver) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let mut cursor = snapshot
+        .scan(&KeyRange::all(), Direction::Forward)
+        .expect("a scan");
+    let mut pairs = Vec::new();
+    while let Some((key, value)) = cursor.next().expect("a step") {
+        pairs.push((key.to_vec(), value.to_vec()));
+    }
+    pairs
+}
+
+#[test]
+fn processes_over_sqlite_see_each_other() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("data.db");
+    check(&format!("sqlite:{}?{OPTIONS}", file.display()));
+}
+
+#[cfg(feature = "embedded")]
+#[test]
+fn processes_over_lmdb_see_each_other() {
+    let dir = tempfile::tempdir().expect("a directory");
+    check(&format!("embedded:{}?{OPTIONS}", dir.path().display()));
+}
+
+#[cfg(feature = "redis")]
+#[test]
+fn processes_over_redis_see_each_other() {
+    if let Some(redis) = espalier_testkit::servers::Redis::shared() {
+        check(&redis.url(OPTIONS));
+    }
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn processes_over_postgres_see_each_other() {
+    if let Some(postgres) = espalier_testkit::servers::Postgres::shared() {
+        check(&postgres.url(OPTIONS));
+    }
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+fn processes_over_etcd_see_each_other() {
+    if let Some(etcd) = espalier_testkit::servers::Etcd::shared() {
+        check(&etcd.url("policy=cached&staleness_ms=30000"));
+    }
+}
+
+/// A view goes on where it was when its connections were cut.
+#[cfg(feature = "redis")]
+#[test]
+fn a_cut_connection_is_made_again() {
+    use espalier_testkit::servers::{Proxy, Redis};
+
+    let Some(redis) = Redis::shared() else { return };
+    let url = redis.url(OPTIONS);
+    let proxy = Proxy::start(redis.port());
+    let cut = url.replace(&redis.port().to_string(), &proxy.port().to_string());
+    let (driver, follower) = (open(&url), open(&cut));
+    for number in 0..20 {
+        let value = number.to_string();
+        proxy.cut();
+        put(&*driver, "key", &value);
+        let start = Instant::now();
+        while get(&*follower, "key").as_ref() != Some(&value) {
+            assert!(start.elapsed() < PATIENCE, "{:?}", follower.residence());
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// A follower whose place in the log is not kept any more reads everything again, even where the
+/// log has nothing at all that would tell of it.
+#[cfg(feature = "postgres")]
+#[test]
+fn a_pruned_log_is_no_loss() {
+    use espalier_testkit::servers::Postgres;
+
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let url = server.url("schema=pruned&durability=relaxed&policy=cached&staleness_ms=4000");
+    let driver = open(&url);
+    put(&*driver, "key", "0");
+    let argument = format!("1 {url}");
+    let mut part = Part::start("part_following", &argument);
+    assert_eq!(part.line().as_deref(), Some("open"));
+    part.halt();
+    put(&*driver, "large", &"l".repeat(200_000));
+    (0..20).for_each(|number| put(&*driver, "key", &number.to_string()));
+    put(&*driver, "tick", &format!("1 {}", now_us()));
+    server.run("DELETE FROM pruned.commits");
+    part.go_on();
+    part.finish();
+    put(&*driver, "key", "last");
+}

@@ -1,0 +1,332 @@
+//! What each memory policy adds: what it keeps, what it asks the engine, and what it does when the
+//! engine fails.
+#![cfg(feature = "memory")]
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use espalier_drivers::under_policy;
+use espalier_keyspace::metered::{Call, Meter, Metered};
+use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, Policy, Version};
+use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
+
+/// Long enough for anything.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn memory() -> Arc<dyn Driver> {
+    espalier_drivers::open("memory:").expect("memory opens")
+}
+
+fn put(driver: &dyn Driver, key: &str, value: &str) -> Version {
+    let mut batch = Batch::new();
+    batch.put(key, value);
+    driver.commit(batch).expect("a put")
+}
+
+fn try_get(driver: &dyn Driver, key: &str) -> Result<Option<String>, Error> {
+    let snapshot = driver.snapshot()?;
+    let value = snapshot.get(key.as_bytes())?;
+    Ok(value.map(|value| String::from_utf8_lossy(&value).into_owned()))
+}
+
+fn get(driver: &dyn Driver, key: &str) -> Option<String> {
+    try_get(driver, key).expect("a read")
+}
+
+#[track_caller]
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A driver that fails, whatever else it has, and one over it with the given options.
+fn faulty(options: &str) -> (Arc<dyn Driver>, Arc<Faulty>, Arc<dyn Driver>) {
+    let inner = memory();
+    let faulty = Arc::new(Faulty::new(Arc::clone(&inner)));
+    let driver = under_policy(Arc::clone(&faulty) as Arc<_>, options).expect("a policy");
+    (inner, faulty, driver)
+}
+
+fn fails(sites: &[Site]) -> Fault {
+    Fault {
+        sites: sites.to_vec(),
+        after: 0,
+        lasting: Lasting::ForEver,
+        kind: ErrorKind::Unavailable,
+    }
+}
+
+#[test]
+fn a_view_serves_until_its_bound_and_no_longer() {
+    let (inner, faulty, driver) = faulty("policy=cached&staleness_ms=1500");
+    put(&*driver, "key", "old");
+    assert_eq!(get(&*driver, "key").as_deref(), Some("old"));
+    faulty.arm(fails(&[Site::Snapshot, Site::Watch]));
+    put(&*inner, "key", "new");
+    // What had been told already may be shown; it is not asked for.
+    get(&*driver, "key");
+    wait_until("the view is never refused", || {
+        try_get(&*driver, "key").is_err()
+    });
+    let error = try_get(&*driver, "key").expect_err("too old");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    for word in ["staleness_ms", "1500 ms", "a planned fault"] {
+        assert!(error.to_string().contains(word), "{error}");
+    }
+    let residence = driver.residence();
+    assert!(residence.lag > residence.lag_max && residence.failure.is_some());
+    faulty.disarm();
+    wait_until("the engine is not followed again", || {
+        try_get(&*driver, "key").is_ok_and(|value| value.as_deref() == Some("new"))
+    });
+    wait_until("the failure stays", || driver.residence().failure.is_none());
+}
+
+/// What a commit was refused for is never shown again, even while nothing can be followed.
+#[test]
+fn a_reader_after_a_conflict_sees_what_conflicted() {
+    let (inner, faulty, driver) = faulty("policy=cached&staleness_ms=60000");
+    put(&*driver, "key", "old");
+    assert_eq!(get(&*driver, "key").as_deref(), Some("old"));
+    faulty.arm(fails(&[Site::Watch]));
+    wait_until("the watch does not fail", || {
+        driver.residence().failure.is_some()
+    });
+    put(&*inner, "key", "new");
+    // Within its bound, and known to nobody here: a local read may show it.
+    assert_eq!(get(&*driver, "key").as_deref(), Some("old"));
+    let mut batch = Batch::new();
+    batch.require("key", Some(b"old".to_vec()));
+    batch.put("key", "mine");
+    let error = driver.commit(batch).expect_err("a conflict");
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    let reader = thread::spawn(move || get(&*driver, "key"));
+    thread::sleep(Duration::from_millis(200));
+    assert!(!reader.is_finished(), "it shows what is known to be old");
+    faulty.disarm();
+    assert_eq!(reader.join().expect("a reader").as_deref(), Some("new"));
+}
+
+/// A commit whose answer was lost is seen by the next reader, if it happened.
+#[test]
+fn a_reader_after_a_lost_answer_sees_what_became_of_it() {
+    let (_, faulty, driver) = faulty("policy=cached");
+    faulty.arm(Fault {
+        sites: vec![Site::AfterCommit],
+        after: 0,
+        lasting: Lasting::Once,
+        kind: ErrorKind::OutcomeUnknown,
+    });
+    let mut batch = Batch::new();
+    batch.put("key", "value");
+    let error = driver.commit(batch).expect_err("a lost answer");
+    assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
+    assert_eq!(get(&*driver, "key").as_deref(), Some("value"));
+}
+
+/// A linearizable reader sees every commit that was acknowledged anywhere.
+#[test]
+fn a_linearizable_reader_sees_what_others_committed() {
+    let inner = memory();
+    let options = "policy=cached&read=linearizable";
+    let driver = under_policy(Arc::clone(&inner), options).expect("a policy");
+    for number in 0..500 {
+        let value = number.to_string();
+        put(&*inner, "key", &value);
+        assert_eq!(get(&*driver, "key"), Some(value));
+    }
+    let (_, faulty, driver) = faulty(options);
+    faulty.arm(fails(&[Site::Snapshot]));
+    try_get(&*driver, "key").expect_err("the engine cannot be asked");
+}
+
+fn metered(options: &str) -> (Arc<dyn Driver>, Arc<Meter>, Arc<dyn Driver>) {
+    let inner = memory();
+    let metered = Metered::new(Arc::clone(&inner));
+    let meter = metered.meter();
+    let driver = under_policy(Arc::new(metered), options).expect("a policy");
+    (inner, meter, driver)
+}
+
+fn count(meter: &Meter, call: Call) -> u64 {
+    meter.readings()[call as usize].count
+}
+
+#[test]
+fn local_reads_do_not_ask_the_engine() {
+    let (_, meter, driver) = metered("policy=cached&staleness_ms=600000");
+    put(&*driver, "key", "value");
+    let before = [Call::Snapshot, Call::Get, Call::Scan].map(|call| count(&meter, call));
+    for _ in 0..1000 {
+        assert!(get(&*driver, "key").is_some() && get(&*driver, "absent").is_none());
+    }
+    let after = [Call::Snapshot, Call::Get, Call::Scan].map(|call| count(&meter, call));
+    assert_eq!(before, after);
+    let residence = driver.residence();
+    assert_eq!(residence.policy, Policy::Cached);
+    assert_eq!((residence.keys, residence.bytes), (1, 8));
+    assert_eq!(residence.version, Some(Version(1)));
+}
+
+#[test]
+fn recent_values_are_read_once() {
+    let (inner, meter, driver) = metered("policy=recent");
+    put(&*driver, "key", "one");
+    let held = driver.snapshot().expect("a snapshot");
+    wait_until("commits are not followed", || {
+        driver.residence().version == Some(Version(1))
+    });
+    for _ in 0..10 {
+        assert_eq!(get(&*driver, "key").as_deref(), Some("one"));
+        assert_eq!(get(&*driver, "absent"), None);
+    }
+    assert_eq!(count(&meter, Call::Get), 2);
+    put(&*inner, "key", "two");
+    assert_eq!(get(&*driver, "key").as_deref(), Some("two"));
+    wait_until("commits of others are not followed", || {
+        driver.residence().version == Some(Version(2))
+    });
+    for _ in 0..10 {
+        assert_eq!(get(&*driver, "key").as_deref(), Some("two"));
+    }
+    // What is in memory is newer than this snapshot.
+    assert_eq!(
+        held.get(b"key").expect("a get").as_deref(),
+        Some(&b"one"[..])
+    );
+    let mut batch = Batch::new();
+    batch.delete_range(KeyRange::all());
+    driver.commit(batch).expect("a range delete");
+    assert_eq!(get(&*driver, "key"), None);
+}
+
+#[test]
+fn recent_values_are_bounded_in_bytes() {
+    let (_, _, driver) = metered("policy=recent&cache_bytes=64K");
+    let value = "v".repeat(1000);
+    for number in 0..1000 {
+        put(&*driver, &number.to_string(), &value);
+    }
+    wait_until("commits are not followed", || {
+        driver.residence().version == Some(Version(1000))
+    });
+    for number in 0..1000 {
+        assert_eq!(get(&*driver, &number.to_string()).as_ref(), Some(&value));
+    }
+    let bytes = driver.residence().bytes;
+    assert!(bytes > 16 << 10 && bytes <= 64 << 10, "{bytes} bytes");
+}
+
+#[test]
+fn indexed_asks_for_long_values_alone() {
+    let (_, meter, driver) = metered("policy=indexed&value_bytes=5");
+    put(&*driver, "short", "12345");
+    put(&*driver, "long", "123456");
+    wait_until("commits are not followed", || {
+        driver.residence().version == Some(Version(2))
+    });
+    assert_eq!(driver.residence().bytes, 5 + 5 + 4);
+    let before = count(&meter, Call::Get);
+    assert_eq!(get(&*driver, "short").as_deref(), Some("12345"));
+    assert_eq!(get(&*driver, "absent"), None);
+    assert_eq!(count(&meter, Call::Get), before);
+    assert_eq!(get(&*driver, "long").as_deref(), Some("123456"));
+    assert_eq!(count(&meter, Call::Get), before + 1);
+}
+
+/// An engine that cannot be followed costs these two nothing but time: they ask the engine.
+#[test]
+fn recent_and_indexed_need_no_following_to_be_right() {
+    for options in ["policy=recent", "policy=indexed"] {
+        let (inner, faulty, driver) = faulty(options);
+        faulty.arm(fails(&[Site::Watch]));
+        wait_until("the watch does not fail", || {
+            driver.residence().failure.is_some()
+        });
+        for number in 0..50 {
+            let value = number.to_string();
+            put(&*inner, "key", &value);
+            assert_eq!(get(&*driver, "key"), Some(value), "{options}");
+        }
+    }
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn ram_reads_the_engine_and_never_writes_to_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = format!("sqlite:{}", dir.path().join("data.db").display());
+    let open = |url: &str| espalier_drivers::open(url).expect("the file opens");
+    let version = put(&*open(&url), "key", "stored");
+    let driver = open(&format!("{url}?policy=ram"));
+    assert!(driver.name() == "sqlite" && !driver.capability().durable);
+    assert_eq!(driver.snapshot().expect("a snapshot").version(), version);
+    assert_eq!(get(&*driver, "key").as_deref(), Some("stored"));
+    assert!(put(&*driver, "key", "changed") > version);
+    assert_eq!(get(&*driver, "key").as_deref(), Some("changed"));
+    assert_eq!(driver.residence().policy, Policy::Ram);
+    drop(driver);
+    assert_eq!(get(&*open(&url), "key").as_deref(), Some("stored"));
+}
+
+#[test]
+fn unknown_options_are_refused() {
+    let error = under_policy(memory(), "policy=cached&bytes=3").err();
+    let error = error.expect("no such option").to_string();
+    assert!(
+        error.contains("bytes=3") && error.contains("staleness_ms"),
+        "{error}"
+    );
+    let error = espalier_drivers::open("memory:?policy=all").err();
+    assert!(
+        error
+            .expect("no such policy")
+            .to_string()
+            .contains("cached")
+    );
+}
+
+/// Prints what single reads cost in memory and under `cached`:
+/// `cargo test --test policies -- --ignored --nocapture costs`.
+#[test]
+#[ignore = "measures"]
+fn costs_of_single_reads() {
+    let drivers = [
+        ("memory", memory()),
+        (
+            "cached",
+            under_policy(memory(), "policy=cached").expect("a policy"),
+        ),
+    ];
+    for (_, driver) in &drivers {
+        for number in 0..100_000 {
+            put(
+                &**driver,
+                &format!("key {number:06}"),
+                "a value of a usual length",
+            );
+        }
+    }
+    let keys: Vec<_> = (0..1000)
+        .map(|number| format!("key {:06}", number * 97))
+        .collect();
+    for round in 0..3 {
+        for (name, driver) in &drivers {
+            let start = Instant::now();
+            for _ in 0..200 {
+                for key in &keys {
+                    let snapshot = driver.snapshot().expect("a snapshot");
+                    assert!(snapshot.get(key.as_bytes()).expect("a get").is_some());
+                }
+            }
+            eprintln!(
+                "round {round}: {name} {:?} a read",
+                start.elapsed() / 200_000
+            );
+        }
+    }
+}
