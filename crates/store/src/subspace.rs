@@ -16,7 +16,7 @@
 //! | `19` | [`Subspace::Origin`]: where what was pushed comes from | 1 |
 //! | `1a` | [`Subspace::Withheld`]: configuration that is not in use | 1 |
 //! | `20` | [`Subspace::Statistics`]: what the crate `espalier-stats` lays out | 1 |
-//! | `30` | documents (reserved) | |
+//! | `30` | [`Subspace::Documents`]: what the crate `espalier-documents` lays out | 1 |
 
 use espalier_keyspace::KeyRange;
 
@@ -55,11 +55,13 @@ pub enum Subspace {
     Withheld = 0x1a,
     /// Statistics: laid out by the crate `espalier-stats`, which knows nothing of the others.
     Statistics = 0x20,
+    /// Documents: laid out by the crate `espalier-documents`, which knows nothing of the others.
+    Documents = 0x30,
 }
 
 impl Subspace {
     /// Every registered range, in key order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Meta,
         Self::Catalog,
         Self::Dictionary,
@@ -74,6 +76,7 @@ impl Subspace {
         Self::Origin,
         Self::Withheld,
         Self::Statistics,
+        Self::Documents,
     ];
 
     /// Those whose keys begin with an anchor.
@@ -117,6 +120,7 @@ impl Subspace {
             Self::Origin => "origin",
             Self::Withheld => "withheld",
             Self::Statistics => "statistics",
+            Self::Documents => "documents",
         }
     }
 }

@@ -41,13 +41,24 @@ const ALLOWED: &[Edges] = &[
         dev: &["espalier-drivers", "espalier-testkit"],
     },
     Edges {
+        krate: "espalier-documents",
+        normal: &["espalier-keyspace"],
+        dev: &["espalier-drivers", "espalier-testkit"],
+    },
+    Edges {
         krate: "espalier-protocols",
-        normal: &["espalier-stats", "espalier-store", "espalier-yang"],
+        normal: &[
+            "espalier-documents",
+            "espalier-stats",
+            "espalier-store",
+            "espalier-yang",
+        ],
         dev: &["espalier-drivers", "espalier-keyspace", "espalier-testkit"],
     },
     Edges {
         krate: "espalier",
         normal: &[
+            "espalier-documents",
             "espalier-drivers",
             "espalier-keyspace",
             "espalier-protocols",

@@ -1,0 +1,286 @@
+//! Building indexes and migrating documents, in steps, while others go on writing.
+
+use std::ops::ControlFlow;
+
+use espalier_keyspace::{Direction, KeyRange};
+
+use crate::collection::Opened;
+use crate::definition::{Definition, Kind};
+use crate::document::{Document, encode, row};
+use crate::extract::Values;
+use crate::layout::{State, number};
+use crate::limits::STEP_DOCUMENTS;
+use crate::reader::Reader;
+use crate::reconcile::MIGRATION;
+use crate::transaction::Transaction;
+use crate::transaction::write::Entries;
+use crate::{Collection, Error, ErrorKind, Result};
+
+/// Whether there is more to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    More,
+    Done,
+}
+
+impl<T: Document> Collection<T> {
+    /// Builds the indexes that are not built, and brings older documents to the schema version of
+    /// this program: in steps of [`STEP_DOCUMENTS`] documents, each an atomic commit, so that others
+    /// may write meanwhile (not while documents are migrated), and a build that is cut off goes on
+    /// where it was. Where two documents have the same value of a new unique index, the index is
+    /// given up and the error names them.
+    pub fn build(&self) -> Result<()> {
+        loop {
+            match self.core().run(&mut |transaction| step(self, transaction)) {
+                Ok(Progress::More) => {}
+                Ok(Progress::Done) => return self.reopen().map(drop),
+                Err(error) if error.kind() == ErrorKind::Unique => {
+                    self.give_up(&error)?;
+                    return Err(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes a unique index that cannot be built out of the definition.
+    fn give_up(&self, error: &Error) -> Result<()> {
+        let name = error.clash().map(|clash| clash.index.clone());
+        self.core().run(&mut |transaction| {
+            let opened = self.opened();
+            let mut stored = Stored::read(transaction, &opened)?;
+            let gone = stored
+                .definition
+                .indexes
+                .iter()
+                .position(|index| Some(&index.name) == name.as_ref() && !index.is_built);
+            let Some(gone) = gone else {
+                return Ok(());
+            };
+            let id = stored.definition.indexes.remove(gone).id;
+            let keys = &opened.shape.keys;
+            transaction
+                .rows
+                .drop_range(KeyRange::prefix(&keys.index(id)));
+            transaction.rows.delete(keys.build(id));
+            stored.write(transaction, &opened)
+        })
+    }
+}
+
+/// The definition, read in a transaction.
+struct Stored {
+    row: Vec<u8>,
+    definition: Definition,
+}
+
+impl Stored {
+    fn read<T: Document>(transaction: &mut Transaction<'_>, opened: &Opened<T>) -> Result<Self> {
+        let shape = &opened.shape;
+        let row = transaction
+            .core()
+            .layout
+            .definition(shape.keys.home, &shape.name);
+        let Some(stored) = transaction.rows.read(&row)? else {
+            let message = format!("there is no collection {:?}", shape.name);
+            return Err(Error::new(ErrorKind::Missing, message));
+        };
+        let definition = Definition::decode(stored)?;
+        Ok(Self { row, definition })
+    }
+
+    /// Writes it with the next generation.
+    fn write<T: Document>(
+        mut self,
+        transaction: &mut Transaction<'_>,
+        opened: &Opened<T>,
+    ) -> Result<()> {
+        self.definition.generation += 1;
+        let generation = self.definition.generation;
+        let keys = &opened.shape.keys;
+        let state = transaction.rows.read(&keys.state())?;
+        let state = state.ok_or_else(|| Error::corrupt("a collection has no state"))?;
+        let state = State {
+            generation,
+            ..State::decode(state)?
+        };
+        let rows = &mut transaction.rows;
+        rows.put(keys.state(), state.encode());
+        rows.put(keys.generation(), generation.to_le_bytes().to_vec());
+        rows.put(self.row, self.definition.encode()?);
+        Ok(())
+    }
+}
+
+/// What is built together: all that has come equally far.
+struct Group {
+    ids: Vec<u64>,
+    from: u64,
+}
+
+fn step<T: Document>(
+    collection: &Collection<T>,
+    transaction: &mut Transaction<'_>,
+) -> Result<Progress> {
+    let opened = collection.opened();
+    let mut stored = Stored::read(transaction, &opened)?;
+    if stored.definition.generation != opened.shape.generation {
+        collection.reopen()?;
+        return Ok(Progress::More);
+    }
+    let Some(group) = group(transaction, &opened, &stored.definition)? else {
+        return Ok(Progress::Done);
+    };
+    let documents = next_documents(transaction, &opened, group.from)?;
+    let mut last = None;
+    for (key, row) in &documents {
+        // Requires that the document is still the same.
+        transaction.rows.read(&opened.shape.keys.document(*key))?;
+        let target = stored.definition.migrating_to;
+        let document = brought(collection, transaction, &opened, target, (*key, row))?;
+        enter(transaction, &opened, &group, *key, &document)?;
+        last = Some(*key);
+    }
+    if let (Some(last), true) = (last, documents.len() == STEP_DOCUMENTS) {
+        for id in &group.ids {
+            let progress = (last + 1).to_le_bytes().to_vec();
+            transaction.rows.put(opened.shape.keys.build(*id), progress);
+        }
+        return Ok(Progress::More);
+    }
+    // A document that comes after the last one needs the state, which the definition changes.
+    for id in &group.ids {
+        transaction.rows.delete(opened.shape.keys.build(*id));
+    }
+    for index in &mut stored.definition.indexes {
+        index.is_built |= group.ids.contains(&index.id);
+    }
+    if group.ids.contains(&MIGRATION)
+        && let Some(version) = stored.definition.migrating_to.take()
+    {
+        stored.definition.schema_version = version;
+    }
+    stored.write(transaction, &opened)?;
+    Ok(Progress::More)
+}
+
+fn group<T: Document>(
+    transaction: &mut Transaction<'_>,
+    opened: &Opened<T>,
+    definition: &Definition,
+) -> Result<Option<Group>> {
+    let unbuilt = definition.indexes.iter().filter(|index| !index.is_built);
+    let migration = definition.migrating_to.map(|_| MIGRATION);
+    let mut found: Option<Group> = None;
+    for id in migration.into_iter().chain(unbuilt.map(|index| index.id)) {
+        let progress = transaction.rows.read(&opened.shape.keys.build(id))?;
+        let from = progress.map_or(Ok(0), number)?;
+        match &mut found {
+            Some(group) if from == group.from => group.ids.push(id),
+            Some(group) if from > group.from => {}
+            _ => {
+                found = Some(Group {
+                    ids: vec![id],
+                    from,
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn next_documents<T: Document>(
+    transaction: &mut Transaction<'_>,
+    opened: &Opened<T>,
+    from: u64,
+) -> Result<Vec<(u64, Vec<u8>)>> {
+    let keys = &opened.shape.keys;
+    let mut documents = Vec::new();
+    let range = keys.documents(from, None);
+    transaction
+        .rows
+        .scan(&range, Direction::Forward, &mut |place, held| {
+            if let Some(key) = keys.document_key(place) {
+                documents.push((key, held.to_vec()));
+            }
+            Ok(if documents.len() == STEP_DOCUMENTS {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        })?;
+    Ok(documents)
+}
+
+/// The document of a row; migrated, and stored so, where that is part of it.
+fn brought<T: Document>(
+    collection: &Collection<T>,
+    transaction: &mut Transaction<'_>,
+    opened: &Opened<T>,
+    target: Option<u32>,
+    (key, held): (u64, &[u8]),
+) -> Result<T> {
+    let shape = &opened.shape;
+    let Some(version) = target else {
+        return shape.decode(key, held);
+    };
+    let document = migrated(collection, key, held, version)?;
+    let new = encode(&document, version)?;
+    if new != held {
+        transaction.rows.put(shape.keys.document(key), new);
+        transaction.count_commit(shape);
+    }
+    Ok(document)
+}
+
+/// Enters one document in the indexes of a group.
+fn enter<T: Document>(
+    transaction: &mut Transaction<'_>,
+    opened: &Opened<T>,
+    group: &Group,
+    key: u64,
+    document: &T,
+) -> Result<()> {
+    for index in &opened.shape.indexes {
+        if !group.ids.contains(&index.id) {
+            continue;
+        }
+        let come = index.values(document)?;
+        if index.kind == Kind::Unique {
+            for value in &come {
+                transaction.check_free(index, value, key)?;
+            }
+        }
+        let entries = Entries {
+            prefix: &index.prefix,
+            kind: index.kind,
+            gone: Values::new(),
+            come,
+        };
+        entries.write(&mut transaction.rows, key);
+    }
+    Ok(())
+}
+
+/// A document, brought to a schema version.
+fn migrated<T: Document>(
+    collection: &Collection<T>,
+    key: u64,
+    held: &[u8],
+    version: u32,
+) -> Result<T> {
+    let fail = |reason: String| {
+        let message = format!("document {key} of {:?}: {reason}", collection.name());
+        Error::new(ErrorKind::Document, message)
+    };
+    let row = row(held)?;
+    let mut json: serde_json::Value =
+        serde_json::from_slice(row.json).map_err(|error| fail(error.to_string()))?;
+    let migrate = collection.declaration().migrate.as_ref();
+    for from in row.schema_version..version {
+        let migrate =
+            migrate.ok_or_else(|| fail("nothing brings it to this version".to_owned()))?;
+        json = migrate(from, json).map_err(&fail)?;
+    }
+    serde_json::from_value(json).map_err(|error| fail(error.to_string()))
+}

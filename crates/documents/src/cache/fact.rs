@@ -1,0 +1,40 @@
+//! What is known of a document.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
+
+use espalier_keyspace::Version;
+
+/// A document as it was at a version.
+pub(crate) struct Fact<T> {
+    pub(crate) key: u64,
+    pub(crate) version: Version,
+    /// None where there was no such document.
+    pub(crate) present: Option<Present<T>>,
+}
+
+/// A document that is there.
+pub(crate) struct Present<T> {
+    pub(crate) document: Arc<T>,
+    /// The hash of its row.
+    pub(crate) hash: u64,
+    /// Bytes of its row.
+    pub(crate) bytes: usize,
+}
+
+impl<T> Present<T> {
+    pub(crate) fn new(document: Arc<T>, row: &[u8]) -> Self {
+        Self {
+            document,
+            hash: row_hash(row),
+            bytes: row.len(),
+        }
+    }
+}
+
+/// A hash that tells rows apart.
+pub(crate) fn row_hash(row: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(row);
+    hasher.finish()
+}

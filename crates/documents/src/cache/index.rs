@@ -1,0 +1,221 @@
+//! One index in memory.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use espalier_keyspace::{Direction, KeyRange};
+
+use super::resident::Hit;
+use crate::value::Bytes;
+use crate::{Query, Value};
+
+/// From values to documents.
+pub(super) struct Index<T> {
+    by_value: HashMap<Bytes, Postings<T>>,
+    /// The values in order, for ranges.
+    sorted: BTreeSet<Bytes>,
+    /// The most components that a value had.
+    components: usize,
+}
+
+/// The documents of a value: keys, and the documents themselves where they are kept.
+enum Postings<T> {
+    One(u64, Option<Arc<T>>),
+    Many(BTreeMap<u64, Option<Arc<T>>>),
+}
+
+impl<T> Index<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            by_value: HashMap::new(),
+            sorted: BTreeSet::new(),
+            components: 0,
+        }
+    }
+
+    /// Enters a document, in place of the older one of its key.
+    pub(super) fn insert(&mut self, value: Value, key: u64, document: Option<&Arc<T>>) {
+        self.components = self.components.max(value.components());
+        let full = value.into_full();
+        match self.by_value.get_mut(&full) {
+            Some(postings) => postings.insert(key, document.cloned()),
+            None => {
+                self.sorted.insert(full.clone());
+                let postings = Postings::One(key, document.cloned());
+                self.by_value.insert(full, postings);
+            }
+        }
+    }
+
+    /// Takes a document out.
+    pub(super) fn remove(&mut self, value: &Value, key: u64) {
+        let is_empty = self
+            .by_value
+            .get_mut(value.full())
+            .is_some_and(|postings| postings.remove(key));
+        if is_empty {
+            self.by_value.remove(value.full());
+            self.sorted.remove(value.full());
+        }
+    }
+
+    /// The document that has exactly this value; of several, the one with the smallest key.
+    pub(super) fn get(&self, value: &Value) -> Option<(u64, Option<&Arc<T>>)> {
+        match self.by_value.get(value.full())? {
+            Postings::One(key, document) => Some((*key, document.as_ref())),
+            Postings::Many(documents) => {
+                let (key, document) = documents.first_key_value()?;
+                Some((*key, document.as_ref()))
+            }
+        }
+    }
+
+    /// What a query asks for.
+    pub(super) fn find(&self, query: &Query) -> Vec<Hit<T>> {
+        if query.is_nothing {
+            return Vec::new();
+        }
+        if let Some(value) = query.equal()
+            && query.after.is_none()
+            && value.components() >= self.components
+        {
+            let postings = self.by_value.get(value.full());
+            return postings.map_or_else(Vec::new, |postings| {
+                postings.select(query.direction, query.offset, query.limit)
+            });
+        }
+        let mut hits = Vec::new();
+        let mut rest = query.offset;
+        let mut visit = |full: &Bytes| {
+            let Some(postings) = self.by_value.get(full) else {
+                return;
+            };
+            postings.each(query.direction, &mut |key, document| {
+                if hits.len() >= query.limit || !query.admits(full, key) {
+                    return;
+                }
+                if rest > 0 {
+                    rest -= 1;
+                    return;
+                }
+                hits.push(Hit {
+                    key,
+                    full: Some(full.clone()),
+                    document: document.cloned(),
+                });
+            });
+        };
+        let values = self.sorted.range(bounds(query));
+        match query.direction {
+            Direction::Forward => values.for_each(&mut visit),
+            Direction::Backward => values.rev().for_each(&mut visit),
+        }
+        hits
+    }
+}
+
+/// The values that a query may be about.
+fn bounds(query: &Query) -> (Bound<Bytes>, Bound<Bytes>) {
+    let after = query
+        .after
+        .as_ref()
+        .map(|(value, _)| Bytes::from_slice(value.full()));
+    let from = match &query.from {
+        Bound::Included(value) | Bound::Excluded(value) => Some(Bytes::from_slice(value.full())),
+        Bound::Unbounded => None,
+    };
+    let to = match &query.to {
+        Bound::Included(value) => KeyRange::prefix(value.full()).end.map(Bytes::from_vec),
+        Bound::Excluded(value) => Some(Bytes::from_slice(value.full())),
+        Bound::Unbounded => None,
+    };
+    let (mut from, mut to) = (
+        from.map_or(Bound::Unbounded, Bound::Included),
+        to.map_or(Bound::Unbounded, Bound::Excluded),
+    );
+    match (after, query.direction) {
+        (Some(after), Direction::Forward) => {
+            if !matches!(&from, Bound::Included(from) if *from > after) {
+                from = Bound::Included(after);
+            }
+        }
+        (Some(after), Direction::Backward) => {
+            if !matches!(&to, Bound::Excluded(to) if *to <= after) {
+                to = Bound::Included(after);
+            }
+        }
+        (None, _) => {}
+    }
+    let is_empty = match (&from, &to) {
+        (Bound::Included(from), Bound::Excluded(to)) => from >= to,
+        (Bound::Included(from), Bound::Included(to)) => from > to,
+        _ => false,
+    };
+    if is_empty {
+        let nothing = Bytes::new();
+        return (Bound::Included(nothing.clone()), Bound::Excluded(nothing));
+    }
+    (from, to)
+}
+
+impl<T> Postings<T> {
+    fn insert(&mut self, key: u64, document: Option<Arc<T>>) {
+        match self {
+            Self::One(known, held) if *known == key => *held = document,
+            Self::One(known, held) => {
+                let both = [(*known, held.take()), (key, document)];
+                *self = Self::Many(both.into());
+            }
+            Self::Many(documents) => drop(documents.insert(key, document)),
+        }
+    }
+
+    /// Takes a document out, and tells whether none is left.
+    fn remove(&mut self, key: u64) -> bool {
+        match self {
+            Self::One(known, _) => *known == key,
+            Self::Many(documents) => {
+                documents.remove(&key);
+                documents.is_empty()
+            }
+        }
+    }
+
+    fn each(&self, direction: Direction, visit: &mut dyn FnMut(u64, Option<&Arc<T>>)) {
+        match (self, direction) {
+            (Self::One(key, document), _) => visit(*key, document.as_ref()),
+            (Self::Many(documents), Direction::Forward) => documents
+                .iter()
+                .for_each(|(key, document)| visit(*key, document.as_ref())),
+            (Self::Many(documents), Direction::Backward) => documents
+                .iter()
+                .rev()
+                .for_each(|(key, document)| visit(*key, document.as_ref())),
+        }
+    }
+
+    fn select(&self, direction: Direction, offset: usize, limit: usize) -> Vec<Hit<T>> {
+        let hit = |key: u64, document: &Option<Arc<T>>| Hit {
+            key,
+            full: None,
+            document: document.clone(),
+        };
+        match (self, direction) {
+            (Self::One(key, document), _) if offset == 0 && limit > 0 => vec![hit(*key, document)],
+            (Self::One(..), _) => Vec::new(),
+            (Self::Many(documents), Direction::Forward) => {
+                let selected = documents.iter().skip(offset).take(limit);
+                selected
+                    .map(|(key, document)| hit(*key, document))
+                    .collect()
+            }
+            (Self::Many(documents), Direction::Backward) => {
+                let selected = documents.iter().rev().skip(offset).take(limit);
+                selected
+                    .map(|(key, document)| hit(*key, document))
+                    .collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The documents that were used last.
+
+use std::sync::Arc;
+
+use espalier_keyspace::Version;
+use hashlink::LruCache;
+use parking_lot::Mutex;
+
+use super::fact::Fact;
+
+/// Documents by key, as many as the limits allow; the one that was not used for longest goes first.
+pub(crate) struct Recent<T> {
+    state: Mutex<State<T>>,
+    bytes_max: usize,
+}
+
+struct State<T> {
+    documents: LruCache<u64, Held<T>>,
+    bytes: usize,
+    /// Older snapshots may not know of changes that are forgotten here.
+    floor: Version,
+    sequence: u64,
+}
+
+struct Held<T> {
+    document: Arc<T>,
+    bytes: usize,
+    version: Version,
+}
+
+impl<T> Recent<T> {
+    pub(super) fn new(entries: usize, bytes_max: usize) -> Self {
+        Self {
+            state: Mutex::new(State {
+                documents: LruCache::new(entries),
+                bytes: 0,
+                floor: Version(0),
+                sequence: 0,
+            }),
+            bytes_max,
+        }
+    }
+
+    /// A document, if it is kept.
+    pub(crate) fn get(&self, key: u64) -> Option<Arc<T>> {
+        let mut state = self.state.lock();
+        state
+            .documents
+            .get(&key)
+            .map(|held| Arc::clone(&held.document))
+    }
+
+    /// Keeps what was read from a snapshot.
+    pub(crate) fn read(&self, fact: Fact<T>) {
+        let mut state = self.state.lock();
+        if fact.version >= state.floor {
+            state.put(fact, self.bytes_max);
+        }
+    }
+
+    /// Takes over what one commit changed.
+    pub(super) fn commit(&self, facts: Vec<Fact<T>>, before: u64) {
+        let mut state = self.state.lock();
+        if state.sequence == before {
+            state.sequence = before + 1;
+        }
+        for fact in facts {
+            state.floor = state.floor.max(fact.version);
+            state.put(fact, self.bytes_max);
+        }
+    }
+
+    /// Forgets documents that changed at a version.
+    pub(super) fn changed(&self, keys: &[u64], version: Version, sequence: Option<u64>) {
+        let mut state = self.state.lock();
+        state.floor = state.floor.max(version);
+        for key in keys {
+            if state
+                .documents
+                .peek(key)
+                .is_some_and(|held| held.version < version)
+            {
+                state.remove(*key);
+            }
+        }
+        state.sequence = state.sequence.max(sequence.unwrap_or(0));
+    }
+
+    /// Forgets everything, unless all commits up to `sequence` are included.
+    pub(super) fn catch_up(&self, version: Version, sequence: u64) {
+        let mut state = self.state.lock();
+        if state.sequence != sequence {
+            state.floor = state.floor.max(version);
+            state.documents.clear();
+            state.bytes = 0;
+            state.sequence = state.sequence.max(sequence);
+        }
+    }
+}
+
+impl<T> State<T> {
+    fn put(&mut self, fact: Fact<T>, bytes_max: usize) {
+        if self
+            .documents
+            .peek(&fact.key)
+            .is_some_and(|held| held.version > fact.version)
+        {
+            return;
+        }
+        self.remove(fact.key);
+        let Some(present) = fact.present else {
+            return;
+        };
+        if present.bytes > bytes_max || self.documents.capacity() == 0 {
+            return;
+        }
+        while self.bytes + present.bytes > bytes_max
+            || self.documents.len() >= self.documents.capacity()
+        {
+            match self.documents.remove_lru() {
+                Some((_, oldest)) => self.bytes -= oldest.bytes,
+                None => break,
+            }
+        }
+        self.bytes += present.bytes;
+        let held = Held {
+            document: present.document,
+            bytes: present.bytes,
+            version: fact.version,
+        };
+        self.documents.insert(fact.key, held);
+    }
+
+    fn remove(&mut self, key: u64) {
+        if let Some(held) = self.documents.remove(&key) {
+            self.bytes -= held.bytes;
+        }
+    }
+}

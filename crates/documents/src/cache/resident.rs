@@ -1,0 +1,224 @@
+//! Indexes, and perhaps documents, in memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use espalier_keyspace::{Direction, Version};
+use parking_lot::RwLock;
+
+use super::fact::Fact;
+use super::index::Index;
+use crate::document::Document;
+use crate::extract::Values;
+use crate::shape::Shape;
+use crate::value::Bytes;
+use crate::{Query, Result, Selection, Value};
+
+/// What a search in memory found.
+pub(crate) struct Hit<T> {
+    pub(crate) key: u64,
+    /// The encoding of the value, where it is not the one that was asked for.
+    pub(crate) full: Option<Bytes>,
+    /// The document, where documents are kept.
+    pub(crate) document: Option<Arc<T>>,
+}
+
+/// All indexes of a collection, and all documents where the policy says so.
+pub(crate) struct Resident<T> {
+    pub(super) held: RwLock<Held<T>>,
+}
+
+pub(super) struct Held<T> {
+    documents: BTreeMap<u64, Known<T>>,
+    indexes: Vec<Index<T>>,
+    /// When documents were deleted, until older facts cannot come any more.
+    deleted: HashMap<u64, Version>,
+    /// How many commits are surely included.
+    pub(super) sequence: u64,
+}
+
+/// A document that is there.
+pub(super) struct Known<T> {
+    version: Version,
+    pub(super) hash: u64,
+    kept: Kept<T>,
+}
+
+enum Kept<T> {
+    Document(Arc<T>),
+    /// Its values in each index, so that they can be taken out.
+    Values(Box<[Values]>),
+}
+
+impl<T: Document> Resident<T> {
+    pub(super) fn new(indexes: usize) -> Self {
+        Self {
+            held: RwLock::new(Held {
+                documents: BTreeMap::new(),
+                indexes: (0..indexes).map(|_| Index::new()).collect(),
+                deleted: HashMap::new(),
+                sequence: 0,
+            }),
+        }
+    }
+
+    /// How many documents there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.held.read().documents.len() as u64
+    }
+
+    /// A document.
+    pub(crate) fn get(&self, key: u64) -> Option<Arc<T>> {
+        match &self.held.read().documents.get(&key)?.kept {
+            Kept::Document(document) => Some(Arc::clone(document)),
+            Kept::Values(_) => None,
+        }
+    }
+
+    /// The document that has a value.
+    pub(crate) fn get_by(&self, slot: usize, value: &Value) -> Option<(u64, Option<Arc<T>>)> {
+        let held = self.held.read();
+        let (key, document) = held.indexes[slot].get(value)?;
+        Some((key, document.cloned()))
+    }
+
+    /// What a query asks for.
+    pub(crate) fn find(&self, slot: usize, query: &Query) -> Vec<Hit<T>> {
+        self.held.read().indexes[slot].find(query)
+    }
+
+    /// Documents in the order of keys.
+    pub(crate) fn list(&self, selection: &Selection) -> Vec<(u64, Arc<T>)> {
+        let before = selection.before.unwrap_or(u64::MAX);
+        if selection.from >= before {
+            return Vec::new();
+        }
+        let held = self.held.read();
+        let range = held.documents.range(selection.from..before);
+        let document = |(key, known): (&u64, &Known<T>)| match &known.kept {
+            Kept::Document(document) => Some((*key, Arc::clone(document))),
+            Kept::Values(_) => None,
+        };
+        let (offset, limit) = (selection.offset, selection.limit);
+        match selection.direction {
+            Direction::Forward => range
+                .skip(offset)
+                .take(limit)
+                .filter_map(document)
+                .collect(),
+            Direction::Backward => {
+                let range = range.rev().skip(offset).take(limit);
+                range.filter_map(document).collect()
+            }
+        }
+    }
+
+    /// Takes over what one commit changed: `before` is how many commits its snapshot had.
+    pub(super) fn commit(&self, shape: &Shape<T>, facts: Vec<Fact<T>>, before: u64) -> Result<()> {
+        let mut held = self.held.write();
+        if held.sequence == before {
+            held.sequence = before + 1;
+        }
+        let mut facts = facts.into_iter();
+        facts.try_for_each(|fact| held.apply(shape, fact, Order::AfterSame))
+    }
+
+    /// Takes over what a watch or a snapshot tells; all commits up to `sequence` are then included,
+    /// where it is known.
+    pub(super) fn learn(
+        &self,
+        shape: &Shape<T>,
+        facts: Vec<Fact<T>>,
+        sequence: Option<u64>,
+    ) -> Result<()> {
+        let mut held = self.held.write();
+        for fact in facts {
+            held.apply(shape, fact, Order::BeforeSame)?;
+        }
+        held.sequence = held.sequence.max(sequence.unwrap_or(0));
+        Ok(())
+    }
+
+    /// Forgets deletions that are too old to matter.
+    pub(super) fn forget_deleted(&self, followed: Version) {
+        let mut held = self.held.write();
+        if !held.deleted.is_empty() {
+            held.deleted.retain(|_, version| *version > followed);
+        }
+    }
+}
+
+/// Whether a fact replaces one of the same version.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    AfterSame,
+    BeforeSame,
+}
+
+impl<T: Document> Held<T> {
+    /// The documents of a range of keys.
+    pub(super) fn known(&self, from: u64, before: u64) -> impl Iterator<Item = (u64, &Known<T>)> {
+        let range = self.documents.range(from..before.max(from));
+        range.map(|(key, known)| (*key, known))
+    }
+
+    fn is_overtaken(&self, fact: &Fact<T>, order: Order) -> bool {
+        let known = self.documents.get(&fact.key).map(|known| known.version);
+        let known = known.max(self.deleted.get(&fact.key).copied());
+        known.is_some_and(|known| match order {
+            Order::AfterSame => known > fact.version,
+            Order::BeforeSame => known >= fact.version,
+        })
+    }
+
+    fn apply(&mut self, shape: &Shape<T>, fact: Fact<T>, order: Order) -> Result<()> {
+        if self.is_overtaken(&fact, order) {
+            return Ok(());
+        }
+        let key = fact.key;
+        let Some(present) = fact.present else {
+            self.deleted.insert(key, fact.version);
+            return self.take_out(shape, key);
+        };
+        let values = shape.values(&present.document)?;
+        self.take_out(shape, key)?;
+        self.deleted.remove(&key);
+        let keeps = shape.policy.keeps_documents();
+        let document = keeps.then_some(&present.document);
+        for (index, values) in self.indexes.iter_mut().zip(&values) {
+            for value in values {
+                index.insert(value.clone(), key, document);
+            }
+        }
+        let kept = if keeps {
+            Kept::Document(present.document)
+        } else {
+            Kept::Values(values.into())
+        };
+        let known = Known {
+            version: fact.version,
+            hash: present.hash,
+            kept,
+        };
+        self.documents.insert(key, known);
+        Ok(())
+    }
+
+    fn take_out(&mut self, shape: &Shape<T>, key: u64) -> Result<()> {
+        let Some(known) = self.documents.remove(&key) else {
+            return Ok(());
+        };
+        let computed;
+        let values: &[Values] = match &known.kept {
+            Kept::Document(document) => {
+                computed = shape.values(document)?;
+                &computed
+            }
+            Kept::Values(values) => values,
+        };
+        for (index, values) in self.indexes.iter_mut().zip(values) {
+            values.iter().for_each(|value| index.remove(value, key));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! What a policy keeps.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use espalier_keyspace::{Change, Snapshot, Version};
+
+use super::fact::{Fact, Present};
+use super::recent::Recent;
+use super::resident::Resident;
+use crate::document::Document;
+use crate::layout::{Home, counter};
+use crate::shape::Shape;
+use crate::{Policy, Result};
+
+/// What is kept of a collection.
+pub(crate) struct Cache<T> {
+    kept: Kept<T>,
+    /// Whether it follows the commits of others. While it does not, reads go to the engine.
+    is_following: AtomicBool,
+}
+
+enum Kept<T> {
+    Nothing,
+    Recent(Recent<T>),
+    Resident(Resident<T>),
+}
+
+impl<T: Document> Cache<T> {
+    /// An empty one for a policy.
+    pub(crate) fn new(shape: &Shape<T>) -> Self {
+        let kept = match shape.policy {
+            Policy::Uncached => Kept::Nothing,
+            Policy::Recent { entries, bytes } => Kept::Recent(Recent::new(entries, bytes)),
+            Policy::Indexed | Policy::Cached | Policy::Ram => {
+                Kept::Resident(Resident::new(shape.indexes.len()))
+            }
+        };
+        Self {
+            kept,
+            is_following: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether commits have to be told.
+    pub(crate) fn is_kept(&self) -> bool {
+        !matches!(self.kept, Kept::Nothing)
+    }
+
+    /// Indexes, where they are kept and follow.
+    pub(crate) fn resident(&self) -> Option<&Resident<T>> {
+        match &self.kept {
+            Kept::Resident(resident) if self.is_following.load(Ordering::Acquire) => Some(resident),
+            _ => None,
+        }
+    }
+
+    /// The documents used last, where they are kept and follow.
+    pub(crate) fn recent(&self) -> Option<&Recent<T>> {
+        match &self.kept {
+            Kept::Recent(recent) if self.is_following.load(Ordering::Acquire) => Some(recent),
+            _ => None,
+        }
+    }
+
+    /// Says whether it follows.
+    pub(super) fn set_following(&self, is_following: bool) {
+        self.is_following.store(is_following, Ordering::Release);
+    }
+
+    /// Takes over what a commit of this process changed. Where that cannot be done, reads go to
+    /// the engine until it is loaded again.
+    pub(crate) fn commit(&self, shape: &Shape<T>, facts: Vec<Fact<T>>, before: u64) {
+        match &self.kept {
+            Kept::Nothing => {}
+            Kept::Recent(recent) => recent.commit(facts, before),
+            Kept::Resident(resident) => {
+                if let Err(error) = resident.commit(shape, facts, before) {
+                    tracing::warn!(collection = shape.name, %error, "documents are not cached");
+                    self.set_following(false);
+                }
+            }
+        }
+    }
+
+    /// Takes over everything that a snapshot shows.
+    pub(crate) fn catch_up(&self, shape: &Shape<T>, snapshot: &dyn Snapshot) -> Result<()> {
+        let sequence = counter(snapshot.get(&shape.keys.sequence())?.as_deref())?;
+        match &self.kept {
+            Kept::Nothing => {}
+            Kept::Recent(recent) => recent.catch_up(snapshot.version(), sequence),
+            Kept::Resident(resident) => {
+                let included = resident.held.read().sequence;
+                if included != sequence || !self.is_following.load(Ordering::Acquire) {
+                    resident.reload(shape, snapshot)?;
+                }
+            }
+        }
+        if shape.keys.home == Home::Ram {
+            self.set_following(true);
+        }
+        Ok(())
+    }
+
+    /// Takes over what a watch tells of one version.
+    pub(super) fn learn(
+        &self,
+        shape: &Shape<T>,
+        version: Version,
+        changes: &[Change],
+    ) -> Result<()> {
+        let news = News::of(shape, version, changes)?;
+        match &self.kept {
+            Kept::Nothing => {}
+            Kept::Recent(recent) => {
+                let keys: Vec<_> = news.facts.iter().map(|fact| fact.key).collect();
+                recent.changed(&keys, version, news.sequence);
+            }
+            Kept::Resident(resident) => {
+                resident.learn(shape, news.facts, news.sequence)?;
+                resident.forget_deleted(version);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a watch tells, read.
+struct News<T> {
+    facts: Vec<Fact<T>>,
+    sequence: Option<u64>,
+}
+
+impl<T: Document> News<T> {
+    fn of(shape: &Shape<T>, version: Version, changes: &[Change]) -> Result<Self> {
+        let mut news = Self {
+            facts: Vec::new(),
+            sequence: None,
+        };
+        let sequence = shape.keys.sequence();
+        // Of several changes of one document the last stands, and the first fact of a version wins.
+        for change in changes.iter().rev() {
+            let (row, held) = match change {
+                Change::Put { key, value } => (key, Some(value)),
+                Change::Delete { key } => (key, None),
+                // Only a collection that is dropped loses a range.
+                Change::DeleteRange(_) => continue,
+            };
+            if *row == sequence {
+                let told = counter(held.map(Vec::as_slice))?;
+                news.sequence = news.sequence.max(Some(told));
+            } else if let Some(key) = shape.keys.document_key(row) {
+                let present = match held {
+                    Some(held) => {
+                        let document = Arc::new(shape.decode(key, held)?);
+                        Some(Present::new(document, held))
+                    }
+                    None => None,
+                };
+                news.facts.push(Fact {
+                    key,
+                    version,
+                    present,
+                });
+            }
+        }
+        Ok(news)
+    }
+}

@@ -1,0 +1,221 @@
+//! The collection and what it knows of what is stored.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use crate::cache::Cache;
+use crate::core::Core;
+use crate::declaration::Declaration;
+use crate::definition::{Definition, Info};
+use crate::document::Document;
+use crate::layout::Home;
+use crate::shape::{Shape, bind};
+use crate::{Changed, Documents, Error, ErrorKind, Policy, Result, Trigger, reconcile};
+
+/// Documents of one type, with their indexes. Cheap to clone; may be shared between threads.
+pub struct Collection<T> {
+    inner: Arc<Inner<T>>,
+}
+
+impl<T> Clone for Collection<T> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+        }
+    }
+}
+
+struct Inner<T> {
+    core: Arc<Core>,
+    declaration: Declaration<T>,
+    mode: Mode,
+    triggers: Option<Arc<Vec<Arc<dyn Trigger<T>>>>>,
+    opened: RwLock<Arc<Opened<T>>>,
+}
+
+/// Who says which indexes there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// The program: others are an error.
+    Declared,
+    /// What is stored.
+    Stored,
+}
+
+/// What is stored, and what is kept of it in memory.
+pub(crate) struct Opened<T> {
+    pub(crate) shape: Arc<Shape<T>>,
+    pub(crate) cache: Arc<Cache<T>>,
+}
+
+impl<T: Document> Collection<T> {
+    /// Opens what a program declares: brings what is stored about it in line.
+    pub(crate) fn open(documents: &Documents, declaration: Declaration<T>) -> Result<Self> {
+        let core = Arc::clone(documents.core());
+        core.run(&mut |transaction| reconcile::reconcile(transaction, &declaration))?;
+        Self::with(core, declaration, Mode::Declared)
+    }
+
+    /// Opens what is stored, whatever indexes it has.
+    pub(crate) fn stored(
+        documents: &Documents,
+        name: &str,
+        policy: Option<Policy>,
+    ) -> Result<Self> {
+        let core = Arc::clone(documents.core());
+        let definition = load(&core, name)?;
+        let stored: Policy = definition.policy.parse().unwrap_or_default();
+        let mut policy = match (stored, policy) {
+            (Policy::Ram, _) => Policy::Ram,
+            (stored, policy) => policy.unwrap_or(stored),
+        };
+        let is_known = definition
+            .info()
+            .indexes
+            .iter()
+            .all(|index| index.fields.is_some());
+        if !is_known && policy.keeps_indexes() {
+            policy = Policy::RECENT;
+        }
+        let mut declaration = Declaration::new(name).policy(policy);
+        declaration.schema_version = definition.schema_version;
+        Self::with(core, declaration, Mode::Stored)
+    }
+
+    fn with(core: Arc<Core>, mut declaration: Declaration<T>, mode: Mode) -> Result<Self> {
+        let triggers = std::mem::take(&mut declaration.triggers);
+        let opened = open(&core, &declaration, mode, None)?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                core,
+                declaration,
+                mode,
+                triggers: (!triggers.is_empty()).then(|| Arc::new(triggers)),
+                opened: RwLock::new(Arc::new(opened)),
+            }),
+        })
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.inner.declaration.name
+    }
+
+    /// The policy of this handle.
+    pub fn policy(&self) -> Policy {
+        self.inner.declaration.policy
+    }
+
+    /// What is stored about the collection.
+    pub fn info(&self) -> Result<Info> {
+        Ok(load(&self.inner.core, self.name())?.info())
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.inner.core
+    }
+
+    pub(crate) fn declaration(&self) -> &Declaration<T> {
+        &self.inner.declaration
+    }
+
+    pub(crate) fn opened(&self) -> Arc<Opened<T>> {
+        Arc::clone(&self.inner.opened.read())
+    }
+
+    /// Looks again at what is stored.
+    pub(crate) fn reopen(&self) -> Result<Arc<Opened<T>>> {
+        let before = self.opened();
+        let inner = &self.inner;
+        let opened = open(&inner.core, &inner.declaration, inner.mode, Some(&before))?;
+        let opened = Arc::new(opened);
+        *inner.opened.write() = Arc::clone(&opened);
+        Ok(opened)
+    }
+
+    /// Refuses a collection of other documents than those of the transaction.
+    pub(crate) fn check_home(&self, core: &Core) -> Result<()> {
+        if std::ptr::eq(&*self.inner.core, core) {
+            return Ok(());
+        }
+        Err(Error::argument(format!(
+            "{:?} was opened from other documents than this transaction is of",
+            self.name()
+        )))
+    }
+
+    /// Refuses to write where this program does not know all there is to keep up to date.
+    pub(crate) fn check_writable(&self, shape: &Shape<T>) -> Result<()> {
+        let unknown = shape.indexes.iter().find(|index| !index.is_known());
+        unknown.map_or(Ok(()), |index| {
+            Err(Error::definition(format!(
+                "index {:?} of {:?} is declared by a program; only that program can write here",
+                index.name, shape.name
+            )))
+        })
+    }
+
+    pub(crate) fn triggers(&self) -> Option<Arc<Vec<Arc<dyn Trigger<T>>>>> {
+        self.inner.triggers.clone()
+    }
+
+    pub(crate) fn check_triggers(&self, change: &Changed<'_, T>) -> Result<()> {
+        let Some(triggers) = &self.inner.triggers else {
+            return Ok(());
+        };
+        for trigger in triggers.iter() {
+            trigger.check(change).map_err(|reason| {
+                let message = format!("document {} of {:?}: {reason}", change.key, self.name());
+                Error::new(ErrorKind::Vetoed, message)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The stored definition of a collection.
+pub(crate) fn load(core: &Core, name: &str) -> Result<Definition> {
+    for home in [Home::Engine, Home::Ram] {
+        let snapshot = core.snapshot(home)?;
+        if let Some(stored) = snapshot.get(&core.layout.definition(home, name))? {
+            return Definition::decode(&stored);
+        }
+    }
+    let message = format!("there is no collection {name:?}");
+    Err(Error::new(ErrorKind::Missing, message))
+}
+
+fn open<T: Document>(
+    core: &Arc<Core>,
+    declaration: &Declaration<T>,
+    mode: Mode,
+    before: Option<&Opened<T>>,
+) -> Result<Opened<T>> {
+    let definition = load(core, &declaration.name)?;
+    if mode == Mode::Declared {
+        reconcile::check_declared(&definition, declaration)?;
+    }
+    let home = reconcile::home(declaration.policy);
+    let keys = core.layout.collection(home, definition.id);
+    let declared = |name: &str| {
+        let mut declared = declaration.indexes.iter();
+        let index = declared.find(|index| index.name == name)?;
+        Some(index.source.clone())
+    };
+    let shape = Arc::new(bind(&definition, keys, declaration.policy, declared));
+    if let Some(before) = before
+        && before.shape.keeps_the_same(&shape)
+    {
+        let cache = Arc::clone(&before.cache);
+        return Ok(Opened { shape, cache });
+    }
+    let cache = Arc::new(Cache::new(&shape));
+    if cache.is_kept() && definition.migrating_to.is_none() {
+        match home {
+            Home::Ram => cache.catch_up(&shape, &core.ram.snapshot())?,
+            Home::Engine => cache.follow(&shape, &core.driver)?,
+        }
+    }
+    Ok(Opened { shape, cache })
+}

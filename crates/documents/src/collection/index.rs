@@ -1,0 +1,471 @@
+//! Reading and changing documents by the value of an index.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use espalier_keyspace::{Direction, KeyRange, Snapshot};
+
+use super::{Collection, Opened};
+use crate::cache::Hit;
+use crate::definition::Kind;
+use crate::document::Document;
+use crate::entries::{self, Entry};
+use crate::layout::number;
+use crate::reader::{Reader, View};
+use crate::shape::BoundIndex;
+use crate::value::IntoValue;
+use crate::{Error, Query, Result, Value};
+
+/// An index of a collection.
+pub struct Index<T> {
+    collection: Collection<T>,
+    opened: Arc<Opened<T>>,
+    slot: usize,
+}
+
+/// A document that a query found.
+#[derive(Debug)]
+pub struct Found<T> {
+    /// The value by which it was found; none where it cannot be told.
+    pub value: Option<Value>,
+    /// Its key.
+    pub key: u64,
+    /// The document.
+    pub document: Arc<T>,
+}
+
+/// A value of an index, and how many documents have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The value.
+    pub value: Value,
+    /// How many documents have it.
+    pub count: u64,
+}
+
+impl<T: Document> Index<T> {
+    pub(super) fn new(collection: Collection<T>, opened: Arc<Opened<T>>, slot: usize) -> Self {
+        Self {
+            collection,
+            opened,
+            slot,
+        }
+    }
+
+    fn bound(&self) -> &BoundIndex<T> {
+        &self.opened.shape.indexes[self.slot]
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.bound().name
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> Kind {
+        self.bound().kind
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        self.collection.core().snapshot(self.opened.shape.keys.home)
+    }
+
+    /// Where nothing was found: makes sure that the index is still the one that is stored.
+    fn check_generation(&self, snapshot: &dyn Snapshot) -> Result<()> {
+        let shape = &self.opened.shape;
+        let stored = snapshot.get(&shape.keys.generation())?;
+        let stored = stored.map(|stored| number(&stored)).transpose()?;
+        if stored == Some(shape.generation) {
+            return Ok(());
+        }
+        let now = self.collection.reopen()?;
+        if now
+            .shape
+            .indexes
+            .iter()
+            .any(|index| index.id == self.bound().id)
+        {
+            return Ok(());
+        }
+        Err(Error::definition(format!(
+            "index {:?} of {:?} was dropped or built again; ask for it again",
+            self.name(),
+            shape.name
+        )))
+    }
+
+    /// The document that has this value. Of several in an index that is not unique, the one with
+    /// the smallest key.
+    pub fn get(&self, value: impl IntoValue) -> Result<Option<Arc<T>>> {
+        if let Some(resident) = self.opened.cache.resident()
+            && self.opened.shape.policy.keeps_documents()
+        {
+            let Some(value) = value.into_value() else {
+                return Ok(None);
+            };
+            let found = resident.get_by(self.slot, &value);
+            return Ok(found.and_then(|(_, document)| document));
+        }
+        Ok(self.get_with_key(value)?.map(|(_, document)| document))
+    }
+
+    /// The same, and its key.
+    pub fn get_with_key(&self, value: impl IntoValue) -> Result<Option<(u64, Arc<T>)>> {
+        let Some(value) = value.into_value() else {
+            return Ok(None);
+        };
+        let resident = self.opened.cache.resident();
+        let held = resident.map(|resident| resident.get_by(self.slot, &value));
+        if let Some(Some((key, Some(document)))) = held {
+            return Ok(Some((key, document)));
+        }
+        if self.opened.shape.policy.keeps_documents() && held.is_some() {
+            return Ok(None);
+        }
+        let snapshot = self.snapshot()?;
+        let key = match held {
+            Some(found) => found.map(|(key, _)| key),
+            None => self.stored_key(&*snapshot, &value)?,
+        };
+        let Some(key) = key else {
+            return Ok(None);
+        };
+        let document = self.document(&*snapshot, key, |found| found == value.full())?;
+        Ok(document.map(|document| (key, document)))
+    }
+
+    fn stored_key(&self, snapshot: &dyn Snapshot, value: &Value) -> Result<Option<u64>> {
+        let index = self.bound();
+        let key = match index.kind {
+            Kind::Unique => entries::unique_key(&mut View(snapshot), &index.prefix, value)?,
+            Kind::Partition | Kind::Tags => {
+                let query = Query::value(value).limit(1);
+                let found = entries::find(&mut View(snapshot), &index.prefix, index.kind, &query)?;
+                found.first().map(|entry| entry.key)
+            }
+        };
+        if key.is_none() {
+            self.check_generation(snapshot)?;
+        }
+        Ok(key)
+    }
+
+    /// A document, unless it does not have the value (any more): what is kept in memory may be of
+    /// another time than the snapshot.
+    fn document(
+        &self,
+        snapshot: &dyn Snapshot,
+        key: u64,
+        is_meant: impl Fn(&[u8]) -> bool,
+    ) -> Result<Option<Arc<T>>> {
+        let has_value = |document: &T| -> Result<bool> {
+            if !self.bound().is_known() {
+                return Ok(true);
+            }
+            let values = self.bound().values(document)?;
+            Ok(values.iter().any(|value| is_meant(value.full())))
+        };
+        if let Some(recent) = self.opened.cache.recent()
+            && let Some(document) = recent.get(key)
+            && has_value(&document)?
+        {
+            return Ok(Some(document));
+        }
+        let Some(document) = self.opened.read(snapshot, key)? else {
+            return Ok(None);
+        };
+        // Entries and documents of one snapshot fit together.
+        let is_sure = self.opened.cache.resident().is_none();
+        Ok((is_sure || has_value(&document)?).then_some(document))
+    }
+
+    /// The key of the document that has this value; of several, the smallest.
+    pub fn key(&self, value: impl IntoValue) -> Result<Option<u64>> {
+        let Some(value) = value.into_value() else {
+            return Ok(None);
+        };
+        if let Some(resident) = self.opened.cache.resident() {
+            return Ok(resident.get_by(self.slot, &value).map(|(key, _)| key));
+        }
+        self.stored_key(&*self.snapshot()?, &value)
+    }
+
+    /// The keys of the documents that a query finds: in the order of values, then of keys.
+    pub fn keys(&self, query: impl Into<Query>) -> Result<Vec<u64>> {
+        let query = query.into();
+        if let Some(resident) = self.opened.cache.resident() {
+            let hits = resident.find(self.slot, &query);
+            return Ok(hits.into_iter().map(|hit| hit.key).collect());
+        }
+        let found = self.entries(&*self.snapshot()?, &query)?;
+        Ok(found.into_iter().map(|entry| entry.key).collect())
+    }
+
+    /// The documents that a query finds, with their keys: in the order of values, then of keys.
+    pub fn find(&self, query: impl Into<Query>) -> Result<Vec<(u64, Arc<T>)>> {
+        let found = self.find_with_values(query)?;
+        Ok(found
+            .into_iter()
+            .map(|found| (found.key, found.document))
+            .collect())
+    }
+
+    /// The same, with the value by which each was found: what [`Query::after`] wants.
+    pub fn find_with_values(&self, query: impl Into<Query>) -> Result<Vec<Found<T>>> {
+        let query = query.into();
+        let mut found = Vec::new();
+        if let Some(resident) = self.opened.cache.resident() {
+            let hits = resident.find(self.slot, &query);
+            if self.opened.shape.policy.keeps_documents() {
+                found.reserve(hits.len());
+                for hit in hits {
+                    let value = hit_value(&hit, &query)?;
+                    if let Some(document) = hit.document {
+                        found.push(Found {
+                            value,
+                            key: hit.key,
+                            document,
+                        });
+                    }
+                }
+                return Ok(found);
+            }
+            let snapshot = self.snapshot()?;
+            for hit in hits {
+                let value = hit_value(&hit, &query)?;
+                let document = self.document(&*snapshot, hit.key, |full| match &value {
+                    Some(value) => full == value.full(),
+                    None => false,
+                })?;
+                found.extend(document.map(|document| Found {
+                    value,
+                    key: hit.key,
+                    document,
+                }));
+            }
+            return Ok(found);
+        }
+        let snapshot = self.snapshot()?;
+        for entry in self.entries(&*snapshot, &query)? {
+            let document = self.document(&*snapshot, entry.key, |full| full == entry.full)?;
+            let value = Value::stored(&entry.full, &[])?;
+            found.extend(document.map(|document| Found {
+                value: Some(value),
+                key: entry.key,
+                document,
+            }));
+        }
+        Ok(found)
+    }
+
+    fn entries(&self, snapshot: &dyn Snapshot, query: &Query) -> Result<Vec<Entry>> {
+        let index = self.bound();
+        let found = entries::find(&mut View(snapshot), &index.prefix, index.kind, query)?;
+        if found.is_empty() {
+            self.check_generation(snapshot)?;
+        }
+        Ok(found)
+    }
+
+    /// How many entries a query finds.
+    pub fn count(&self, query: impl Into<Query>) -> Result<usize> {
+        Ok(self.keys(query)?.len())
+    }
+
+    /// The documents that have all of these values, in the order of keys: the intersection.
+    pub fn all<V: IntoValue>(
+        &self,
+        values: impl IntoIterator<Item = V>,
+    ) -> Result<Vec<(u64, Arc<T>)>> {
+        self.joined(values, Joining::All)
+    }
+
+    /// The documents that have any of these values, each once, in the order of keys: the union.
+    pub fn any<V: IntoValue>(
+        &self,
+        values: impl IntoIterator<Item = V>,
+    ) -> Result<Vec<(u64, Arc<T>)>> {
+        self.joined(values, Joining::Any)
+    }
+
+    fn joined<V: IntoValue>(
+        &self,
+        values: impl IntoIterator<Item = V>,
+        joining: Joining,
+    ) -> Result<Vec<(u64, Arc<T>)>> {
+        let mut wanted = 0;
+        let mut held: BTreeMap<u64, (usize, Option<Arc<T>>)> = BTreeMap::new();
+        let values: Vec<Option<Value>> = values.into_iter().map(IntoValue::into_value).collect();
+        let resident = self.opened.cache.resident();
+        let snapshot = match resident {
+            Some(_) if self.opened.shape.policy.keeps_documents() => None,
+            _ => Some(self.snapshot()?),
+        };
+        for value in &values {
+            wanted += 1;
+            let Some(value) = value else { continue };
+            let found: Vec<(u64, Option<Arc<T>>)> = match (resident, &snapshot) {
+                (Some(resident), _) => {
+                    let hits = resident.find(self.slot, &Query::value(value));
+                    hits.into_iter()
+                        .map(|hit| (hit.key, hit.document))
+                        .collect()
+                }
+                (None, Some(snapshot)) => {
+                    let keys = self.keys_of(&**snapshot, value)?;
+                    keys.into_iter().map(|key| (key, None)).collect()
+                }
+                (None, None) => Vec::new(),
+            };
+            for (key, document) in found {
+                let entry = held.entry(key).or_insert((0, document));
+                // A value that is asked for twice is found twice.
+                entry.0 = (entry.0 + 1).min(wanted);
+            }
+            if joining == Joining::All {
+                held.retain(|_, (count, _)| *count == wanted);
+            }
+        }
+        if joining == Joining::All && values.iter().any(Option::is_none) {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::with_capacity(held.len());
+        for (key, (_, document)) in held {
+            let document = match (document, &snapshot) {
+                (Some(document), _) => Some(document),
+                (None, Some(snapshot)) => {
+                    self.joined_document(&**snapshot, key, &values, joining)?
+                }
+                (None, None) => None,
+            };
+            found.extend(document.map(|document| (key, document)));
+        }
+        Ok(found)
+    }
+
+    fn keys_of(&self, snapshot: &dyn Snapshot, value: &Value) -> Result<Vec<u64>> {
+        let index = self.bound();
+        match index.kind {
+            Kind::Unique => Ok(self.stored_key(snapshot, value)?.into_iter().collect()),
+            Kind::Partition | Kind::Tags => {
+                entries::shared_keys(&mut View(snapshot), &index.prefix, value)
+            }
+        }
+    }
+
+    fn joined_document(
+        &self,
+        snapshot: &dyn Snapshot,
+        key: u64,
+        values: &[Option<Value>],
+        joining: Joining,
+    ) -> Result<Option<Arc<T>>> {
+        let is_meant = |full: &[u8]| {
+            values
+                .iter()
+                .flatten()
+                .any(|value| full.starts_with(value.full()))
+        };
+        let Some(document) = self.document(snapshot, key, is_meant)? else {
+            return Ok(None);
+        };
+        if joining == Joining::Any || !self.bound().is_known() {
+            return Ok(Some(document));
+        }
+        let has = self.bound().values(&document)?;
+        let has_all = values.iter().flatten().all(|value| {
+            has.iter()
+                .any(|found| found.full().starts_with(value.full()))
+        });
+        Ok(has_all.then_some(document))
+    }
+
+    /// The values that documents have, in order, and how many documents have each; those that come
+    /// after `after`, at most `limit`.
+    pub fn values(&self, after: Option<&Value>, limit: usize) -> Result<Vec<Listed>> {
+        let index = self.bound();
+        let snapshot = self.snapshot()?;
+        let mut range = KeyRange::prefix(&index.prefix);
+        if let Some(after) = after
+            && let Some(start) = entries::after_value(&index.prefix, after.short())
+        {
+            range.start = start;
+        }
+        let mut listed: Vec<Listed> = Vec::new();
+        let mut last: Vec<u8> = Vec::new();
+        View(&*snapshot).scan(&range, Direction::Forward, &mut |row, held| {
+            let (short, full, _) = entries::parse(&row[index.prefix.len()..], held, index.kind)?;
+            let is_full = listed.len() == limit;
+            match listed.last_mut() {
+                Some(listed) if last == short => listed.count += 1,
+                _ if is_full => return Ok(ControlFlow::Break(())),
+                _ => {
+                    last = short.to_vec();
+                    let value = Value::stored(short, full)?;
+                    listed.push(Listed { value, count: 1 });
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(listed)
+    }
+
+    /// Changes the document that has this value of a unique index.
+    pub fn update(&self, value: impl IntoValue, change: impl Fn(&mut T)) -> Result<Arc<T>> {
+        let value = value.into_value();
+        self.run(|transaction, collection| {
+            transaction.update_by(collection, self.name(), value.as_ref(), &change)
+        })
+    }
+
+    /// Replaces the document that has the same value as this one has, or adds it; returns the key.
+    pub fn update_or_create(&self, document: impl Into<Arc<T>>) -> Result<u64> {
+        self.collection.upsert(self.name(), document)
+    }
+
+    /// Removes the documents that have this value, and returns how many: in one commit.
+    pub fn delete(&self, value: impl IntoValue) -> Result<usize> {
+        self.delete_where(value, |_, _| true)
+    }
+
+    /// Removes those of the documents with this value that `is_meant` says, and returns how many.
+    pub fn delete_where(
+        &self,
+        value: impl IntoValue,
+        is_meant: impl Fn(u64, &T) -> bool,
+    ) -> Result<usize> {
+        let query = Query::value(value);
+        self.run(|transaction, collection| {
+            let mut deleted = 0;
+            for (key, document) in transaction.find(collection, self.name(), query.clone())? {
+                if is_meant(key, &document) && transaction.delete(collection, key)?.is_some() {
+                    deleted += 1;
+                }
+            }
+            Ok(deleted)
+        })
+    }
+
+    fn run<R>(
+        &self,
+        body: impl Fn(&mut crate::Transaction<'_>, &Collection<T>) -> Result<R>,
+    ) -> Result<R> {
+        let core = self.collection.core();
+        core.run(&mut |transaction| body(transaction, &self.collection))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joining {
+    All,
+    Any,
+}
+
+fn hit_value<T>(hit: &Hit<T>, query: &Query) -> Result<Option<Value>> {
+    match (&hit.full, query.equal()) {
+        (Some(full), _) => Value::stored(full, &[]).map(Some),
+        (None, Some(value)) => Ok(Some(value.clone())),
+        (None, None) => Ok(None),
+    }
+}

@@ -1,0 +1,184 @@
+//! Reading documents by key.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use espalier_keyspace::Snapshot;
+
+use super::Opened;
+use crate::cache::{Fact, Present};
+use crate::document::{Document, Tag};
+use crate::layout::{State, counter};
+use crate::reader::{Reader, View};
+use crate::{Collection, Index, Result, Selection};
+
+impl<T: Document> Collection<T> {
+    /// The document of a key.
+    pub fn get(&self, key: u64) -> Result<Option<Arc<T>>> {
+        let opened = self.opened();
+        if opened.shape.policy.keeps_documents()
+            && let Some(resident) = opened.cache.resident()
+        {
+            return Ok(resident.get(key));
+        }
+        if let Some(recent) = opened.cache.recent()
+            && let Some(document) = recent.get(key)
+        {
+            return Ok(Some(document));
+        }
+        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        opened.read(&*snapshot, key)
+    }
+
+    /// The document of a key as it is stored now, and the name of its state.
+    pub fn get_tagged(&self, key: u64) -> Result<Option<(Arc<T>, Tag)>> {
+        let opened = self.opened();
+        let shape = &opened.shape;
+        let snapshot = self.core().snapshot(shape.keys.home)?;
+        let row = snapshot.get(&shape.keys.document(key))?;
+        row.map(|row| Ok((Arc::new(shape.decode(key, &row)?), Tag::of(&row))))
+            .transpose()
+    }
+
+    /// The documents of a selection, with their keys.
+    pub fn list(&self, selection: Selection) -> Result<Vec<(u64, Arc<T>)>> {
+        let opened = self.opened();
+        if opened.shape.policy.keeps_documents()
+            && let Some(resident) = opened.cache.resident()
+        {
+            return Ok(resident.list(&selection));
+        }
+        let mut found = Vec::new();
+        self.for_each(selection, |key, document| {
+            found.push((key, document));
+            ControlFlow::Continue(())
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `visit` with the documents of a selection, as they are at one time, until it breaks
+    /// off. Holds one document at a time; reads the engine under every policy.
+    pub fn for_each(
+        &self,
+        selection: Selection,
+        mut visit: impl FnMut(u64, Arc<T>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let opened = self.opened();
+        let shape = &opened.shape;
+        let snapshot = self.core().snapshot(shape.keys.home)?;
+        let range = shape.keys.documents(selection.from, selection.before);
+        let mut passed = 0;
+        let mut taken = 0;
+        if selection.limit == 0 {
+            return Ok(());
+        }
+        View(&*snapshot).scan(&range, selection.direction, &mut |row, held| {
+            let Some(key) = shape.keys.document_key(row) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            passed += 1;
+            if passed <= selection.offset {
+                return Ok(ControlFlow::Continue(()));
+            }
+            taken += 1;
+            let flow = visit(key, Arc::new(shape.decode(key, held)?));
+            Ok(if taken >= selection.limit {
+                ControlFlow::Break(())
+            } else {
+                flow
+            })
+        })
+    }
+
+    /// How many documents there are.
+    pub fn count(&self) -> Result<u64> {
+        let opened = self.opened();
+        if let Some(resident) = opened.cache.resident() {
+            return Ok(resident.count());
+        }
+        let keys = &opened.shape.keys;
+        let snapshot = self.core().snapshot(keys.home)?;
+        counter(snapshot.get(&keys.count())?.as_deref())
+    }
+
+    /// The smallest key that has a document.
+    pub fn first_key(&self) -> Result<Option<u64>> {
+        self.one_key(Selection::all())
+    }
+
+    /// The largest key that has a document.
+    pub fn last_key(&self) -> Result<Option<u64>> {
+        self.one_key(Selection::all().reversed())
+    }
+
+    fn one_key(&self, selection: Selection) -> Result<Option<u64>> {
+        let opened = self.opened();
+        let keys = &opened.shape.keys;
+        let snapshot = self.core().snapshot(keys.home)?;
+        let mut cursor = snapshot.scan(&keys.documents(0, None), selection.direction)?;
+        let row = cursor.next()?;
+        Ok(row.and_then(|(row, _)| keys.document_key(row)))
+    }
+
+    /// The key that the next inserted document has: one more than the largest that was ever used.
+    pub fn next_key(&self) -> Result<u64> {
+        let opened = self.opened();
+        let keys = &opened.shape.keys;
+        let snapshot = self.core().snapshot(keys.home)?;
+        let state = snapshot.get(&keys.state())?;
+        Ok(state
+            .map(|state| State::decode(&state))
+            .transpose()?
+            .map_or(0, |state| state.next))
+    }
+
+    /// How many commits changed the collection: another number after each.
+    pub fn sequence(&self) -> Result<u64> {
+        let opened = self.opened();
+        let keys = &opened.shape.keys;
+        let snapshot = self.core().snapshot(keys.home)?;
+        counter(snapshot.get(&keys.sequence())?.as_deref())
+    }
+
+    /// Sees to it that what is kept in memory has every commit that anybody made before this call,
+    /// so that a read after it is linearizable. Costs one look at the engine where nothing changed.
+    pub fn refresh(&self) -> Result<()> {
+        let opened = self.opened();
+        if !opened.cache.is_kept() {
+            return Ok(());
+        }
+        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        opened.cache.catch_up(&opened.shape, &*snapshot)
+    }
+
+    /// An index, by its name.
+    pub fn index(&self, name: &str) -> Result<Index<T>> {
+        let opened = self.opened();
+        match opened.shape.slot(name) {
+            Ok(slot) => Ok(Index::new(self.clone(), opened, slot)),
+            Err(_) => {
+                let opened = self.reopen()?;
+                let slot = opened.shape.slot(name)?;
+                Ok(Index::new(self.clone(), opened, slot))
+            }
+        }
+    }
+}
+
+impl<T: Document> Opened<T> {
+    /// A document of a snapshot; keeps it where the policy says so.
+    pub(crate) fn read(&self, snapshot: &dyn Snapshot, key: u64) -> Result<Option<Arc<T>>> {
+        let Some(row) = snapshot.get(&self.shape.keys.document(key))? else {
+            return Ok(None);
+        };
+        let document = Arc::new(self.shape.decode(key, &row)?);
+        if let Some(recent) = self.cache.recent() {
+            recent.read(Fact {
+                key,
+                version: snapshot.version(),
+                present: Some(Present::new(Arc::clone(&document), &row)),
+            });
+        }
+        Ok(Some(document))
+    }
+}

@@ -1,0 +1,215 @@
+//! What is stored about a collection: its indexes and its schema version.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{COMPONENTS_MAX, INDEXES_MAX, NAME_BYTES_MAX};
+use crate::{Error, Policy, Result};
+
+/// How many documents may have a value, and how many values a document may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// One document for a value.
+    Unique,
+    /// Many documents for a value, one value (at most) for a document.
+    Partition,
+    /// Many documents for a value, many values for a document.
+    Tags,
+}
+
+impl Kind {
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unique => "unique",
+            Self::Partition => "partition",
+            Self::Tags => "tags",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        [Self::Unique, Self::Partition, Self::Tags]
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or_else(|| {
+                Error::argument(format!(
+                    "{text:?} is no kind of index; there are unique, partition and tags"
+                ))
+            })
+    }
+}
+
+/// An index that takes its values from members of JSON documents. Programs without the types of
+/// the documents (the command line, HTTP) can write where all indexes are of this sort.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldIndex {
+    /// The name.
+    pub name: String,
+    /// The kind.
+    pub kind: Kind,
+    /// JSON pointers (RFC 6901), one for each component. For tags, one, to an array or to a
+    /// single tag.
+    pub fields: Vec<String>,
+}
+
+impl FieldIndex {
+    /// Checks names, pointers and limits.
+    pub(crate) fn check(&self) -> Result<()> {
+        check_name("an index", &self.name)?;
+        let place = format!("index {:?}", self.name);
+        let count = self.fields.len();
+        if count == 0 || count > COMPONENTS_MAX {
+            let message = format!("{place} has {count} fields; it may have 1 to {COMPONENTS_MAX}");
+            return Err(Error::limit(message));
+        }
+        if self.kind == Kind::Tags && count != 1 {
+            let message = format!("{place} has {count} fields; tags are taken from one");
+            return Err(Error::argument(message));
+        }
+        for field in &self.fields {
+            if !field.is_empty() && !field.starts_with('/') {
+                return Err(Error::argument(format!(
+                    "{place}: {field:?} is no JSON pointer; write /{field}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An index, as a collection has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexInfo {
+    /// The name.
+    pub name: String,
+    /// The kind.
+    pub kind: Kind,
+    /// Where its values come from; none where a program declares it.
+    pub fields: Option<Vec<String>>,
+    /// Whether all documents are in it.
+    pub is_built: bool,
+}
+
+/// A collection, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// The name.
+    pub name: String,
+    /// The policy that servers use.
+    pub policy: Policy,
+    /// The version of the type of the documents.
+    pub schema_version: u32,
+    /// The indexes.
+    pub indexes: Vec<IndexInfo>,
+}
+
+/// The stored form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Definition {
+    pub(crate) name: String,
+    pub(crate) id: u64,
+    pub(crate) generation: u64,
+    pub(crate) schema_version: u32,
+    /// The version that documents are being brought to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) migrating_to: Option<u32>,
+    pub(crate) policy: String,
+    pub(crate) next_index: u64,
+    pub(crate) indexes: Vec<StoredIndex>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct StoredIndex {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
+    pub(crate) is_built: bool,
+}
+
+/// Where the values of an index come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Origin {
+    /// From members of the documents.
+    Fields(Vec<String>),
+    /// From a function of the program, of this revision.
+    Program(u32),
+}
+
+impl Definition {
+    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| Error::argument(error.to_string()))
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(bytes)
+            .map_err(|error| Error::corrupt(format!("the definition of a collection: {error}")))
+    }
+
+    pub(crate) fn info(&self) -> Info {
+        let indexes = self.indexes.iter().map(|index| IndexInfo {
+            name: index.name.clone(),
+            kind: index.kind,
+            fields: match &index.origin {
+                Origin::Fields(fields) => Some(fields.clone()),
+                Origin::Program(_) => None,
+            },
+            is_built: index.is_built,
+        });
+        Info {
+            name: self.name.clone(),
+            policy: self.policy.parse().unwrap_or_default(),
+            schema_version: self.schema_version,
+            indexes: indexes.collect(),
+        }
+    }
+}
+
+/// Checks the name of a collection or of an index.
+pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::argument(format!("{what} has a name")));
+    }
+    if name.len() > NAME_BYTES_MAX {
+        return Err(Error::limit(format!(
+            "the name of {what} has {} bytes; the limit is {NAME_BYTES_MAX}",
+            name.len()
+        )));
+    }
+    Ok(())
+}
+
+/// Checks that there are not too many indexes, and none twice.
+pub(crate) fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    if names.len() > INDEXES_MAX {
+        let count = names.len();
+        let message = format!("{count} indexes are over the limit of {INDEXES_MAX}");
+        return Err(Error::limit(message));
+    }
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Error::argument(format!(
+            "index {:?} is declared twice",
+            pair[0]
+        ))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,114 @@
+//! Documents and the rows that hold them.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::limits::DOCUMENT_BYTES_MAX;
+use crate::{Error, ErrorKind, Result};
+
+/// A type that collections may have: whatever serde can write and read again.
+pub trait Document: Serialize + DeserializeOwned + Send + Sync + 'static {}
+
+impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Document for T {}
+
+/// Names the state of a document: the same for the same content, another for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tag([u8; 16]);
+
+impl Tag {
+    pub(crate) fn of(row: &[u8]) -> Self {
+        let mut tag = [0; 16];
+        tag.copy_from_slice(&blake3::hash(row).as_bytes()[..16]);
+        Self(tag)
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The format of a row of a document: a byte, the schema version as a varint, JSON.
+const FORMAT: u8 = 0x01;
+
+/// A row, taken apart.
+pub(crate) struct Row<'a> {
+    pub(crate) schema_version: u32,
+    pub(crate) json: &'a [u8],
+}
+
+/// The row of a document.
+pub(crate) fn encode<T: Document>(document: &T, schema_version: u32) -> Result<Vec<u8>> {
+    let mut row = Vec::with_capacity(128);
+    row.push(FORMAT);
+    put_varint(&mut row, schema_version);
+    serde_json::to_writer(&mut row, document).map_err(|error| {
+        let message = format!("the document cannot be written as JSON: {error}");
+        Error::new(ErrorKind::Document, message)
+    })?;
+    if row.len() > DOCUMENT_BYTES_MAX {
+        return Err(Error::limit(format!(
+            "a document of {} bytes is over the limit of {DOCUMENT_BYTES_MAX}",
+            row.len()
+        )));
+    }
+    Ok(row)
+}
+
+/// Takes a row apart.
+pub(crate) fn row(bytes: &[u8]) -> Result<Row<'_>> {
+    let (&format, mut rest) = bytes
+        .split_first()
+        .ok_or_else(|| Error::corrupt("a document has no bytes"))?;
+    if format != FORMAT {
+        let message = format!("a document has the unknown format {format}");
+        return Err(Error::corrupt(message));
+    }
+    let schema_version = take_varint(&mut rest)?;
+    Ok(Row {
+        schema_version,
+        json: rest,
+    })
+}
+
+/// The document of a row of this schema version.
+pub(crate) fn decode<T: Document>(key: u64, bytes: &[u8], schema_version: u32) -> Result<T> {
+    let row = row(bytes).map_err(|error| error.at(format_args!("document {key}")))?;
+    if row.schema_version != schema_version {
+        return Err(Error::definition(format!(
+            "document {key} is of schema version {}, and this program knows version {schema_version}",
+            row.schema_version
+        )));
+    }
+    serde_json::from_slice(row.json).map_err(|error| {
+        let message = format!("document {key} cannot be read as this type: {error}");
+        Error::new(ErrorKind::Document, message)
+    })
+}
+
+fn put_varint(out: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn take_varint(bytes: &mut &[u8]) -> Result<u32> {
+    let mut number = 0_u32;
+    for shift in (0..32).step_by(7) {
+        let &byte = bytes
+            .split_off_first()
+            .ok_or_else(|| Error::corrupt("a document ends within its head"))?;
+        number |= u32::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(number);
+        }
+    }
+    Err(Error::corrupt(
+        "the schema version of a document is too large",
+    ))
+}

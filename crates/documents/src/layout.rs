@@ -1,0 +1,276 @@
+//! Where everything stands in the key space. Every byte is described in `docs/formats.md`.
+
+use espalier_keyspace::{KeyRange, tuple};
+
+use crate::value::Value;
+use crate::{Error, Result};
+
+const DEFINITIONS: u8 = 0x00;
+const IDS: u8 = 0x01;
+const DOCUMENTS: u8 = 0x02;
+const INDEXES: u8 = 0x03;
+const BUILDS: u8 = 0x04;
+/// Set in the byte after the prefix for what is kept in the memory of this process only.
+const RAM: u8 = 0x80;
+
+/// Ends the documents of a collection: larger than the first byte of any key.
+const TAIL: u8 = 0xff;
+const GENERATION: u8 = 0x00;
+const STATE: u8 = 0x01;
+const COUNT: u8 = 0x02;
+const SEQUENCE: u8 = 0x03;
+
+/// Where a collection is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// In the engine.
+    Engine,
+    /// In the memory of this process, and nowhere else.
+    Ram,
+}
+
+/// The keys below a prefix.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    prefix: Vec<u8>,
+}
+
+impl Layout {
+    pub(crate) fn new(prefix: &[u8]) -> Self {
+        Self {
+            prefix: prefix.to_vec(),
+        }
+    }
+
+    fn under(&self, home: Home, id: u8) -> Vec<u8> {
+        let mut key = Vec::with_capacity(self.prefix.len() + 48);
+        key.extend_from_slice(&self.prefix);
+        key.push(match home {
+            Home::Engine => id,
+            Home::Ram => id | RAM,
+        });
+        key
+    }
+
+    /// Whether a key of ours is kept in the memory of this process only.
+    pub(crate) fn is_ram(&self, key: &[u8]) -> bool {
+        key.get(self.prefix.len()).is_some_and(|id| id & RAM != 0)
+    }
+
+    /// The row that defines a collection.
+    pub(crate) fn definition(&self, home: Home, name: &str) -> Vec<u8> {
+        let mut key = self.under(home, DEFINITIONS);
+        tuple::put_bytes(&mut key, name.as_bytes());
+        key
+    }
+
+    /// The rows of all definitions.
+    pub(crate) fn definitions(&self, home: Home) -> KeyRange {
+        KeyRange::prefix(&self.under(home, DEFINITIONS))
+    }
+
+    /// The counter of collections.
+    pub(crate) fn ids(&self, home: Home) -> Vec<u8> {
+        self.under(home, IDS)
+    }
+
+    /// The keys of a collection.
+    pub(crate) fn collection(&self, home: Home, id: u64) -> Keys {
+        let of = |range| {
+            let mut key = self.under(home, range);
+            tuple::put_unsigned(&mut key, id);
+            key
+        };
+        Keys {
+            home,
+            documents: of(DOCUMENTS),
+            indexes: of(INDEXES),
+            builds: of(BUILDS),
+        }
+    }
+}
+
+/// The keys of a collection.
+#[derive(Clone, Debug)]
+pub(crate) struct Keys {
+    pub(crate) home: Home,
+    documents: Vec<u8>,
+    indexes: Vec<u8>,
+    builds: Vec<u8>,
+}
+
+impl Keys {
+    /// The row of a document.
+    pub(crate) fn document(&self, key: u64) -> Vec<u8> {
+        let mut row = Vec::with_capacity(self.documents.len() + 9);
+        row.extend_from_slice(&self.documents);
+        tuple::put_unsigned(&mut row, key);
+        row
+    }
+
+    /// The key of the document whose row this is; none where it is not a row of a document.
+    pub(crate) fn document_key(&self, row: &[u8]) -> Option<u64> {
+        let rest = row.strip_prefix(self.documents.as_slice())?;
+        if rest.first() == Some(&TAIL) {
+            return None;
+        }
+        take_key(rest).ok()
+    }
+
+    /// The rows of the documents from one key to before another.
+    pub(crate) fn documents(&self, from: u64, before: Option<u64>) -> KeyRange {
+        let end = match before {
+            Some(before) => self.document(before),
+            None => self.tail(0),
+        };
+        KeyRange::new(self.document(from), end)
+    }
+
+    /// Everything that changes when a document does, but indexes.
+    pub(crate) fn watched(&self) -> KeyRange {
+        KeyRange::prefix(&self.documents)
+    }
+
+    fn tail(&self, id: u8) -> Vec<u8> {
+        let mut row = Vec::with_capacity(self.documents.len() + 2);
+        row.extend_from_slice(&self.documents);
+        row.extend_from_slice(&[TAIL, id]);
+        row
+    }
+
+    /// The row of the generation of the definition, which every change requires.
+    pub(crate) fn generation(&self) -> Vec<u8> {
+        self.tail(GENERATION)
+    }
+
+    /// The row of generation and next key, which every new document requires.
+    pub(crate) fn state(&self) -> Vec<u8> {
+        self.tail(STATE)
+    }
+
+    /// The counter of documents.
+    pub(crate) fn count(&self) -> Vec<u8> {
+        self.tail(COUNT)
+    }
+
+    /// The counter of commits.
+    pub(crate) fn sequence(&self) -> Vec<u8> {
+        self.tail(SEQUENCE)
+    }
+
+    /// What the rows of an index begin with.
+    pub(crate) fn index(&self, index: u64) -> Vec<u8> {
+        let mut row = Vec::with_capacity(self.indexes.len() + 40);
+        row.extend_from_slice(&self.indexes);
+        tuple::put_unsigned(&mut row, index);
+        row
+    }
+
+    /// The row of how far an index is built.
+    pub(crate) fn build(&self, index: u64) -> Vec<u8> {
+        let mut row = self.builds.clone();
+        tuple::put_unsigned(&mut row, index);
+        row
+    }
+
+    /// Everything of the collection but its definition.
+    pub(crate) fn everything(&self) -> [KeyRange; 3] {
+        [&self.documents, &self.indexes, &self.builds].map(|prefix| KeyRange::prefix(prefix))
+    }
+
+    /// All rows of all indexes.
+    pub(crate) fn all_indexes(&self) -> KeyRange {
+        KeyRange::prefix(&self.indexes)
+    }
+
+    /// The index that a row belongs to.
+    pub(crate) fn index_of(&self, row: &[u8]) -> Result<u64> {
+        let rest = row.strip_prefix(self.indexes.as_slice());
+        take_key(rest.ok_or_else(|| Error::corrupt("a row lies in no index"))?)
+    }
+}
+
+/// The row of a value in a unique index.
+pub(crate) fn unique_row(index: &[u8], value: &Value) -> Vec<u8> {
+    let mut row = index.to_vec();
+    row.extend_from_slice(value.short());
+    row
+}
+
+/// The row of a value and a document in an index that is not unique.
+pub(crate) fn shared_row(index: &[u8], value: &Value, key: u64) -> Vec<u8> {
+    let mut row = unique_row(index, value);
+    tuple::put_unsigned(&mut row, key);
+    row
+}
+
+/// What a unique index holds at a value: the key of the document, and the value where its key
+/// is shortened.
+pub(crate) fn unique_held(value: &Value, key: u64) -> Vec<u8> {
+    let mut held = Vec::with_capacity(9);
+    tuple::put_unsigned(&mut held, key);
+    held.extend_from_slice(&shared_held(value));
+    held
+}
+
+/// What an index that is not unique holds: the value where its key is shortened.
+pub(crate) fn shared_held(value: &Value) -> Vec<u8> {
+    if value.is_shortened() {
+        value.full().to_vec()
+    } else {
+        Vec::new()
+    }
+}
+
+/// The key of a document at the front of `bytes`.
+pub(crate) fn take_key(mut bytes: &[u8]) -> Result<u64> {
+    split_key(&mut bytes)
+}
+
+/// The key of a document, taken off the front of `bytes`.
+pub(crate) fn split_key(bytes: &mut &[u8]) -> Result<u64> {
+    match tuple::take(bytes)? {
+        tuple::Element::Integer(key) => {
+            u64::try_from(key).map_err(|_| Error::corrupt("a stored key is negative"))
+        }
+        _ => Err(Error::corrupt("a stored key is no number")),
+    }
+}
+
+/// Generation and next key, as the state of a collection holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) generation: u64,
+    pub(crate) next: u64,
+}
+
+impl State {
+    pub(crate) fn encode(self) -> Vec<u8> {
+        let mut bytes = self.generation.to_le_bytes().to_vec();
+        bytes.extend_from_slice(&self.next.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        let (generation, next) = bytes
+            .split_at_checked(8)
+            .ok_or_else(|| Error::corrupt("the state of a collection is too short"))?;
+        Ok(Self {
+            generation: number(generation)?,
+            next: number(next)?,
+        })
+    }
+}
+
+/// A number of 8 bytes.
+pub(crate) fn number(bytes: &[u8]) -> Result<u64> {
+    let bytes = bytes
+        .try_into()
+        .map_err(|_| Error::corrupt("a stored number does not have 8 bytes"))?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// A counter; 0 where there is none.
+pub(crate) fn counter(bytes: Option<&[u8]>) -> Result<u64> {
+    bytes.map_or(Ok(0), number)
+}

@@ -1,0 +1,39 @@
+//! Where rows are read: in a snapshot, or in a transaction that changes some.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use espalier_keyspace::{Direction, KeyRange, Snapshot};
+
+use crate::Result;
+
+/// What is called for each row of a scan.
+pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>>;
+
+/// Rows that can be read.
+pub(crate) trait Reader {
+    /// The value of a row.
+    fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>>;
+
+    /// The rows of a range, until the visitor breaks off.
+    fn scan(&mut self, range: &KeyRange, direction: Direction, visit: Visit<'_>) -> Result<()>;
+}
+
+/// The rows of a snapshot.
+pub(crate) struct View<'a>(pub(crate) &'a dyn Snapshot);
+
+impl Reader for View<'_> {
+    fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        Ok(self.0.get(key)?)
+    }
+
+    fn scan(&mut self, range: &KeyRange, direction: Direction, visit: Visit<'_>) -> Result<()> {
+        let mut cursor = self.0.scan(range, direction)?;
+        while let Some((key, value)) = cursor.next()? {
+            if visit(key, value)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

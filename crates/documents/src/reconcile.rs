@@ -1,0 +1,255 @@
+//! Bringing what is stored about a collection in line with what a program declares.
+
+use espalier_keyspace::KeyRange;
+
+use crate::declaration::{Declaration, Declared};
+use crate::definition::{Definition, StoredIndex};
+use crate::document::Document;
+use crate::layout::{Home, Keys, State, counter};
+use crate::transaction::Transaction;
+use crate::{Error, Policy, Result};
+
+/// The number under which the progress of a migration stands; indexes have numbers from 1.
+pub(crate) const MIGRATION: u64 = 0;
+
+/// Where collections of a policy are kept.
+pub(crate) fn home(policy: Policy) -> Home {
+    match policy {
+        Policy::Ram => Home::Ram,
+        _ => Home::Engine,
+    }
+}
+
+/// Makes the collection, or changes what is stored about it.
+pub(crate) fn reconcile<T: Document>(
+    transaction: &mut Transaction<'_>,
+    declaration: &Declaration<T>,
+) -> Result<()> {
+    let home = home(declaration.policy);
+    let layout = &transaction.core().layout;
+    let (row, keys) = (layout.definition(home, &declaration.name), |id| {
+        layout.collection(home, id)
+    });
+    refuse_elsewhere(transaction, declaration)?;
+    let Some(stored) = transaction.rows.read(&row)? else {
+        let id = next_id(transaction, home)?;
+        let definition = first(id, declaration);
+        let state = State {
+            generation: definition.generation,
+            next: 0,
+        };
+        return store(transaction, &keys(id), row, &definition, state);
+    };
+    let stored = Definition::decode(stored)?;
+    let mut definition = stored.clone();
+    let keys = keys(definition.id);
+    let count = transaction.rows.peek(&keys.count())?;
+    let mut work = Work {
+        transaction,
+        keys: &keys,
+        is_empty: counter(count.as_deref())? == 0,
+    };
+    work.schema(&mut definition, declaration)?;
+    work.indexes(&mut definition, declaration);
+    declaration
+        .policy
+        .as_str()
+        .clone_into(&mut definition.policy);
+    if definition == stored {
+        return Ok(());
+    }
+    definition.generation += 1;
+    let state = transaction.rows.read(&keys.state())?;
+    let state = State::decode(state.ok_or_else(|| Error::corrupt("a collection has no state"))?)?;
+    let state = State {
+        generation: definition.generation,
+        ..state
+    };
+    store(transaction, &keys, row, &definition, state)
+}
+
+/// Refuses a name that the other home has.
+fn refuse_elsewhere<T>(
+    transaction: &mut Transaction<'_>,
+    declaration: &Declaration<T>,
+) -> Result<()> {
+    let (other, place) = match home(declaration.policy) {
+        Home::Engine => (Home::Ram, "in the memory of this process only"),
+        Home::Ram => (Home::Engine, "in the engine"),
+    };
+    let row = transaction
+        .core()
+        .layout
+        .definition(other, &declaration.name);
+    if transaction.rows.read(&row)?.is_none() {
+        return Ok(());
+    }
+    let message = format!(
+        "there is a collection {:?} {place} already",
+        declaration.name
+    );
+    Err(Error::definition(message))
+}
+
+fn next_id(transaction: &mut Transaction<'_>, home: Home) -> Result<u64> {
+    let row = transaction.core().layout.ids(home);
+    let id = counter(transaction.rows.read(&row)?)? + 1;
+    transaction.rows.put(row, id.to_le_bytes().to_vec());
+    Ok(id)
+}
+
+fn first<T: Document>(id: u64, declaration: &Declaration<T>) -> Definition {
+    let mut definition = Definition {
+        name: declaration.name.clone(),
+        id,
+        generation: 1,
+        schema_version: declaration.schema_version,
+        migrating_to: None,
+        policy: declaration.policy.to_string(),
+        next_index: MIGRATION + 1,
+        indexes: Vec::new(),
+    };
+    for index in &declaration.indexes {
+        add(&mut definition, index, true);
+    }
+    definition
+}
+
+/// Enters an index under a number that was never used.
+fn add<T: Document>(definition: &mut Definition, index: &Declared<T>, is_built: bool) -> u64 {
+    let id = definition.next_index;
+    definition.next_index += 1;
+    definition.indexes.push(StoredIndex {
+        id,
+        name: index.name.clone(),
+        kind: index.kind,
+        origin: index.source.origin(),
+        is_built,
+    });
+    id
+}
+
+fn store(
+    transaction: &mut Transaction<'_>,
+    keys: &Keys,
+    row: Vec<u8>,
+    definition: &Definition,
+    state: State,
+) -> Result<()> {
+    let rows = &mut transaction.rows;
+    rows.put(row, definition.encode()?);
+    rows.put(
+        keys.generation(),
+        definition.generation.to_le_bytes().to_vec(),
+    );
+    rows.put(keys.state(), state.encode());
+    Ok(())
+}
+
+struct Work<'t, 'a> {
+    transaction: &'t mut Transaction<'a>,
+    keys: &'t Keys,
+    is_empty: bool,
+}
+
+impl Work<'_, '_> {
+    /// Begins to bring documents to a later schema version. As nobody knows the values that older
+    /// documents have in the indexes, all of these are built anew.
+    fn schema<T: Document>(
+        &mut self,
+        definition: &mut Definition,
+        declaration: &Declaration<T>,
+    ) -> Result<()> {
+        let wanted = declaration.schema_version;
+        let stored = definition.migrating_to.unwrap_or(definition.schema_version);
+        if stored > wanted {
+            return Err(Error::definition(format!(
+                "{:?} is of schema version {stored}, and this program knows version {wanted}",
+                definition.name
+            )));
+        }
+        if stored == wanted {
+            return Ok(());
+        }
+        if self.is_empty {
+            definition.schema_version = wanted;
+            definition.migrating_to = None;
+            return Ok(());
+        }
+        if declaration.migrate.is_none() {
+            return Err(Error::definition(format!(
+                "{:?} is of schema version {stored}, and nothing is declared that brings it to {wanted}",
+                definition.name
+            )));
+        }
+        definition.migrating_to = Some(wanted);
+        for index in std::mem::take(&mut definition.indexes) {
+            self.forget(index.id);
+        }
+        self.begin(MIGRATION);
+        Ok(())
+    }
+
+    /// Drops what is not declared any more, and enters what is new.
+    fn indexes<T: Document>(&mut self, definition: &mut Definition, declaration: &Declaration<T>) {
+        let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut definition.indexes)
+            .into_iter()
+            .partition(|stored| is_declared(stored, declaration));
+        definition.indexes = kept;
+        for index in gone {
+            self.forget(index.id);
+        }
+        for index in &declaration.indexes {
+            let is_there = definition
+                .indexes
+                .iter()
+                .any(|stored| stored.name == index.name);
+            if !is_there {
+                let id = add(definition, index, self.is_empty);
+                if !self.is_empty {
+                    self.begin(id);
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, id: u64) {
+        let progress = 0_u64.to_le_bytes().to_vec();
+        self.transaction.rows.put(self.keys.build(id), progress);
+    }
+
+    fn forget(&mut self, id: u64) {
+        let rows = &mut self.transaction.rows;
+        rows.drop_range(KeyRange::prefix(&self.keys.index(id)));
+        rows.delete(self.keys.build(id));
+    }
+}
+
+fn is_declared<T: Document>(stored: &StoredIndex, declaration: &Declaration<T>) -> bool {
+    declaration.indexes.iter().any(|index| {
+        index.name == stored.name
+            && index.kind == stored.kind
+            && index.source.origin() == stored.origin
+    })
+}
+
+/// Refuses a collection that another program has changed since it was opened.
+pub(crate) fn check_declared<T: Document>(
+    definition: &Definition,
+    declaration: &Declaration<T>,
+) -> Result<()> {
+    let version = definition.migrating_to.unwrap_or(definition.schema_version);
+    let is_same = definition.indexes.len() == declaration.indexes.len()
+        && definition
+            .indexes
+            .iter()
+            .all(|stored| is_declared(stored, declaration))
+        && version == declaration.schema_version;
+    if is_same {
+        return Ok(());
+    }
+    Err(Error::definition(format!(
+        "another program changed the indexes or the schema version of {:?}; open it again",
+        definition.name
+    )))
+}

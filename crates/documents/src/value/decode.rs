@@ -1,0 +1,148 @@
+//! From the bytes of a value back to what people and programs read.
+
+use std::fmt;
+
+use espalier_keyspace::tuple::{self, Element, LONG_PREFIX_BYTES};
+use serde_json::Value as Json;
+
+use super::Value;
+use super::number::{ABOVE, BELOW, NAN, take_double, take_rest};
+use crate::{Error, Result};
+
+const STRING: u8 = 0x02;
+const BINARY: u8 = 0x03;
+const ESCAPE: u8 = 0x01;
+
+impl Value {
+    /// A value as it is stored: the key, and what the row holds where the key is shortened.
+    pub(crate) fn stored(short: &[u8], full: &[u8]) -> Result<Self> {
+        let mut value = Self::default();
+        let mut rest = if full.is_empty() { short } else { full };
+        while !rest.is_empty() {
+            take_into(&mut rest, &mut value)?;
+        }
+        Ok(value)
+    }
+
+    /// The components.
+    pub fn to_json(&self) -> Vec<Json> {
+        let mut rest = self.full();
+        let mut components = Vec::new();
+        while !rest.is_empty() {
+            match take_json(&mut rest) {
+                Ok(component) => components.push(component),
+                Err(_) => break,
+            }
+        }
+        components
+    }
+}
+
+impl fmt::Display for Value {
+    /// One component as JSON; several as a JSON array.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.to_json().as_slice() {
+            [component] => write!(f, "{component}"),
+            components => write!(f, "{}", Json::from(components.to_vec())),
+        }
+    }
+}
+
+/// Moves one component to a value.
+fn take_into(rest: &mut &[u8], value: &mut Value) -> Result<()> {
+    let before = *rest;
+    match before.first() {
+        Some(&STRING | &BINARY) => match tuple::take(rest)? {
+            Element::Bytes(text) => value.push_text(&text),
+            Element::Binary(bytes) => value.push_binary(&bytes),
+            _ => return Err(damaged()),
+        },
+        _ => {
+            take_json(rest)?;
+            value.push(&before[..before.len() - rest.len()]);
+        }
+    }
+    Ok(())
+}
+
+/// Moves past one component of a key, where a long string may be shortened.
+pub(crate) fn skip(rest: &mut &[u8]) -> Result<()> {
+    match rest.first() {
+        Some(&STRING | &BINARY) => Ok(tuple::skip(rest)?),
+        _ => take_json(rest).map(drop),
+    }
+}
+
+fn take_json(rest: &mut &[u8]) -> Result<Json> {
+    match rest.first() {
+        Some(&(BELOW | ABOVE)) => {
+            *rest = &rest[1..];
+            let double = take_double(rest).ok_or_else(damaged)?;
+            return Ok(Json::from(double));
+        }
+        Some(&NAN) => {
+            *rest = &rest[1..];
+            return Ok(Json::Null);
+        }
+        _ => {}
+    }
+    match tuple::take(rest)? {
+        Element::Bytes(text) => Ok(text_json(text)),
+        Element::Binary(bytes) => Ok(Json::from(bytes.escape_ascii().to_string())),
+        Element::Boolean(truth) => Ok(Json::from(truth)),
+        Element::Integer(whole) => match take_rest(rest).ok_or_else(damaged)? {
+            Some(double) => Ok(Json::from(double)),
+            None => integer_json(whole),
+        },
+        _ => Err(damaged()),
+    }
+}
+
+fn text_json(text: Vec<u8>) -> Json {
+    String::from_utf8(text).map_or_else(
+        |error| Json::from(error.into_bytes().escape_ascii().to_string()),
+        Json::from,
+    )
+}
+
+fn integer_json(whole: i128) -> Result<Json> {
+    if let Ok(signed) = i64::try_from(whole) {
+        return Ok(Json::from(signed));
+    }
+    let unsigned = u64::try_from(whole).map_err(|_| damaged())?;
+    Ok(Json::from(unsigned))
+}
+
+fn damaged() -> Error {
+    Error::corrupt("an indexed value cannot be read")
+}
+
+/// How many bytes of an encoding stand before the place from which on the order of keys is not the
+/// order of values: after the first bytes of the first long string. None where there is no such
+/// string. The same for either encoding.
+pub(crate) fn wide_prefix(bytes: &[u8]) -> Option<usize> {
+    let mut rest = bytes;
+    while let Some(&tag) = rest.first() {
+        let at = bytes.len() - rest.len();
+        if (tag == STRING || tag == BINARY)
+            && let Some(length) = long_string(&rest[1..])
+        {
+            return Some(at + 1 + length);
+        }
+        skip(&mut rest).ok()?;
+    }
+    None
+}
+
+/// The length of the escaped first bytes of a string that has more.
+fn long_string(escaped: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    for _ in 0..LONG_PREFIX_BYTES {
+        at += match escaped.get(at)? {
+            0 => return None,
+            &ESCAPE => 2,
+            _ => 1,
+        };
+    }
+    (*escaped.get(at)? != 0).then_some(at)
+}

@@ -1,0 +1,106 @@
+//! Where tests keep their documents: every engine that the workspace has, by its URL.
+#![allow(dead_code)]
+
+use std::sync::Arc;
+
+use espalier_documents::{Declaration, Documents, Policy};
+use espalier_keyspace::Driver;
+use serde::{Deserialize, Serialize};
+
+/// The engines.
+pub const ENGINES: &[&str] = &[
+    "memory:",
+    "embedded:{dir}/documents?durability=relaxed",
+    "sqlite:{dir}/documents?durability=relaxed",
+];
+
+/// Every policy; `recent` small, so that documents have to go.
+pub const POLICIES: &[Policy] = &[
+    Policy::Uncached,
+    Policy::Indexed,
+    Policy::Recent {
+        entries: 5,
+        bytes: 400,
+    },
+    Policy::Cached,
+    Policy::Ram,
+];
+
+/// The key range that is registered for documents.
+pub const PREFIX: &[u8] = &[0x30];
+
+/// An engine that can be closed and opened again.
+pub struct Place {
+    pub url: String,
+    dir: tempfile::TempDir,
+    driver: Option<Arc<dyn Driver>>,
+}
+
+impl Place {
+    pub fn new(engine: &str) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let url = engine.replace("{dir}", dir.path().to_str().expect("a plain path"));
+        let mut place = Self {
+            url,
+            dir,
+            driver: None,
+        };
+        place.restart();
+        place
+    }
+
+    /// Closes the engine and opens it again; what lives in memory only stays.
+    pub fn restart(&mut self) {
+        let driver = self.driver.as_ref();
+        if driver.is_none_or(|driver| driver.capability().durable) {
+            self.driver = None;
+            self.driver = Some(espalier_drivers::open(&self.url).expect(&self.url));
+        }
+    }
+
+    pub fn driver(&self) -> Arc<dyn Driver> {
+        Arc::clone(self.driver.as_ref().expect("open"))
+    }
+
+    pub fn documents(&self) -> Documents {
+        Documents::new(self.driver(), PREFIX)
+    }
+}
+
+/// Runs a test on every engine.
+pub fn on_every_engine(test: impl Fn(&mut Place)) {
+    for engine in ENGINES {
+        eprintln!("on {engine}");
+        test(&mut Place::new(engine));
+    }
+}
+
+/// What most tests store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Car {
+    pub name: String,
+    pub color: Option<String>,
+    pub keywords: Vec<String>,
+    pub year: i32,
+}
+
+pub fn car(name: &str, color: &str, keywords: &[&str], year: i32) -> Car {
+    Car {
+        name: name.to_owned(),
+        color: (!color.is_empty()).then(|| color.to_owned()),
+        keywords: keywords.iter().map(|&keyword| keyword.to_owned()).collect(),
+        year,
+    }
+}
+
+/// The collection of most tests.
+pub fn cars(policy: Policy) -> Declaration<Car> {
+    Declaration::new("cars")
+        .policy(policy)
+        .unique("name", |car: &Car| car.name.clone())
+        .partition("color", |car: &Car| car.color.clone())
+        .partition("color-and-year", |car: &Car| {
+            car.color.clone().map(|color| (color, car.year))
+        })
+        .tags("keyword", |car: &Car| car.keywords.clone())
+}
