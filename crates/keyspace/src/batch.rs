@@ -100,6 +100,11 @@ impl Batch {
         });
     }
 
+    /// Makes room for so many further operations.
+    pub fn reserve(&mut self, operations: usize) {
+        self.operations.reserve(operations);
+    }
+
     /// Appends the preconditions and operations of another batch.
     pub fn append(&mut self, other: Self) {
         self.preconditions.extend(other.preconditions);

@@ -6,6 +6,7 @@
 
 mod changes;
 mod gap;
+mod key_map;
 mod layered;
 mod writer;
 

@@ -2,6 +2,7 @@
 //! committed one at the end.
 
 use std::borrow::Cow;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use espalier_keyspace::{
@@ -87,10 +88,7 @@ impl MemoryWriter {
 
     fn set(&mut self, key: &[u8], value: &[u8]) {
         self.recorder.put(key, value);
-        match self.tree.get_mut(key) {
-            Some(held) => *held = value.into(),
-            None => drop(self.tree.insert(key.into(), value.into())),
-        }
+        self.tree.insert(key.into(), value.into());
     }
 
     fn remove(&mut self, key: &[u8]) {
@@ -112,9 +110,27 @@ impl MemoryWriter {
             return;
         }
         self.recorder.delete_range(range);
+        if keys.len() > self.tree.len() / 2 {
+            self.tree = self.outside(range);
+            return;
+        }
         for key in keys {
             self.tree.remove(&key);
         }
+    }
+
+    /// A tree of what lies outside of a range: faster than removing most of a tree key by key.
+    fn outside(&self, range: &KeyRange) -> Tree {
+        let start = Bound::Excluded(range.start.as_slice());
+        let before = self.tree.range::<_, [u8]>((Bound::Unbounded, start));
+        let after = range.end.as_deref().map(|end| {
+            let rest = (Bound::Included(end), Bound::Unbounded);
+            self.tree.range::<_, [u8]>(rest)
+        });
+        let outside = before.chain(after.into_iter().flatten());
+        outside
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
     }
 
     fn sum(&mut self, key: &[u8], delta: i64) -> Result<()> {

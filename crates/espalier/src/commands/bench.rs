@@ -88,7 +88,7 @@ struct Field {
 Examples:
   espalier bench sysrepo
   espalier bench sysrepo --sizes 1000,10000,100000 --json -
-  espalier bench sysrepo --store memory: --sizes 1000
+  espalier bench sysrepo --store memory: --sizes 1000 --rows oper,batch
 
 The rows are as those of `bench scale`, on memory and on the embedded driver (relaxed, then \
 durable); --store leaves one of the two out. peer has sysrepo's figures where the size is one that \
@@ -98,6 +98,10 @@ struct Sysrepo {
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000",
           value_parser = clap::value_parser!(u64).range(2..=10_000_000))]
     sizes: Vec<u64>,
+
+    /// Only the rows with one of these in their name, such as `oper`
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    rows: Vec<String>,
 
     #[command(flatten)]
     place: Place,
@@ -149,6 +153,7 @@ impl Sysrepo {
         let sysrepo = bench::Sysrepo {
             sizes: ascending(&self.sizes),
             folder,
+            rows: self.rows.clone(),
             in_memory,
         };
         bench::run_sysrepo(&sysrepo, &mut self.place.output()?)

@@ -113,11 +113,10 @@ fn inner(
             ),
         );
     }
-    let mut children: Vec<_> = names
-        .iter()
-        .zip(values)
-        .map(|(&name, value)| DataNode::new(name, Content::Value(value.clone())))
-        .collect();
+    let mut children = Vec::with_capacity(names.len() + usize::from(child.is_some()));
+    for (&name, value) in names.iter().zip(values) {
+        children.push(DataNode::new(name, Content::Value(value.clone())));
+    }
     children.extend(child);
     Ok(DataNode::new(id, Content::Inner(children)))
 }

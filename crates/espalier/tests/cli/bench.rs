@@ -225,3 +225,33 @@ fn sysrepo_prints_all_rows_for_each_driver_and_durability() {
             .all(|row| has_raw(row) == (row["driver"] == "embedded"))
     );
 }
+
+#[test]
+fn sysrepo_measures_the_rows_that_are_named() {
+    let bench = Bench::new();
+    let some = [
+        "bench",
+        "sysrepo",
+        "--store",
+        "memory:",
+        "--sizes",
+        "20",
+        "--rows",
+        "oper,batch",
+        "--json",
+        "-",
+    ];
+    let text = bench.run(&some).ok();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let wanted: Vec<&str> = SYSREPO
+        .into_iter()
+        .filter(|row| row.contains("oper") || row.contains("batch"))
+        .collect();
+    assert_eq!(names(&rows, "none"), wanted);
+    let unknown = bench.run(&["bench", "sysrepo", "--rows", "nothing"]);
+    let error = unknown.failed(2);
+    assert!(error.contains("get tree hash"), "{error}");
+}

@@ -5,12 +5,14 @@ use std::ops::Bound;
 
 use espalier_keyspace::KeyRange;
 
+use super::key_map::KeyMap;
+
 /// Keys that are set or deleted, and ranges that are deleted, in the order that makes no
 /// difference any more: ranges hide keys of what is below, written keys show above them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     /// Every key that was written; `None` is deleted.
-    written: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    written: KeyMap<Option<Vec<u8>>>,
     /// Ranges deleted as a whole, by start; they do not overlap. They hide keys of the base only.
     cleared: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
@@ -112,8 +114,8 @@ impl Changes {
         for range in later.cleared() {
             self.delete_range(&range);
         }
-        for (key, value) in &later.written {
-            self.written.insert(key.clone(), value.clone());
+        for (key, value) in later.written.iter() {
+            self.written.insert(key.to_vec(), value.clone());
         }
     }
 
@@ -161,12 +163,17 @@ impl Changes {
     pub fn written(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         self.written
             .iter()
-            .map(|(key, value)| (key.as_slice(), value.as_deref()))
+            .map(|(key, value)| (key, value.as_deref()))
+    }
+
+    /// How many keys are written.
+    pub fn written_len(&self) -> usize {
+        self.written.len()
     }
 
     /// The keys written, with what they hold now, for keeps.
     pub fn into_written(self) -> impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)> {
-        self.written.into_iter()
+        self.written.into_entries()
     }
 
     /// The keys written within a range, with what they hold now.
@@ -174,19 +181,19 @@ impl Changes {
         &'a self,
         range: &'a KeyRange,
     ) -> impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> {
-        self.between(Bound::Included(range.start.clone()), Bound::Unbounded)
+        self.between(Bound::Included(&range.start), Bound::Unbounded)
             .take_while(|(key, _)| range.is_before_end(key))
     }
 
     /// The keys written between two bounds, with what they hold now.
-    pub fn between(
-        &self,
-        start: Bound<Vec<u8>>,
-        end: Bound<Vec<u8>>,
-    ) -> impl DoubleEndedIterator<Item = (&[u8], Option<&[u8]>)> {
+    pub fn between<'a>(
+        &'a self,
+        start: Bound<&[u8]>,
+        end: Bound<&[u8]>,
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], Option<&'a [u8]>)> + use<'a> {
         self.written
-            .range((start, end))
-            .map(|(key, value)| (key.as_slice(), value.as_deref()))
+            .range(start, end)
+            .map(|(key, value)| (key, value.as_deref()))
     }
 
     /// What was written to a key: nothing where it was not.

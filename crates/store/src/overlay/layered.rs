@@ -63,6 +63,11 @@ impl Snapshot for Layered<'_> {
     }
 }
 
+/// The same bound, borrowed.
+fn borrowed(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
+}
+
 /// A key and its value, in memory that is used again.
 #[derive(Default)]
 struct Pair {
@@ -154,7 +159,7 @@ impl<'a> Merged<'a> {
         self.written = if is_empty {
             Box::new(std::iter::empty())
         } else {
-            let keys = changes.between(first, last);
+            let keys = changes.between(borrowed(&first), borrowed(&last));
             let keys = keys.filter_map(|(key, value)| Some((key, value?)));
             match self.direction {
                 Direction::Forward => Box::new(keys),

@@ -267,6 +267,7 @@ fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Box<dyn Snapshot +
     }
     let (base, changes) = overlay.into_parts();
     let mut gap = Gap::default();
+    batch.reserve(changes.written_len());
     for (key, new) in changes.into_written() {
         let old = gap.get(&*base, &key)?;
         match new {

@@ -279,18 +279,23 @@ fn unqualified_child(descent: &Descent<'_>, name: WrittenName<'_>) -> Result<Nod
         )
     };
     let above = descent.node();
-    let found: Vec<NodeId> = schema.named(above, name.name).filter(is_data).collect();
     let module = above.map(|id| schema.node(id).module);
-    let of_module = found
-        .iter()
-        .find(|&&id| Some(schema.node(id).module) == module);
-    match (of_module, found.as_slice()) {
-        (Some(&id), _) | (None, &[id]) => Ok(id),
-        (None, []) => Err(descent.unknown(name)),
-        (None, several) => {
+    let mut found = schema.named(above, name.name).filter(is_data);
+    let Some(first) = found.next() else {
+        return Err(descent.unknown(name));
+    };
+    let is_of_module = |id: &NodeId| Some(schema.node(*id).module) == module;
+    if is_of_module(&first) {
+        return Ok(first);
+    }
+    let others: Vec<NodeId> = found.collect();
+    match others.iter().copied().find(is_of_module) {
+        Some(id) => Ok(id),
+        None if others.is_empty() => Ok(first),
+        None => {
+            let several = std::iter::once(first).chain(others);
             let names: Vec<String> = several
-                .iter()
-                .map(|&id| format!("{}:{name}", schema.module(schema.node(id).module).name))
+                .map(|id| format!("{}:{name}", schema.module(schema.node(id).module).name))
                 .collect();
             let message = format!("'{name}' may be {}", names.join(" or "));
             Err(descent.error(ErrorTag::UnknownElement, message))

@@ -57,9 +57,11 @@ pub const BY_PATHS: &str = "an edit for each path, parsed; one commit";
 
 /// The edits that set N leaves, from the texts of their paths.
 pub fn set_items(stand: &Stand, size: u64, path: fn(u64) -> String) -> Result<Vec<Edit>> {
-    (0..size)
-        .map(|n| stand.set(&path(n), &format!("l{n}")))
-        .collect()
+    let mut edits = Vec::with_capacity(size as usize);
+    for n in 0..size {
+        edits.push(stand.set(&path(n), &format!("l{n}"))?);
+    }
+    Ok(edits)
 }
 
 fn create_items(bed: &mut Bed<'_>, row: &str, list: &str, path: fn(u64) -> String) -> Result<()> {

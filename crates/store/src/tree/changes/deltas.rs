@@ -163,9 +163,9 @@ struct Changed<'a> {
 impl<'a> Changed<'a> {
     fn new(comparison: Comparison<'a>, range: KeyRange, prefix: usize) -> Result<Self> {
         let changes = comparison.changes;
-        let start = Bound::Included(range.start.clone());
-        let end = match &range.end {
-            Some(end) => Bound::Excluded(end.clone().max(range.start.clone())),
+        let start = Bound::Included(range.start.as_slice());
+        let end = match range.end.as_deref() {
+            Some(end) => Bound::Excluded(end.max(&range.start)),
             None => Bound::Unbounded,
         };
         let mut written = changes.between(start, end);

@@ -18,6 +18,9 @@ use crate::position::Position;
 use crate::store::Compiled;
 use crate::tree::locate::{Place, Shape, State};
 
+/// What a step adds to a key, about.
+const STEP_BYTES: usize = 32;
+
 /// How a resource was touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::tree) enum Touch {
@@ -243,9 +246,16 @@ impl<'a> Applying<'a> {
         Ok(())
     }
 
+    /// The key of a container in a resource, or what the keys of a list's entries begin with.
+    pub fn child_key(&self, around: &Around, node: NodeId) -> Vec<u8> {
+        let mut key = Vec::with_capacity(around.key.len() + STEP_BYTES);
+        key.extend_from_slice(&around.key);
+        put_local_id(&mut key, self.compiled.layout.id(node));
+        key
+    }
+
     fn container(&mut self, around: &Around, data: &DataNode, inherited: Operation) -> Result<()> {
-        let mut key = around.key.clone();
-        put_local_id(&mut key, self.compiled.layout.id(data.node));
+        let key = self.child_key(around, data.node);
         self.path.steps.push(Step {
             node: data.node,
             keys: Keys::None,
@@ -298,7 +308,8 @@ impl<'a> Applying<'a> {
         }
         // What is created in a container that is only passed through may be what makes it exist.
         let may_come_to_be = operation == Operation::None && !exists && !node.cases.is_empty();
-        let mut boundaries = around.boundaries.clone();
+        let mut boundaries = Vec::with_capacity(around.boundaries.len() + 1);
+        boundaries.extend_from_slice(&around.boundaries);
         boundaries.push(key.len());
         let inside = Around {
             key,

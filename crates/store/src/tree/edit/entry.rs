@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::data::{Annotation, DataNode, Operation};
 use espalier_yang::schema::ModuleNames;
-use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId, Step, Value};
+use espalier_yang::{ErrorTag, InstancePath, Keys, Step, Value};
 
 use rustc_hash::FxHashMap;
 
 use super::apply::{Applying, Around, Touch};
 use crate::error::Result;
-use crate::keys::{put_key_value, put_local_id};
+use crate::keys::put_key_value;
 use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::{entry_prefix, in_subspace, is_order_index, order_key};
@@ -34,7 +34,7 @@ impl Applying<'_> {
         let schema = self.schema();
         let node = schema.node(data.node);
         let operation = data.operation().unwrap_or(inherited);
-        let list = self.list_key(around, data.node);
+        let list = self.child_key(around, data.node);
         let keys: Option<Vec<Value>> = data
             .keys(schema)
             .map(|keys| keys.into_iter().cloned().collect());
@@ -68,12 +68,6 @@ impl Applying<'_> {
         };
         self.path.steps.pop();
         result
-    }
-
-    pub fn list_key(&self, around: &Around, node: NodeId) -> Vec<u8> {
-        let mut list = around.key.clone();
-        put_local_id(&mut list, self.compiled.layout.id(node));
-        list
     }
 
     pub fn whole_list(

@@ -20,7 +20,7 @@ impl Applying<'_> {
     ) -> Result<()> {
         let node = self.schema().node(data.node);
         let operation = data.operation().unwrap_or(inherited);
-        let list = self.list_key(around, data.node);
+        let list = self.child_key(around, data.node);
         let Some(value) = data.value() else {
             if self.is_whole_list(node, false, operation) {
                 return self.whole_list(around, data, &list, operation);

@@ -109,7 +109,7 @@ impl Asking<'_> {
             schema: Arc::clone(self.schema),
             path: meeting.clone(),
         };
-        let answer = registered.ask(request, self.now);
+        let answer = registered.ask(self.registry.workers(), request, self.now);
         Some(Asked {
             registered,
             at,

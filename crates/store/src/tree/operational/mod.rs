@@ -35,6 +35,7 @@ mod reading;
 mod registry;
 mod union;
 mod withheld;
+mod workers;
 
 pub use provider::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,

@@ -16,6 +16,7 @@ use super::check::check_path;
 use super::provider::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, Provider, ProviderRequest, WarningReason,
 };
+use super::workers::Workers;
 use crate::clock::Timestamp;
 use crate::error::Result;
 
@@ -23,6 +24,7 @@ use crate::error::Result;
 #[derive(Default)]
 pub(crate) struct Providers {
     anchors: RwLock<FxHashMap<u64, Vec<Arc<Registered>>>>,
+    workers: Arc<Workers>,
 }
 
 /// A provider, and what it is registered for.
@@ -96,6 +98,11 @@ impl Providers {
         })
     }
 
+    /// The threads that ask them.
+    pub(super) fn workers(&self) -> &Arc<Workers> {
+        &self.workers
+    }
+
     /// The providers of an anchor, in the order of their registration.
     pub(super) fn of(&self, anchor: u64) -> Vec<Arc<Registered>> {
         let anchors = self.anchors.read();
@@ -126,7 +133,12 @@ impl Registered {
     }
 
     /// Asks, without waiting.
-    pub fn ask(self: &Arc<Self>, request: ProviderRequest, now: Timestamp) -> Answer {
+    pub fn ask(
+        self: &Arc<Self>,
+        workers: &Arc<Workers>,
+        request: ProviderRequest,
+        now: Timestamp,
+    ) -> Answer {
         if let Some(kept) = self.kept(&request.path, now) {
             return Answer::Kept(kept);
         }
@@ -147,9 +159,8 @@ impl Registered {
             // Nobody waits any more where it took too long.
             let _ = sender.send(told);
         };
-        let name = format!("provider {}", self.provider.name);
-        match std::thread::Builder::new().name(name).spawn(run) {
-            Ok(_) => Answer::Coming(receiver),
+        match workers.run(run) {
+            Ok(()) => Answer::Coming(receiver),
             Err(error) => {
                 self.calls.fetch_sub(1, Ordering::AcqRel);
                 Answer::None(WarningReason::Failed(error.to_string()))
