@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Bench, Check, Commit, Completions, CopyConfig, Delete, DeleteConfig, Diff, Discard, Edit,
-    Example, Export, Get, History, Info, Load, Lock, Locks, Rollback, SchemaTree, Serve, Set,
-    Stats, Unlock, Update, Validate,
+    Backup, Bench, Check, Commit, Completions, Copy, CopyConfig, Delete, DeleteConfig, Diff,
+    Discard, Edit, Example, Export, Get, History, Info, Load, Lock, Locks, Restore, Rollback,
+    SchemaTree, Serve, Set, Stats, Unlock, Update, Validate,
 };
 use crate::error::{Failure, Result};
 use crate::logging;
@@ -103,6 +103,9 @@ enum Command {
     Schema(SchemaTree),
     Check(Check),
     Info(Info),
+    Copy(Copy),
+    Backup(Backup),
+    Restore(Restore),
     Stats(Stats),
     Bench(Bench),
     Example(Example),
@@ -175,6 +178,9 @@ impl Cli {
             Command::Schema(command) => command.run(settings),
             Command::Check(command) => command.run(settings),
             Command::Info(command) => command.run(settings),
+            Command::Copy(command) => command.run(),
+            Command::Backup(command) => command.run(),
+            Command::Restore(command) => command.run(),
             Command::Stats(command) => command.run(settings),
             Command::Bench(command) => command.run(),
             Command::Example(command) => command.run(),
@@ -208,6 +214,9 @@ impl Command {
             Self::Schema(command) => command.talk.json,
             Self::Check(command) => command.talk.json,
             Self::Info(command) => command.talk.json,
+            Self::Copy(command) => command.talk.json,
+            Self::Backup(command) => command.talk.json,
+            Self::Restore(command) => command.talk.json,
             Self::Stats(command) => command.wants_json(),
             Self::Example(command) => command.talk.json,
             Self::Completions(command) => command.talk.json,

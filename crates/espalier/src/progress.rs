@@ -34,6 +34,17 @@ impl Progress {
         )
     }
 
+    /// Progress in things counted, of so many where that is known.
+    pub fn count_of(label: &'static str, total: Option<u64>) -> Self {
+        match total {
+            Some(_) => {
+                let template = "{msg} {wide_bar} {human_pos}/{human_len} {per_sec} eta {eta}";
+                Self::new(label, total, template)
+            }
+            None => Self::count(label),
+        }
+    }
+
     fn new(label: &'static str, total: Option<u64>, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {

@@ -23,8 +23,9 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Where the data is")]
 pub struct Access {
-    /// The store to work on directly: `embedded:DIR`, or `memory:` for a store that is gone at
-    /// the end [env: ESPALIER_STORE]
+    /// The store to work on directly: `embedded:DIR`, `sqlite:FILE`, another engine's URL, or
+    /// `memory:` for a store that is gone at the end. `?policy=cached` keeps it in memory; see
+    /// docs/drivers.md [env: ESPALIER_STORE]
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub store: Option<String>,
 
@@ -258,6 +259,19 @@ impl Settings {
             tls_key: self.tls_key.or(weaker.tls_key),
             log: self.log.or(weaker.log),
             log_format: self.log_format.or(weaker.log_format),
+        }
+    }
+
+    /// The same on the store of a URL, where one is given.
+    #[must_use]
+    pub fn at(self, url: Option<&str>) -> Self {
+        match url {
+            Some(url) => Self {
+                store: Some(url.to_owned()),
+                server: None,
+                ..self
+            },
+            None => self,
         }
     }
 

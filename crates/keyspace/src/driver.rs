@@ -66,7 +66,8 @@ pub trait Driver: Send + Sync + 'static {
     /// Makes everything committed so far durable, also where commits are relaxed.
     fn flush(&self) -> Result<()>;
 
-    /// What of the engine is kept in memory, and how current that is. Linear in what is kept.
+    /// What of the engine is kept in memory, and how current that is. Costs little, but for
+    /// [`crate::Policy::Ram`], where it is linear in the keys.
     fn residence(&self) -> Residence {
         Residence::default()
     }

@@ -90,6 +90,39 @@ pub enum Error {
     /// The stored bytes are not what this version of the code wrote.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
+    /// The key space is the target of a copy or a restore that has not ended.
+    #[error(
+        "the key space is not complete: it is being filled from {from}, or that was interrupted"
+    )]
+    Unfinished {
+        /// What it is filled from.
+        from: String,
+    },
+    /// The target of a copy or a restore holds something.
+    #[error("the target is not empty")]
+    NotEmpty,
+    /// What is to be copied is its own target.
+    #[error("the source and the target are the same")]
+    SameEngine,
+    /// Something else wrote to the target of a copy or a restore.
+    #[error("something else is being copied to the target, or writes to it")]
+    Interfered,
+    /// The target of a copy or a restore does not hold what was written to it.
+    #[error("the target holds {found} where {expected} were written")]
+    Differs {
+        /// What was written.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// A backup file is not what was written.
+    #[error("the backup is damaged at {place}: {problem}")]
+    Damaged {
+        /// Where in the file.
+        place: String,
+        /// What is wrong there.
+        problem: String,
+    },
     /// The engine.
     #[error(transparent)]
     Engine(#[from] espalier_keyspace::Error),

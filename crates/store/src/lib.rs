@@ -22,6 +22,7 @@ mod overlay;
 mod position;
 mod store;
 mod subspace;
+mod transfer;
 mod tree;
 
 pub use catalog::{AnchorInfo, SchemaSetInfo, Validation};
@@ -29,6 +30,10 @@ pub use clock::{Clock, SystemClock, Timestamp};
 pub use error::{Error, Result};
 pub use store::Store;
 pub use subspace::Subspace;
+pub use transfer::{
+    BLOCK_BYTES_MAX, Backup, Digest, Existing, Marker, Phase, Progress, Transferred, backup, copy,
+    restore,
+};
 pub use tree::{
     CONFIRM_SECONDS_DEFAULT, ChangeKind, ChangedContent, Commit, CommitInfo, CommitOptions,
     Committed, Confirmed, Conflict, Content, DIFF_CHANGES_MAX, Datastore, Diff, Edit, EditReport,

@@ -20,6 +20,7 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::layout::Layout;
 use crate::subspace::{FORMAT_VERSION, Subspace};
+use crate::transfer::refuse_unfinished;
 use crate::tree::{
     Datastore, Providers, Registry, Residents, Tree, check_session, index_definition,
 };
@@ -148,6 +149,7 @@ impl Store {
     fn check_format(&self) -> Result<()> {
         let key = format_key();
         let snapshot = self.driver().snapshot()?;
+        refuse_unfinished(&*snapshot)?;
         let Some(value) = snapshot.get(&key)? else {
             if snapshot
                 .scan(&KeyRange::all(), Direction::Forward)?

@@ -48,12 +48,11 @@ impl Keeper for Cached {
     }
 
     fn residence(following: &Following<Self>) -> Residence {
-        let tree = &following.keeper().view.newest().tree;
-        let bytes = tree.iter().map(|(key, value)| key.len() + value.len());
+        let view = &following.keeper().view;
         Residence {
             policy: Policy::Cached,
-            keys: tree.len() as u64,
-            bytes: bytes.map(|bytes| bytes as u64).sum(),
+            keys: view.newest().tree.len() as u64,
+            bytes: view.bytes(),
             ..following.residence()
         }
     }

@@ -39,6 +39,10 @@ impl Hold for Short {
         (value.len() <= self.bytes_max).then(|| value.into())
     }
 
+    fn bytes(held: &Self::Value) -> usize {
+        held.as_ref().map_or(0, |held| held.len())
+    }
+
     fn is(&self, held: &Self::Value, value: &[u8]) -> bool {
         match held {
             Some(held) => **held == *value,
@@ -88,15 +92,11 @@ impl Keeper for Indexed {
     }
 
     fn residence(following: &Following<Self>) -> Residence {
-        let tree = &following.keeper().view.newest().tree;
-        let bytes = tree.iter().map(|(key, value)| {
-            let value = value.as_ref().map_or(0, |value| value.len());
-            (key.len() + value) as u64
-        });
+        let view = &following.keeper().view;
         Residence {
             policy: Policy::Indexed,
-            keys: tree.len() as u64,
-            bytes: bytes.sum(),
+            keys: view.newest().tree.len() as u64,
+            bytes: view.bytes(),
             ..following.residence()
         }
     }

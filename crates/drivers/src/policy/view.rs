@@ -1,8 +1,8 @@
 //! Keys and values in a persistent map, brought from version to version.
 
 use std::collections::VecDeque;
-use std::iter::Peekable;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use espalier_keyspace::{
@@ -23,6 +23,9 @@ pub(super) trait Hold: Send + Sync + 'static {
     /// What is kept of a value.
     fn hold(&self, value: &[u8]) -> Self::Value;
 
+    /// Bytes of what is kept.
+    fn bytes(held: &Self::Value) -> usize;
+
     /// Whether that is what would be kept of the value.
     fn is(&self, held: &Self::Value, value: &[u8]) -> bool;
 }
@@ -37,6 +40,10 @@ impl Hold for Whole {
         value.into()
     }
 
+    fn bytes(held: &Arc<[u8]>) -> usize {
+        held.len()
+    }
+
     fn is(&self, held: &Arc<[u8]>, value: &[u8]) -> bool {
         **held == *value
     }
@@ -48,6 +55,41 @@ pub(super) struct View<H: Hold> {
     state: ArcSwap<State<H::Value>>,
     past: Mutex<VecDeque<Arc<State<H::Value>>>>,
     past_max: usize,
+    /// Of the newest state.
+    bytes: AtomicUsize,
+}
+
+/// A state that is being made from another one.
+struct Draft<'a, H: Hold> {
+    hold: &'a H,
+    tree: Tree<H::Value>,
+    bytes: usize,
+}
+
+impl<H: Hold> Draft<'_, H> {
+    fn put(&mut self, key: Arc<[u8]>, value: &[u8]) {
+        let (length, held) = (key.len(), self.hold.hold(value));
+        self.bytes += H::bytes(&held);
+        match self.tree.insert(key, held) {
+            Some(before) => self.bytes -= H::bytes(&before),
+            None => self.bytes += length,
+        }
+    }
+
+    fn remove(&mut self, key: &[u8]) {
+        if let Some(before) = self.tree.remove(key) {
+            self.bytes -= key.len() + H::bytes(&before);
+        }
+    }
+
+    fn remove_range(&mut self, range: &KeyRange) {
+        if range.is_empty() {
+            return;
+        }
+        let keys = self.tree.range::<_, [u8]>(bounds(range));
+        let keys: Vec<_> = keys.map(|(key, _)| Arc::clone(key)).collect();
+        keys.iter().for_each(|key| self.remove(key));
+    }
 }
 
 impl<H: Hold> View<H> {
@@ -57,18 +99,25 @@ impl<H: Hold> View<H> {
             version: Version::default(),
             tree: Tree::new(),
         };
-        let state = read(engine, &hold, &empty, Version::default())?;
-        Ok(Self {
+        let view = Self {
             hold,
-            state: ArcSwap::from_pointee(state),
+            state: ArcSwap::from_pointee(empty),
             past: Mutex::default(),
-            past_max,
-        })
+            past_max: 0,
+            bytes: AtomicUsize::new(0),
+        };
+        view.reload(engine, Version::default())?;
+        Ok(Self { past_max, ..view })
     }
 
     /// The newest state.
     pub(super) fn newest(&self) -> Arc<State<H::Value>> {
         self.state.load_full()
+    }
+
+    /// Bytes of the keys of the newest state, and of what is kept of its values.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed) as u64
     }
 
     /// The version of the newest state.
@@ -89,28 +138,64 @@ impl<H: Hold> View<H> {
     /// Takes in one commit.
     pub(super) fn apply(&self, version: Version, changes: &[Change]) {
         let before = self.newest();
-        let mut tree = before.tree.clone();
+        let mut draft = self.draft(&before);
         for change in changes {
             match change {
-                Change::Put { key, value } => {
-                    tree.insert(key.as_slice().into(), self.hold.hold(value));
-                }
-                Change::Delete { key } => drop(tree.remove(key.as_slice())),
-                Change::DeleteRange(range) => remove_range(&mut tree, range),
+                Change::Put { key, value } => draft.put(key.as_slice().into(), value),
+                Change::Delete { key } => draft.remove(key),
+                Change::DeleteRange(range) => draft.remove_range(range),
             }
         }
-        self.show(before, State { version, tree });
+        self.show(before, version, draft);
+    }
+
+    fn draft(&self, from: &State<H::Value>) -> Draft<'_, H> {
+        Draft {
+            hold: &self.hold,
+            tree: from.tree.clone(),
+            bytes: self.bytes.load(Ordering::Relaxed),
+        }
     }
 
     /// Brings the newest state to one that the engine has now, of at least that version.
     pub(super) fn reload(&self, engine: &dyn Driver, least: Version) -> Result<()> {
         let before = self.newest();
-        let state = read(engine, &self.hold, &before, least)?;
-        self.show(before, state);
+        let (version, draft) = self.read(engine, &before, least)?;
+        self.show(before, version, draft);
         Ok(())
     }
 
-    fn show(&self, before: Arc<State<H::Value>>, state: State<H::Value>) {
+    /// What the engine has, of at least that version: what of an earlier state is still so is
+    /// shared with it, so that reading again takes memory for what is different.
+    fn read(
+        &self,
+        engine: &dyn Driver,
+        before: &State<H::Value>,
+        least: Version,
+    ) -> Result<(Version, Draft<'_, H>)> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let snapshot = engine.snapshot()?;
+            let version = snapshot.version();
+            if version < least {
+                let message = format!(
+                    "the engine shows version {} after it told of {}; its data may have been put back",
+                    version.0, least.0
+                );
+                return Err(Error::new(ErrorKind::Engine, message));
+            }
+            let mut draft = self.draft(before);
+            match compare(&*snapshot, &before.tree, &mut draft) {
+                Ok(()) => return Ok((version, draft)),
+                Err(error)
+                    if error.kind() == ErrorKind::SnapshotTooOld && tries < LOAD_TRIES_MAX => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn show(&self, before: Arc<State<H::Value>>, version: Version, draft: Draft<'_, H>) {
         if self.past_max > 0 {
             let mut past = self.past.lock();
             past.push_back(before);
@@ -118,79 +203,32 @@ impl<H: Hold> View<H> {
                 past.pop_front();
             }
         }
-        self.state.store(Arc::new(state));
+        self.bytes.store(draft.bytes, Ordering::Relaxed);
+        let tree = draft.tree;
+        self.state.store(Arc::new(State { version, tree }));
     }
 }
 
-fn remove_range<V: Clone>(tree: &mut Tree<V>, range: &KeyRange) {
-    if range.is_empty() {
-        return;
-    }
-    let keys = tree.range::<_, [u8]>(bounds(range));
-    let keys: Vec<_> = keys.map(|(key, _)| Arc::clone(key)).collect();
-    for key in keys {
-        tree.remove(&key);
-    }
-}
-
-/// What the engine has, of at least that version: what of an earlier state is still so is shared
-/// with it, so that reading again takes memory for what is different.
-fn read<H: Hold>(
-    engine: &dyn Driver,
-    hold: &H,
-    before: &State<H::Value>,
-    least: Version,
-) -> Result<State<H::Value>> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let snapshot = engine.snapshot()?;
-        let version = snapshot.version();
-        if version < least {
-            let message = format!(
-                "the engine shows version {} after it told of {}; its data may have been put back",
-                version.0, least.0
-            );
-            return Err(Error::new(ErrorKind::Engine, message));
-        }
-        match compare(&*snapshot, hold, &before.tree) {
-            Ok(tree) => return Ok(State { version, tree }),
-            Err(error) if error.kind() == ErrorKind::SnapshotTooOld && tries < LOAD_TRIES_MAX => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
+/// Changes what was before into what the snapshot shows.
 fn compare<H: Hold>(
     snapshot: &dyn Snapshot,
-    hold: &H,
     before: &Tree<H::Value>,
-) -> Result<Tree<H::Value>> {
-    let mut tree = before.clone();
+    draft: &mut Draft<'_, H>,
+) -> Result<()> {
     let mut held = before.iter().peekable();
     let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward)?;
     while let Some((key, value)) = cursor.next()? {
-        remove_until(&mut tree, &mut held, Some(key));
+        while let Some((gone, _)) = held.next_if(|(held, _)| held.as_ref() < key) {
+            draft.remove(gone);
+        }
         match held.next_if(|(held, _)| held.as_ref() == key) {
-            Some((_, held)) if hold.is(held, value) => {}
-            Some((key, _)) => drop(tree.insert(Arc::clone(key), hold.hold(value))),
-            None => drop(tree.insert(key.into(), hold.hold(value))),
+            Some((_, held)) if draft.hold.is(held, value) => {}
+            Some((key, _)) => draft.put(Arc::clone(key), value),
+            None => draft.put(key.into(), value),
         }
     }
-    remove_until(&mut tree, &mut held, None);
-    Ok(tree)
-}
-
-/// Removes what stands before the key: it is not in the engine any more.
-fn remove_until<'a, V: Clone + 'a>(
-    tree: &mut Tree<V>,
-    held: &mut Peekable<impl Iterator<Item = (&'a Arc<[u8]>, &'a V)>>,
-    key: Option<&[u8]>,
-) {
-    while let Some((gone, _)) = held.next_if(|(held, _)| key.is_none_or(|key| held.as_ref() < key))
-    {
-        tree.remove(gone);
-    }
+    held.for_each(|(gone, _)| draft.remove(gone));
+    Ok(())
 }
 
 /// Everything that the engine has now.

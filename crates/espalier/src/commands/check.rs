@@ -13,11 +13,15 @@ use crate::target;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  espalier check --store embedded:data
-  espalier check --store embedded:data --json
+  espalier check embedded:data
+  espalier check 'redis://127.0.0.1/0?prefix=net' --json
 
 Exit status 0 where nothing is wrong, 1 where something is.")]
 pub struct Check {
+    /// The store, as --store names it
+    #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
+    url: Option<String>,
+
     #[command(flatten)]
     access: Access,
 
@@ -28,7 +32,9 @@ pub struct Check {
 impl Check {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let settings = Settings::from(&self.access).over(settings);
+        let settings = Settings::from(&self.access)
+            .over(settings)
+            .at(self.url.as_deref());
         if settings.server.is_some() {
             return Err(
                 Failure::usage("check works on a store, not through a server")
@@ -36,13 +42,12 @@ impl Check {
             );
         }
         let store = target::open_store(&settings)?;
-        let mut findings = store.driver().check()?;
         let mut progress = Progress::count("checking");
         let mut keys = 0;
-        findings.extend(store.check(&mut |done| {
+        let findings = store.check(&mut |done| {
             keys = done;
             progress.set(done);
-        })?);
+        })?;
         progress.finish();
         let items: Vec<_> = findings
             .iter()

@@ -1,25 +1,33 @@
 //! `espalier info`.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use clap::Args;
+use espalier_keyspace::{Direction, Driver, KeyRange, Residence, WatchKind};
+use espalier_store::{Marker, Store, SystemClock};
 use serde_json::{Value, json};
 
 use crate::cli;
 use crate::error::{Failure, Result};
 use crate::settings::{Access, Settings, Talk};
-use crate::target;
+use crate::target::{self, Opening};
 
 /// Anchors are read in pages of this size.
 const PAGE: usize = 1000;
 
-/// Say what is in a store: dataspaces, modules, anchors, and how much each key range holds
+/// Say what a store is in and what it holds: engine, memory policy, dataspaces, modules, anchors, keys
+/// and bytes of each key range
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  espalier info --store embedded:data
-  espalier info --store embedded:data --json")]
+  espalier info embedded:data
+  espalier info 'postgres://me:secret@db.example/net?policy=cached' --json")]
 pub struct Info {
+    /// The store, as --store names it
+    #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
+    url: Option<String>,
+
     #[command(flatten)]
     access: Access,
 
@@ -30,7 +38,9 @@ pub struct Info {
 impl Info {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let settings = Settings::from(&self.access).over(settings);
+        let settings = Settings::from(&self.access)
+            .over(settings)
+            .at(self.url.as_deref());
         if settings.server.is_some() {
             return Err(
                 Failure::usage("info works on a store, not through a server").hint(
@@ -38,28 +48,73 @@ impl Info {
                 ),
             );
         }
-        let store = target::open_store(&settings)?;
-        let mut spaces = Vec::new();
-        for dataspace in store.dataspaces()? {
-            spaces.push(describe(&store, &dataspace)?);
-        }
-        let usage: Vec<_> = store
-            .usage()?
-            .into_iter()
-            .map(|(subspace, usage)| {
+        let Some(url) = settings.store.as_deref() else {
+            return Err(Failure::usage("nothing says which store")
+                .hint("name it: espalier info embedded:DIR"));
+        };
+        let driver = target::open_engine(url, Opening::Existing)?;
+        let mut value = engine(&*driver)?;
+        if value["state"] == "store" {
+            let store = Store::open(driver, Arc::new(SystemClock))?;
+            let mut spaces = Vec::new();
+            for dataspace in store.dataspaces()? {
+                spaces.push(describe(&store, &dataspace)?);
+            }
+            let usage = store.usage()?;
+            let usage = usage.into_iter().map(|(subspace, usage)| {
                 json!({"range": subspace.name(), "keys": usage.keys, "bytes": usage.bytes})
-            })
-            .collect();
-        let value = json!({
-            "engine": store.driver().name(),
-            "dataspaces": spaces,
-            "usage": usage,
-        });
+            });
+            value["dataspaces"] = spaces.into();
+            value["usage"] = usage.collect();
+        }
         cli::answer(self.talk.json, &value, text(&value).trim_end())
     }
 }
 
-fn describe(store: &espalier_store::Store, dataspace: &str) -> Result<Value> {
+/// The engine, whatever it holds: nothing is made in an empty one.
+fn engine(driver: &dyn Driver) -> Result<Value> {
+    let snapshot = driver.snapshot()?;
+    let unfinished = Marker::read(&*snapshot)?;
+    let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward)?;
+    let state = match (&unfinished, cursor.next()?) {
+        (Some(_), _) => "unfinished",
+        (None, Some(_)) => "store",
+        (None, None) => "empty",
+    };
+    drop(cursor);
+    let (capability, usage) = (driver.capability(), driver.usage()?);
+    Ok(json!({
+        "engine": driver.name(),
+        "state": state,
+        "unfinished-from": unfinished.map(|marker| marker.from),
+        "version": snapshot.version().0,
+        "durable": capability.durable,
+        "shared": capability.shared,
+        "watch": match capability.watch {
+            WatchKind::Push => "push",
+            WatchKind::Poll => "poll",
+        },
+        "keys": usage.keys,
+        "bytes": usage.bytes,
+        "memory": memory(&driver.residence()),
+    }))
+}
+
+/// What is kept in memory, and how current that is.
+fn memory(residence: &Residence) -> Value {
+    let ms = |duration: std::time::Duration| duration.as_millis() as u64;
+    json!({
+        "policy": residence.policy.name(),
+        "keys": residence.keys,
+        "bytes": residence.bytes,
+        "version": residence.version.map(|version| version.0),
+        "lag-ms": residence.lag.map(ms),
+        "lag-ms-max": residence.lag_max.map(ms),
+        "failure": residence.failure,
+    })
+}
+
+fn describe(store: &Store, dataspace: &str) -> Result<Value> {
     let mut sets = Vec::new();
     for name in store.schema_sets(dataspace)? {
         let source = store.schema_set(dataspace, &name)?.source;
@@ -91,7 +146,7 @@ fn describe(store: &espalier_store::Store, dataspace: &str) -> Result<Value> {
 
 /// The same, for people.
 fn text(value: &Value) -> String {
-    let mut out = format!("engine {}\n", word(&value["engine"]));
+    let mut out = engine_text(value);
     for space in items(&value["dataspaces"]) {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "dataspace {}", word(&space["name"]));
@@ -120,6 +175,46 @@ fn text(value: &Value) -> String {
             "{:<11}{keys:>12} keys {bytes:>14} bytes",
             word(&range["range"])
         );
+    }
+    out
+}
+
+/// The engine, in a few lines.
+fn engine_text(value: &Value) -> String {
+    let yes_or_no = |value: &Value, word: &'static str| match value.as_bool() {
+        Some(true) => word.to_owned(),
+        _ => format!("not {word}"),
+    };
+    let mut out = format!(
+        "engine {}: {}, {}, changes by {}; {} keys, {} bytes, version {}\n",
+        word(&value["engine"]),
+        yes_or_no(&value["durable"], "durable"),
+        yes_or_no(&value["shared"], "shared"),
+        word(&value["watch"]),
+        value["keys"],
+        value["bytes"],
+        value["version"]
+    );
+    let memory = &value["memory"];
+    // Writing to a string cannot fail.
+    let _ = write!(out, "memory policy {}", word(&memory["policy"]));
+    if memory["policy"] != "uncached" {
+        let _ = write!(out, ": {} keys, {} bytes", memory["keys"], memory["bytes"]);
+    }
+    if let (Some(lag), Some(max)) = (memory["lag-ms"].as_u64(), memory["lag-ms-max"].as_u64()) {
+        let _ = write!(out, ", current {lag} ms ago (at most {max})");
+    }
+    out.push('\n');
+    match word(&value["state"]) {
+        "empty" => out.push_str("holds nothing\n"),
+        "unfinished" => {
+            let from = word(&value["unfinished-from"]);
+            let _ = writeln!(
+                out,
+                "not complete: it is being filled from {from}, or that was interrupted"
+            );
+        }
+        _ => {}
     }
     out
 }

@@ -1,10 +1,12 @@
 //! The commands, one file each: what its arguments are, what it does, what it prints.
 
 mod acting;
+mod backup;
 mod bench;
 mod check;
 mod commit;
 mod completions;
+mod copy;
 mod copy_config;
 mod datastore_routes;
 mod delete;
@@ -19,19 +21,23 @@ mod info;
 mod load;
 mod lock;
 mod past_routes;
+mod restore;
 mod rollback;
 mod schema;
 mod serve;
 mod set;
 mod shell_routes;
 mod stats;
+mod transfer;
 mod update;
 mod validate;
 
+pub use backup::Backup;
 pub use bench::Bench;
 pub use check::Check;
 pub use commit::Commit;
 pub use completions::Completions;
+pub use copy::Copy;
 pub use copy_config::{CopyConfig, DeleteConfig};
 pub use delete::Delete;
 pub use diff::Diff;
@@ -44,6 +50,7 @@ pub use history::History;
 pub use info::Info;
 pub use load::Load;
 pub use lock::{Lock, Locks, Unlock};
+pub use restore::Restore;
 pub use rollback::Rollback;
 pub use schema::SchemaTree;
 pub use serve::Serve;

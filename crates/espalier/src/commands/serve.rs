@@ -211,6 +211,9 @@ fn metrics(tree: Tree) -> Result<ops::RenderMetrics> {
         let effort = tree.store().validation_effort();
         metrics::counter!("espalier_validation_checks_total").absolute(effort.checks);
         metrics::counter!("espalier_validation_fallbacks_total").absolute(effort.fallbacks);
+        if let Some(lag) = tree.store().driver().residence().lag {
+            metrics::gauge!("espalier_memory_lag_seconds").set(lag.as_secs_f64());
+        }
         recorder.render()
     }))
 }

@@ -1,10 +1,8 @@
 //! A store that this process opens.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 
-use espalier_keyspace::Driver;
 use espalier_store::{
     Commit, CommitInfo, CommitOptions, Edit, Error, LoadOptions, Retention, Store, SystemClock,
     Tree,
@@ -18,8 +16,8 @@ use crate::error::{Failure, Result};
 use crate::modules;
 use crate::settings::{Settings, Validation};
 use crate::target::{
-    Acting, Change, Changed, Differences, Loaded, Outcome, Read, Rollback, Target, Upload,
-    diff_lines, perform, print_view,
+    Acting, Change, Changed, Differences, Loaded, Opening, Outcome, Read, Rollback, Target, Upload,
+    diff_lines, open_engine, perform, print_view, require_existing,
 };
 
 /// A tree of a store.
@@ -36,33 +34,28 @@ pub fn open_store(settings: &Settings) -> Result<Store> {
     let url = settings.store.as_deref().ok_or_else(|| {
         Failure::usage("this command works on a store").hint("add --store embedded:DIR")
     })?;
-    require_existing(url, settings)?;
-    open_url(url)
+    let opening = match settings.yang.is_empty() {
+        true => Opening::Existing,
+        false => Opening::Create,
+    };
+    open_url(url, opening)
 }
 
 /// Opens the store that the settings name, and makes it where there is none.
 pub fn create_store(settings: &Settings) -> Result<Store> {
     let url = settings.store.as_deref().unwrap_or_default();
-    open_url(url)
-}
-
-fn open_url(url: &str) -> Result<Store> {
-    let driver: Arc<dyn Driver> = espalier_drivers::open(url)
-        .map_err(|error| Failure::data(format!("the store {url} cannot be opened: {error}")))?;
-    Ok(Store::open(driver, Arc::new(SystemClock))?)
+    open_url(url, Opening::Create)
 }
 
 /// A mistyped folder should not become an empty store: only `--yang` creates one.
-fn require_existing(url: &str, settings: &Settings) -> Result<()> {
-    let Some(place) = url.strip_prefix("embedded:") else {
-        return Ok(());
-    };
-    let folder = place.rsplit_once('?').map_or(place, |(folder, _)| folder);
-    if settings.yang.is_empty() && !Path::new(folder).exists() {
-        return Err(Failure::usage(format!("there is no store at {folder}"))
-            .hint("create one by naming its modules: --yang FILE|DIR|NAME"));
+fn open_url(url: &str, opening: Opening) -> Result<Store> {
+    if opening == Opening::Existing {
+        require_existing(url).map_err(|failure| {
+            failure.hint("create one by naming its modules: --yang FILE|DIR|NAME")
+        })?;
     }
-    Ok(())
+    let driver = open_engine(url, opening)?;
+    Ok(Store::open(driver, Arc::new(SystemClock))?)
 }
 
 /// Opens the tree that the settings name. Where they name modules, dataspace, schema set and

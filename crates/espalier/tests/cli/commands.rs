@@ -332,6 +332,9 @@ fn every_command_has_help_with_examples() {
         "schema",
         "check",
         "info",
+        "copy",
+        "backup",
+        "restore",
         "example",
         "completions",
     ] {

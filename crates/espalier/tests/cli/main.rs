@@ -12,4 +12,6 @@ mod inventory;
 mod kill;
 mod process;
 mod serving;
+mod several;
 mod stats;
+mod transfer;

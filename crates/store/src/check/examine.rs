@@ -29,6 +29,7 @@ impl Store {
     /// `progress` is told the number of keys so far.
     pub fn check(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Finding>> {
         let mut findings = self.driver().check()?;
+        findings.extend(self.strays()?);
         let mut keys = 0;
         for dataspace in self.dataspaces()? {
             let mut after: Option<String> = None;
@@ -43,6 +44,29 @@ impl Store {
                     })?;
                 }
             }
+        }
+        Ok(findings)
+    }
+
+    /// The first key of each stretch that is no registered range.
+    fn strays(&self) -> Result<Vec<Finding>> {
+        let snapshot = self.driver().snapshot()?;
+        let mut findings = Vec::new();
+        let mut stretch = KeyRange::all();
+        let ranges = Subspace::ALL.into_iter().map(Subspace::range);
+        for next in ranges.map(Some).chain([None]) {
+            stretch.end = next.as_ref().map(|range| range.start.clone());
+            let mut cursor = snapshot.scan(&stretch, Direction::Forward)?;
+            if let Some((key, _)) = cursor.next()? {
+                findings.push(Finding {
+                    place: format!("key {}", key.escape_ascii()),
+                    problem: "it lies in no range of a store".to_owned(),
+                });
+            }
+            let Some(end) = next.and_then(|range| range.end) else {
+                break;
+            };
+            stretch.start = end;
         }
         Ok(findings)
     }

@@ -1,0 +1,100 @@
+//! `espalier backup`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use espalier_store::{Clock, SystemClock};
+use serde_json::json;
+use tempfile::NamedTempFile;
+
+use crate::cli;
+use crate::commands::transfer::Shown;
+use crate::error::{Failure, Result};
+use crate::settings::Talk;
+use crate::target::{self, Opening};
+
+/// Write everything in an engine to a file, while it is served
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier backup embedded:data monday.backup
+  espalier backup 'postgres://me:secret@db.example/net' /backups/net.backup
+  espalier restore monday.backup embedded:restored
+
+What is written is the state at the beginning. The file appears under its name when it is complete and on \
+disk. It is compressed and has checksums; docs/formats.md describes it.")]
+pub struct Backup {
+    /// The engine, as in `--store` of other commands
+    #[arg(value_name = "URL")]
+    url: String,
+
+    /// The file to write
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Replace the file where it exists
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Backup {
+    /// Runs it.
+    pub fn run(&self) -> Result<()> {
+        if self.file.exists() && !self.force {
+            return Err(Failure::usage("the file exists already")
+                .in_file(self.file.display())
+                .hint("choose another name, or replace it with --force"));
+        }
+        let from = target::open_engine(&self.url, Opening::Existing)?;
+        let total = from.usage()?.keys;
+        let mut unfinished = self.beside()?;
+        let mut shown = Shown::new("writing", Some(total));
+        let written = espalier_store::backup(
+            &*from,
+            unfinished.as_file_mut(),
+            SystemClock.now(),
+            &mut |phase, rows| shown.tell(phase, rows),
+        );
+        shown.finish();
+        let written = written.map_err(Failure::from);
+        let written = written.map_err(|failure| failure.in_file(self.file.display()))?;
+        unfinished
+            .persist(&self.file)
+            .map_err(|error| self.cannot_write(&error.error))?;
+        let digest = written.digest;
+        let value = json!({
+            "file": self.file,
+            "file-bytes": written.file_bytes,
+            "version": written.version,
+            "rows": digest.rows,
+            "bytes": digest.bytes,
+            "digest": digest.hex(),
+        });
+        let text = format!(
+            "wrote {} rows ({} bytes) to {} ({} bytes)",
+            digest.rows,
+            digest.bytes,
+            self.file.display(),
+            written.file_bytes
+        );
+        cli::answer(self.talk.json, &value, &text)
+    }
+
+    /// A file in the same folder, which gets the name when it is complete.
+    fn beside(&self) -> Result<NamedTempFile> {
+        let folder = match self.file.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(folder).map_err(|error| self.cannot_write(&error))?;
+        NamedTempFile::new_in(folder).map_err(|error| self.cannot_write(&error))
+    }
+
+    fn cannot_write(&self, error: &std::io::Error) -> Failure {
+        Failure::data(format!("the backup cannot be written: {error}")).in_file(self.file.display())
+    }
+}

@@ -1,0 +1,59 @@
+//! `espalier restore`.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::commands::transfer::{self, Shown};
+use crate::error::{Failure, Result};
+use crate::settings::Talk;
+use crate::target::{self, Opening};
+
+/// Bring the backup in a file into an engine
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier restore monday.backup embedded:restored
+  espalier restore monday.backup sqlite:data.db --force
+
+The file is checked to its end before anything is written; a damaged one is refused with the place. \
+A restore that was interrupted goes on when it is called again. The target cannot be opened before \
+everything is there and was compared with the file.")]
+pub struct Restore {
+    /// The backup
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// The engine to restore to, which holds nothing yet
+    #[arg(value_name = "URL")]
+    url: String,
+
+    /// Delete what the target holds
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Restore {
+    /// Runs it.
+    pub fn run(&self) -> Result<()> {
+        let file = File::open(&self.file).map_err(|error| {
+            Failure::usage(format!("the backup cannot be read: {error}"))
+                .in_file(self.file.display())
+        })?;
+        let to = target::open_engine(&self.url, Opening::Create)?;
+        let mut shown = Shown::new("checking", None);
+        let restored = espalier_store::restore(
+            &file,
+            &*to,
+            transfer::existing(self.force),
+            &mut |phase, rows| shown.tell(phase, rows),
+        );
+        shown.finish();
+        transfer::answer(self.talk.json, "restored", restored)
+            .map_err(|failure| failure.in_file(self.file.display()))
+    }
+}

@@ -1,0 +1,90 @@
+//! Opening an engine by its URL, whatever it holds.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use espalier_keyspace::Driver;
+
+use crate::error::{Failure, Result};
+
+/// The schemes whose place is a file or folder of this machine.
+const LOCAL: [&str; 3] = ["embedded:", "sqlite:", "file:"];
+
+/// What is done where there is nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// Nothing is made: a mistyped folder should not become an empty engine.
+    Existing,
+    /// It is made.
+    Create,
+}
+
+/// Opens what a URL names.
+pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
+    if opening == Opening::Existing {
+        require_existing(url)?;
+    }
+    espalier_drivers::open(url).map_err(|error| {
+        let name = without_password(url);
+        Failure::data(format!("the store {name} cannot be opened: {error}"))
+    })
+}
+
+/// Refuses a URL of a file or folder that does not exist.
+pub fn require_existing(url: &str) -> Result<()> {
+    match local_place(url) {
+        Some(place) if !Path::new(place).exists() => {
+            Err(Failure::usage(format!("there is no store at {place}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The file or folder that a URL names, where it names one.
+fn local_place(url: &str) -> Option<&str> {
+    let place = LOCAL.iter().find_map(|scheme| url.strip_prefix(scheme))?;
+    Some(place.rsplit_once('?').map_or(place, |(place, _)| place))
+}
+
+/// A URL without user, password and options: what it is called where others may read it.
+pub fn without_password(url: &str) -> String {
+    let url = url.rsplit_once('?').map_or(url, |(url, _)| url);
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let place = match rest.split_once('/') {
+        Some((authority, path)) => {
+            let host = authority
+                .rsplit_once('@')
+                .map_or(authority, |(_, host)| host);
+            format!("{host}/{path}")
+        }
+        None => rest
+            .rsplit_once('@')
+            .map_or(rest, |(_, host)| host)
+            .to_owned(),
+    };
+    format!("{scheme}://{place}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_no_password() {
+        for (url, name) in [
+            (
+                "postgres://me:s@cret@db:5432/net?schema=a",
+                "postgres://db:5432/net",
+            ),
+            ("redis://:p@host/0", "redis://host/0"),
+            ("etcd://u:p@a,b/prefix?tls", "etcd://a,b/prefix"),
+            ("redis://u:p@host", "redis://host"),
+            ("sqlite:a@b.db?durability=relaxed", "sqlite:a@b.db"),
+            ("memory:", "memory:"),
+        ] {
+            assert_eq!(without_password(url), name);
+        }
+    }
+}

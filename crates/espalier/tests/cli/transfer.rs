@@ -1,0 +1,272 @@
+//! `copy`, `backup`, `restore`, and what `info` and `check` say of their targets.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use espalier_testkit::servers::{Etcd, Postgres, Redis};
+use serde_json::Value;
+
+use crate::inventory::Inventory;
+use crate::process::Bench;
+
+/// A folder with the example and a store `embedded:data` that holds it.
+fn store(devices: &str) -> Bench {
+    let bench = Bench::new();
+    let example = ["example", "network", "-o", "network", "--devices", devices];
+    bench.run(&example).ok();
+    let load = [
+        "load",
+        "network/network.json",
+        "--yang",
+        "network",
+        "--store",
+        "embedded:data",
+    ];
+    bench.run(&load).ok();
+    bench
+}
+
+fn exported(bench: &Bench, url: &str) -> String {
+    let exported = bench.run(&["export", "--store", url]).ok();
+    assert!(exported.len() > 1000, "{exported}");
+    exported
+}
+
+/// A store that goes from engine to engine ends as it began.
+#[track_caller]
+fn check_circle(bench: &Bench, urls: &[String]) {
+    let before = exported(bench, "embedded:data");
+    let mut from = "embedded:data";
+    for url in urls {
+        let copied = bench.run(&["copy", from, url, "--json"]).json();
+        assert_eq!(copied["resumed"], false, "{copied}");
+        let checked = bench.run(&["check", url, "--json"]).json();
+        assert_eq!(checked["findings"], serde_json::json!([]), "{url}");
+        from = url;
+    }
+    bench.run(&["copy", from, "embedded:data", "--force"]).ok();
+    assert!(
+        exported(bench, "embedded:data") == before,
+        "it changed on its way"
+    );
+}
+
+/// One URL for each engine that this build and this run have.
+fn engines() -> Vec<String> {
+    let mut urls = vec![
+        "sqlite:there.db".to_owned(),
+        "sqlite:cached.db?policy=cached&durability=relaxed".to_owned(),
+        "embedded:there?policy=indexed".to_owned(),
+    ];
+    for scheme in espalier_drivers::schemes() {
+        urls.extend(match scheme.name {
+            "postgres" => Postgres::shared().map(|server| server.url("")),
+            "redis" => Redis::shared().map(|server| server.url("durability=relaxed&policy=cached")),
+            "etcd" => Etcd::shared().map(|server| server.url("")),
+            _ => None,
+        });
+    }
+    eprintln!("around {urls:?}");
+    urls
+}
+
+#[test]
+fn a_store_goes_around_all_engines_and_comes_back_the_same() {
+    let bench = store("60");
+    bench.run(&["backup", "embedded:data", "all.backup"]).ok();
+    let mut urls = engines();
+    bench
+        .run(&["restore", "all.backup", "sqlite:restored.db"])
+        .ok();
+    assert!(exported(&bench, "sqlite:restored.db") == exported(&bench, "embedded:data"));
+    urls.push("sqlite:last.db".to_owned());
+    check_circle(&bench, &urls);
+}
+
+/// The same with a large public model, where this machine has its data.
+#[test]
+fn openroadm_goes_around_all_engines_and_comes_back_the_same() {
+    let Some(inventory) = Inventory::openroadm() else {
+        eprintln!("left out: the OpenROADM data set is not here");
+        return;
+    };
+    let bench = Bench::new();
+    let devices = (1..=40).map(|number| inventory.device(number));
+    let document = inventory.document(devices).to_string();
+    let document = bench.write("devices.json", &document);
+    let modules = inventory.modules.display().to_string();
+    let load = [
+        "load",
+        &document,
+        "--yang",
+        &modules,
+        "--validation",
+        "structure",
+        "--store",
+        "embedded:data",
+    ];
+    bench.run(&load).ok();
+    check_circle(&bench, &engines());
+}
+
+fn info(bench: &Bench, url: &str) -> Value {
+    let info = bench.run(&["info", url, "--json"]);
+    match info.status {
+        0 => info.json(),
+        // A file that is being made.
+        _ => Value::Null,
+    }
+}
+
+fn state(bench: &Bench, url: &str) -> Value {
+    info(bench, url)["state"].clone()
+}
+
+/// Starts copies until one is killed in the middle: with rows in the target, and others not.
+fn kill_a_copy(bench: &Bench, target: &str) {
+    let start = Instant::now();
+    loop {
+        assert!(
+            start.elapsed() < Duration::from_secs(120),
+            "none was killed"
+        );
+        let mut copying = bench
+            .command(&["copy", "embedded:data", target, "--force"])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the binary");
+        while copying.try_wait().expect("a child").is_none() {
+            let info = info(bench, target);
+            if info["state"] == "unfinished" && info["keys"].as_u64() > Some(5_000) {
+                copying.kill().expect("it can be killed");
+                copying.wait().expect("an end");
+                if state(bench, target) == "unfinished" {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// A copy that is killed leaves something that is no store, and goes on when it is called again.
+#[test]
+fn a_killed_copy_is_no_store_and_goes_on() {
+    let bench = store("3000");
+    let target = "sqlite:there.db";
+    kill_a_copy(&bench, target);
+    assert_eq!(state(&bench, target), "unfinished");
+    let text = bench.run(&["info", target]).ok();
+    assert!(
+        text.contains("not complete") && text.contains("embedded:data"),
+        "{text}"
+    );
+    for command in [&["check", target][..], &["export", "--store", target]] {
+        let error = bench.run(command).failed(1);
+        assert!(error.contains("embedded:data"), "{error}");
+    }
+    let error = bench.run(&["copy", "embedded:data", "embedded:other"]).ok();
+    assert!(error.contains("compared"), "{error}");
+    let error = bench.run(&["copy", "embedded:other", target]).failed(1);
+    assert!(error.contains("--force"), "{error}");
+    let copied = bench
+        .run(&["copy", "embedded:data", target, "--json"])
+        .json();
+    assert_eq!(copied["resumed"], true, "{copied}");
+    assert!(
+        copied["changed"].as_u64() < copied["rows"].as_u64(),
+        "{copied}"
+    );
+    assert!(exported(&bench, target) == exported(&bench, "embedded:data"));
+}
+
+/// A backup taken while a server changes the store is one state of it.
+#[test]
+fn a_backup_of_what_is_served() {
+    let bench = store("40");
+    let server = bench.serve(&["--store", "embedded:data"]);
+    let path = "/espalier-network:network/device=core-1/site";
+    let at = ["--server", &server.url];
+    for number in 0..10 {
+        let site = format!("site-{number}");
+        bench.run(&[&["set", path, &site], &at[..]].concat()).ok();
+        let file = format!("{number}.backup");
+        bench.run(&["backup", "embedded:data", &file]).ok();
+        let url = format!("sqlite:{number}.db");
+        bench.run(&["restore", &file, &url]).ok();
+        let found = bench.run(&["get", path, "--store", &url]).ok();
+        assert!(found.contains(&site), "{found}");
+    }
+    drop(server);
+}
+
+#[test]
+fn refusals_name_what_to_do() {
+    let bench = store("10");
+    bench.run(&["backup", "embedded:data", "a.backup"]).ok();
+    let again = bench
+        .run(&["backup", "embedded:data", "a.backup"])
+        .failed(2);
+    assert!(
+        again.contains("a.backup") && again.contains("--force"),
+        "{again}"
+    );
+    bench
+        .run(&["backup", "embedded:data", "a.backup", "--force"])
+        .ok();
+    let bytes = fs::read(bench.path("a.backup")).expect("the backup");
+    bench.write("cut.backup", &bytes[..bytes.len() / 2]);
+    let error = bench
+        .run(&["restore", "cut.backup", "sqlite:cut.db"])
+        .failed(1);
+    assert!(
+        error.contains("cut off") && error.contains("byte"),
+        "{error}"
+    );
+    assert_eq!(state(&bench, "sqlite:cut.db"), "empty");
+    let error = bench
+        .run(&["restore", "a.backup", "embedded:data"])
+        .failed(1);
+    assert!(
+        error.contains("not empty") && error.contains("--force"),
+        "{error}"
+    );
+    for missing in [
+        &["copy", "sqlite:none.db", "sqlite:b.db"][..],
+        &["backup", "embedded:none", "b.backup"],
+        &["info", "sqlite:none.db"],
+        &["check", "embedded:none"],
+    ] {
+        let error = bench.run(missing).failed(2);
+        assert!(error.contains("there is no store at"), "{error}");
+    }
+    assert!(!bench.path("none.db").exists() && !bench.path("b.backup").exists());
+    let both = ["info", "embedded:data", "--store", "embedded:data"];
+    bench.run(&both).failed(2);
+}
+
+#[test]
+fn info_tells_the_policy_and_the_lag() {
+    let bench = store("10");
+    let info = bench
+        .run(&[
+            "info",
+            "embedded:data?policy=cached&staleness_ms=700",
+            "--json",
+        ])
+        .json();
+    let memory = &info["memory"];
+    assert_eq!(
+        (&memory["policy"], &memory["lag-ms-max"]),
+        (&"cached".into(), &700.into())
+    );
+    assert!(
+        memory["lag-ms"].as_u64() <= Some(700) && memory["keys"] == info["keys"],
+        "{info}"
+    );
+    let text = bench.run(&["info", "embedded:data?policy=cached"]).ok();
+    assert!(text.contains("memory policy cached"), "{text}");
+    let uncached = bench.run(&["info", "embedded:data", "--json"]).json();
+    assert_eq!(uncached["memory"]["policy"], "uncached");
+    assert_eq!(uncached["memory"]["lag-ms"], Value::Null);
+}

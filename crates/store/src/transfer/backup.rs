@@ -1,0 +1,78 @@
+//! From an engine into a backup file.
+
+use std::fs::File;
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+
+use espalier_keyspace::{Driver, ErrorKind};
+
+use super::digest::Digest;
+use super::file::{BackupHeader, BackupWriter};
+use super::rows::{Rows, Scanned};
+use super::{Phase, Progress, refuse_unfinished};
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+
+/// How often a backup begins again, when its snapshot became too old.
+const TRIES_MAX: usize = 5;
+
+/// A backup that is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backup {
+    /// What it holds.
+    pub digest: Digest,
+    /// The version of the state that it holds.
+    pub version: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+}
+
+/// Writes what one snapshot of `from` holds to a file, which is empty, and has it on disk. The
+/// source may be written to meanwhile.
+pub fn backup(
+    from: &dyn Driver,
+    file: &mut File,
+    now: Timestamp,
+    progress: Progress<'_>,
+) -> Result<Backup> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        file.set_len(0)?;
+        file.seek(SeekFrom::Start(0))?;
+        match write(from, file, now, progress) {
+            Err(Error::Engine(error))
+                if error.kind() == ErrorKind::SnapshotTooOld && tries < TRIES_MAX => {}
+            result => return result,
+        }
+    }
+}
+
+fn write(
+    from: &dyn Driver,
+    file: &mut File,
+    now: Timestamp,
+    progress: Progress<'_>,
+) -> Result<Backup> {
+    let snapshot = from.snapshot()?;
+    refuse_unfinished(&*snapshot)?;
+    let version = snapshot.version().0;
+    let header = BackupHeader::new(from.name(), version, now);
+    let mut writer = BackupWriter::begin(BufWriter::new(&mut *file), &header)?;
+    let mut rows = Scanned::all(&*snapshot)?;
+    let mut count = 0u64;
+    while let Some((key, value)) = rows.next()? {
+        writer.row(key, value)?;
+        count += 1;
+        if count.is_multiple_of(1024) {
+            progress(Phase::Copying, count);
+        }
+    }
+    let (digest, file_bytes) = writer.finish()?;
+    file.flush()?;
+    file.sync_all()?;
+    Ok(Backup {
+        digest,
+        version,
+        file_bytes,
+    })
+}

@@ -1,0 +1,60 @@
+//! From one engine to another.
+
+use espalier_keyspace::{Driver, ErrorKind};
+
+use super::pour::Target;
+use super::rows::Scanned;
+use super::{Existing, Progress, Transferred, refuse_unfinished};
+use crate::error::{Error, Result};
+
+/// How often a copy goes on from a new snapshot, when its own became too old.
+const TRIES_MAX: usize = 100;
+
+/// Makes `to` hold what one snapshot of `from` holds, and compares the two. `name` is what `from` is
+/// called in the target until then: the URL without its password.
+///
+/// The source may be written to meanwhile. An interrupted copy is gone on with by calling this
+/// again; when the source has changed since, what is there is compared with it.
+///
+/// # Errors
+/// [`Error::NotEmpty`], [`Error::Unfinished`] where the target or the source holds what was not finished,
+/// [`Error::SameEngine`], [`Error::Differs`], [`Error::Interfered`].
+pub fn copy(
+    from: &dyn Driver,
+    name: &str,
+    to: &dyn Driver,
+    existing: Existing,
+    progress: Progress<'_>,
+) -> Result<Transferred> {
+    let (mut changed, mut is_resumed, mut tries) = (0, false, 0);
+    loop {
+        tries += 1;
+        let snapshot = from.snapshot()?;
+        refuse_unfinished(&*snapshot)?;
+        let is_source = || {
+            let snapshot = from.snapshot()?;
+            Ok(matches!(
+                refuse_unfinished(&*snapshot),
+                Err(Error::Unfinished { .. })
+            ))
+        };
+        let version = snapshot.version().0;
+        let mut target = Target::begin(to, name, version, existing, &is_source)?;
+        is_resumed |= tries == 1 && target.is_resumed;
+        let mut rows = Scanned::all(&*snapshot)?;
+        match target.pour(&mut rows, progress) {
+            Ok((digest, written)) => {
+                changed += written;
+                target.finish(&digest, progress)?;
+                return Ok(Transferred {
+                    digest,
+                    changed,
+                    is_resumed,
+                });
+            }
+            Err(Error::Engine(error))
+                if error.kind() == ErrorKind::SnapshotTooOld && tries < TRIES_MAX => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

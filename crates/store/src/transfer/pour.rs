@@ -1,0 +1,311 @@
+//! Rows into a target, a chunk at a time, under its marker.
+
+use std::cmp::Ordering;
+
+use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, Operation};
+
+use super::digest::{Digest, Digester};
+use super::marker::Marker;
+use super::rows::{Row, Rows, Scanned};
+use super::{Existing, Phase, Progress};
+use crate::error::{Error, Result};
+
+/// Rows of a chunk, for engines that take batches of any size.
+const CHUNK_ROWS: usize = 10_000;
+
+/// Bytes of a chunk, for the same.
+const CHUNK_BYTES: usize = 4 << 20;
+
+/// Bytes of a chunk for engines that stage large batches: below what one of their transactions
+/// takes.
+const CHUNK_BYTES_STAGED: usize = 512 << 10;
+
+/// Operations of a transaction that are left to an engine that stages large batches, and to the marker.
+const OPERATIONS_SPARED: usize = 8;
+
+/// How often a target is read again whose snapshots become too old meanwhile.
+const VERIFY_TRIES_MAX: usize = 5;
+
+/// Progress is told after so many rows.
+const TOLD_EVERY: u64 = 1024;
+
+/// The target of a transfer that has begun.
+pub(super) struct Target<'a> {
+    driver: &'a dyn Driver,
+    marker: Marker,
+    /// The marker as the target has it.
+    stored: Vec<u8>,
+    pub(super) is_resumed: bool,
+    operations_max: usize,
+    bytes_max: usize,
+}
+
+impl<'a> Target<'a> {
+    /// Puts the marker into the target, or finds that of the same transfer. `is_source` tells
+    /// whether the source has become one with a marker too: then it is the target.
+    pub(super) fn begin(
+        driver: &'a dyn Driver,
+        from: &str,
+        version: u64,
+        existing: Existing,
+        is_source: &dyn Fn() -> Result<bool>,
+    ) -> Result<Self> {
+        let capability = driver.capability();
+        let mut target = Self {
+            driver,
+            marker: Marker::new(from, version),
+            stored: Vec::new(),
+            is_resumed: false,
+            operations_max: CHUNK_ROWS,
+            bytes_max: CHUNK_BYTES,
+        };
+        if let Some(max) = capability.operations_max {
+            target.operations_max = max.saturating_sub(OPERATIONS_SPARED).max(1);
+            target.bytes_max = CHUNK_BYTES_STAGED;
+        }
+        let snapshot = driver.snapshot()?;
+        let found = Marker::read(&*snapshot)?;
+        let is_empty = Scanned::all(&*snapshot)?.next()?.is_none();
+        drop(snapshot);
+        match found {
+            Some(marker) if marker.from == from => target.resume(marker, version)?,
+            Some(marker) if existing == Existing::Refuse => {
+                return Err(Error::Unfinished { from: marker.from });
+            }
+            None if existing == Existing::Refuse && !is_empty => return Err(Error::NotEmpty),
+            found => {
+                let stored = found.map(|marker| marker.value());
+                target.put_marker(stored, Vec::new())?;
+                if is_source()? {
+                    target.remove_marker()?;
+                    return Err(Error::SameEngine);
+                }
+                target.clear()?;
+            }
+        }
+        Ok(target)
+    }
+
+    fn resume(&mut self, marker: Marker, version: u64) -> Result<()> {
+        self.stored = marker.value();
+        self.is_resumed = true;
+        let is_same = marker.version == version;
+        self.marker = marker;
+        if !is_same {
+            self.marker.again(version);
+            self.put_marker(Some(self.stored.clone()), Vec::new())?;
+        }
+        Ok(())
+    }
+
+    /// Commits operations together with the marker, which has to be as it was left.
+    fn put_marker(&mut self, stored: Option<Vec<u8>>, operations: Vec<Operation>) -> Result<()> {
+        let mut batch = Batch::new();
+        batch.require(Marker::key(), stored);
+        operations
+            .into_iter()
+            .for_each(|operation| batch.push(operation));
+        let value = self.marker.value();
+        batch.put(Marker::key(), value.clone());
+        self.commit(batch)?;
+        self.stored = value;
+        Ok(())
+    }
+
+    fn commit(&self, batch: Batch) -> Result<()> {
+        match self.driver.commit(batch) {
+            Err(error) if error.kind() == ErrorKind::Conflict => Err(Error::Interfered),
+            result => Ok(result.map(drop)?),
+        }
+    }
+
+    fn remove_marker(&self) -> Result<()> {
+        let mut batch = Batch::new();
+        batch.require(Marker::key(), Some(self.stored.clone()));
+        batch.delete(Marker::key());
+        self.commit(batch)
+    }
+
+    /// Deletes everything but the marker.
+    fn clear(&mut self) -> Result<()> {
+        let key = Marker::key();
+        let after = [&key[..], &[0]].concat();
+        let ranges = [
+            KeyRange::new(Vec::new(), key),
+            KeyRange {
+                start: after,
+                end: None,
+            },
+        ];
+        let operations = ranges.map(Operation::DeleteRange).to_vec();
+        self.put_marker(Some(self.stored.clone()), operations)
+    }
+
+    /// Writes all rows that are not there yet; returns what they come to, and how many were written
+    /// or removed.
+    pub(super) fn pour(
+        &mut self,
+        rows: &mut dyn Rows,
+        progress: Progress<'_>,
+    ) -> Result<(Digest, u64)> {
+        let mut digester = Digester::default();
+        let (mut chunk, mut bytes, mut changed) = (Vec::new(), 0, 0);
+        let mut after = self.marker.after()?;
+        while let Some((key, value)) = rows.next()? {
+            digester.take(key, value);
+            if digester.rows().is_multiple_of(TOLD_EVERY) {
+                progress(Phase::Copying, digester.rows());
+            }
+            if key <= after.as_slice() {
+                continue;
+            }
+            bytes += key.len() + value.len();
+            chunk.push((key.to_vec(), value.to_vec()));
+            if chunk.len() >= self.operations_max || bytes >= self.bytes_max {
+                let last = chunk.last().map(|(key, _)| key.clone());
+                changed += self.store(&after, std::mem::take(&mut chunk), last.as_deref())?;
+                after = last.unwrap_or_default();
+                bytes = 0;
+            }
+        }
+        changed += self.store(&after, chunk, None)?;
+        Ok((digester.finish(), changed))
+    }
+
+    /// Makes what the target holds after one key, up to another or to its end, be these rows.
+    fn store(&mut self, after: &[u8], rows: Vec<Row>, last: Option<&[u8]>) -> Result<u64> {
+        let mut operations = match self.marker.is_over_older() {
+            true => self.differences(after, rows, last)?,
+            false => rows.into_iter().map(put).collect(),
+        };
+        let changed = operations.len() as u64;
+        while !operations.is_empty() {
+            let rest = operations.split_off(self.fitting(&operations));
+            let reached = operations
+                .last()
+                .map(|operation| key_of(operation).to_vec());
+            self.marker.set_after(&reached.unwrap_or_default());
+            self.put_marker(Some(self.stored.clone()), operations)?;
+            operations = rest;
+        }
+        Ok(changed)
+    }
+
+    /// How many of the operations go into one batch: one at least.
+    fn fitting(&self, operations: &[Operation]) -> usize {
+        let mut bytes = 0;
+        let within = operations
+            .iter()
+            .take(self.operations_max)
+            .take_while(|operation| {
+                bytes += operation.as_ref().bytes();
+                bytes <= self.bytes_max
+            });
+        within.count().max(1)
+    }
+
+    /// What makes the rows of the target those, in the order of keys.
+    fn differences(
+        &self,
+        after: &[u8],
+        rows: Vec<Row>,
+        last: Option<&[u8]>,
+    ) -> Result<Vec<Operation>> {
+        let just_after = |key: &[u8]| [key, &[0]].concat();
+        let range = KeyRange {
+            start: if after.is_empty() {
+                Vec::new()
+            } else {
+                just_after(after)
+            },
+            end: last.map(just_after),
+        };
+        let snapshot = self.driver.snapshot()?;
+        let mut held = Scanned::range(&*snapshot, &range)?;
+        let mut there = held.next()?;
+        let mut operations = Vec::new();
+        for row in rows {
+            while let Some((key, _)) = there.filter(|(key, _)| *key < row.0.as_slice()) {
+                operations.push(Operation::Delete { key: key.to_vec() });
+                there = held.next()?;
+            }
+            match there.map(|(key, value)| (key.cmp(&row.0), value == row.1)) {
+                Some((Ordering::Equal, is_same)) => {
+                    if !is_same {
+                        operations.push(put(row));
+                    }
+                    there = held.next()?;
+                }
+                _ => operations.push(put(row)),
+            }
+        }
+        while let Some((key, _)) = there {
+            operations.push(Operation::Delete { key: key.to_vec() });
+            there = held.next()?;
+        }
+        Ok(operations)
+    }
+
+    /// Reads the target again, and compares it with what was to be written. Then it is no target
+    /// any more.
+    pub(super) fn finish(mut self, expected: &Digest, progress: Progress<'_>) -> Result<()> {
+        let found = self.read_again(progress)?;
+        if found != *expected {
+            // The next run compares row by row.
+            self.marker.again(self.marker.version);
+            self.put_marker(Some(self.stored.clone()), Vec::new())?;
+            return Err(Error::Differs {
+                expected: expected.to_string(),
+                found: found.to_string(),
+            });
+        }
+        match self.remove_marker() {
+            // Without it everything is there, as was just seen.
+            Err(Error::Engine(error))
+                if error.kind() == ErrorKind::OutcomeUnknown && !self.has_marker()? => {}
+            result => result?,
+        }
+        Ok(self.driver.flush()?)
+    }
+
+    fn has_marker(&self) -> Result<bool> {
+        let snapshot = self.driver.snapshot()?;
+        Ok(Marker::read(&*snapshot)?.is_some())
+    }
+
+    fn read_again(&self, progress: Progress<'_>) -> Result<Digest> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match digest(self.driver, progress) {
+                Err(Error::Engine(error))
+                    if error.kind() == ErrorKind::SnapshotTooOld && tries < VERIFY_TRIES_MAX => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+fn digest(driver: &dyn Driver, progress: Progress<'_>) -> Result<Digest> {
+    let snapshot = driver.snapshot()?;
+    let mut rows = Scanned::all(&*snapshot)?;
+    let mut digester = Digester::default();
+    while let Some((key, value)) = rows.next()? {
+        digester.take(key, value);
+        if digester.rows().is_multiple_of(TOLD_EVERY) {
+            progress(Phase::Verifying, digester.rows());
+        }
+    }
+    Ok(digester.finish())
+}
+
+fn put((key, value): Row) -> Operation {
+    Operation::Put { key, value }
+}
+
+fn key_of(operation: &Operation) -> &[u8] {
+    match operation {
+        Operation::Put { key, .. } | Operation::Delete { key } | Operation::Add { key, .. } => key,
+        Operation::DeleteRange(range) => &range.start,
+    }
+}

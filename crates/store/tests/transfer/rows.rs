@@ -1,0 +1,64 @@
+//! Engines with rows in them.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, Direction, Driver, KeyRange};
+use espalier_store::{Existing, Result, Transferred, copy};
+use rand::Rng;
+use rand::rngs::StdRng;
+
+/// An engine that holds nothing.
+pub fn memory() -> Arc<dyn Driver> {
+    espalier_drivers::open("memory:").expect("memory opens")
+}
+
+/// A row, as a key and a value.
+pub type Row = (Vec<u8>, Vec<u8>);
+
+/// So many random rows, of all ranges and lengths.
+pub fn random_rows(random: &mut StdRng, count: usize) -> Vec<Row> {
+    let mut rows: Vec<Row> = (0..count)
+        .map(|number| {
+            let mut key = vec![random.random_range(1..0x30)];
+            key.extend_from_slice(&(random.random::<u32>() ^ number as u32).to_be_bytes());
+            let length = match random.random_range(0..500) {
+                0 => random.random_range(0..100_000),
+                1..100 => 0,
+                _ => random.random_range(0..60),
+            };
+            (key, vec![random.random(); length])
+        })
+        .collect();
+    rows.push((vec![0xff; 1024], vec![7; 4 << 20]));
+    rows.push((vec![0], b"before the first range".to_vec()));
+    rows
+}
+
+/// Puts rows into an engine.
+pub fn fill(driver: &dyn Driver, rows: &[Row]) {
+    for chunk in rows.chunks(5000) {
+        let mut batch = Batch::new();
+        for (key, value) in chunk {
+            batch.put(key.clone(), value.clone());
+        }
+        driver.commit(batch).expect("a batch");
+    }
+}
+
+/// Everything that an engine holds.
+pub fn all(driver: &dyn Driver) -> Vec<Row> {
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let mut cursor = snapshot
+        .scan(&KeyRange::all(), Direction::Forward)
+        .expect("a scan");
+    let mut rows = Vec::new();
+    while let Some((key, value)) = cursor.next().expect("a step") {
+        rows.push((key.to_vec(), value.to_vec()));
+    }
+    rows
+}
+
+/// A copy that refuses what is there.
+pub fn copied(from: &dyn Driver, to: &dyn Driver) -> Result<Transferred> {
+    copy(from, "the source", to, Existing::Refuse, &mut |_, _| {})
+}
