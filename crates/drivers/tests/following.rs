@@ -242,6 +242,46 @@ fn a_cut_connection_is_made_again() {
     }
 }
 
+/// A server that halts: what is in memory serves until its bound, then reads are refused, and they
+/// go on when the server does. Nobody waits for as long as the server's own timeout.
+#[cfg(feature = "redis")]
+#[test]
+fn a_halted_server_is_noticed_by_its_readers() {
+    use espalier_testkit::servers::{Redis, Signal};
+
+    let Some(redis) = Redis::start(&[]) else {
+        return;
+    };
+    let options = "durability=relaxed&timeout_ms=20000&policy=cached&staleness_ms=1000";
+    let driver = open(&redis.url(options));
+    put(&*driver, "key", "value");
+    assert!(get(&*driver, "key").is_some());
+    redis.process().signal(Signal::Pause);
+    let start = Instant::now();
+    let error = loop {
+        match driver.snapshot() {
+            Ok(snapshot) => assert!(snapshot.get(b"key").expect("a get").is_some()),
+            Err(error) => break error,
+        }
+        assert!(start.elapsed() < PATIENCE, "it is served for ever");
+    };
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.to_string().contains("staleness_ms"), "{error}");
+    let waited = start.elapsed();
+    assert!(
+        waited > Duration::from_millis(700),
+        "refused after {waited:?}"
+    );
+    assert!(waited < Duration::from_secs(10), "refused after {waited:?}");
+    redis.process().signal(Signal::Continue);
+    let start = Instant::now();
+    while driver.snapshot().is_err() {
+        assert!(start.elapsed() < PATIENCE, "it is refused for ever");
+    }
+    put(&*driver, "key", "another");
+    assert_eq!(get(&*driver, "key").as_deref(), Some("another"));
+}
+
 /// A follower whose place in the log is not kept any more reads everything again, even where the
 /// log has nothing at all that would tell of it.
 #[cfg(feature = "postgres")]

@@ -40,7 +40,7 @@ impl Copy {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
         let from = target::open_engine(&self.from, Opening::Existing)?;
-        let to = target::open_engine(&self.to, Opening::Create)?;
+        let to = target::open_target(&self.to)?;
         let total = from.usage()?.keys;
         let mut shown = Shown::new("copying", Some(total));
         let name = target::without_password(&self.from);

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::commands::transfer::{self, Shown};
 use crate::error::{Failure, Result};
 use crate::settings::Talk;
-use crate::target::{self, Opening};
+use crate::target;
 
 /// Bring the backup in a file into an engine
 #[derive(Args, Debug)]
@@ -44,7 +44,7 @@ impl Restore {
             Failure::usage(format!("the backup cannot be read: {error}"))
                 .in_file(self.file.display())
         })?;
-        let to = target::open_engine(&self.url, Opening::Create)?;
+        let to = target::open_target(&self.url)?;
         let mut shown = Shown::new("checking", None);
         let restored = espalier_store::restore(
             &file,

@@ -30,6 +30,18 @@ pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
     })
 }
 
+/// Opens what a URL names to put something into it that is to stay.
+pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
+    let driver = open_engine(url, Opening::Create)?;
+    if driver.capability().durable {
+        return Ok(driver);
+    }
+    let name = without_password(url);
+    Err(Failure::usage(format!(
+        "what is written to {name} is gone when this command ends"
+    )))
+}
+
 /// Refuses a URL of a file or folder that does not exist.
 pub fn require_existing(url: &str) -> Result<()> {
     match local_place(url) {

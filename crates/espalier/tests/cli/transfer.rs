@@ -241,6 +241,10 @@ fn refusals_name_what_to_do() {
         assert!(error.contains("there is no store at"), "{error}");
     }
     assert!(!bench.path("none.db").exists() && !bench.path("b.backup").exists());
+    for target in ["memory:", "sqlite:b.db?policy=ram"] {
+        let error = bench.run(&["copy", "embedded:data", target]).failed(2);
+        assert!(error.contains("gone when"), "{error}");
+    }
     let both = ["info", "embedded:data", "--store", "embedded:data"];
     bench.run(&both).failed(2);
 }
