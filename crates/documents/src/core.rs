@@ -19,7 +19,7 @@ use crate::{Error, Result};
 pub(crate) struct Core {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) layout: Layout,
-    pub(crate) ram: RamRows,
+    pub(crate) ram: Arc<RamRows>,
     /// Held by the one who commits, so that transactions of this process do not conflict. The cell
     /// says whether a transaction is under way.
     turn: ReentrantMutex<Cell<bool>>,
@@ -41,7 +41,7 @@ impl Core {
         Self {
             driver,
             layout: Layout::new(prefix),
-            ram: RamRows::default(),
+            ram: Arc::default(),
             turn: ReentrantMutex::new(Cell::new(false)),
         }
     }

@@ -127,6 +127,12 @@ impl Error {
         self.source.as_deref()
     }
 
+    /// Whether the same call may succeed when tried again.
+    pub fn is_retryable(&self) -> bool {
+        self.keyspace()
+            .is_some_and(espalier_keyspace::Error::is_retryable)
+    }
+
     /// Whether somebody else was faster, so that the same work may be tried again.
     pub(crate) fn is_overtaken(&self) -> bool {
         use espalier_keyspace::ErrorKind::{Conflict, SnapshotTooOld};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use espalier_keyspace::{
     Cursor, Direction, KeyRange, Operation, Result, Snapshot, Version, counter,
@@ -17,6 +18,8 @@ type Tree = BTreeMap<Vec<u8>, Vec<u8>>;
 #[derive(Default)]
 pub(crate) struct RamRows {
     state: Mutex<RamSnapshot>,
+    /// The newest version, to be looked at without the lock.
+    version: AtomicU64,
 }
 
 /// The rows at one time. Holding it makes the next change copy them.
@@ -31,6 +34,16 @@ impl RamRows {
         self.state.lock().clone()
     }
 
+    /// The newest version.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// What a row holds now.
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.state.lock().rows.get(key).cloned()
+    }
+
     /// Applies operations, and returns the version that they make.
     pub(crate) fn apply(&self, operations: Vec<Operation>) -> Result<Version> {
         let mut state = self.state.lock();
@@ -40,6 +53,7 @@ impl RamRows {
                 .into_iter()
                 .try_for_each(|operation| apply(rows, operation))?;
             state.version += 1;
+            self.version.store(state.version, Ordering::Release);
         }
         Ok(Version(state.version))
     }

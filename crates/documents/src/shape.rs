@@ -20,8 +20,11 @@ pub(crate) struct BoundIndex<T> {
 /// What is needed to read and write documents of a collection.
 pub(crate) struct Shape<T> {
     pub(crate) name: String,
+    pub(crate) id: u64,
     pub(crate) keys: Keys,
     pub(crate) generation: u64,
+    /// Whether documents are being brought to another schema version.
+    pub(crate) is_migrating: bool,
     pub(crate) schema_version: u32,
     pub(crate) policy: Policy,
     pub(crate) indexes: Vec<BoundIndex<T>>,
@@ -108,7 +111,9 @@ pub(crate) fn bind<T: Document>(
     });
     Shape {
         name: definition.name.clone(),
+        id: definition.id,
         generation: definition.generation,
+        is_migrating: definition.migrating_to.is_some(),
         schema_version: definition.schema_version,
         policy,
         indexes: indexes.collect(),

@@ -600,3 +600,92 @@ fn limits_are_told_by_name() {
     assert_eq!(five.to_json().len(), 5);
     cars.insert(car("still", "", &[], 0)).expect("a key");
 }
+
+#[test]
+fn a_collection_that_is_dropped_and_made_anew_is_noticed_by_every_handle() {
+    on_every_engine(|place| {
+        for &policy in POLICIES {
+            let documents = place.documents();
+            let handle = cars(policy).open(&documents).expect("open");
+            handle.insert(car("old", "red", &[], 1)).expect("a key");
+            documents.remove("cars").expect("removed");
+            let end = std::time::Instant::now() + Duration::from_secs(5);
+            while handle.get(0).is_ok() || handle.count().is_ok() {
+                assert!(std::time::Instant::now() < end, "{policy} does not follow");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert_eq!(
+                handle.get(0).expect_err("no collection").kind(),
+                ErrorKind::Missing
+            );
+            assert_eq!(
+                handle.count().expect_err("no collection").kind(),
+                ErrorKind::Missing
+            );
+            let again = cars(policy).open(&documents).expect("open");
+            again.insert(car("new", "red", &[], 1)).expect("a key");
+            assert_eq!(handle.get(0).expect("read").expect("a car").name, "new");
+            assert_eq!(handle.count().expect("a count"), 1);
+            documents.remove("cars").expect("removed");
+        }
+    });
+}
+
+#[test]
+fn handles_of_a_collection_in_memory_see_each_other() {
+    let place = Place::new("memory:");
+    let documents = place.documents();
+    let one = cars(Policy::Ram).open(&documents).expect("open");
+    let other = cars(Policy::Ram).open(&documents).expect("open");
+    one.insert(car("a", "red", &[], 1)).expect("a key");
+    assert_eq!(other.get(0).expect("read").expect("a car").name, "a");
+    other
+        .update(0, |car| car.color = Some("blue".to_owned()))
+        .expect("updated");
+    assert_eq!(
+        one.index("color")
+            .expect("an index")
+            .count("blue")
+            .expect("a count"),
+        1
+    );
+    assert_eq!(
+        one.index("color")
+            .expect("an index")
+            .count("red")
+            .expect("a count"),
+        0
+    );
+    other.delete(0).expect("deleted");
+    assert!(one.get(0).expect("read").is_none());
+}
+
+#[test]
+fn documents_that_are_being_migrated_are_not_written() {
+    on_every_engine(|place| {
+        let documents = place.documents();
+        let old = cars(Policy::Uncached).open(&documents).expect("open");
+        old.insert_many((0..600).map(|n| car(&format!("c{n}"), "red", &[], n)))
+            .expect("keys");
+        let new = new_cars().open_unbuilt(&documents).expect("open");
+        let error = new
+            .insert(NewCar {
+                title: "x".to_owned(),
+            })
+            .expect_err("unmigrated");
+        assert!(
+            error
+                .to_string()
+                .contains("being brought to another schema version"),
+            "{error}"
+        );
+        // Cut off here, and gone on with by another program.
+        drop(new);
+        let new = new_cars().open(&place.documents()).expect("migrated");
+        new.insert(NewCar {
+            title: "x".to_owned(),
+        })
+        .expect("a key");
+        assert_eq!(new.check().expect("checked"), []);
+    });
+}

@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     Backup, Bench, Check, Commit, Completions, Copy, CopyConfig, Delete, DeleteConfig, Diff,
-    Discard, Edit, Example, Export, Get, History, Info, Load, Lock, Locks, Restore, Rollback,
-    SchemaTree, Serve, Set, Stats, Unlock, Update, Validate,
+    Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock, Locks, Restore,
+    Rollback, SchemaTree, Serve, Set, Stats, Unlock, Update, Validate,
 };
 use crate::error::{Failure, Result};
 use crate::logging;
@@ -107,6 +107,7 @@ enum Command {
     Backup(Backup),
     Restore(Restore),
     Stats(Stats),
+    Documents(Documents),
     Bench(Bench),
     Example(Example),
     Completions(Completions),
@@ -182,6 +183,7 @@ impl Cli {
             Command::Backup(command) => command.run(),
             Command::Restore(command) => command.run(),
             Command::Stats(command) => command.run(settings),
+            Command::Documents(command) => command.run(settings),
             Command::Bench(command) => command.run(),
             Command::Example(command) => command.run(),
             Command::Completions(command) => command.run(),
@@ -218,6 +220,7 @@ impl Command {
             Self::Backup(command) => command.talk.json,
             Self::Restore(command) => command.talk.json,
             Self::Stats(command) => command.wants_json(),
+            Self::Documents(command) => command.wants_json(),
             Self::Example(command) => command.talk.json,
             Self::Completions(command) => command.talk.json,
             Self::Bench(_) => false,

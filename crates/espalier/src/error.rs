@@ -191,6 +191,15 @@ impl From<espalier_stats::Error> for Failure {
     }
 }
 
+impl From<espalier_documents::Error> for Failure {
+    fn from(error: espalier_documents::Error) -> Self {
+        match error.kind() {
+            espalier_documents::ErrorKind::Argument => Self::usage(error.to_string()),
+            _ => Self::data(error.to_string()),
+        }
+    }
+}
+
 impl From<&PrintError> for Failure {
     fn from(error: &PrintError) -> Self {
         match error {

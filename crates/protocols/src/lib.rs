@@ -1,5 +1,6 @@
 //! Front ends: bytes on a socket to store requests and back. Nothing else.
 //!
+//! - [`documents`]: document collections, with the OpenAPI description of their operations.
 //! - [`restconf`]: RESTCONF (RFC 8040), one anchor's tree under one root.
 //! - [`server`]: the HTTP listener that every HTTP front end shares: HTTP/1.1, HTTP/2, TLS, limits,
 //!   graceful shutdown.
@@ -8,6 +9,7 @@
 //! The key decision: a front end holds a [`espalier_store::Tree`] and nothing below it, so it
 //! cannot know which engine answers, and every front end goes through the one commit path.
 
+pub mod documents;
 pub mod ops;
 pub mod restconf;
 pub mod server;

@@ -17,5 +17,5 @@ mod resident;
 mod store;
 
 pub(crate) use fact::{Fact, Present};
-pub(crate) use resident::Hit;
+pub(crate) use resident::{Hit, Resident};
 pub(crate) use store::Cache;

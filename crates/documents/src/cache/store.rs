@@ -1,7 +1,7 @@
 //! What a policy keeps.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use espalier_keyspace::{Change, Snapshot, Version};
 
@@ -10,6 +10,7 @@ use super::recent::Recent;
 use super::resident::Resident;
 use crate::document::Document;
 use crate::layout::{Home, counter};
+use crate::ram::RamRows;
 use crate::shape::Shape;
 use crate::{Policy, Result};
 
@@ -18,6 +19,8 @@ pub(crate) struct Cache<T> {
     kept: Kept<T>,
     /// Whether it follows the commits of others. While it does not, reads go to the engine.
     is_following: AtomicBool,
+    /// For what is in memory only: the version of the rows that was looked at last.
+    ram_version: AtomicU64,
 }
 
 enum Kept<T> {
@@ -39,6 +42,7 @@ impl<T: Document> Cache<T> {
         Self {
             kept,
             is_following: AtomicBool::new(false),
+            ram_version: AtomicU64::new(0),
         }
     }
 
@@ -99,6 +103,24 @@ impl<T: Document> Cache<T> {
         if shape.keys.home == Home::Ram {
             self.set_following(true);
         }
+        Ok(())
+    }
+
+    /// Takes over what other handles of this process changed in rows that are in memory only.
+    pub(crate) fn follow_ram(&self, shape: &Shape<T>, ram: &RamRows) -> Result<()> {
+        let version = ram.version();
+        if self.ram_version.load(Ordering::Acquire) == version {
+            return Ok(());
+        }
+        let sequence = counter(ram.get(&shape.keys.sequence()).as_deref())?;
+        let is_behind = match &self.kept {
+            Kept::Resident(resident) => resident.held.read().sequence != sequence,
+            _ => false,
+        };
+        if is_behind {
+            self.catch_up(shape, &ram.snapshot())?;
+        }
+        self.ram_version.store(version, Ordering::Release);
         Ok(())
     }
 

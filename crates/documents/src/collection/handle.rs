@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use espalier_keyspace::Snapshot;
 use parking_lot::RwLock;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Resident};
 use crate::core::Core;
 use crate::declaration::Declaration;
 use crate::definition::{Definition, Info};
 use crate::document::Document;
-use crate::layout::Home;
+use crate::layout::{Home, number};
+use crate::ram::RamRows;
 use crate::shape::{Shape, bind};
 use crate::{Changed, Documents, Error, ErrorKind, Policy, Result, Trigger, reconcile};
 
@@ -47,6 +49,30 @@ pub(crate) enum Mode {
 pub(crate) struct Opened<T> {
     pub(crate) shape: Arc<Shape<T>>,
     pub(crate) cache: Arc<Cache<T>>,
+    /// Where it is in memory only: the rows, which other handles of this process may change.
+    ram: Option<Arc<RamRows>>,
+}
+
+impl<T: Document> Opened<T> {
+    /// Indexes, and perhaps documents, in memory, where they can be relied on.
+    pub(crate) fn resident(&self) -> Option<&Resident<T>> {
+        if let Some(ram) = &self.ram
+            && let Err(error) = self.cache.follow_ram(&self.shape, ram)
+        {
+            tracing::warn!(collection = self.shape.name, %error, "documents are not cached");
+            return None;
+        }
+        self.cache.resident()
+    }
+
+    /// The same, where all documents are kept.
+    pub(crate) fn resident_documents(&self) -> Option<&Resident<T>> {
+        if self.shape.policy.keeps_documents() {
+            self.resident()
+        } else {
+            None
+        }
+    }
 }
 
 impl<T: Document> Collection<T> {
@@ -134,6 +160,21 @@ impl<T: Document> Collection<T> {
         Ok(opened)
     }
 
+    /// The collection as it is stored now, where it is not as it was when it was opened: another
+    /// program may have dropped it, made it anew, or changed its indexes.
+    pub(crate) fn changed(
+        &self,
+        opened: &Opened<T>,
+        snapshot: &dyn Snapshot,
+    ) -> Result<Option<Arc<Opened<T>>>> {
+        let stored = snapshot.get(&opened.shape.keys.generation())?;
+        let stored = stored.map(|stored| number(&stored)).transpose()?;
+        if stored == Some(opened.shape.generation) {
+            return Ok(None);
+        }
+        self.reopen().map(Some)
+    }
+
     /// Refuses a collection of other documents than those of the transaction.
     pub(crate) fn check_home(&self, core: &Core) -> Result<()> {
         if std::ptr::eq(&*self.inner.core, core) {
@@ -147,6 +188,12 @@ impl<T: Document> Collection<T> {
 
     /// Refuses to write where this program does not know all there is to keep up to date.
     pub(crate) fn check_writable(&self, shape: &Shape<T>) -> Result<()> {
+        if shape.is_migrating {
+            return Err(Error::definition(format!(
+                "the documents of {:?} are being brought to another schema version; wait until that is done",
+                shape.name
+            )));
+        }
         let unknown = shape.indexes.iter().find(|index| !index.is_known());
         unknown.map_or(Ok(()), |index| {
             Err(Error::definition(format!(
@@ -208,7 +255,8 @@ fn open<T: Document>(
         && before.shape.keeps_the_same(&shape)
     {
         let cache = Arc::clone(&before.cache);
-        return Ok(Opened { shape, cache });
+        let ram = before.ram.clone();
+        return Ok(Opened { shape, cache, ram });
     }
     let cache = Arc::new(Cache::new(&shape));
     if cache.is_kept() && definition.migrating_to.is_none() {
@@ -217,5 +265,6 @@ fn open<T: Document>(
             Home::Engine => cache.follow(&shape, &core.driver)?,
         }
     }
-    Ok(Opened { shape, cache })
+    let ram = (home == Home::Ram).then(|| Arc::clone(&core.ram));
+    Ok(Opened { shape, cache, ram })
 }

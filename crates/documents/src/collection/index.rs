@@ -11,7 +11,6 @@ use crate::cache::Hit;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries::{self, Entry};
-use crate::layout::number;
 use crate::reader::{Reader, View};
 use crate::shape::BoundIndex;
 use crate::value::IntoValue;
@@ -73,18 +72,16 @@ impl<T: Document> Index<T> {
 
     /// Where nothing was found: makes sure that the index is still the one that is stored.
     fn check_generation(&self, snapshot: &dyn Snapshot) -> Result<()> {
-        let shape = &self.opened.shape;
-        let stored = snapshot.get(&shape.keys.generation())?;
-        let stored = stored.map(|stored| number(&stored)).transpose()?;
-        if stored == Some(shape.generation) {
+        let Some(now) = self.collection.changed(&self.opened, snapshot)? else {
             return Ok(());
-        }
-        let now = self.collection.reopen()?;
-        if now
-            .shape
-            .indexes
-            .iter()
-            .any(|index| index.id == self.bound().id)
+        };
+        let shape = &self.opened.shape;
+        if now.shape.id == shape.id
+            && now
+                .shape
+                .indexes
+                .iter()
+                .any(|index| index.id == self.bound().id)
         {
             return Ok(());
         }
@@ -98,9 +95,7 @@ impl<T: Document> Index<T> {
     /// The document that has this value. Of several in an index that is not unique, the one with
     /// the smallest key.
     pub fn get(&self, value: impl IntoValue) -> Result<Option<Arc<T>>> {
-        if let Some(resident) = self.opened.cache.resident()
-            && self.opened.shape.policy.keeps_documents()
-        {
+        if let Some(resident) = self.opened.resident_documents() {
             let Some(value) = value.into_value() else {
                 return Ok(None);
             };
@@ -115,7 +110,7 @@ impl<T: Document> Index<T> {
         let Some(value) = value.into_value() else {
             return Ok(None);
         };
-        let resident = self.opened.cache.resident();
+        let resident = self.opened.resident();
         let held = resident.map(|resident| resident.get_by(self.slot, &value));
         if let Some(Some((key, Some(document)))) = held {
             return Ok(Some((key, document)));
@@ -176,7 +171,7 @@ impl<T: Document> Index<T> {
             return Ok(None);
         };
         // Entries and documents of one snapshot fit together.
-        let is_sure = self.opened.cache.resident().is_none();
+        let is_sure = self.opened.resident().is_none();
         Ok((is_sure || has_value(&document)?).then_some(document))
     }
 
@@ -185,7 +180,7 @@ impl<T: Document> Index<T> {
         let Some(value) = value.into_value() else {
             return Ok(None);
         };
-        if let Some(resident) = self.opened.cache.resident() {
+        if let Some(resident) = self.opened.resident() {
             return Ok(resident.get_by(self.slot, &value).map(|(key, _)| key));
         }
         self.stored_key(&*self.snapshot()?, &value)
@@ -194,7 +189,7 @@ impl<T: Document> Index<T> {
     /// The keys of the documents that a query finds: in the order of values, then of keys.
     pub fn keys(&self, query: impl Into<Query>) -> Result<Vec<u64>> {
         let query = query.into();
-        if let Some(resident) = self.opened.cache.resident() {
+        if let Some(resident) = self.opened.resident() {
             let hits = resident.find(self.slot, &query);
             return Ok(hits.into_iter().map(|hit| hit.key).collect());
         }
@@ -215,7 +210,7 @@ impl<T: Document> Index<T> {
     pub fn find_with_values(&self, query: impl Into<Query>) -> Result<Vec<Found<T>>> {
         let query = query.into();
         let mut found = Vec::new();
-        if let Some(resident) = self.opened.cache.resident() {
+        if let Some(resident) = self.opened.resident() {
             let hits = resident.find(self.slot, &query);
             if self.opened.shape.policy.keeps_documents() {
                 found.reserve(hits.len());
@@ -297,7 +292,7 @@ impl<T: Document> Index<T> {
         let mut wanted = 0;
         let mut held: BTreeMap<u64, (usize, Option<Arc<T>>)> = BTreeMap::new();
         let values: Vec<Option<Value>> = values.into_iter().map(IntoValue::into_value).collect();
-        let resident = self.opened.cache.resident();
+        let resident = self.opened.resident();
         let snapshot = match resident {
             Some(_) if self.opened.shape.policy.keeps_documents() => None,
             _ => Some(self.snapshot()?),

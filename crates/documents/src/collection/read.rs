@@ -16,10 +16,11 @@ impl<T: Document> Collection<T> {
     /// The document of a key.
     pub fn get(&self, key: u64) -> Result<Option<Arc<T>>> {
         let opened = self.opened();
-        if opened.shape.policy.keeps_documents()
-            && let Some(resident) = opened.cache.resident()
-        {
-            return Ok(resident.get(key));
+        if let Some(resident) = opened.resident_documents() {
+            let found = resident.get(key);
+            if found.is_some() || resident.count() > 0 {
+                return Ok(found);
+            }
         }
         if let Some(recent) = opened.cache.recent()
             && let Some(document) = recent.get(key)
@@ -27,15 +28,28 @@ impl<T: Document> Collection<T> {
             return Ok(Some(document));
         }
         let snapshot = self.core().snapshot(opened.shape.keys.home)?;
-        opened.read(&*snapshot, key)
+        let found = opened.read(&*snapshot, key)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        match self.changed(&opened, &*snapshot)? {
+            Some(opened) => opened.read(&*snapshot, key),
+            None => Ok(None),
+        }
     }
 
     /// The document of a key as it is stored now, and the name of its state.
     pub fn get_tagged(&self, key: u64) -> Result<Option<(Arc<T>, Tag)>> {
-        let opened = self.opened();
+        let mut opened = self.opened();
+        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        let mut row = snapshot.get(&opened.shape.keys.document(key))?;
+        if row.is_none()
+            && let Some(changed) = self.changed(&opened, &*snapshot)?
+        {
+            opened = changed;
+            row = snapshot.get(&opened.shape.keys.document(key))?;
+        }
         let shape = &opened.shape;
-        let snapshot = self.core().snapshot(shape.keys.home)?;
-        let row = snapshot.get(&shape.keys.document(key))?;
         row.map(|row| Ok((Arc::new(shape.decode(key, &row)?), Tag::of(&row))))
             .transpose()
     }
@@ -43,8 +57,8 @@ impl<T: Document> Collection<T> {
     /// The documents of a selection, with their keys.
     pub fn list(&self, selection: Selection) -> Result<Vec<(u64, Arc<T>)>> {
         let opened = self.opened();
-        if opened.shape.policy.keeps_documents()
-            && let Some(resident) = opened.cache.resident()
+        if let Some(resident) = opened.resident_documents()
+            && resident.count() > 0
         {
             return Ok(resident.list(&selection));
         }
@@ -63,9 +77,12 @@ impl<T: Document> Collection<T> {
         selection: Selection,
         mut visit: impl FnMut(u64, Arc<T>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let opened = self.opened();
+        let mut opened = self.opened();
+        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        if let Some(changed) = self.changed(&opened, &*snapshot)? {
+            opened = changed;
+        }
         let shape = &opened.shape;
-        let snapshot = self.core().snapshot(shape.keys.home)?;
         let range = shape.keys.documents(selection.from, selection.before);
         let mut passed = 0;
         let mut taken = 0;
@@ -92,12 +109,17 @@ impl<T: Document> Collection<T> {
 
     /// How many documents there are.
     pub fn count(&self) -> Result<u64> {
-        let opened = self.opened();
-        if let Some(resident) = opened.cache.resident() {
+        let mut opened = self.opened();
+        if let Some(resident) = opened.resident()
+            && resident.count() > 0
+        {
             return Ok(resident.count());
         }
+        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        if let Some(changed) = self.changed(&opened, &*snapshot)? {
+            opened = changed;
+        }
         let keys = &opened.shape.keys;
-        let snapshot = self.core().snapshot(keys.home)?;
         counter(snapshot.get(&keys.count())?.as_deref())
     }
 
@@ -138,6 +160,18 @@ impl<T: Document> Collection<T> {
         let keys = &opened.shape.keys;
         let snapshot = self.core().snapshot(keys.home)?;
         counter(snapshot.get(&keys.sequence())?.as_deref())
+    }
+
+    /// Names the state of the whole collection: another after each commit that changes it.
+    pub fn state(&self) -> Result<String> {
+        let mut opened = self.opened();
+        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        if let Some(changed) = self.changed(&opened, &*snapshot)? {
+            opened = changed;
+        }
+        let shape = &opened.shape;
+        let sequence = counter(snapshot.get(&shape.keys.sequence())?.as_deref())?;
+        Ok(format!("{}-{}-{sequence}", shape.id, shape.generation))
     }
 
     /// Sees to it that what is kept in memory has every commit that anybody made before this call,

@@ -113,6 +113,19 @@ impl Timing {
 }
 
 impl Timing {
+    /// The timing of one operation, where each repetition was of so many.
+    #[must_use]
+    pub fn part(self, operations: u64) -> Self {
+        let count = operations as f64;
+        Self {
+            n: self.n * operations,
+            median_s: self.median_s / count,
+            min_s: self.min_s / count,
+            p99_s: self.p99_s / count,
+            cpu_s: self.cpu_s / count,
+        }
+    }
+
     /// Several timings as one; each counts as one repetition of its median.
     pub fn all(timings: &[Self]) -> Result<Self> {
         let samples = timings.iter().map(|timing| timing.median_s).collect();

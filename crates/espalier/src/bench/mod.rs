@@ -6,6 +6,7 @@
 //! on the engine alone.
 
 mod dataset;
+mod dodb;
 mod field;
 mod harness;
 mod http;
@@ -20,6 +21,7 @@ mod scale_rows;
 mod stand;
 mod sysrepo;
 
+pub use dodb::{Dodb, run as run_dodb};
 pub use field::{Case, Field, run as run_field};
 pub use output::Output;
 pub use scale::{Scale, run as run_scale};

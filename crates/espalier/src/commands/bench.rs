@@ -19,6 +19,7 @@ enum Suite {
     Scale(Scale),
     Field(Field),
     Sysrepo(Sysrepo),
+    Dodb(Dodb),
 }
 
 /// How work on one entry grows with the list it is in: load, get, set, page, read all, delete
@@ -107,6 +108,40 @@ struct Sysrepo {
     place: Place,
 }
 
+/// The cars of DODB's own bench, added and found by index, partition and tag, beside its figures
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier bench dodb --json -
+  espalier bench dodb --sizes 50000,1000000 --policies cached,uncached
+  espalier bench dodb --store memory: --sizes 50000
+
+The rows are as those of `bench scale`, on the embedded driver, relaxed. Partitions and tags are \
+measured among the largest number of cars; their size is how many cars are found. peer has the \
+figures of DODB, and of plain files, where there are any.")]
+struct Dodb {
+    /// Numbers of cars
+    #[arg(long, value_delimiter = ',', default_value = "50000,100000,150000,200000,250000",
+          value_parser = clap::value_parser!(u64).range(2..=10_000_000))]
+    sizes: Vec<u64>,
+
+    /// Numbers of cars that a partition, or a tag, has
+    #[arg(long, value_delimiter = ',', default_value = "1000,2000,3000,4000,5000,10000",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    matches: Vec<u64>,
+
+    /// The memory policies
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "ram,cached,indexed,uncached"
+    )]
+    policies: Vec<String>,
+
+    #[command(flatten)]
+    place: Place,
+}
+
 impl Bench {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
@@ -114,6 +149,7 @@ impl Bench {
             Suite::Scale(scale) => scale.run(),
             Suite::Field(field) => field.run(),
             Suite::Sysrepo(sysrepo) => sysrepo.run(),
+            Suite::Dodb(dodb) => dodb.run(),
         }
     }
 }
@@ -157,6 +193,19 @@ impl Sysrepo {
             in_memory,
         };
         bench::run_sysrepo(&sysrepo, &mut self.place.output()?)
+    }
+}
+
+impl Dodb {
+    fn run(&self) -> Result<()> {
+        let policies = self.policies.iter().map(|text| text.parse());
+        let dodb = bench::Dodb {
+            sizes: ascending(&self.sizes),
+            matches: ascending(&self.matches),
+            policies: policies.collect::<espalier_documents::Result<_>>()?,
+            folder: self.place.folder()?,
+        };
+        bench::run_dodb(&dodb, &mut self.place.output()?)
     }
 }
 

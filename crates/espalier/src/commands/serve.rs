@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use axum::Router;
 use clap::Args;
+use espalier_documents::Documents;
+use espalier_protocols::documents::{self, DocumentsService};
 use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
 use espalier_protocols::{ops, server};
-use espalier_store::{Datastore, Tree};
+use espalier_store::{Datastore, Subspace, Tree};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -54,6 +56,7 @@ Examples:
 
 Then:
   curl http://127.0.0.1:8080/restconf/data
+  curl http://127.0.0.1:8080/documents    document collections; /openapi/documents.json describes them
   curl http://127.0.0.1:8080/metrics      counters, for Prometheus
   curl http://127.0.0.1:8080/healthz      200 while all is well
 
@@ -136,7 +139,8 @@ impl Serve {
             .merge(ops::health(health))
             .merge(past_routes::router(tree.clone()))
             .merge(datastore_routes::router(tree.clone()))
-            .merge(shell_routes::router(tree.clone(), &source)?))
+            .merge(shell_routes::router(tree.clone(), &source)?)
+            .merge(documents_router(tree)))
     }
 
     async fn listen(&self, settings: &Settings, router: Router) -> Result<()> {
@@ -172,6 +176,13 @@ impl Serve {
         server::serve(listener, router, tls, server::Limits::default(), stop).await?;
         Ok(())
     }
+}
+
+/// The document collections of the store.
+fn documents_router(tree: &Tree) -> Router {
+    let driver = Arc::clone(tree.store().driver());
+    let documents = Documents::new(driver, &Subspace::Documents.key());
+    documents::router(Arc::new(DocumentsService::new(documents)))
 }
 
 /// Rolls back confirmed commits whose time has passed, as long as the process lives.

@@ -255,3 +255,54 @@ fn sysrepo_measures_the_rows_that_are_named() {
     let error = unknown.failed(2);
     assert!(error.contains("get tree hash"), "{error}");
 }
+
+#[test]
+fn dodb_prints_the_data_of_its_three_graphs_for_each_policy() {
+    let bench = Bench::new();
+    let text = bench
+        .run(&[
+            "bench",
+            "dodb",
+            "--sizes",
+            "300,600",
+            "--matches",
+            "20,50",
+            "--store",
+            "embedded:stores",
+            "--json",
+            "-",
+        ])
+        .ok();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for policy in ["ram", "cached", "indexed", "uncached"] {
+        let of = |name: &str| {
+            let rows = rows
+                .iter()
+                .filter(|row| row["policy"] == policy && row["row"] == name);
+            rows.map(|row| row["size"].as_u64().expect("a size"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of("get by index"), [300, 600]);
+        assert_eq!(of("add"), [300, 600]);
+        for graph in ["partition", "tag", "two tags"] {
+            assert_eq!(of(graph), [20, 50], "{graph}");
+        }
+    }
+    for row in &rows {
+        let members: Vec<_> = row.as_object().expect("an object").keys().collect();
+        assert_eq!(members, MEMBERS);
+        let [min, median, p99] =
+            ["min_s", "median_s", "p99_s"].map(|name| row[name].as_f64().expect("seconds"));
+        assert!(min <= median && median <= p99, "{row}");
+        assert!(
+            row["peer"]
+                .as_array()
+                .expect("an array")
+                .iter()
+                .all(|peer| peer["source"].is_string())
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! The binary, run as its users run it.
 
 mod bench;
+mod collections;
 mod commands;
 mod configuration;
 mod datastores;

@@ -1,0 +1,17 @@
+//! `espalier documents`: document collections from the command line, one file for each group of its
+//! commands.
+
+mod check;
+mod command;
+mod configure;
+mod delete;
+mod exchange;
+mod find;
+mod get;
+mod ls;
+mod place;
+mod print;
+mod update;
+mod write;
+
+pub use command::Documents;

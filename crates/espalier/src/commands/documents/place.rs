@@ -1,0 +1,120 @@
+//! Where the documents are, and how values and documents are given.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use clap::Args;
+use espalier_documents::{Collection, Documents, ErrorKind, Policy, Value, limits};
+use espalier_store::{Store, Subspace};
+use serde_json::Value as Json;
+
+use crate::documents::STANDARD;
+use crate::error::{Failure, Result};
+use crate::settings::{Settings, Talk};
+use crate::target;
+
+const CREATE_HINT: &str = "make one: espalier documents configure NAME --store embedded:DIR";
+
+/// Options that every command of documents has.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Place {
+    /// The store: `embedded:DIR`, `sqlite:FILE`, or `memory:` for one that is gone at the end
+    /// [env: ESPALIER_STORE]
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Place {
+    fn settings(&self, settings: Settings) -> Result<Settings> {
+        let own = Settings {
+            store: self.store.clone(),
+            ..Settings::default()
+        };
+        let settings = own.over(settings);
+        if settings.store.is_none() {
+            let failure = Failure::usage("documents are kept in a store");
+            return Err(failure.hint("add --store embedded:DIR"));
+        }
+        Ok(settings)
+    }
+
+    /// The documents of a store that there is.
+    pub fn open(&self, settings: Settings) -> Result<Documents> {
+        let settings = self.settings(settings)?;
+        let store = target::open_store(&settings).map_err(|failure| failure.hint(CREATE_HINT))?;
+        Ok(of(&store))
+    }
+
+    /// The documents of a store that is made where there is none.
+    pub fn create(&self, settings: Settings) -> Result<Documents> {
+        Ok(of(&target::create_store(&self.settings(settings)?)?))
+    }
+
+    /// A collection that there is. A command reads little, so nothing is kept in memory.
+    pub fn collection(&self, settings: Settings, name: &str) -> Result<Collection<Json>> {
+        let documents = self.open(settings)?;
+        documents
+            .open(name, Some(Policy::Uncached))
+            .map_err(|error| match error.kind() {
+                ErrorKind::Missing => Failure::from(error).hint(
+                    "`espalier documents ls` lists the collections, `espalier documents configure` makes one",
+                ),
+                _ => error.into(),
+            })
+    }
+}
+
+fn of(store: &Store) -> Documents {
+    let prefix = Subspace::Documents.key();
+    Documents::new(Arc::clone(store.driver()), &prefix)
+}
+
+/// A value as it is written in an argument: JSON where it is some, else a string.
+pub fn value(text: &str) -> Result<Value> {
+    let json: Json = serde_json::from_str(text).unwrap_or_else(|_| Json::from(text));
+    Value::try_from(&json).map_err(|error| {
+        Failure::usage(format!("{text}: {error}"))
+            .hint("write a string, a number, true or false; several components as a JSON array")
+    })
+}
+
+/// A document as it is given: JSON, or `-` for JSON on standard input.
+pub fn document(text: &str) -> Result<Json> {
+    let mut input = String::new();
+    let text = if text == STANDARD {
+        let limit = limits::DOCUMENT_BYTES_MAX as u64 * 4;
+        io::stdin().take(limit).read_to_string(&mut input)?;
+        &input
+    } else {
+        text
+    };
+    serde_json::from_str(text).map_err(|error| {
+        Failure::usage(format!("the document is no JSON: {error}"))
+            .hint("quote it for the shell, as in '{\"name\":\"a\"}', or give - and write it to standard input")
+    })
+}
+
+/// A document that a unique index names.
+#[derive(Args, Clone, Debug, Default)]
+pub struct By {
+    /// Mean the document with this value of a unique index, or all with it of another index,
+    /// instead of a key
+    #[arg(long, value_name = "INDEX=VALUE", conflicts_with = "key")]
+    pub by: Option<String>,
+}
+
+impl By {
+    /// The index and the value, where they are given.
+    pub fn parsed(&self) -> Result<Option<(&str, Value)>> {
+        let Some(text) = &self.by else {
+            return Ok(None);
+        };
+        let (index, text) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::usage(format!("{text:?}: write INDEX=VALUE")))?;
+        Ok(Some((index, value(text)?)))
+    }
+}

@@ -1,0 +1,305 @@
+//! Document collections from the command line, on every engine in a folder.
+
+use serde_json::{Value, json};
+
+use crate::process::Bench;
+
+const ENGINES: [&str; 2] = ["embedded:garage", "sqlite:garage.sqlite"];
+
+struct Garage {
+    bench: Bench,
+    url: &'static str,
+}
+
+impl Garage {
+    fn new(url: &'static str) -> Self {
+        let garage = Self {
+            bench: Bench::new(),
+            url,
+        };
+        garage.ok(&[
+            "configure",
+            "cars",
+            "--unique",
+            "name=/name",
+            "--partition",
+            "color=/color",
+            "--partition",
+            "color-and-year=/color,/year",
+            "--tags",
+            "keyword=/keywords",
+        ]);
+        let lines = [
+            r#"{"document":{"name":"Corvet-0","color":"red","year":1999,"keywords":["fast","old"]}}"#,
+            r#"{"document":{"name":"Corvet-1","color":"blue","year":2001,"keywords":["fast"]}}"#,
+            r#"{"document":{"name":"Corvet-2","color":"red","year":2005,"keywords":[]}}"#,
+        ];
+        garage.bench.write("cars.jsonl", lines.join("\n"));
+        assert_eq!(
+            garage.ok(&["import", "cars", "cars.jsonl"]),
+            "3 documents\n"
+        );
+        garage
+    }
+
+    fn arguments<'a>(&self, arguments: &[&'a str]) -> Vec<&'a str> {
+        [&["documents"], arguments, &["--store", self.url]].concat()
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        self.bench.run(&self.arguments(arguments)).ok()
+    }
+
+    fn failed(&self, arguments: &[&str], status: i32) -> String {
+        self.bench.run(&self.arguments(arguments)).failed(status)
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let arguments = self.arguments(&[arguments, &["--json"]].concat());
+        self.bench.run(&arguments).json()
+    }
+
+    fn keys(&self, arguments: &[&str]) -> String {
+        let text = self.ok(&[&["find", "cars"], arguments, &["--keys"]].concat());
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn on_every_engine(check: impl Fn(&Garage)) {
+    ENGINES.into_iter().for_each(|url| check(&Garage::new(url)));
+}
+
+#[test]
+fn documents_are_listed_as_in_folders() {
+    on_every_engine(|garage| {
+        assert_eq!(garage.ok(&["ls"]), "cars/\n");
+        let text = garage.ok(&["ls", "cars"]);
+        assert!(
+            text.contains("3 documents") && text.contains("keyword/"),
+            "{text}"
+        );
+        assert_eq!(garage.ok(&["ls", "cars", "data", "--limit", "2"]), "0\n1\n");
+        let text = garage.ok(&["ls", "cars", "color"]);
+        assert_eq!(text, "         1  \"blue\"\n         2  \"red\"\n");
+        assert_eq!(garage.ok(&["ls", "cars", "color", "red"]), "0\n2\n");
+        assert_eq!(garage.json(&["ls", "cars"])["documents"], 3);
+    });
+}
+
+#[test]
+fn documents_are_found_by_value_range_and_tags() {
+    on_every_engine(|garage| {
+        let found = garage.json(&["find", "cars", "name", "Corvet-1"]);
+        assert_eq!(found["key"], 1);
+        assert_eq!(found["document"]["color"], "blue");
+        assert_eq!(garage.keys(&["color", "red"]), "0 2");
+        assert_eq!(garage.keys(&["color", "red", "blue", "--any"]), "0 1 2");
+        assert_eq!(garage.keys(&["keyword", "fast", "old", "--all"]), "0");
+        assert_eq!(garage.keys(&["color", "--from", "c"]), "0 2");
+        assert_eq!(garage.keys(&["color", "--before", "red", "--reverse"]), "1");
+        assert_eq!(garage.keys(&["color-and-year", r#"["red",2005]"#]), "2");
+        assert_eq!(garage.keys(&["color-and-year", "red", "--reverse"]), "2 0");
+        assert_eq!(
+            garage.keys(&[
+                "color-and-year",
+                "--after",
+                r#"["red",1999]"#,
+                "--to",
+                r#"["red",2005]"#
+            ]),
+            "2"
+        );
+        let text = garage.failed(&["find", "cars", "color", "red", "blue"], 2);
+        assert!(text.contains("add --all or --any"), "{text}");
+        let text = garage.failed(&["find", "cars", "wheels", "4"], 1);
+        assert!(
+            text.contains("it has name, color, color-and-year, keyword"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn documents_are_written_and_deleted() {
+    on_every_engine(|garage| {
+        assert_eq!(garage.ok(&["insert", "cars", r#"{"name":"new"}"#]), "3\n");
+        let text = garage.failed(&["insert", "cars", r#"{"name":"new"}"#], 1);
+        assert!(
+            text.contains(r#"index "name" is unique, and document 3 has the value "new""#),
+            "{text}"
+        );
+        assert_eq!(
+            garage.ok(&["insert", "cars", r#"{"name":"nine"}"#, "--key", "9"]),
+            "9\n"
+        );
+        garage.failed(&["insert", "cars", r#"{"name":"ten"}"#, "--key", "9"], 1);
+        assert_eq!(
+            garage.ok(&["upsert", "cars", "name", r#"{"name":"nine","color":"red"}"#]),
+            "9\n"
+        );
+        assert_eq!(garage.keys(&["color", "red"]), "0 2 9");
+        let new = garage.json(&[
+            "update",
+            "cars",
+            r#"{"color":null,"year":7}"#,
+            "--by",
+            "name=nine",
+        ]);
+        assert_eq!(new["document"], json!({"name": "nine", "year": 7}));
+        garage.ok(&["update", "cars", r#"{"color":"green"}"#, "--key", "0"]);
+        assert_eq!(garage.keys(&["color", "green"]), "0");
+        garage.ok(&["put", "cars", "0", r#"{"name":"other"}"#]);
+        assert_eq!(
+            garage.json(&["get", "cars", "0"])["document"],
+            json!({"name": "other"})
+        );
+        assert_eq!(
+            garage.ok(&["delete", "cars", "--by", "color=red"]),
+            "1 deleted\n"
+        );
+        assert_eq!(garage.ok(&["delete", "cars", "0", "77"]), "1 deleted\n");
+        let text = garage.failed(&["get", "cars", "0"], 1);
+        assert!(
+            text.contains("`espalier documents ls cars data` lists the keys"),
+            "{text}"
+        );
+        let text = garage.failed(&["insert", "cars", "{name}"], 2);
+        assert!(text.contains("no JSON"), "{text}");
+        garage.ok(&["delete", "cars", "--collection-too"]);
+        assert_eq!(garage.ok(&["ls"]), "");
+        let text = garage.failed(&["get", "cars", "0"], 1);
+        assert!(
+            text.contains("`espalier documents configure` makes one"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn indexes_are_made_and_dropped_and_a_clash_is_told() {
+    on_every_engine(|garage| {
+        let text = garage.failed(&["configure", "cars", "--unique", "paint=/color"], 1);
+        assert!(
+            text.contains("documents 0") || text.contains("document 0"),
+            "{text}"
+        );
+        assert!(!garage.ok(&["configure", "cars"]).contains("paint"));
+        garage.ok(&[
+            "configure",
+            "cars",
+            "--partition",
+            "year=/year",
+            "--drop-index",
+            "color",
+        ]);
+        assert_eq!(garage.keys(&["year", "--from", "2000"]), "1 2");
+        garage.failed(&["find", "cars", "color", "red"], 1);
+        let text = garage.failed(&["configure", "cars", "--policy", "ram"], 2);
+        assert!(text.contains("make it in a server"), "{text}");
+        let text = garage.failed(&["configure", "cars", "--partition", "year=year"], 2);
+        assert!(text.contains("write /year"), "{text}");
+    });
+}
+
+#[test]
+fn documents_go_out_and_come_in_and_are_examined() {
+    on_every_engine(|garage| {
+        let text = garage.ok(&["export", "cars"]);
+        garage.bench.write("out.jsonl", &text);
+        garage.ok(&["configure", "copy", "--unique", "name=/name"]);
+        assert_eq!(garage.ok(&["import", "copy", "out.jsonl"]), "3 documents\n");
+        assert_eq!(garage.ok(&["export", "copy"]), text);
+        garage.bench.write(
+            "bad.jsonl",
+            "{\"document\":{\"name\":\"x\"}}\n{\"document\":\n",
+        );
+        let text = garage.failed(&["import", "copy", "bad.jsonl"], 1);
+        assert!(
+            text.contains("nothing was imported: line 2, column"),
+            "{text}"
+        );
+        assert_eq!(garage.json(&["check", "cars"]), json!({"findings": []}));
+        let repaired = garage.json(&["repair", "cars"]);
+        assert_eq!(repaired, json!({"mended": [], "left": []}));
+    });
+}
+
+/// The examples in the help of each command run as they are printed, in the order of the commands.
+#[test]
+fn the_examples_of_the_help_run() {
+    let bench = Bench::new();
+    bench.write("list.json", "{}");
+    let mut ran = 0;
+    let start = bench.run(&["documents", "--help"]).ok();
+    let names = [
+        "insert",
+        "put",
+        "ls",
+        "get",
+        "find",
+        "upsert",
+        "update",
+        "export",
+        "import",
+        "check",
+        "repair",
+        "configure",
+        "delete",
+    ];
+    let pages = names.map(|name| bench.run(&["documents", name, "--help"]).ok());
+    for page in [start].iter().chain(&pages) {
+        let unfolded = page.replace("\n  espalier ", "\u{1}espalier ");
+        for example in unfolded.split('\u{1}').skip(1) {
+            let line = example
+                .split("\n\n")
+                .next()
+                .unwrap_or_default()
+                .replace('\n', " ");
+            if line.contains("jq") || line.contains("1999,") {
+                continue;
+            }
+            // After the first the collection is there: what needs a value that is gone may fail.
+            let binary = env!("CARGO_BIN_EXE_espalier");
+            let line = line.trim().replacen("espalier", binary, 1);
+            let output = std::process::Command::new("sh")
+                .args(["-c", &line])
+                .current_dir(bench.path(""))
+                .output()
+                .expect("a shell");
+            let error = String::from_utf8_lossy(&output.stderr);
+            let is_call_right = output.status.code() != Some(2);
+            assert!(is_call_right, "{line}\n{error}");
+            ran += 1;
+        }
+    }
+    assert!(ran > 25, "only {ran} examples ran");
+}
+
+/// The commands of the guide run as they are printed.
+#[test]
+fn the_commands_of_the_guide_run() {
+    let guide = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/guide/collections.md"
+    );
+    let guide = std::fs::read_to_string(guide).expect("the guide");
+    let script = guide.split("```").nth(1).expect("commands");
+    assert!(script.lines().count() > 10, "{script}");
+    let bench = Bench::new();
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_espalier"));
+    let folder = binary.parent().expect("a folder").display();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = std::process::Command::new("sh")
+        .args(["-e", "-c", script])
+        .env("PATH", format!("{folder}:{path}"))
+        .current_dir(bench.path(""))
+        .output()
+        .expect("a shell");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(text.contains(r#""color":"green""#), "{text}");
+}

@@ -1,0 +1,111 @@
+//! Collections: listed, made, changed, removed, examined.
+
+use axum::body::Body;
+use espalier_documents::{FieldIndex, Finding, Info, Policy};
+use http::{Response, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::call::{Call, empty, encoded, json as answer, location};
+use super::problem::{Problem, Result};
+
+/// What a client says of a collection.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    policy: Option<String>,
+    #[serde(default)]
+    indexes: Vec<FieldIndex>,
+}
+
+fn shown(info: &Info) -> Json {
+    let indexes = info.indexes.iter().map(|index| {
+        json!({
+            "name": index.name,
+            "kind": index.kind,
+            "fields": index.fields,
+            "is-built": index.is_built,
+        })
+    });
+    json!({
+        "name": info.name,
+        "policy": info.policy.as_str(),
+        "schema-version": info.schema_version,
+        "indexes": indexes.collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
+    let collections: Vec<_> = call.service.documents.list()?.iter().map(shown).collect();
+    Ok(answer(
+        StatusCode::OK,
+        &json!({ "collections": collections }),
+    ))
+}
+
+pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
+    let collection = call.collection()?;
+    let mut shown = shown(&collection.info()?);
+    shown["documents"] = json!(collection.count()?);
+    Ok(answer(StatusCode::OK, &shown))
+}
+
+pub(super) fn put(call: &Call<'_>) -> Result<Response<Body>> {
+    let name = call.part(0);
+    let wanted: Wanted = serde_json::from_value(call.json()?)
+        .map_err(|error| Problem::request(format!("the collection: {error}")))?;
+    let stored = call
+        .service
+        .documents
+        .list()?
+        .into_iter()
+        .find(|info| info.name == name);
+    let policy: Policy = match &wanted.policy {
+        Some(text) => text.parse()?,
+        None => stored.as_ref().map(|info| info.policy).unwrap_or_default(),
+    };
+    call.service
+        .documents
+        .configure(name, policy, wanted.indexes)?;
+    call.service.forget(name);
+    let info = call.service.collection(name)?.info()?;
+    let status = match stored {
+        Some(_) => StatusCode::OK,
+        None => StatusCode::CREATED,
+    };
+    let mut made = answer(status, &shown(&info));
+    if status == StatusCode::CREATED {
+        location(&mut made, &format!("/documents/{}", encoded(name)));
+    }
+    Ok(made)
+}
+
+pub(super) fn delete(call: &Call<'_>) -> Result<Response<Body>> {
+    call.service.documents.remove(call.part(0))?;
+    call.service.forget(call.part(0));
+    Ok(empty(StatusCode::NO_CONTENT))
+}
+
+pub(super) fn check(call: &Call<'_>) -> Result<Response<Body>> {
+    let found = call.collection()?.check()?;
+    Ok(answer(
+        StatusCode::OK,
+        &json!({ "findings": findings(&found) }),
+    ))
+}
+
+pub(super) fn repair(call: &Call<'_>) -> Result<Response<Body>> {
+    let repaired = call.collection()?.repair()?;
+    let shown = json!({
+        "mended": findings(&repaired.mended),
+        "left": findings(&repaired.left),
+    });
+    Ok(answer(StatusCode::OK, &shown))
+}
+
+fn findings(found: &[Finding]) -> Vec<Json> {
+    let found = found.iter();
+    found
+        .map(|finding| json!({"place": finding.place, "problem": finding.problem}))
+        .collect()
+}

@@ -1,0 +1,39 @@
+//! Whole collections as JSON lines.
+
+use std::io::{self, BufReader};
+
+use axum::body::Body;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+use serde_json::json;
+
+use super::call::{Call, json as answer};
+use super::limits::PAUSE_MAX;
+use super::problem::Result;
+use crate::restconf::stream;
+
+pub(super) fn export(call: &Call<'_>) -> Result<Response<Body>> {
+    let collection = call.collection()?;
+    let (mut writer, body) = stream(PAUSE_MAX);
+    std::thread::spawn(move || {
+        let exported = collection.export(&mut writer).map_err(io::Error::other);
+        // A body that does not end with its end marker fails, and the client knows.
+        if let Err(error) = exported.and_then(|_| writer.end()) {
+            tracing::warn!(collection = collection.name(), %error, "an export was cut off");
+        }
+    });
+    let mut answer = Response::new(body);
+    let media = HeaderValue::from_static("application/jsonl");
+    answer.headers_mut().insert(CONTENT_TYPE, media);
+    Ok(answer)
+}
+
+pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
+    let imported = call
+        .collection()?
+        .import(&mut BufReader::new(&call.body[..]))?;
+    Ok(answer(
+        StatusCode::OK,
+        &json!({ "documents": imported.documents }),
+    ))
+}

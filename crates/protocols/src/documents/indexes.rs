@@ -1,0 +1,63 @@
+//! Indexes: their values, and documents that are put by the value of one.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::{Response, StatusCode};
+use serde_json::json;
+
+use super::call::{Call, encoded, json as answer, location, tag};
+use super::cursor::Cursor;
+use super::problem::{Problem, Result};
+
+pub(super) fn values(call: &Call<'_>) -> Result<Response<Body>> {
+    let index = call.collection()?.index(call.part(1))?;
+    let limit = call.page()?;
+    let cursor = call.parameter("cursor").map(Cursor::parse).transpose()?;
+    let after = match cursor {
+        None => None,
+        Some(Cursor {
+            value: Some(value), ..
+        }) => Some(value),
+        Some(_) => return Err(Problem::request("the cursor is of another query")),
+    };
+    let mut listed = index.values(after.as_ref(), limit + 1)?;
+    let is_more = listed.len() > limit;
+    listed.truncate(limit);
+    let next = match (listed.last(), is_more) {
+        (Some(last), true) => Some(
+            Cursor {
+                key: 0,
+                value: Some(last.value.clone()),
+            }
+            .text(),
+        ),
+        _ => None,
+    };
+    let values = listed.iter();
+    let values: Vec<_> = values
+        .map(|listed| json!({"value": listed.value.to_json(), "documents": listed.count}))
+        .collect();
+    Ok(answer(
+        StatusCode::OK,
+        &json!({"values": values, "next": next}),
+    ))
+}
+
+pub(super) fn upsert(call: &Call<'_>) -> Result<Response<Body>> {
+    let collection = call.collection()?;
+    let document = Arc::new(call.json()?);
+    let (key, state) = call.service.documents.transaction(|transaction| {
+        let key = transaction.upsert(&collection, call.part(1), Arc::clone(&document))?;
+        Ok((key, transaction.tag(&collection, key)?))
+    })?;
+    let mut done = answer(StatusCode::OK, &json!({ "key": key }));
+    location(
+        &mut done,
+        &format!("/documents/{}/items/{key}", encoded(call.part(0))),
+    );
+    if let Some(state) = state {
+        tag(&mut done, state);
+    }
+    Ok(done)
+}

@@ -1,0 +1,5 @@
+//! Document collections over a real socket: a server on loopback, the memory engine, a real client.
+
+mod operations;
+mod pages;
+mod support;

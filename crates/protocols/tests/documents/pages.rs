@@ -1,0 +1,144 @@
+//! Lists, queries and pages.
+
+use serde_json::{Value, json};
+
+use crate::support::Server;
+
+fn filled(policy: &str) -> Server {
+    let server = Server::with_cars(policy);
+    let lines: String = (0..50)
+        .map(|n| {
+            let colors = ["red", "blue", "é / &+%"];
+            let tags: Vec<_> = [2, 3].into_iter().filter(|by| n % by == 0).map(|by| format!("by {by}")).collect();
+            let car = json!({"name": format!("c{n}"), "color": colors[n % 3], "year": n % 7, "keywords": tags});
+            format!("{}\n", json!({ "document": car }))
+        })
+        .collect();
+    server
+        .request("POST", "/documents/cars/import", &[], Some(&lines))
+        .with(200);
+    server
+}
+
+fn keys(page: &Value) -> Vec<u64> {
+    let documents = page["documents"].as_array().expect("documents");
+    documents
+        .iter()
+        .map(|found| found["key"].as_u64().expect("a key"))
+        .collect()
+}
+
+/// All pages, by the links that they have.
+fn all_pages(server: &Server, query: &str) -> Vec<u64> {
+    let mut path = format!("/documents/cars/items?{query}");
+    let mut all = Vec::new();
+    loop {
+        let answer = server.get(&path).with(200);
+        all.extend(keys(&answer.json()));
+        let link = answer.header("link").to_owned();
+        let Some(next) = link.strip_prefix('<').and_then(|link| link.split_once('>')) else {
+            assert!(answer.json()["next"].is_null());
+            return all;
+        };
+        path = next.0.to_owned();
+    }
+}
+
+#[test]
+fn pages_give_everything_once_in_order_under_every_policy() {
+    for policy in ["uncached", "indexed", "recent", "cached", "ram"] {
+        let server = filled(policy);
+        let whole: Vec<u64> = (0..50).collect();
+        assert_eq!(all_pages(&server, "limit=7"), whole);
+        let back: Vec<u64> = (0..50).rev().collect();
+        assert_eq!(all_pages(&server, "limit=50&order=desc"), back);
+        let red: Vec<u64> = (0..50).filter(|n| n % 3 == 0).collect();
+        assert_eq!(all_pages(&server, "limit=4&index=color&value=red"), red);
+        let odd: Vec<u64> = (0..50).filter(|n| n % 3 == 2).collect();
+        assert_eq!(
+            all_pages(&server, "limit=4&index=color&value=%C3%A9+/+%26%2B%25"),
+            odd
+        );
+        let both: Vec<u64> = (0..50).filter(|n| n % 6 == 0).collect();
+        assert_eq!(
+            all_pages(&server, "limit=2&index=keyword&all=by%202&all=by%203"),
+            both
+        );
+        let either: Vec<u64> = (0..50).filter(|n| n % 2 == 0 || n % 3 == 0).collect();
+        assert_eq!(
+            all_pages(&server, "limit=9&index=keyword&any=by%202&any=by%203"),
+            either
+        );
+        let mut years: Vec<(u64, u64)> = (0..50)
+            .filter(|n| n % 3 == 1 && n % 7 >= 2)
+            .map(|n| (n % 7, n))
+            .collect();
+        years.sort_unstable();
+        let years: Vec<u64> = years.into_iter().map(|(_, n)| n).collect();
+        let range = "limit=3&index=color-and-year&from=[%22blue%22,2]&to=blue";
+        assert_eq!(all_pages(&server, range), years);
+        let mut back = years;
+        back.reverse();
+        assert_eq!(all_pages(&server, &format!("{range}&order=desc")), back);
+    }
+}
+
+#[test]
+fn a_list_has_a_tag_that_changes_with_it() {
+    let server = filled("cached");
+    let first = server.get("/documents/cars/items").with(200);
+    let tag = first.header("etag").to_owned();
+    let again = server.request(
+        "GET",
+        "/documents/cars/items",
+        &[("if-none-match", &tag)],
+        None,
+    );
+    again.with(304);
+    server
+        .send("POST", "/documents/cars/items", &json!({"name": "new"}))
+        .with(201);
+    let again = server.request(
+        "GET",
+        "/documents/cars/items",
+        &[("if-none-match", &tag)],
+        None,
+    );
+    again.with(200);
+}
+
+#[test]
+fn the_values_of_an_index_are_listed_and_documents_deleted_by_them() {
+    let server = filled("indexed");
+    let page = server
+        .get("/documents/cars/indexes/color?limit=2")
+        .with(200)
+        .json();
+    assert_eq!(
+        page["values"],
+        json!([
+            {"value": ["blue"], "documents": 17},
+            {"value": ["red"], "documents": 17},
+        ])
+    );
+    let next = page["next"].as_str().expect("a cursor");
+    let page = server
+        .get(&format!(
+            "/documents/cars/indexes/color?limit=2&cursor={next}"
+        ))
+        .with(200)
+        .json();
+    assert_eq!(
+        page["values"],
+        json!([{"value": ["é / &+%"], "documents": 16}])
+    );
+    assert!(page["next"].is_null());
+    let deleted = server.request(
+        "DELETE",
+        "/documents/cars/items?index=color&value=red",
+        &[],
+        None,
+    );
+    assert_eq!(deleted.with(200).json(), json!({"deleted": 17}));
+    assert_eq!(all_pages(&server, "limit=100").len(), 33);
+}
