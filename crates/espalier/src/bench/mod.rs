@@ -20,9 +20,11 @@ mod scale;
 mod scale_rows;
 mod stand;
 mod sysrepo;
+mod trifle;
 
 pub use dodb::{Dodb, run as run_dodb};
 pub use field::{Case, Field, run as run_field};
 pub use output::Output;
 pub use scale::{Scale, run as run_scale};
 pub use sysrepo::{InMemory, Sysrepo, run as run_sysrepo};
+pub use trifle::{Trifle, run as run_trifle};

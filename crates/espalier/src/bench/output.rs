@@ -41,7 +41,7 @@ impl Output {
             self.has_header = true;
             writeln!(
                 out,
-                "{:<24}{:>9}{:>9}{:>8}{:>11}{:>11}{:>11}{:>11}{:>11}{:>8}  note",
+                "{:<30}{:>9}{:>9}{:>8}{:>11}{:>11}{:>11}{:>11}{:>11}{:>8}  note",
                 "row", "size", "durable", "n", "median", "min", "p99", "cpu", "raw", "x raw"
             )?;
         }
@@ -51,7 +51,7 @@ impl Output {
         };
         writeln!(
             out,
-            "{:<24}{:>9}{:>9}{:>8}{:>11}{:>11}{:>11}{:>11}{:>11}{:>8}  {}",
+            "{:<30}{:>9}{:>9}{:>8}{:>11}{:>11}{:>11}{:>11}{:>11}{:>8}  {}",
             row.row,
             row.size,
             row.durability,
@@ -64,6 +64,16 @@ impl Output {
             factor,
             row.note
         )?;
+        Ok(())
+    }
+}
+
+impl Output {
+    /// Writes text for people, where rows are a table for people.
+    pub fn text(&self, text: &str) -> Result<()> {
+        if self.json.is_none() {
+            io::stdout().lock().write_all(text.as_bytes())?;
+        }
         Ok(())
     }
 }

@@ -20,6 +20,7 @@ enum Suite {
     Field(Field),
     Sysrepo(Sysrepo),
     Dodb(Dodb),
+    Trifle(Trifle),
 }
 
 /// How work on one entry grows with the list it is in: load, get, set, page, read all, delete
@@ -142,6 +143,44 @@ struct Dodb {
     place: Place,
 }
 
+/// The table that Trifle::Stats publishes, with the same work on this engine, beside its figures
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier bench trifle
+  espalier bench trifle --counts 100,1000 --json -
+  espalier bench trifle --store redis://127.0.0.1:6379/0 --store postgres://me@127.0.0.1/test
+
+Without --store: memory, embedded and SQLite, the latter two relaxed and durable. On an engine that is \
+named, the bench writes below a prefix of its own, and removes it at the end. The rows are as those of \
+`bench scale`; size is the number of calls. After them comes the table as it was published: seconds of \
+all calls.")]
+struct Trifle {
+    /// Numbers of calls
+    #[arg(long, value_delimiter = ',', default_value = "100,1000",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    counts: Vec<u64>,
+
+    /// An engine, as any store is named; may be repeated
+    #[arg(long, value_name = "URL")]
+    store: Vec<String>,
+
+    /// Write JSON rows to this file; `-` is standard output. Else tables are printed
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+impl Trifle {
+    fn run(&self) -> Result<()> {
+        let trifle = bench::Trifle {
+            counts: ascending(&self.counts),
+            folder: std::env::temp_dir(),
+            engines: self.store.clone(),
+        };
+        bench::run_trifle(&trifle, &mut bench::Output::new(self.json.as_deref())?)
+    }
+}
+
 impl Bench {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
@@ -150,6 +189,7 @@ impl Bench {
             Suite::Field(field) => field.run(),
             Suite::Sysrepo(sysrepo) => sysrepo.run(),
             Suite::Dodb(dodb) => dodb.run(),
+            Suite::Trifle(trifle) => trifle.run(),
         }
     }
 }

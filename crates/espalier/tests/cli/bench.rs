@@ -306,3 +306,47 @@ fn dodb_prints_the_data_of_its_three_graphs_for_each_policy() {
         );
     }
 }
+
+#[test]
+fn trifle_fills_the_published_table_for_each_engine_and_durability() {
+    let bench = Bench::new();
+    let text = bench
+        .run(&["bench", "trifle", "--counts", "3", "--json", "-"])
+        .ok();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let columns = ["ASSORT", "ASSERT", "TRACK", "VALUES", "BEAM", "SCAN"];
+    let payloads = ["1 value", "5 values", "5 nested values", "23 values"];
+    let engines = [
+        ("memory", "none"),
+        ("embedded", "relaxed"),
+        ("embedded", "durable"),
+        ("sqlite", "relaxed"),
+        ("sqlite", "durable"),
+    ];
+    for (driver, durability) in engines {
+        let of = |row: &&Value| row["driver"] == driver && row["durability"] == durability;
+        let found: BTreeSet<&str> = rows
+            .iter()
+            .filter(of)
+            .filter_map(|row| row["row"].as_str())
+            .collect();
+        for (column, payload) in columns
+            .iter()
+            .flat_map(|column| payloads.map(|payload| (column, payload)))
+        {
+            let name = format!("{column} of {payload}");
+            assert!(
+                found.contains(name.as_str()),
+                "{driver} {durability} has no {name}"
+            );
+        }
+        assert_eq!(
+            found.len(),
+            columns.len() * payloads.len() + 3,
+            "{driver} {durability}"
+        );
+    }
+}
