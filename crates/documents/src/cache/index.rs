@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use espalier_keyspace::{Direction, KeyRange};
+use foldhash::fast::RandomState;
 
 use super::resident::Hit;
 use crate::value::Bytes;
@@ -12,7 +13,7 @@ use crate::{Query, Value};
 
 /// From values to documents.
 pub(super) struct Index<T> {
-    by_value: HashMap<Bytes, Postings<T>>,
+    by_value: HashMap<Bytes, Postings<T>, RandomState>,
     /// The values in order, for ranges.
     sorted: BTreeSet<Bytes>,
     /// The most components that a value had.
@@ -28,7 +29,7 @@ enum Postings<T> {
 impl<T> Index<T> {
     pub(super) fn new() -> Self {
         Self {
-            by_value: HashMap::new(),
+            by_value: HashMap::default(),
             sorted: BTreeSet::new(),
             components: 0,
         }

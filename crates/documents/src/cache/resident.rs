@@ -123,6 +123,14 @@ impl<T: Document> Resident<T> {
         facts.try_for_each(|fact| held.apply(shape, fact, Order::AfterSame))
     }
 
+    /// Those of the documents of which nothing as new as this version is known.
+    pub(super) fn unknown<R: Copy>(&self, rows: &[(u64, R)], version: Version) -> Vec<(u64, R)> {
+        let held = self.held.read();
+        let rows = rows.iter().copied();
+        rows.filter(|(key, _)| held.newest(*key).is_none_or(|known| known < version))
+            .collect()
+    }
+
     /// Takes over what a watch or a snapshot tells; all commits up to `sequence` are then included,
     /// where it is known.
     pub(super) fn learn(
@@ -162,10 +170,14 @@ impl<T: Document> Held<T> {
         range.map(|(key, known)| (*key, known))
     }
 
+    /// The version of what is known of a document.
+    fn newest(&self, key: u64) -> Option<Version> {
+        let known = self.documents.get(&key).map(|known| known.version);
+        known.max(self.deleted.get(&key).copied())
+    }
+
     fn is_overtaken(&self, fact: &Fact<T>, order: Order) -> bool {
-        let known = self.documents.get(&fact.key).map(|known| known.version);
-        let known = known.max(self.deleted.get(&fact.key).copied());
-        known.is_some_and(|known| match order {
+        self.newest(fact.key).is_some_and(|known| match order {
             Order::AfterSame => known > fact.version,
             Order::BeforeSame => known >= fact.version,
         })

@@ -131,15 +131,21 @@ impl<T: Document> Cache<T> {
         version: Version,
         changes: &[Change],
     ) -> Result<()> {
-        let news = News::of(shape, version, changes)?;
+        let news = News::of(shape, changes)?;
         match &self.kept {
             Kept::Nothing => {}
             Kept::Recent(recent) => {
-                let keys: Vec<_> = news.facts.iter().map(|fact| fact.key).collect();
+                let keys: Vec<_> = news.rows.iter().map(|(key, _)| *key).collect();
                 recent.changed(&keys, version, news.sequence);
             }
             Kept::Resident(resident) => {
-                resident.learn(shape, news.facts, news.sequence)?;
+                // What this process committed itself is known, and is not decoded again.
+                let unknown = resident.unknown(&news.rows, version);
+                let facts = unknown
+                    .into_iter()
+                    .map(|(key, row)| fact(shape, version, key, row));
+                let facts = facts.collect::<Result<_>>()?;
+                resident.learn(shape, facts, news.sequence)?;
                 resident.forget_deleted(version);
             }
         }
@@ -147,43 +153,53 @@ impl<T: Document> Cache<T> {
     }
 }
 
-/// What a watch tells, read.
-struct News<T> {
-    facts: Vec<Fact<T>>,
+/// What a row says of a document.
+fn fact<T: Document>(
+    shape: &Shape<T>,
+    version: Version,
+    key: u64,
+    row: Option<&[u8]>,
+) -> Result<Fact<T>> {
+    let present = match row {
+        Some(row) => {
+            let document = Arc::new(shape.decode(key, row)?);
+            Some(Present::new(document, row))
+        }
+        None => None,
+    };
+    Ok(Fact {
+        key,
+        version,
+        present,
+    })
+}
+
+/// What a watch tells of one version.
+struct News<'a> {
+    /// Keys, and the rows of the documents that are there.
+    rows: Vec<(u64, Option<&'a [u8]>)>,
     sequence: Option<u64>,
 }
 
-impl<T: Document> News<T> {
-    fn of(shape: &Shape<T>, version: Version, changes: &[Change]) -> Result<Self> {
+impl<'a> News<'a> {
+    fn of<T: Document>(shape: &Shape<T>, changes: &'a [Change]) -> Result<Self> {
         let mut news = Self {
-            facts: Vec::new(),
+            rows: Vec::new(),
             sequence: None,
         };
         let sequence = shape.keys.sequence();
         // Of several changes of one document the last stands, and the first fact of a version wins.
         for change in changes.iter().rev() {
             let (row, held) = match change {
-                Change::Put { key, value } => (key, Some(value)),
+                Change::Put { key, value } => (key, Some(value.as_slice())),
                 Change::Delete { key } => (key, None),
                 // Only a collection that is dropped loses a range.
                 Change::DeleteRange(_) => continue,
             };
             if *row == sequence {
-                let told = counter(held.map(Vec::as_slice))?;
-                news.sequence = news.sequence.max(Some(told));
+                news.sequence = news.sequence.max(Some(counter(held)?));
             } else if let Some(key) = shape.keys.document_key(row) {
-                let present = match held {
-                    Some(held) => {
-                        let document = Arc::new(shape.decode(key, held)?);
-                        Some(Present::new(document, held))
-                    }
-                    None => None,
-                };
-                news.facts.push(Fact {
-                    key,
-                    version,
-                    present,
-                });
+                news.rows.push((key, held));
             }
         }
         Ok(news)
