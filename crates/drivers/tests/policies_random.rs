@@ -120,7 +120,7 @@ impl Run<'_> {
 
     /// Reads everything, or a few keys, from a new snapshot or from one that is held.
     fn read(&mut self) {
-        if !self.is_local {
+        if !self.is_local || (self.random.random_ratio(1, 3) && self.driver.catch_up().is_ok()) {
             let newest = self.engine.snapshot().expect("memory does not fail");
             self.floor = newest.version();
         }

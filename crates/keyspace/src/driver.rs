@@ -66,6 +66,13 @@ pub trait Driver: Send + Sync + 'static {
     /// Makes everything committed so far durable, also where commits are relaxed.
     fn flush(&self) -> Result<()>;
 
+    /// Has every later snapshot show all that was committed, by whomever, before this call.
+    /// Snapshots do so anyway, except where a driver shows what it has in memory: there, whoever
+    /// decides on a change calls this first, so that nothing is refused for what is long over.
+    fn catch_up(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// What of the engine is kept in memory, and how current that is. Costs little, but for
     /// [`crate::Policy::Ram`], where it is linear in the keys.
     fn residence(&self) -> Residence {

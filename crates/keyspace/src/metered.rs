@@ -191,6 +191,10 @@ impl Driver for Metered {
         self.meter.time(Call::Flush, || self.inner.flush())
     }
 
+    fn catch_up(&self) -> Result<()> {
+        self.inner.catch_up()
+    }
+
     fn residence(&self) -> Residence {
         self.inner.residence()
     }

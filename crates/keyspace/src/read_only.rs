@@ -56,6 +56,10 @@ impl Driver for ReadOnly {
         self.inner.flush()
     }
 
+    fn catch_up(&self) -> Result<()> {
+        self.inner.catch_up()
+    }
+
     fn residence(&self) -> Residence {
         self.inner.residence()
     }

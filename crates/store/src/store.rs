@@ -316,6 +316,7 @@ impl Store {
         decide: impl Fn(&dyn Snapshot, &mut Batch) -> Result<()>,
     ) -> Result<()> {
         let _one_at_a_time = self.inner.catalog_lock.lock();
+        self.driver().catch_up()?;
         let mut tries = 0;
         loop {
             let snapshot = self.driver().snapshot()?;

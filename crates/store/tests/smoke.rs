@@ -137,3 +137,22 @@ fn a_view_is_asked_by_xpath() {
     assert_eq!(select("//tag"), [leaf("/m:c/e[name='a']/tag[.='t']", "t")]);
     assert_eq!(select("/c/e[v > 5]"), []);
 }
+
+#[test]
+fn a_row_in_no_range_is_found_by_a_check() {
+    let tree = tree(espalier_drivers::open("memory:").unwrap());
+    for key in [&b"\x00"[..], b"\x1f\x01", b"\xff"] {
+        let mut batch = espalier_keyspace::Batch::new();
+        batch.put(key, "stray");
+        tree.store().driver().commit(batch).unwrap();
+        let findings = tree.store().check(&mut |_| {}).unwrap();
+        assert!(
+            findings
+                .last()
+                .unwrap()
+                .place
+                .contains(&key.escape_ascii().to_string())
+        );
+    }
+    assert_eq!(tree.store().check(&mut |_| {}).unwrap().len(), 3);
+}

@@ -176,6 +176,10 @@ impl Driver for Faulty {
         self.inner.flush()
     }
 
+    fn catch_up(&self) -> Result<()> {
+        self.inner.catch_up()
+    }
+
     fn residence(&self) -> Residence {
         self.inner.residence()
     }

@@ -47,6 +47,13 @@ impl Keeper for Cached {
         Ok(Box::new(MemorySnapshot::new(newest)))
     }
 
+    fn catch_up(following: &Following<Self>) -> Result<()> {
+        match following.keeper().reads {
+            Reads::Local => following.require_newest(),
+            Reads::Linearizable => Ok(()),
+        }
+    }
+
     fn residence(following: &Following<Self>) -> Residence {
         let view = &following.keeper().view;
         Residence {

@@ -121,7 +121,7 @@ impl<K: Keeper> Following<K> {
     pub(super) fn catch_up(&self) -> Result<()> {
         let doubts = self.doubts.load(Ordering::Acquire);
         if self.settled.load(Ordering::Acquire) < doubts {
-            self.require(self.ask()?);
+            self.require_newest()?;
             self.settled.fetch_max(doubts, Ordering::AcqRel);
         }
         self.reach(Version(self.floor.load(Ordering::Acquire)))?;
@@ -131,10 +131,16 @@ impl<K: Keeper> Following<K> {
         self.await_freshness()
     }
 
+    /// No reader from now on sees less than the engine has now.
+    pub(super) fn require_newest(&self) -> Result<()> {
+        self.require(self.ask()?);
+        Ok(())
+    }
+
     /// Waits until the view has all that the engine has now.
     pub(super) fn catch_up_with_engine(&self) -> Result<()> {
         let asked = Instant::now();
-        self.require(self.ask()?);
+        self.require_newest()?;
         self.reach(Version(self.floor.load(Ordering::Acquire)))?;
         self.refresh(asked);
         Ok(())

@@ -25,6 +25,11 @@ pub(super) trait Keeper: Sized + Send + Sync + 'static {
     /// A view for a reader.
     fn snapshot(following: &Arc<Following<Self>>) -> Result<Box<dyn Snapshot + Send>>;
 
+    /// See [`Driver::catch_up`]: nothing to do where snapshots ask the engine.
+    fn catch_up(_following: &Following<Self>) -> Result<()> {
+        Ok(())
+    }
+
     /// What is in memory.
     fn residence(following: &Following<Self>) -> Residence;
 }
@@ -107,6 +112,10 @@ impl<K: Keeper> Driver for Kept<K> {
 
     fn flush(&self) -> Result<()> {
         self.engine().flush()
+    }
+
+    fn catch_up(&self) -> Result<()> {
+        K::catch_up(self.following())
     }
 
     fn residence(&self) -> Residence {

@@ -125,6 +125,10 @@ impl Driver for Recorder {
         self.inner.flush()
     }
 
+    fn catch_up(&self) -> Result<()> {
+        self.inner.catch_up()
+    }
+
     fn residence(&self) -> Residence {
         self.inner.residence()
     }

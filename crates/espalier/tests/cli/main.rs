@@ -6,6 +6,7 @@ mod commands;
 mod configuration;
 mod datastores;
 mod documents;
+mod engines;
 mod errors;
 mod example;
 mod history;

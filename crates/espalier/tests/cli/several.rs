@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::documents::{INTERFACES, MODULES};
+use crate::engines::servers_under;
 use crate::process::{Bench, Server};
 
 const MTU: &str = "/ietf-interfaces:interfaces/interface=eth0/ietf-ip:ipv4/mtu";
-const URL: &str = "sqlite:data.db?policy=cached&staleness_ms=30000&durability=relaxed";
+const POLICY: &str = "policy=cached&staleness_ms=30000";
 
 /// Changes whose way is timed.
 const CHANGES: u64 = 20;
@@ -17,13 +18,29 @@ const CHANGES: u64 = 20;
 /// Long enough for anything.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn servers() -> (Bench, [Server; 2]) {
-    let bench = Bench::new();
-    bench.write("interfaces.json", INTERFACES);
-    let load = [&["load", "interfaces.json", "--store", URL], &MODULES[..]].concat();
-    bench.run(&load).ok();
-    let servers = [(); 2].map(|()| bench.serve(&["--store", URL]));
-    (bench, servers)
+/// Two servers over one store.
+struct Setting {
+    bench: Bench,
+    url: String,
+    servers: [Server; 2],
+}
+
+/// Checks two servers over each engine that they can share.
+fn on_all(check: impl Fn(&Setting)) {
+    let sqlite = format!("sqlite:data.db?durability=relaxed&{POLICY}");
+    for url in [vec![sqlite], servers_under(POLICY)].concat() {
+        eprintln!("over {url}");
+        let bench = Bench::new();
+        bench.write("interfaces.json", INTERFACES);
+        let load = ["load", "interfaces.json", "--store", &url];
+        bench.run(&[&load, &MODULES[..]].concat()).ok();
+        let servers = [(); 2].map(|()| bench.serve(&["--store", &url]));
+        check(&Setting {
+            bench,
+            url,
+            servers,
+        });
+    }
 }
 
 fn mtu(server: &Server) -> u64 {
@@ -41,7 +58,11 @@ fn set_mtu(server: &Server, mtu: u64) {
 
 #[test]
 fn what_one_changes_the_other_shows() {
-    let (_bench, servers) = servers();
+    on_all(check_visibility);
+}
+
+fn check_visibility(setting: &Setting) {
+    let servers = &setting.servers;
     let mut waits: Vec<_> = (0..CHANGES)
         .map(|number| {
             let (one, other) = match number % 2 {
@@ -69,8 +90,12 @@ fn what_one_changes_the_other_shows() {
 /// Both add entries at the same time: none is lost, and both show all of them.
 #[test]
 fn changes_at_the_same_time_are_all_there() {
+    on_all(check_commits);
+}
+
+fn check_commits(setting: &Setting) {
     const EACH: usize = 20;
-    let (bench, servers) = servers();
+    let servers = &setting.servers;
     thread::scope(|scope| {
         for (at, server) in servers.iter().enumerate() {
             scope.spawn(move || {
@@ -89,7 +114,7 @@ fn changes_at_the_same_time_are_all_there() {
         }
     });
     let start = Instant::now();
-    for server in &servers {
+    for server in servers {
         let count = || {
             let body = server.request("GET", "/restconf/data/ietf-interfaces:interfaces", None);
             body.body.matches("new-").count()
@@ -98,17 +123,21 @@ fn changes_at_the_same_time_are_all_there() {
             assert!(start.elapsed() < PATIENCE, "{} are there", count());
         }
     }
-    bench.run(&["check", URL]).ok();
+    setting.bench.run(&["check", &setting.url]).ok();
 }
 
 /// Locks and commits that wait for their confirmation hold whatever process they were made in.
 #[test]
 fn what_holds_a_datastore_holds_it_for_both() {
-    let (bench, servers) = servers();
+    on_all(check_holds);
+}
+
+fn check_holds(setting: &Setting) {
+    let servers = &setting.servers;
     let [one, other] = [&servers[0], &servers[1]].map(|server| server.url.as_str());
     let run = |line: &str, server: &str| {
         let words: Vec<&str> = line.split(' ').chain(["--server", server]).collect();
-        bench.run(&words)
+        setting.bench.run(&words)
     };
     run("lock --session maria", one).ok();
     let told = run(&format!("set {MTU} 9000 --session jan"), other).failed(1);

@@ -4,9 +4,9 @@ use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use espalier_testkit::servers::{Etcd, Postgres, Redis};
 use serde_json::Value;
 
+use crate::engines::servers_under;
 use crate::inventory::Inventory;
 use crate::process::Bench;
 
@@ -59,14 +59,8 @@ fn engines() -> Vec<String> {
         "sqlite:cached.db?policy=cached&durability=relaxed".to_owned(),
         "embedded:there?policy=indexed".to_owned(),
     ];
-    for scheme in espalier_drivers::schemes() {
-        urls.extend(match scheme.name {
-            "postgres" => Postgres::shared().map(|server| server.url("")),
-            "redis" => Redis::shared().map(|server| server.url("durability=relaxed&policy=cached")),
-            "etcd" => Etcd::shared().map(|server| server.url("")),
-            _ => None,
-        });
-    }
+    urls.extend(servers_under("policy=uncached"));
+    urls.extend(servers_under("policy=cached"));
     eprintln!("around {urls:?}");
     urls
 }

@@ -62,6 +62,7 @@ impl Tree {
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
         self.check_not_calling()?;
+        self.store().driver().catch_up()?;
         loop {
             let result = self.settle_locked(options, plan, propose);
             if !result.as_ref().is_err_and(is_overdue) {

@@ -84,6 +84,7 @@ impl Tree {
     pub fn discard(&self, options: CommitOptions<'_>) -> Result<()> {
         self.check_candidate("only a candidate's changes can be discarded")?;
         let _one_at_a_time = self.store().lock(self.own_id());
+        self.store().driver().catch_up()?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -126,6 +127,7 @@ impl Tree {
     ) -> Result<Vec<Conflict>> {
         self.check_candidate("only a candidate is updated")?;
         let _one_at_a_time = self.store().lock(self.own_id());
+        self.store().driver().catch_up()?;
         let mut tries = 0;
         loop {
             tries += 1;

@@ -145,6 +145,7 @@ impl Tree {
         change: Change<'_>,
     ) -> Result<Commit> {
         let _one_at_a_time = self.store().lock(self.own_id());
+        self.store().driver().catch_up()?;
         let mut tries = 0;
         loop {
             tries += 1;

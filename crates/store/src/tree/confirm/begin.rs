@@ -53,6 +53,7 @@ impl Tree {
         options: CommitOptions<'_>,
         commit: Commit,
     ) -> Result<()> {
+        self.store().driver().catch_up()?;
         let mut tries = 0;
         loop {
             tries += 1;

@@ -37,6 +37,7 @@ impl Tree {
             return self.load_candidate(options, document);
         }
         self.check_not_calling()?;
+        self.store().driver().catch_up()?;
         self.expire()?;
         if self.has_subscribers() {
             return self.load_as_commit(&options, document);

@@ -162,6 +162,7 @@ impl Tree {
         &self,
         change: &mut dyn FnMut(&Self, &dyn Snapshot, &mut Holds) -> Result<()>,
     ) -> Result<()> {
+        self.store().driver().catch_up()?;
         let mut tries = 0;
         loop {
             tries += 1;
