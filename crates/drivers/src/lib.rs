@@ -15,19 +15,43 @@
 mod authority;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 mod buffered;
+#[cfg_attr(
+    not(any(
+        feature = "embedded",
+        feature = "file",
+        feature = "sqlite",
+        feature = "postgres",
+        feature = "redis"
+    )),
+    allow(dead_code)
+)]
+mod durability;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 #[cfg(feature = "etcd")]
 pub mod etcd;
+#[cfg(feature = "file")]
+pub mod file;
+#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+mod files;
+#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+mod group;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod pages;
 #[cfg(feature = "memory")]
 mod policy;
+#[cfg(any(feature = "embedded", feature = "sqlite"))]
+mod polled;
 #[cfg(feature = "postgres")]
 pub mod postgres;
-#[cfg(any(feature = "embedded", feature = "sqlite", feature = "postgres"))]
+#[cfg(any(
+    feature = "embedded",
+    feature = "file",
+    feature = "sqlite",
+    feature = "postgres"
+))]
 mod queue;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 mod range_set;
@@ -52,4 +76,5 @@ mod url;
 
 #[cfg(feature = "memory")]
 pub use policy::under_policy;
+pub use durability::Durability;
 pub use registry::{Scheme, open, schemes};

@@ -33,6 +33,13 @@ const SCHEMES: &[Scheme] = &[
         about: "LMDB in a directory",
         open: crate::embedded::open_url,
     },
+    #[cfg(feature = "file")]
+    Scheme {
+        name: crate::file::NAME,
+        form: "file:DIR?durability=durable|relaxed&journal_size=BYTES",
+        about: "JSON files that people can read and edit, and a journal",
+        open: crate::file::open_url,
+    },
     #[cfg(feature = "sqlite")]
     Scheme {
         name: crate::sqlite::NAME,

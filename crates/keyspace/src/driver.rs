@@ -1,9 +1,10 @@
 //! The contract between the store and an engine.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Batch, Capability, KeyRange, Precondition, Residence, Result};
+use crate::{Batch, Capability, KeyRange, Lens, Precondition, Residence, Result, Take};
 
 /// The number of a committed state of one key space: a later state has a larger one.
 ///
@@ -77,6 +78,14 @@ pub trait Driver: Send + Sync + 'static {
     /// [`crate::Policy::Ram`], where it is linear in the keys.
     fn residence(&self) -> Residence {
         Residence::default()
+    }
+
+    /// Gives the driver a lens, which one that can store what people read keeps. Called once, by
+    /// the one who opened the driver, before anything else is committed. Where people have changed
+    /// what they read while nobody had the engine open, `take` is called for each such document; it
+    /// may commit. Its first error ends the call. Drivers that store nothing readably do nothing.
+    fn use_lens(&self, _lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
+        Ok(())
     }
 }
 

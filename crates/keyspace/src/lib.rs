@@ -15,6 +15,7 @@ mod capability;
 pub mod counter;
 mod driver;
 mod error;
+mod lens;
 mod limits;
 pub mod metered;
 mod range;
@@ -29,6 +30,7 @@ pub use driver::{
     WatchEvent, Writer,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use lens::{Document, EditedDocument, Lens, ReadableRow, Take};
 pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use range::KeyRange;
 pub use read_only::ReadOnly;

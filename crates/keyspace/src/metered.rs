@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{
-    Batch, Capability, Cursor, Direction, Driver, Fill, Finding, KeyRange, Precondition, Residence,
-    Result, Snapshot, Usage, Version, Watch,
+    Batch, Capability, Cursor, Direction, Driver, Fill, Finding, KeyRange, Lens, Precondition,
+    Residence, Result, Snapshot, Take, Usage, Version, Watch,
 };
 
 /// A kind of call that is counted.
@@ -197,6 +197,10 @@ impl Driver for Metered {
 
     fn residence(&self) -> Residence {
         self.inner.residence()
+    }
+
+    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
+        self.inner.use_lens(lens, take)
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use espalier_keyspace::{
     Batch, Capability, Cursor, Direction, Driver, Error, ErrorKind, Existed, Fill, Finding,
-    KeyRange, Precondition, Residence, Result, Snapshot, Usage, Version, Watch, WatchEvent, Writer,
+    KeyRange, Lens, Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch, WatchEvent, Writer,
 };
 use parking_lot::Mutex;
 
@@ -182,6 +182,10 @@ impl Driver for Faulty {
 
     fn residence(&self) -> Residence {
         self.inner.residence()
+    }
+
+    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
+        self.inner.use_lens(lens, take)
     }
 }
 

@@ -12,6 +12,7 @@ use heed::{MdbError, PutFlags, RwTxn};
 
 use super::engine::{Engine, Keys, commit_error, engine_error, is_map_full};
 use super::snapshot::{UnfinishedSnapshot, bounds};
+use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
 use crate::recent::{Effect, Recorder};
 
 /// Address space that a write has at least, as it cannot be tried again: 16 GiB.
@@ -19,10 +20,7 @@ const WRITE_HEADROOM_BYTES: usize = 16 << 30;
 
 /// Applies a batch, together with those that other threads commit at the same time.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Version> {
-    batch.check_limits()?;
-    engine
-        .queue
-        .commit(batch, &|batches| apply(engine, batches))
+    group::commit(engine, &engine.queue, batch)
 }
 
 /// Applies what `fill` writes.
@@ -39,110 +37,51 @@ pub(super) fn write(
         let reserved = engine.reserve(WRITE_HEADROOM_BYTES);
         tracing::trace!(?reserved, "address space for a write");
         let filled = change(engine, |writer| {
-            test(writer, preconditions)?;
+            group::test(writer, preconditions)?;
             fill(writer).map_err(Stop::Refused)
         });
-        filled.map_err(|stop| stop.into_error(engine))
+        filled.map_err(|stop| group::error_of(engine, stop))
     })
 }
 
-/// Applies batches in one transaction; one result for each.
-fn apply(engine: &Arc<Engine>, batches: &[Batch]) -> Vec<Result<Version>> {
-    let mut refused: Vec<Option<Error>> = batches.iter().map(|_| None).collect();
-    loop {
-        match attempt(engine, batches, &mut refused) {
-            Ok(results) => return results,
-            Err((at, Stop::Refused(error))) => refused[at] = Some(error),
-            Err((_, stop)) if stop.is_map_full() => {
-                if let Err(error) = engine.grow_map() {
-                    return fail_all(batches, error);
-                }
-            }
-            // The engine failed. It may be for the size of one of them: each for itself.
-            Err(_) if batches.len() > 1 => {
-                let alone = |batch| apply(engine, std::slice::from_ref(batch));
-                return batches.iter().flat_map(alone).collect();
-            }
-            Err((_, stop)) => return fail_all(batches, stop.into_error(engine)),
-        }
-    }
-}
+impl Grouped for Arc<Engine> {
+    type Failure = heed::Error;
 
-fn fail_all(batches: &[Batch], error: Error) -> Vec<Result<Version>> {
-    let kind = error.kind();
-    let message = error.to_string();
-    let mut results: Vec<_> = batches[1..]
-        .iter()
-        .map(|_| Err(Error::new(kind, message.clone())))
-        .collect();
-    results.insert(0, Err(error));
-    results
-}
-
-/// Applies every batch that is not refused yet. Fails with the index of a batch that has to be
-/// refused alone, or with the failure of the engine.
-fn attempt(
-    engine: &Arc<Engine>,
-    batches: &[Batch],
-    refused: &mut [Option<Error>],
-) -> std::result::Result<Vec<Result<Version>>, (usize, Stop)> {
-    let mut conflicts: Vec<Option<Error>> = batches.iter().map(|_| None).collect();
-    let mut current = 0;
-    let changed = change(engine, |writer| {
-        for (at, batch) in batches.iter().enumerate() {
-            current = at;
-            if refused[at].is_some() {
-                continue;
-            }
-            match test(writer, batch.preconditions()) {
-                Ok(()) => apply_operations(writer, batch)?,
-                Err(Stop::Refused(conflict)) => conflicts[at] = Some(conflict),
-                Err(stop) => return Err(stop),
-            }
-        }
-        Ok(())
-    });
-    let version = changed.map_err(|stop| (current, stop))?;
-    let outcomes = refused.iter_mut().zip(conflicts);
-    let result = |(refused, conflict): (&mut Option<Error>, Option<Error>)| {
-        refused.take().or(conflict).map_or(Ok(version), Err)
-    };
-    Ok(outcomes.map(result).collect())
-}
-
-/// Why a change was not made.
-enum Stop {
-    /// For what it is.
-    Refused(Error),
-    /// Because the engine failed.
-    Failed(heed::Error),
-}
-
-impl Stop {
-    fn is_map_full(&self) -> bool {
-        matches!(self, Self::Failed(error) if is_map_full(error))
+    fn change(
+        &self,
+        fill: Filling<'_, heed::Error>,
+    ) -> std::result::Result<Version, Stop<heed::Error>> {
+        change(self, |writer| fill(writer))
     }
 
-    fn into_error(self, engine: &Engine) -> Error {
-        match self {
-            Self::Refused(error) => error,
-            Self::Failed(error) => commit_error(&engine.dir, error),
+    fn recovery(&self, failure: heed::Error, batches: usize) -> Recovery {
+        if is_map_full(&failure) {
+            return match self.grow_map() {
+                Ok(()) => Recovery::Again,
+                Err(error) => Recovery::GiveUp(error),
+            };
+        }
+        match batches {
+            0 | 1 => Recovery::GiveUp(self.failed(failure)),
+            _ => Recovery::Alone,
         }
     }
-}
 
-impl From<heed::Error> for Stop {
-    fn from(error: heed::Error) -> Self {
-        Self::Failed(error)
+    fn failed(&self, failure: heed::Error) -> Error {
+        commit_error(&self.dir, failure)
+    }
+
+    fn unknown(&self, failure: heed::Error) -> Error {
+        self.failed(failure)
     }
 }
 
 /// Runs `fill` in a write transaction, commits it, and tells the watchers.
 fn change(
     engine: &Arc<Engine>,
-    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> std::result::Result<(), Stop>,
-) -> std::result::Result<Version, Stop> {
-    let (txn, _pass) = engine.begin_write().map_err(Stop::Refused)?;
+    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> std::result::Result<(), Stop<heed::Error>>,
+) -> std::result::Result<Version, Stop<heed::Error>> {
+    let (txn, _pass) = engine.begin_write().map_err(Stop::NotBegun)?;
     let version = Version(txn.id() as u64);
     let before = Version(version.0 - 1);
     engine.recent.push_foreign(before);
@@ -164,34 +103,6 @@ fn change(
     Ok(version)
 }
 
-fn test(
-    writer: &EmbeddedWriter<'_>,
-    preconditions: &[Precondition],
-) -> std::result::Result<(), Stop> {
-    for condition in preconditions {
-        let held = writer.keys.get(&writer.txn, &condition.key)?;
-        if held != condition.value.as_deref() {
-            return Err(Stop::Refused(Error::conflict(&condition.key)));
-        }
-    }
-    Ok(())
-}
-
-fn apply_operations(
-    writer: &mut EmbeddedWriter<'_>,
-    batch: &Batch,
-) -> std::result::Result<(), Stop> {
-    for operation in batch.operations() {
-        match operation {
-            OperationRef::Put(key, value) => writer.set(key, value)?,
-            OperationRef::Delete(key) => writer.remove(key)?,
-            OperationRef::DeleteRange(range) => writer.remove_range(range)?,
-            OperationRef::Add(key, delta) => writer.sum(key, delta)?,
-        }
-    }
-    Ok(())
-}
-
 struct EmbeddedWriter<'e> {
     txn: RwTxn<'e>,
     keys: Keys,
@@ -203,6 +114,14 @@ impl EmbeddedWriter<'_> {
     /// The error of an operation: any may write, when there are more changed pages than are kept.
     fn error(&self, error: heed::Error) -> Error {
         commit_error(self.dir, error)
+    }
+}
+
+impl Changing for EmbeddedWriter<'_> {
+    type Failure = heed::Error;
+
+    fn held(&self, key: &[u8]) -> heed::Result<Option<Cow<'_, [u8]>>> {
+        Ok(self.keys.get(&self.txn, key)?.map(Cow::Borrowed))
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) -> heed::Result<()> {
@@ -235,7 +154,7 @@ impl EmbeddedWriter<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop> {
+    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop<heed::Error>> {
         let stored = self.keys.get(&self.txn, key)?;
         let sum = counter::add(key, stored, delta).map_err(Stop::Refused)?;
         Ok(self.set(key, &sum)?)
@@ -288,8 +207,8 @@ impl Writer for EmbeddedWriter<'_> {
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
         self.sum(key, delta).map_err(|stop| match stop {
-            Stop::Refused(error) => error,
-            Stop::Failed(error) => self.error(error),
+            Stop::Refused(error) | Stop::NotBegun(error) => error,
+            Stop::Failed(error) | Stop::Unknown(error) => self.error(error),
         })
     }
 }

@@ -4,18 +4,8 @@ use std::path::PathBuf;
 
 use espalier_keyspace::Result;
 
+use crate::durability::Durability;
 use crate::url::{Url, bytes, refusal, unknown_option};
-
-/// When an acknowledged commit is on disk. What each promises stands in the
-/// [module](crate::embedded).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// Before it is acknowledged.
-    #[default]
-    Durable,
-    /// When the operating system writes it, or at a flush.
-    Relaxed,
-}
 
 /// The options of the embedded driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,22 +38,12 @@ impl Config {
         let mut config = Self::new(url.place);
         for (option, value) in url.options() {
             match option {
-                "durability" => config.durability = durability(value)?,
+                "durability" => config.durability = Durability::parse(value)?,
                 "map_size" => config.map_bytes = Some(bytes(option, value)?),
                 _ => return unknown_option(url.scheme, option, "durability and map_size"),
             }
         }
         Ok(config)
-    }
-}
-
-fn durability(value: &str) -> Result<Durability> {
-    match value {
-        "durable" => Ok(Durability::Durable),
-        "relaxed" => Ok(Durability::Relaxed),
-        _ => Err(refusal(format!(
-            "durability is {value:?}; it may be durable or relaxed"
-        ))),
     }
 }
 

@@ -37,7 +37,8 @@ mod engine;
 mod snapshot;
 mod watch;
 
-pub use config::{Config, Durability};
+pub use crate::durability::Durability;
+pub use config::Config;
 pub(crate) use driver::open_url;
 pub use driver::{Embedded, NAME};
 pub use engine::{GROW_PATIENCE, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX};

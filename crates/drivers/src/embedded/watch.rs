@@ -1,53 +1,27 @@
-//! Watching the embedded engine: this process's commits are told by the ring of recent commits,
-//! those of others are noticed by asking LMDB for the newest version.
+//! Watching the embedded engine: it is asked for the commits of other processes.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
+use espalier_keyspace::{Result, Version};
+use parking_lot::Mutex;
 
 use super::engine::Engine;
-use crate::recent::deadline;
+use crate::polled::{Polled, PolledWatch};
+use crate::recent::Recent;
 
-/// How often a waiting watcher looks for the commits of other processes.
-pub const WATCH_POLL: Duration = Duration::from_millis(10);
+pub use crate::polled::WATCH_POLL;
 
-pub(super) struct EmbeddedWatch {
-    engine: Arc<Engine>,
-    range: KeyRange,
-    after: Version,
-}
+/// A watch of this engine.
+pub(super) type EmbeddedWatch = PolledWatch<Engine>;
 
-impl EmbeddedWatch {
-    pub(super) fn new(engine: Arc<Engine>, range: KeyRange, after: Version) -> Self {
-        Self {
-            engine,
-            range,
-            after,
-        }
+impl Polled for Engine {
+    fn recent(&self) -> &Recent {
+        &self.recent
     }
-}
 
-impl Watch for EmbeddedWatch {
-    fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>> {
-        let deadline = deadline(timeout);
-        loop {
-            look_for_others(&self.engine);
-            let event = self.engine.recent.event(&self.range, &mut self.after);
-            let now = Instant::now();
-            if event.is_some() || now >= deadline {
-                return Ok(event);
-            }
-            let until = deadline.min(now + WATCH_POLL);
-            self.engine.recent.wait(self.after, until);
-        }
+    fn publishing(&self) -> &Mutex<()> {
+        &self.publishing
     }
-}
 
-/// Tells of the commits of other processes. While this one is committing, nobody else is, and the
-/// commit itself tells of those before it.
-fn look_for_others(engine: &Engine) {
-    if let Some(_publishing) = engine.publishing.try_lock() {
-        engine.recent.push_foreign(engine.newest());
+    fn newest(&self) -> Result<Version> {
+        Ok(Self::newest(self))
     }
 }

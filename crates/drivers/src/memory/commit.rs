@@ -39,26 +39,18 @@ pub(super) fn write(
 fn change(
     engine: &Engine,
     preconditions: &[Precondition],
-    fill: impl FnOnce(&mut MemoryWriter) -> Result<()>,
+    fill: impl FnOnce(&mut TreeWriter<()>) -> Result<()>,
 ) -> Result<Version> {
     let _writer = engine.writer.lock();
     let state = engine.state.load_full();
     test(&state.tree, preconditions)?;
-    let mut writer = MemoryWriter {
-        before: state.version,
-        tree: state.tree.clone(),
-        recorder: Recorder::new(),
-    };
+    let mut writer = TreeWriter::new(&state, ());
     fill(&mut writer)?;
     if writer.recorder.effect() == Effect::Nothing {
         return Ok(state.version);
     }
     let version = Version(state.version.0 + 1);
-    engine.state.store(Arc::new(State {
-        version,
-        tree: writer.tree,
-    }));
-    engine.recent.push(version, writer.recorder);
+    engine.publish(version, writer.tree, writer.recorder);
     Ok(version)
 }
 
@@ -69,82 +61,135 @@ fn test(tree: &Tree, preconditions: &[Precondition]) -> Result<()> {
     broken.map_or(Ok(()), |condition| Err(Error::conflict(&condition.key)))
 }
 
-struct MemoryWriter {
-    before: Version,
-    tree: Tree,
-    recorder: Recorder,
+/// Is told of everything that a [`TreeWriter`] changes, before it does. What it fails with, the
+/// operation fails with.
+pub(crate) trait Trace {
+    /// A key holds a value.
+    fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    /// A key that was there is absent.
+    fn delete(&mut self, _key: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Every key of a range is absent, and some were there.
+    fn delete_range(&mut self, _range: &KeyRange) -> Result<()> {
+        Ok(())
+    }
 }
 
-impl MemoryWriter {
+/// Nobody is told.
+impl Trace for () {}
+
+/// A change while it is made, on a clone of the committed tree.
+pub(crate) struct TreeWriter<T> {
+    before: Version,
+    /// What it has left so far.
+    pub(crate) tree: Tree,
+    /// What it has changed so far.
+    pub(crate) recorder: Recorder,
+    /// Who is told.
+    pub(crate) trace: T,
+}
+
+impl<T: Trace> TreeWriter<T> {
+    /// A change of a state.
+    pub(crate) fn new(state: &State, trace: T) -> Self {
+        Self {
+            before: state.version,
+            tree: state.tree.clone(),
+            recorder: Recorder::new(),
+            trace,
+        }
+    }
+
     fn apply(&mut self, operation: OperationRef<'_>) -> Result<()> {
         match operation {
             OperationRef::Put(key, value) => self.set(key, value),
             OperationRef::Delete(key) => self.remove(key),
             OperationRef::DeleteRange(range) => self.remove_range(range),
-            OperationRef::Add(key, delta) => return self.sum(key, delta),
+            OperationRef::Add(key, delta) => {
+                let sum = self.sum_of(key, delta)?;
+                self.set(key, &sum)
+            }
         }
-        Ok(())
     }
 
-    fn set(&mut self, key: &[u8], value: &[u8]) {
+    /// Sets `key` to `value`.
+    pub(crate) fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.trace.put(key, value)?;
         self.recorder.put(key, value);
         self.tree.insert(key.into(), value.into());
-    }
-
-    fn remove(&mut self, key: &[u8]) {
-        if self.tree.remove(key).is_some() {
-            self.recorder.delete(key);
-        }
-    }
-
-    fn remove_range(&mut self, range: &KeyRange) {
-        if range.is_empty() {
-            return;
-        }
-        let keys = self
-            .tree
-            .range::<_, [u8]>(bounds(range))
-            .map(|(key, _)| key.clone());
-        let keys: Vec<_> = keys.collect();
-        if keys.is_empty() {
-            return;
-        }
-        self.recorder.delete_range(range);
-        if keys.len() > self.tree.len() / 2 {
-            self.tree = self.outside(range);
-            return;
-        }
-        for key in keys {
-            self.tree.remove(&key);
-        }
-    }
-
-    /// A tree of what lies outside of a range: faster than removing most of a tree key by key.
-    fn outside(&self, range: &KeyRange) -> Tree {
-        let start = Bound::Excluded(range.start.as_slice());
-        let before = self.tree.range::<_, [u8]>((Bound::Unbounded, start));
-        let after = range.end.as_deref().map(|end| {
-            let rest = (Bound::Included(end), Bound::Unbounded);
-            self.tree.range::<_, [u8]>(rest)
-        });
-        let outside = before.chain(after.into_iter().flatten());
-        outside
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect()
-    }
-
-    fn sum(&mut self, key: &[u8], delta: i64) -> Result<()> {
-        let sum = counter::add(key, self.tree.get(key).map(AsRef::as_ref), delta)?;
-        self.set(key, &sum);
         Ok(())
+    }
+
+    /// Removes `key`.
+    pub(crate) fn remove(&mut self, key: &[u8]) -> Result<()> {
+        if self.tree.contains_key(key) {
+            self.trace.delete(key)?;
+            self.recorder.delete(key);
+            self.tree.remove(key);
+        }
+        Ok(())
+    }
+
+    /// Removes every key of `range`.
+    pub(crate) fn remove_range(&mut self, range: &KeyRange) -> Result<()> {
+        if !has_any(&self.tree, range) {
+            return Ok(());
+        }
+        self.trace.delete_range(range)?;
+        self.recorder.delete_range(range);
+        remove_all(&mut self.tree, range);
+        Ok(())
+    }
+
+    /// What the counter at `key` holds with `delta` added.
+    pub(crate) fn sum_of(&self, key: &[u8], delta: i64) -> Result<[u8; 8]> {
+        counter::add(key, self.tree.get(key).map(AsRef::as_ref), delta)
     }
 }
 
-impl Writer for MemoryWriter {
+fn has_any(tree: &Tree, range: &KeyRange) -> bool {
+    !range.is_empty() && tree.range::<_, [u8]>(bounds(range)).next().is_some()
+}
+
+/// Removes every key of a range.
+pub(crate) fn remove_all(tree: &mut Tree, range: &KeyRange) {
+    if range.is_empty() {
+        return;
+    }
+    let keys = tree.range::<_, [u8]>(bounds(range));
+    let keys: Vec<_> = keys.map(|(key, _)| Arc::clone(key)).collect();
+    if keys.len() > tree.len() / 2 {
+        *tree = outside(tree, range);
+        return;
+    }
+    for key in keys {
+        tree.remove(&key);
+    }
+}
+
+/// A tree of what lies outside of a range: faster than removing most of a tree key by key.
+fn outside(tree: &Tree, range: &KeyRange) -> Tree {
+    let start = Bound::Excluded(range.start.as_slice());
+    let before = tree.range::<_, [u8]>((Bound::Unbounded, start));
+    let after = range.end.as_deref().map(|end| {
+        let rest = (Bound::Included(end), Bound::Unbounded);
+        tree.range::<_, [u8]>(rest)
+    });
+    let outside = before.chain(after.into_iter().flatten());
+    outside
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+impl<T: Trace> Writer for TreeWriter<T> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         OperationRef::Put(key, value).check_limits()?;
-        self.set(key, value);
-        Ok(())
+        self.set(key, value)
     }
 
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
@@ -152,7 +197,7 @@ impl Writer for MemoryWriter {
         if self.tree.contains_key(key) {
             return Ok(Existed::Yes);
         }
-        self.set(key, value);
+        self.set(key, value)?;
         Ok(Existed::No)
     }
 
@@ -170,17 +215,16 @@ impl Writer for MemoryWriter {
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         OperationRef::Delete(key).check_limits()?;
-        self.remove(key);
-        Ok(())
+        self.remove(key)
     }
 
     fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        self.remove_range(range);
-        Ok(())
+        self.remove_range(range)
     }
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
-        self.sum(key, delta)
+        let sum = self.sum_of(key, delta)?;
+        self.set(key, &sum)
     }
 }

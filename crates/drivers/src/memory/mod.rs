@@ -3,7 +3,7 @@
 //! The keys stand in an immutable B+ tree (`imbl`): a snapshot is a clone of its root, a commit
 //! changes a clone and swaps the roots. So snapshots are O(1), readers never wait, and a failed
 //! commit is undone by dropping its clone. The alternative, a mutable map behind a lock, reads
-//! faster and cannot give a snapshot.
+//! faster and cannot give a snapshot. The `file` driver is this engine with a journal.
 
 mod commit;
 mod config;
@@ -12,8 +12,14 @@ mod engine;
 mod snapshot;
 mod watch;
 
+#[cfg(feature = "file")]
+pub(crate) use commit::{Trace, TreeWriter, keys_in};
 pub use config::Config;
 pub(crate) use driver::open_url;
 pub use driver::{Memory, NAME};
 pub(crate) use engine::{State, Tree, bounds};
 pub(crate) use snapshot::{MemorySnapshot, Pairs};
+#[cfg(feature = "file")]
+pub(crate) use engine::Engine;
+#[cfg(feature = "file")]
+pub(crate) use watch::MemoryWatch;

@@ -8,14 +8,14 @@ use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 use super::engine::Engine;
 use crate::recent::deadline;
 
-pub(super) struct MemoryWatch {
+pub(crate) struct MemoryWatch {
     engine: Arc<Engine>,
     range: KeyRange,
     after: Version,
 }
 
 impl MemoryWatch {
-    pub(super) fn new(engine: Arc<Engine>, range: KeyRange, after: Version) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, range: KeyRange, after: Version) -> Self {
         Self {
             engine,
             range,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use espalier_keyspace::Result;
 use tokio_postgres::config::{Host, SslMode};
 
+use crate::durability::Durability;
 use crate::url::{Url, refusal, unknown_option};
 
 /// The schema where none is named.
@@ -28,17 +29,6 @@ pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 const OPTIONS: &str = "schema, durability, snapshots, connect_timeout, statement_timeout, sslmode, \
      sslrootcert, application_name, options, target_session_attrs, load_balance_hosts, hostaddr, \
      tcp_user_timeout, keepalives, keepalives_idle, keepalives_interval and keepalives_retries";
-
-/// When an acknowledged commit is on the server's disk. What each promises stands in the
-/// [module](crate::postgres).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// Before it is acknowledged.
-    #[default]
-    Durable,
-    /// Soon after.
-    Relaxed,
-}
 
 /// How the connection is secured, as libpq's `sslmode` says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,7 +79,7 @@ impl Config {
         for (option, value) in url.options() {
             match option {
                 "schema" => config.schema = schema(value)?,
-                "durability" => config.durability = durability(value)?,
+                "durability" => config.durability = Durability::parse(value)?,
                 "snapshots" => config.snapshots_max = positive(option, value)?,
                 "statement_timeout" => {
                     config.statement_timeout = Duration::from_secs(positive(option, value)?);
@@ -179,16 +169,6 @@ fn schema(value: &str) -> Result<String> {
         )));
     }
     Ok(value.into())
-}
-
-fn durability(value: &str) -> Result<Durability> {
-    match value {
-        "durable" => Ok(Durability::Durable),
-        "relaxed" => Ok(Durability::Relaxed),
-        _ => Err(refusal(format!(
-            "durability is {value:?}; it may be durable or relaxed"
-        ))),
-    }
 }
 
 fn positive<N: std::str::FromStr + PartialOrd + From<u8>>(option: &str, value: &str) -> Result<N> {

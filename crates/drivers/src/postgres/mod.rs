@@ -47,7 +47,8 @@ mod engine;
 mod snapshot;
 mod watch;
 
-pub use config::{CONNECT_TIMEOUT, Config, Durability, SNAPSHOTS_MAX, STATEMENT_TIMEOUT, Security};
+pub use crate::durability::Durability;
+pub use config::{CONNECT_TIMEOUT, Config, SNAPSHOTS_MAX, STATEMENT_TIMEOUT, Security};
 pub(crate) use driver::open_url;
 pub use driver::{NAME, NAME_LONG, Postgres};
 pub use engine::{

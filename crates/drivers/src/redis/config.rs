@@ -6,6 +6,7 @@ use std::time::Duration;
 use espalier_keyspace::Result;
 
 use crate::authority::Authority;
+use crate::durability::Durability;
 use crate::url::{Url, refusal, unknown_option};
 
 /// The longest that a call tries to reach the server, when not given: ten seconds.
@@ -16,17 +17,6 @@ pub const UNDO_BYTES: u64 = 64 << 20;
 
 /// Where Redis listens when the URL does not say.
 const PORT: u16 = 6379;
-
-/// What the user wants of an acknowledged commit. What it takes stands in the
-/// [module](crate::redis).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// It is on the server's disk. Opening fails where the server's settings do not give that.
-    #[default]
-    Durable,
-    /// Whatever the server's settings give.
-    Relaxed,
-}
 
 /// The options of the Redis driver.
 #[derive(Clone)]
@@ -80,7 +70,7 @@ impl Config {
     fn set(&mut self, scheme: &str, option: &str, value: &str) -> Result<()> {
         match (option, &mut self.tls) {
             ("prefix", _) => self.prefix = prefix(value)?,
-            ("durability", _) => self.durability = durability(value)?,
+            ("durability", _) => self.durability = Durability::parse(value)?,
             ("timeout_ms", _) => self.timeout = Duration::from_millis(number(value, option)?),
             ("undo_bytes", _) => self.undo_bytes = number(value, option)?,
             ("ca", Some(tls)) => tls.ca = Some(value.into()),
@@ -102,16 +92,6 @@ fn prefix(value: &str) -> Result<String> {
         return Err(refusal(message));
     }
     Ok(value.to_owned())
-}
-
-fn durability(value: &str) -> Result<Durability> {
-    match value {
-        "durable" => Ok(Durability::Durable),
-        "relaxed" => Ok(Durability::Relaxed),
-        _ => Err(refusal(format!(
-            "durability is {value:?}; it may be durable or relaxed"
-        ))),
-    }
 }
 
 fn number<T: std::str::FromStr>(value: &str, option: &str) -> Result<T> {

@@ -57,7 +57,8 @@ mod engine;
 mod snapshot;
 mod watch;
 
-pub use config::{Config, Durability, TIMEOUT, UNDO_BYTES};
+pub use crate::durability::Durability;
+pub use config::{Config, TIMEOUT, UNDO_BYTES};
 pub(crate) use driver::open_url;
 pub use driver::{NAME, NAME_TLS, Redis};
 pub use engine::{DIRECT_BYTES_MAX, FORMAT, LOG_BYTES_MAX, LOG_COMMITS_MAX, UNDO_OPERATIONS_MAX};

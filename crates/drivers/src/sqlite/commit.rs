@@ -11,6 +11,7 @@ use rusqlite::{Connection, params};
 
 use super::engine::{Engine, Transaction, engine_error};
 use super::snapshot::{UnfinishedSnapshot, get};
+use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
 use crate::recent::{Effect, Recorder};
 
 const PUT: &str = "INSERT OR REPLACE INTO entries (key, value) VALUES (?1, ?2)";
@@ -22,10 +23,7 @@ const DELETE_RANGE: &str = "DELETE FROM entries WHERE key >= ?1 AND key < ?2";
 
 /// Applies a batch, together with those that other threads commit at the same time.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Version> {
-    batch.check_limits()?;
-    engine
-        .queue
-        .commit(batch, &|batches| apply(engine, batches))
+    group::commit(&**engine, &engine.queue, batch)
 }
 
 /// Applies what `fill` writes.
@@ -39,121 +37,58 @@ pub(super) fn write(
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
         let filled = change(engine, |writer| {
-            test(writer, preconditions)?;
+            group::test(writer, preconditions)?;
             fill(writer).map_err(Stop::Refused)
         });
-        filled.map_err(|stop| stop.into_error(engine))
+        filled.map_err(|stop| group::error_of(&**engine, stop))
     })
 }
 
-/// Applies batches in one transaction; one result for each.
-fn apply(engine: &Arc<Engine>, batches: &[Batch]) -> Vec<Result<Version>> {
-    let mut refused: Vec<Option<Error>> = batches.iter().map(|_| None).collect();
-    loop {
-        match attempt(engine, batches, &mut refused) {
-            Ok(results) => return results,
-            Err((at, Stop::Refused(error))) => refused[at] = Some(error),
-            // The engine failed. It may be for the size of one of them: each for itself.
-            Err((_, stop)) if batches.len() > 1 && stop.is_undone() => {
-                let alone = |batch| apply(engine, std::slice::from_ref(batch));
-                return batches.iter().flat_map(alone).collect();
-            }
-            Err((_, stop)) => return fail_all(batches, stop.into_error(engine)),
+impl Grouped for Engine {
+    type Failure = rusqlite::Error;
+
+    fn change(
+        &self,
+        fill: Filling<'_, rusqlite::Error>,
+    ) -> std::result::Result<Version, Stop<rusqlite::Error>> {
+        change(self, |writer| fill(writer))
+    }
+
+    fn recovery(&self, failure: rusqlite::Error, batches: usize) -> Recovery {
+        match batches {
+            0 | 1 => Recovery::GiveUp(self.failed(failure)),
+            _ => Recovery::Alone,
         }
+    }
+
+    fn failed(&self, failure: rusqlite::Error) -> Error {
+        self.commit_error(failure)
+    }
+
+    fn unknown(&self, failure: rusqlite::Error) -> Error {
+        Error::new(
+            ErrorKind::OutcomeUnknown,
+            "the disk failed while it made a commit durable; it may be there or not",
+        )
+        .with_source(failure)
     }
 }
 
-fn fail_all(batches: &[Batch], error: Error) -> Vec<Result<Version>> {
-    let kind = error.kind();
-    let message = error.to_string();
-    let mut results: Vec<_> = batches[1..]
-        .iter()
-        .map(|_| Err(Error::new(kind, message.clone())))
-        .collect();
-    results.insert(0, Err(error));
-    results
-}
-
-/// Applies every batch that is not refused yet. Fails with the index of a batch that has to be
-/// refused alone, or with the failure of the engine.
-fn attempt(
-    engine: &Arc<Engine>,
-    batches: &[Batch],
-    refused: &mut [Option<Error>],
-) -> std::result::Result<Vec<Result<Version>>, (usize, Stop)> {
-    let mut conflicts: Vec<Option<Error>> = batches.iter().map(|_| None).collect();
-    let mut current = 0;
-    let changed = change(engine, |writer| {
-        for (at, batch) in batches.iter().enumerate() {
-            current = at;
-            if refused[at].is_some() {
-                continue;
-            }
-            match test(writer, batch.preconditions()) {
-                Ok(()) => apply_operations(writer, batch)?,
-                Err(Stop::Refused(conflict)) => conflicts[at] = Some(conflict),
-                Err(stop) => return Err(stop),
-            }
-        }
-        Ok(())
-    });
-    let version = changed.map_err(|stop| (current, stop))?;
-    let outcomes = refused.iter_mut().zip(conflicts);
-    let result = |(refused, conflict): (&mut Option<Error>, Option<Error>)| {
-        refused.take().or(conflict).map_or(Ok(version), Err)
-    };
-    Ok(outcomes.map(result).collect())
-}
-
-/// Why a change was not made.
-enum Stop {
-    /// For what it is.
-    Refused(Error),
-    /// Because the engine failed.
-    Failed(rusqlite::Error),
-    /// Because the engine failed at the very end: the change may be there after a crash.
-    Unknown(rusqlite::Error),
-}
-
-impl Stop {
-    /// The failure of a commit. When the flush is what failed, the log holds all of it.
-    fn at_the_end(error: rusqlite::Error) -> Self {
-        let failed_flush =
-            |error: &rusqlite::ffi::Error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC;
-        if error.sqlite_error().is_some_and(failed_flush) {
-            return Self::Unknown(error);
-        }
-        Self::Failed(error)
-    }
-
-    fn is_undone(&self) -> bool {
-        !matches!(self, Self::Unknown(_))
-    }
-
-    fn into_error(self, engine: &Engine) -> Error {
-        match self {
-            Self::Refused(error) => error,
-            Self::Failed(error) => engine.commit_error(error),
-            Self::Unknown(error) => Error::new(
-                ErrorKind::OutcomeUnknown,
-                "the disk failed while it made a commit durable; it may be there or not",
-            )
-            .with_source(error),
-        }
-    }
-}
-
-impl From<rusqlite::Error> for Stop {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Failed(error)
+/// The failure of a commit. When the flush is what failed, the log holds all of it.
+fn at_the_end(error: rusqlite::Error) -> Stop<rusqlite::Error> {
+    let failed_flush =
+        |error: &rusqlite::ffi::Error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC;
+    match error.sqlite_error().is_some_and(failed_flush) {
+        true => Stop::Unknown(error),
+        false => Stop::Failed(error),
     }
 }
 
 /// Runs `fill` in a write transaction, commits it, and tells the watchers.
 fn change(
-    engine: &Arc<Engine>,
-    fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Stop>,
-) -> std::result::Result<Version, Stop> {
+    engine: &Engine,
+    fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Stop<rusqlite::Error>>,
+) -> std::result::Result<Version, Stop<rusqlite::Error>> {
     let mut connection = engine.writer.lock();
     let version = change_through(&connection, engine, fill)?;
     engine.shorten_log(&mut connection);
@@ -163,8 +98,8 @@ fn change(
 fn change_through(
     connection: &Connection,
     engine: &Engine,
-    fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Stop>,
-) -> std::result::Result<Version, Stop> {
+    fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Stop<rusqlite::Error>>,
+) -> std::result::Result<Version, Stop<rusqlite::Error>> {
     let (transaction, before) = Transaction::begin_write(connection)?;
     engine.recent.push_foreign(before);
     let mut writer = SqliteWriter {
@@ -189,34 +124,9 @@ fn change_through(
     }
     let version = Version(before.0 + 1);
     let _publishing = engine.publishing.lock();
-    transaction.commit(version).map_err(Stop::at_the_end)?;
+    transaction.commit(version).map_err(at_the_end)?;
     engine.recent.push(version, recorder);
     Ok(version)
-}
-
-fn test(
-    writer: &SqliteWriter<'_>,
-    preconditions: &[Precondition],
-) -> std::result::Result<(), Stop> {
-    for condition in preconditions {
-        let held = get(writer.transaction.connection(), &condition.key)?;
-        if held.as_deref() != condition.value.as_deref() {
-            return Err(Stop::Refused(Error::conflict(&condition.key)));
-        }
-    }
-    Ok(())
-}
-
-fn apply_operations(writer: &mut SqliteWriter<'_>, batch: &Batch) -> std::result::Result<(), Stop> {
-    for operation in batch.operations() {
-        match operation {
-            OperationRef::Put(key, value) => writer.set(key, value)?,
-            OperationRef::Delete(key) => writer.remove(key)?,
-            OperationRef::DeleteRange(range) => writer.remove_range(range)?,
-            OperationRef::Add(key, delta) => writer.sum(key, delta)?,
-        }
-    }
-    Ok(())
 }
 
 /// Whether a write can go on. SQLite may undo a transaction when an operation fails, and what came
@@ -255,6 +165,14 @@ impl SqliteWriter<'_> {
             State::Failed => Err(ended()),
         }
     }
+}
+
+impl Changing for SqliteWriter<'_> {
+    type Failure = rusqlite::Error;
+
+    fn held(&self, key: &[u8]) -> rusqlite::Result<Option<Cow<'_, [u8]>>> {
+        Ok(get(self.transaction.connection(), key)?.map(Cow::Owned))
+    }
 
     fn set(&mut self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
         self.transaction.run(PUT, params![key, value])?;
@@ -284,7 +202,7 @@ impl SqliteWriter<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop> {
+    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop<rusqlite::Error>> {
         let stored = get(self.transaction.connection(), key)?;
         let sum = counter::add(key, stored.as_deref(), delta).map_err(Stop::Refused)?;
         Ok(self.set(key, &sum)?)
@@ -339,7 +257,7 @@ impl Writer for SqliteWriter<'_> {
         OperationRef::Add(key, delta).check_limits()?;
         self.is_sound()?;
         self.sum(key, delta).map_err(|stop| match stop {
-            Stop::Refused(error) => error,
+            Stop::Refused(error) | Stop::NotBegun(error) => error,
             Stop::Failed(error) | Stop::Unknown(error) => self.failure(error),
         })
     }

@@ -4,18 +4,8 @@ use std::path::PathBuf;
 
 use espalier_keyspace::Result;
 
+use crate::durability::Durability;
 use crate::url::{Url, refusal, unknown_option};
-
-/// When an acknowledged commit is on disk. What each promises stands in the
-/// [module](crate::sqlite).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// Before it is acknowledged.
-    #[default]
-    Durable,
-    /// At the next checkpoint or flush.
-    Relaxed,
-}
 
 /// The options of the SQLite driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,21 +34,11 @@ impl Config {
         let mut config = Self::new(url.place);
         for (option, value) in url.options() {
             match option {
-                "durability" => config.durability = durability(value)?,
+                "durability" => config.durability = Durability::parse(value)?,
                 _ => return unknown_option(url.scheme, option, "durability"),
             }
         }
         Ok(config)
-    }
-}
-
-fn durability(value: &str) -> Result<Durability> {
-    match value {
-        "durable" => Ok(Durability::Durable),
-        "relaxed" => Ok(Durability::Relaxed),
-        _ => Err(refusal(format!(
-            "durability is {value:?}; it may be durable or relaxed"
-        ))),
     }
 }
 

@@ -37,7 +37,8 @@ mod engine;
 mod snapshot;
 mod watch;
 
-pub use config::{Config, Durability};
+pub use crate::durability::Durability;
+pub use config::Config;
 pub(crate) use driver::open_url;
 pub use driver::{NAME, Sqlite};
 pub use engine::{BUSY_PATIENCE, LOG_BYTES_MAX, SNAPSHOTS_MAX};

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use espalier_keyspace::{
-    Batch, Capability, Cursor, Direction, Driver, Fill, Finding, KeyRange, Operation, OperationRef,
-    Precondition, Residence, Result, Snapshot, Usage, Version, Watch,
+    Batch, Capability, Cursor, Direction, Driver, Fill, Finding, KeyRange, Lens, Operation,
+    OperationRef, Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
 };
 
 /// What one operation of the store asked.
@@ -131,6 +131,10 @@ impl Driver for Recorder {
 
     fn residence(&self) -> Residence {
         self.inner.residence()
+    }
+
+    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
+        self.inner.use_lens(lens, take)
     }
 }
 

@@ -6,8 +6,9 @@ use espalier_keyspace::{Finding, KEY_BYTES_MAX, Result, VALUE_BYTES_MAX};
 use heed::{RoTxn, WithoutTls};
 
 use super::environment::{Engine, Pass};
-use super::error::{engine_error, io_error};
+use super::error::engine_error;
 use super::pages::{self, FINDINGS_MAX, Which};
+use crate::files::io_error;
 
 /// How often a state is taken, when others commit so fast that it is gone before it is examined.
 const ATTEMPTS: usize = 20;

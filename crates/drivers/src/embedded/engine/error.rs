@@ -9,6 +9,7 @@ use espalier_keyspace::{Error, ErrorKind};
 use heed::MdbError;
 
 use super::environment::DATA_FILE;
+use crate::files::io_error;
 
 /// The error of an engine call.
 pub(in crate::embedded) fn engine_error(error: heed::Error) -> Error {
@@ -21,19 +22,6 @@ pub(in crate::embedded) fn engine_error(error: heed::Error) -> Error {
         ),
         error => Error::new(ErrorKind::Engine, "the engine failed").with_source(error),
     }
-}
-
-/// The error of a file operation.
-pub(in crate::embedded) fn io_error(act: impl Into<String>, error: io::Error) -> Error {
-    let kind = match error.kind() {
-        io::ErrorKind::StorageFull
-        | io::ErrorKind::QuotaExceeded
-        | io::ErrorKind::FileTooLarge
-        | io::ErrorKind::WriteZero => ErrorKind::Full,
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
-        _ => ErrorKind::Engine,
-    };
-    Error::new(kind, act.into()).with_source(error)
 }
 
 fn mdb_error(error: MdbError) -> Error {

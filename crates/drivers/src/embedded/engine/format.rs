@@ -8,7 +8,7 @@ use std::path::Path;
 use espalier_keyspace::{Error, ErrorKind, Result};
 
 use super::environment::DATA_FILE;
-use super::error::io_error;
+use crate::files::io_error;
 
 const FILE: &str = "espalier.format";
 const MAGIC: &str = "espalier embedded ";

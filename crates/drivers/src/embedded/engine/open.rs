@@ -15,10 +15,11 @@ use parking_lot::Mutex;
 use super::environment::{
     DATA_FILE, Engine, Keys, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
 };
-use super::error::{engine_error, io_error};
+use super::error::engine_error;
 use super::format;
 use super::pages::{self, Which};
 use crate::embedded::{Config, Durability};
+use crate::files::io_error;
 use crate::recent::Recent;
 
 /// The directories that this process has open. A global, because the rule behind it is one: LMDB

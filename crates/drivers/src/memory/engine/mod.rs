@@ -2,5 +2,4 @@
 
 mod state;
 
-pub(in crate::memory) use state::Engine;
-pub(crate) use state::{State, Tree, bounds};
+pub(crate) use state::{Engine, State, Tree, bounds};

@@ -8,7 +8,7 @@ use espalier_keyspace::{KeyRange, Version};
 use imbl::OrdMap;
 use parking_lot::Mutex;
 
-use crate::recent::Recent;
+use crate::recent::{Recent, Recorder};
 
 /// Keys and values, in key order. Both are shared between the trees of neighbouring versions.
 pub(crate) type Tree<V = Arc<[u8]>> = OrdMap<Arc<[u8]>, V>;
@@ -21,22 +21,30 @@ pub(crate) struct State<V = Arc<[u8]>> {
 }
 
 /// The engine, shared by the driver and its watchers.
-pub(in crate::memory) struct Engine {
+pub(crate) struct Engine {
     /// The newest committed state.
-    pub(in crate::memory) state: ArcSwap<State>,
+    pub(crate) state: ArcSwap<State>,
     /// Held by the one who commits.
-    pub(in crate::memory) writer: Mutex<()>,
+    pub(crate) writer: Mutex<()>,
     /// The newest commits, for watchers.
-    pub(in crate::memory) recent: Recent,
+    pub(crate) recent: Recent,
 }
 
 impl Engine {
-    pub(in crate::memory) fn new(state: State) -> Self {
+    /// An engine that begins with a state.
+    pub(crate) fn new(state: State) -> Self {
         Self {
+            writer: Mutex::new(()),
             recent: Recent::after(state.version),
             state: ArcSwap::from_pointee(state),
-            writer: Mutex::new(()),
         }
+    }
+
+    /// Makes a tree the newest state, and tells the watchers what led to it. To be called by the
+    /// one who commits.
+    pub(crate) fn publish(&self, version: Version, tree: Tree, recorder: Recorder) {
+        self.state.store(Arc::new(State { version, tree }));
+        self.recent.push(version, recorder);
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use espalier_keyspace::{Error, ErrorKind};
 use rusqlite::ErrorCode;
 
+use crate::files::io_error;
+
 /// The error of an engine call.
 pub(in crate::sqlite) fn engine_error(error: rusqlite::Error) -> Error {
     let (kind, message) = match error.sqlite_error_code() {
@@ -71,19 +73,6 @@ pub(super) fn commit_error(file: &Path, end: u64, error: rusqlite::Error) -> Err
         return io_error("the disk is full; nothing was written", full);
     }
     engine_error(error)
-}
-
-/// The error of a file operation.
-pub(super) fn io_error(act: impl Into<String>, error: io::Error) -> Error {
-    let kind = match error.kind() {
-        io::ErrorKind::StorageFull
-        | io::ErrorKind::QuotaExceeded
-        | io::ErrorKind::FileTooLarge
-        | io::ErrorKind::WriteZero => ErrorKind::Full,
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
-        _ => ErrorKind::Engine,
-    };
-    Error::new(kind, act.into()).with_source(error)
 }
 
 /// Bytes that are tried to be written.

@@ -12,10 +12,11 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, MAIN_DB};
 
 use super::connection::{be_patient, open_reader, open_writer};
-use super::error::{self, engine_error, io_error, open_error};
+use super::error::{self, engine_error, open_error};
 use super::format::{self, Found};
 use super::pool::Pool;
 use super::transaction::{begin_read, end_read};
+use crate::files::io_error;
 use crate::queue::Queue;
 use crate::recent::Recent;
 use crate::sqlite::Config;

@@ -1,0 +1,140 @@
+//! How batches and writes are applied: to a clone of the tree in memory, and to the journal, which is
+//! flushed before the clone becomes the newest state.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, Error, ErrorKind, Fill, KeyRange, Precondition, Result, Version};
+
+use super::engine::{Engine, Log, Pending, compact_when_due};
+use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
+use crate::memory::{Trace, TreeWriter};
+use crate::recent::Effect;
+
+/// Applies a batch, together with those that other threads commit at the same time.
+pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Version> {
+    group::commit(engine, &engine.queue, batch)
+}
+
+/// Applies what `fill` writes.
+pub(super) fn write(
+    engine: &Arc<Engine>,
+    preconditions: &[Precondition],
+    fill: Fill<'_>,
+) -> Result<Version> {
+    preconditions
+        .iter()
+        .try_for_each(Precondition::check_limits)?;
+    engine.queue.lead(|| {
+        let filled = change(engine, |writer| {
+            group::test(writer, preconditions)?;
+            fill(writer).map_err(Stop::Refused)
+        });
+        filled.map_err(|stop| group::error_of(engine, stop))
+    })
+}
+
+impl Grouped for Arc<Engine> {
+    type Failure = Error;
+
+    fn change(&self, fill: Filling<'_, Error>) -> std::result::Result<Version, Stop<Error>> {
+        change(self, |writer| fill(writer))
+    }
+
+    fn recovery(&self, failure: Error, batches: usize) -> Recovery {
+        match batches {
+            0 | 1 => Recovery::GiveUp(failure),
+            _ => Recovery::Alone,
+        }
+    }
+
+    fn failed(&self, failure: Error) -> Error {
+        failure
+    }
+
+    fn unknown(&self, failure: Error) -> Error {
+        Error::new(
+            ErrorKind::OutcomeUnknown,
+            "the disk failed while it made a commit durable; it may be there or not when the \
+             directory is opened again",
+        )
+        .with_source(failure)
+    }
+}
+
+type Outcome<T> = std::result::Result<T, Stop<Error>>;
+
+/// Runs `fill` on a clone of the tree and the end of the journal, and makes both the newest state.
+fn change(
+    engine: &Arc<Engine>,
+    fill: impl FnOnce(&mut TreeWriter<Pending<'_>>) -> Outcome<()>,
+) -> Outcome<Version> {
+    let mut log = engine.log.lock();
+    let version = change_locked(engine, &mut log, fill)?;
+    drop(log);
+    compact_when_due(engine);
+    Ok(version)
+}
+
+fn change_locked(
+    engine: &Engine,
+    log: &mut Log,
+    fill: impl FnOnce(&mut TreeWriter<Pending<'_>>) -> Outcome<()>,
+) -> Outcome<Version> {
+    let state = engine.resident.state.load_full();
+    let pending = log.journal.begin().map_err(Stop::NotBegun)?;
+    let mut writer = TreeWriter::new(&state, pending);
+    fill(&mut writer)?;
+    let TreeWriter {
+        tree,
+        recorder,
+        trace: pending,
+        ..
+    } = writer;
+    if recorder.effect() == Effect::Nothing {
+        return Ok(state.version);
+    }
+    let version = Version(state.version.0 + 1);
+    pending.commit(version, engine.config.durability)?;
+    engine.resident.publish(version, tree, recorder);
+    Ok(version)
+}
+
+impl Trace for Pending<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        Pending::put(self, key, value)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        Pending::delete(self, key)
+    }
+
+    fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
+        Pending::delete_range(self, range)
+    }
+}
+
+impl<T: Trace> Changing for TreeWriter<T> {
+    type Failure = Error;
+
+    fn held(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        Ok(self.tree.get(key).map(|value| Cow::Borrowed(&**value)))
+    }
+
+    fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        TreeWriter::set(self, key, value)
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<()> {
+        TreeWriter::remove(self, key)
+    }
+
+    fn remove_range(&mut self, range: &KeyRange) -> Result<()> {
+        TreeWriter::remove_range(self, range)
+    }
+
+    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop<Error>> {
+        let sum = self.sum_of(key, delta).map_err(Stop::Refused)?;
+        Ok(self.set(key, &sum)?)
+    }
+}

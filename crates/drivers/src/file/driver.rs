@@ -1,0 +1,90 @@
+//! The file driver.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{
+    Batch, Capability, Driver, Fill, Finding, KeyRange, Lens, Precondition, Result, Snapshot, Take,
+    Usage, Version, Watch, WatchKind,
+};
+
+use super::config::Config;
+use super::engine::{self, Engine};
+use super::{commit, snapshot, watch};
+use crate::url::Url;
+
+/// The name of the driver, and the scheme of its URLs.
+pub const NAME: &str = "file";
+
+/// A key space in a directory, whose documents people can read and edit.
+pub struct Directory {
+    engine: Arc<Engine>,
+}
+
+impl Directory {
+    /// Opens the directory, which is made where it does not exist.
+    pub fn open(config: Config) -> Result<Self> {
+        let engine = Arc::new(engine::open(config)?);
+        Ok(Self { engine })
+    }
+}
+
+pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
+    Ok(Arc::new(Directory::open(Config::from_url(url)?)?))
+}
+
+impl Driver for Directory {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capability(&self) -> Capability {
+        Capability {
+            durable: true,
+            shared: false,
+            native_add: false,
+            watch: WatchKind::Push,
+            operations_max: None,
+        }
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(snapshot::snapshot(&self.engine))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        commit::commit(&self.engine, batch)
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        commit::write(&self.engine, preconditions, fill)
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        Ok(watch::watch(&self.engine, range, after))
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        engine::usage(&self.engine)
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        engine::check(&self.engine)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.engine.sync()
+    }
+
+    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
+        engine::use_lens(&self.engine, lens, take)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if let Err(error) = engine::close(&self.engine) {
+            let dir = self.engine.dir.display();
+            tracing::warn!(%dir, %error, "the files could not be brought up to date; the journal has everything");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Examining the files, and counting what they hold.
+
+use std::fs;
+use std::sync::Arc;
+
+use espalier_keyspace::{ErrorKind, Finding, KEY_BYTES_MAX, Result, Usage, VALUE_BYTES_MAX};
+
+use super::names::{self, DATA, JOURNAL};
+use super::open::Engine;
+use super::replay::replay;
+use crate::files::io_error;
+use crate::memory::State;
+
+/// The most findings of a check.
+const FINDINGS_MAX: usize = 100;
+
+/// The faults of the files. Commits wait meanwhile.
+pub(in crate::file) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
+    let _not_compacting = engine.compacting.lock();
+    let log = engine.log.lock();
+    let state = engine.resident.state.load_full();
+    let replayed = replay(&engine.dir);
+    drop(log);
+    let finding = |problem: String| Finding {
+        place: engine.dir.display().to_string(),
+        problem,
+    };
+    match replayed {
+        Ok(Some(replayed)) if is_same(&replayed.state, &state) => Ok(check_rows(&state)),
+        Ok(_) => Ok(vec![finding(
+            "the files do not hold what is in memory; another program has written them".into(),
+        )]),
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(vec![finding(error.to_string())]),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_same(one: &State, other: &State) -> bool {
+    one.version == other.version && one.tree == other.tree
+}
+
+fn check_rows(state: &State) -> Vec<Finding> {
+    let is_wrong = |key: &[u8], value: &[u8]| {
+        key.is_empty() || key.len() > KEY_BYTES_MAX || value.len() > VALUE_BYTES_MAX
+    };
+    let wrong = state
+        .tree
+        .iter()
+        .filter(|(key, value)| is_wrong(key, value));
+    let findings = wrong.map(|(key, _)| Finding {
+        place: format!("key {}", key.escape_ascii()),
+        problem: "the key or the value has a length that none can have".into(),
+    });
+    findings.take(FINDINGS_MAX).collect()
+}
+
+/// How much is stored.
+pub(in crate::file) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
+    let failed = |error| io_error(format!("{} cannot be read", engine.dir.display()), error);
+    let _not_compacting = engine.compacting.lock();
+    let mut bytes = 0;
+    let data = names::generations(&engine.dir, DATA).map_err(failed)?;
+    let journals = names::generations(&engine.dir, JOURNAL).map_err(failed)?;
+    let data = data.iter().map(|&number| names::data(&engine.dir, number));
+    let journals = journals
+        .iter()
+        .map(|&number| names::journal(&engine.dir, number));
+    for path in data.chain(journals) {
+        bytes += fs::metadata(path).map_err(failed)?.len();
+    }
+    Ok(Usage {
+        keys: engine.resident.state.load().tree.len() as u64,
+        bytes,
+    })
+}

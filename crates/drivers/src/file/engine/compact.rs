@@ -1,0 +1,209 @@
+//! Writing the data file anew, which makes the journals before it superfluous.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use espalier_keyspace::Result;
+
+use super::documents;
+use super::frame::{FILE_HEADER_BYTES, FileId, Kind};
+use super::journal::Journal;
+use super::names::{self, DATA, DRAFT, JOURNAL};
+use super::open::Engine;
+use super::record::{self, END, PART};
+use super::replay::Documents;
+use crate::file::Config;
+use crate::files::io_error;
+use crate::memory::State;
+
+/// How many times as large as the data file the journal may become.
+pub const JOURNAL_FACTOR: u64 = 2;
+
+/// Bytes of a record in a data file: 256 KiB.
+const PART_BYTES: usize = 256 << 10;
+
+/// The bytes of journals at which a data file is written.
+pub(super) fn threshold(config: &Config, data_bytes: u64) -> u64 {
+    config
+        .journal_bytes
+        .max(data_bytes.saturating_mul(JOURNAL_FACTOR))
+}
+
+/// Has a thread write the data file, where the journals are large.
+pub(in crate::file) fn compact_when_due(engine: &Arc<Engine>) {
+    let is_due = {
+        let log = engine.log.lock();
+        log.older_bytes + log.journal.length() > log.compact_at
+    };
+    if !is_due || engine.is_compacting.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let compacted = Arc::clone(engine);
+    let run = move || {
+        if let Err(error) = compact(&compacted) {
+            tracing::warn!(%error, "the journal could not be compacted; it grows on");
+            let mut log = compacted.log.lock();
+            log.compact_at = 2 * (log.older_bytes + log.journal.length());
+        }
+        compacted.is_compacting.store(false, Ordering::Release);
+    };
+    let thread = thread::Builder::new().name("file-compaction".into());
+    match thread.spawn(run) {
+        Ok(thread) => *engine.compactor.lock() = Some(thread),
+        Err(error) => {
+            tracing::warn!(%error, "no thread can be started to compact the journal");
+            engine.is_compacting.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// Brings the files up to date: the documents, and the data file, so that the journal is empty. Nobody
+/// commits any more.
+pub(in crate::file) fn close(engine: &Arc<Engine>) -> Result<()> {
+    if let Some(thread) = engine.compactor.lock().take()
+        && thread.join().is_err()
+    {
+        tracing::error!("the thread that compacted the journal has panicked");
+    }
+    documents::refresh(engine)?;
+    let is_current = {
+        let log = engine.log.lock();
+        log.journal.is_empty() && log.older_bytes == 0
+    };
+    if is_current {
+        return Ok(());
+    }
+    compact(engine)
+}
+
+/// Writes the data file while commits go into the next journal.
+fn compact(engine: &Engine) -> Result<()> {
+    let _one_at_a_time = engine.compacting.lock();
+    let (state, documents, generation) = {
+        let mut log = engine.log.lock();
+        // A later journal counts only after all of this one.
+        log.journal.sync()?;
+        let generation = log.journal.generation() + 1;
+        let next = Journal::create(&engine.dir, generation)?;
+        let full = std::mem::replace(&mut log.journal, next);
+        log.older_bytes += full.length();
+        let state = engine.resident.state.load_full();
+        (state, log.documents.clone(), generation)
+    };
+    let bytes = write_data(&engine.dir, generation, &state, &documents)?;
+    engine.data_bytes.store(bytes, Ordering::Relaxed);
+    {
+        let mut log = engine.log.lock();
+        log.older_bytes = 0;
+        log.compact_at = threshold(&engine.config, bytes);
+    }
+    remove_superfluous(&engine.dir);
+    Ok(())
+}
+
+/// Writes the data file of a generation, whole or not at all. Returns its bytes.
+pub(super) fn write_data(
+    dir: &Path,
+    generation: u64,
+    state: &State,
+    documents: &Documents,
+) -> Result<u64> {
+    let path = names::data(dir, generation);
+    let draft = names::with(&path, DRAFT);
+    let written = write_draft(&draft, generation, state, documents).and_then(|bytes| {
+        fs::rename(&draft, &path)?;
+        names::sync_folder(dir)?;
+        Ok(bytes)
+    });
+    written.map_err(|error| {
+        // What went wrong first is what the user should see.
+        let _ = fs::remove_file(&draft);
+        io_error(format!("{} cannot be written", path.display()), error)
+    })
+}
+
+fn write_draft(
+    draft: &Path,
+    generation: u64,
+    state: &State,
+    documents: &Documents,
+) -> io::Result<u64> {
+    let id = FileId {
+        kind: Kind::Data,
+        generation,
+    };
+    let mut out = DataFile {
+        id,
+        file: BufWriter::with_capacity(1 << 18, File::create(draft)?),
+        offset: FILE_HEADER_BYTES,
+        frame: Vec::new(),
+    };
+    out.file.write_all(&id.header())?;
+    for (name, document) in documents {
+        out.write(&record::document(name, document))?;
+    }
+    let mut part = vec![PART];
+    for (key, value) in &state.tree {
+        record::put_put(&mut part, key, value);
+        if part.len() >= PART_BYTES {
+            out.write(&part)?;
+            part.truncate(1);
+        }
+    }
+    let mut end = vec![END];
+    record::put_number(&mut end, state.version.0);
+    end.extend_from_slice(&part[1..]);
+    out.write(&end)?;
+    out.file.flush()?;
+    out.file.get_ref().sync_all()?;
+    Ok(out.offset)
+}
+
+struct DataFile {
+    id: FileId,
+    file: BufWriter<File>,
+    offset: u64,
+    frame: Vec<u8>,
+}
+
+impl DataFile {
+    fn write(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.frame.clear();
+        self.id.put_frame(&mut self.frame, self.offset, 0, payload);
+        self.offset += self.frame.len() as u64;
+        self.file.write_all(&self.frame)
+    }
+}
+
+/// Removes the files that the newest data file has made superfluous. One that stays is removed later.
+pub(super) fn remove_superfluous(dir: &Path) {
+    let Ok(generations) = names::generations(dir, DATA) else {
+        return;
+    };
+    let Some(&newest) = generations.last() else {
+        return;
+    };
+    let journals = names::generations(dir, JOURNAL).unwrap_or_default();
+    let old = |number: &&u64| **number < newest;
+    let data = generations
+        .iter()
+        .filter(old)
+        .map(|&number| names::data(dir, number));
+    let journals = journals
+        .iter()
+        .filter(old)
+        .map(|&number| names::journal(dir, number));
+    let drafts = (0..=1).map(|ahead| names::with(&names::data(dir, newest + ahead), DRAFT));
+    for path in data.chain(journals).chain(drafts) {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(%error, path = %path.display(), "a superfluous file stays");
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The files of records: a header, then frames. A frame is a payload with its length, a checksum, and
+//! how much of the file was flushed when it was written.
+//!
+//! The checksum covers the file's kind and generation and the frame's place in it, so a frame counts
+//! only where it was written.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use espalier_keyspace::{Error, ErrorKind, Result};
+
+use crate::files::io_error;
+
+/// The version that this code reads and writes.
+pub(super) const VERSION: u32 = 1;
+
+const MAGIC: [u8; 8] = *b"espalier";
+const FRAME_MAGIC: [u8; 4] = *b"frm:";
+
+/// Bytes before the first frame.
+pub(super) const FILE_HEADER_BYTES: u64 = 32;
+
+/// Bytes before the payload of a frame.
+pub(super) const FRAME_HEADER_BYTES: usize = 24;
+
+/// The most bytes in a payload: 16 MiB. More than any that is written.
+const PAYLOAD_BYTES_MAX: u32 = 16 << 20;
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Kind {
+    /// Every row at one moment.
+    Data = 1,
+    /// Commits.
+    Journal = 2,
+}
+
+/// Which file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileId {
+    pub(super) kind: Kind,
+    pub(super) generation: u64,
+}
+
+impl FileId {
+    /// What the file begins with.
+    pub(super) fn header(self) -> [u8; FILE_HEADER_BYTES as usize] {
+        let mut header = [0; FILE_HEADER_BYTES as usize];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        header[12..16].copy_from_slice(&(self.kind as u32).to_le_bytes());
+        header[16..24].copy_from_slice(&self.generation.to_le_bytes());
+        let sum = checksum(&[&header[..24]]);
+        header[24..].copy_from_slice(&sum);
+        header
+    }
+
+    /// Appends a frame to `out`, which is to be written at `offset`.
+    pub(super) fn put_frame(self, out: &mut Vec<u8>, offset: u64, synced: u64, payload: &[u8]) {
+        let length = (payload.len() as u32).to_le_bytes();
+        let sum = self.frame_sum(offset, length, synced.to_le_bytes(), payload);
+        out.extend_from_slice(&FRAME_MAGIC);
+        out.extend_from_slice(&length);
+        out.extend_from_slice(&synced.to_le_bytes());
+        out.extend_from_slice(&sum);
+        out.extend_from_slice(payload);
+    }
+
+    fn frame_sum(self, offset: u64, length: [u8; 4], synced: [u8; 8], payload: &[u8]) -> [u8; 8] {
+        let kind = (self.kind as u32).to_le_bytes();
+        let (generation, offset) = (self.generation.to_le_bytes(), offset.to_le_bytes());
+        checksum(&[&kind, &generation, &offset, &length, &synced, payload])
+    }
+
+    /// The frame at the beginning of `bytes`, which stand at `offset`: its payload, and how much was
+    /// flushed.
+    fn frame_at(self, bytes: &[u8], offset: u64) -> Option<(&[u8], u64)> {
+        let header = bytes.get(..FRAME_HEADER_BYTES)?;
+        let (length, synced, sum) = parts(header)?;
+        let payload = bytes[FRAME_HEADER_BYTES..].get(..u32::from_le_bytes(length) as usize)?;
+        let is_whole = self.frame_sum(offset, length, synced, payload) == sum;
+        is_whole.then(|| (payload, u64::from_le_bytes(synced)))
+    }
+}
+
+/// Length, flushed bytes and checksum in the header of a frame.
+fn parts(header: &[u8]) -> Option<([u8; 4], [u8; 8], [u8; 8])> {
+    let rest = header.strip_prefix(&FRAME_MAGIC)?;
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let (synced, rest) = rest.split_first_chunk::<8>()?;
+    let sum = rest.first_chunk::<8>()?;
+    (u32::from_le_bytes(*length) <= PAYLOAD_BYTES_MAX).then_some((*length, *synced, *sum))
+}
+
+fn checksum(parts: &[&[u8]]) -> [u8; 8] {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    let mut sum = [0; 8];
+    sum.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    sum
+}
+
+/// The frames of a file, read from the first to the last.
+pub(super) struct Frames {
+    path: PathBuf,
+    id: FileId,
+    file: BufReader<File>,
+    /// Where the next frame begins.
+    offset: u64,
+    length: u64,
+    payload: Vec<u8>,
+}
+
+/// What comes next in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A frame, whose payload is [`Frames::payload`].
+    Frame,
+    /// The file ends after whole frames.
+    End,
+    /// Here stands no frame.
+    Bad,
+}
+
+impl Frames {
+    /// Begins to read a file; `None` where it is shorter than its header, as when a machine stopped
+    /// while it was made.
+    pub(super) fn open(path: &Path, id: FileId) -> Result<Option<Self>> {
+        let failed = |error| io_error(format!("{} cannot be read", path.display()), error);
+        let mut file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        if length < FILE_HEADER_BYTES {
+            return Ok(None);
+        }
+        let mut header = [0; FILE_HEADER_BYTES as usize];
+        file.read_exact(&mut header).map_err(failed)?;
+        check_header(path, id, &header)?;
+        Ok(Some(Self {
+            path: path.to_owned(),
+            id,
+            file: BufReader::with_capacity(1 << 18, file),
+            offset: FILE_HEADER_BYTES,
+            length,
+            payload: Vec::new(),
+        }))
+    }
+
+    /// Where the next frame begins.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The bytes of the file.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The payload of the frame that was read last.
+    pub(super) fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
+    /// Reads the next frame.
+    pub(super) fn next(&mut self) -> Result<Next> {
+        if self.offset == self.length {
+            return Ok(Next::End);
+        }
+        if !self.read_frame().map_err(|error| self.failure(error))? {
+            return Ok(Next::Bad);
+        }
+        self.offset += (FRAME_HEADER_BYTES + self.payload.len()) as u64;
+        Ok(Next::Frame)
+    }
+
+    fn read_frame(&mut self) -> io::Result<bool> {
+        let left = self.length - self.offset;
+        let mut header = [0; FRAME_HEADER_BYTES];
+        if left < header.len() as u64 {
+            return Ok(false);
+        }
+        self.file.read_exact(&mut header)?;
+        let Some((length, synced, sum)) = parts(&header) else {
+            return Ok(false);
+        };
+        let bytes = u32::from_le_bytes(length);
+        if u64::from(bytes) > left - header.len() as u64 {
+            return Ok(false);
+        }
+        self.payload.resize(bytes as usize, 0);
+        self.file.read_exact(&mut self.payload)?;
+        let expected = self
+            .id
+            .frame_sum(self.offset, length, synced, &self.payload);
+        Ok(expected == sum)
+    }
+
+    /// Whether the bytes at [`Self::offset`], where no frame stands, were flushed once: a frame after
+    /// them says so. Reads the rest of the file.
+    pub(super) fn was_flushed(&mut self) -> Result<bool> {
+        let from = self.offset;
+        let read = self.read_rest();
+        let rest = read.map_err(|error| self.failure(error))?;
+        let mut at = 1;
+        while let Some(found) = find(&rest[at.min(rest.len())..], &FRAME_MAGIC) {
+            at += found;
+            let frame = self.id.frame_at(&rest[at..], from + at as u64);
+            if frame.is_some_and(|(_, synced)| synced > from) {
+                return Ok(true);
+            }
+            at += 1;
+        }
+        Ok(false)
+    }
+
+    fn read_rest(&mut self) -> io::Result<Vec<u8>> {
+        let mut rest = Vec::new();
+        self.file.seek(SeekFrom::Start(self.offset))?;
+        self.file.read_to_end(&mut rest)?;
+        Ok(rest)
+    }
+
+    fn failure(&self, error: io::Error) -> Error {
+        io_error(format!("{} cannot be read", self.path.display()), error)
+    }
+
+    /// The error that the file is damaged where the next frame begins.
+    pub(super) fn damage(&self) -> Error {
+        damaged(&self.path, self.offset)
+    }
+}
+
+fn find(bytes: &[u8], wanted: &[u8; 4]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|four| four == wanted)
+}
+
+/// The error that a file is damaged.
+pub(super) fn damaged(path: &Path, offset: u64) -> Error {
+    let message = format!(
+        "{} is damaged at byte {offset}; restore the directory from a backup, or load its documents \
+         into a new one (nothing was changed)",
+        path.display()
+    );
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+fn check_header(path: &Path, id: FileId, header: &[u8; FILE_HEADER_BYTES as usize]) -> Result<()> {
+    if *header == id.header() {
+        return Ok(());
+    }
+    let sum = checksum(&[&header[..24]]);
+    if header[..8] != MAGIC || header[24..] != sum {
+        return Err(damaged(path, 0));
+    }
+    let mut version = [0; 4];
+    version.copy_from_slice(&header[8..12]);
+    let version = u32::from_le_bytes(version);
+    if version == VERSION {
+        return Err(damaged(path, 0));
+    }
+    let message = format!(
+        "{} has format {version}; this version of Espalier reads format {VERSION}: use the version \
+         that wrote it, or another directory",
+        path.display()
+    );
+    Err(Error::new(ErrorKind::WrongVersion, message))
+}

@@ -1,0 +1,280 @@
+//! The journal: what was committed since the data file was written.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use espalier_keyspace::{Error, ErrorKind, KeyRange, Result, Version};
+
+use super::frame::{FILE_HEADER_BYTES, FRAME_HEADER_BYTES, FileId, Kind};
+use super::names;
+use super::record::{self, DocumentRecord, END, PART};
+use crate::durability::Durability;
+use crate::files::io_error;
+use crate::group::Stop;
+
+/// Bytes of a commit that are gathered before they are written: 1 MiB. A value comes whole.
+const PART_BYTES: usize = 1 << 20;
+
+/// Whether more can be appended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Sound,
+    /// What stands after `length` could not be cut off.
+    Broken,
+}
+
+/// An open journal.
+pub(in crate::file) struct Journal {
+    path: PathBuf,
+    file: File,
+    id: FileId,
+    /// Where the last whole record ends.
+    length: u64,
+    /// How much of it is flushed.
+    synced: u64,
+    state: State,
+}
+
+impl Journal {
+    /// Makes the journal of a generation, empty and durable.
+    pub(super) fn create(dir: &Path, generation: u64) -> Result<Self> {
+        let path = names::journal(dir, generation);
+        let id = FileId {
+            kind: Kind::Journal,
+            generation,
+        };
+        let made = || -> io::Result<File> {
+            let file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(&path)?;
+            file.write_all_at(&id.header(), 0)?;
+            file.sync_all()?;
+            names::sync_folder(dir)?;
+            Ok(file)
+        };
+        let file = made()
+            .map_err(|error| io_error(format!("{} cannot be written", path.display()), error))?;
+        Ok(Self {
+            path,
+            file,
+            id,
+            length: FILE_HEADER_BYTES,
+            synced: FILE_HEADER_BYTES,
+            state: State::Sound,
+        })
+    }
+
+    /// Goes on with a journal after its first `length` bytes; the rest is cut off.
+    pub(super) fn resume(dir: &Path, generation: u64, length: u64) -> Result<Self> {
+        let path = names::journal(dir, generation);
+        let opened = || -> io::Result<File> {
+            let file = OpenOptions::new().write(true).open(&path)?;
+            file.set_len(length)?;
+            file.sync_all()?;
+            Ok(file)
+        };
+        let file = opened()
+            .map_err(|error| io_error(format!("{} cannot be written", path.display()), error))?;
+        let id = FileId {
+            kind: Kind::Journal,
+            generation,
+        };
+        Ok(Self {
+            path,
+            file,
+            id,
+            length,
+            synced: length,
+            state: State::Sound,
+        })
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.id.generation
+    }
+
+    /// Bytes of whole records, and of the header.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether anything was recorded.
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == FILE_HEADER_BYTES
+    }
+
+    /// Makes every record durable.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        if self.synced < self.length {
+            let synced = self.file.sync_data();
+            synced.map_err(|error| {
+                io_error(format!("{} cannot be flushed", self.path.display()), error)
+            })?;
+            self.synced = self.length;
+        }
+        Ok(())
+    }
+
+    /// Begins a commit. Dropping it undoes it.
+    pub(in crate::file) fn begin(&mut self) -> Result<Pending<'_>> {
+        self.is_sound()?;
+        let end = self.length;
+        Ok(Pending {
+            journal: self,
+            payload: Vec::new(),
+            end,
+            failed: false,
+        })
+    }
+
+    fn is_sound(&self) -> Result<()> {
+        match self.state {
+            State::Sound => Ok(()),
+            State::Broken => Err(Error::new(
+                ErrorKind::Engine,
+                "the journal could not be written before; close the store and open it again",
+            )),
+        }
+    }
+
+    /// Records what is known of a document, durably.
+    pub(super) fn record_document(&mut self, name: &str, record: &DocumentRecord) -> Result<()> {
+        self.is_sound()?;
+        let mut bytes = Vec::new();
+        let payload = record::document(name, record);
+        self.id
+            .put_frame(&mut bytes, self.length, self.synced, &payload);
+        let written = self.file.write_all_at(&bytes, self.length);
+        if let Err(error) = written {
+            self.cut();
+            return Err(self.write_error(error));
+        }
+        self.length += bytes.len() as u64;
+        self.sync()
+    }
+
+    /// Cuts off what stands after the last whole record.
+    fn cut(&mut self) {
+        if let Err(error) = self.file.set_len(self.length) {
+            tracing::error!(%error, path = %self.path.display(), "the journal cannot be cut");
+            self.state = State::Broken;
+        }
+    }
+
+    fn write_error(&self, error: io::Error) -> Error {
+        let message = format!(
+            "{} cannot be written; nothing was committed",
+            self.path.display()
+        );
+        io_error(message, error)
+    }
+}
+
+/// A commit that is being written. What is larger than a part goes to the file at once.
+pub(in crate::file) struct Pending<'j> {
+    journal: &'j mut Journal,
+    payload: Vec<u8>,
+    /// Where the next frame goes.
+    end: u64,
+    failed: bool,
+}
+
+impl Pending<'_> {
+    pub(in crate::file) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        record::put_put(self.part(), key, value);
+        self.write_when_full()
+    }
+
+    pub(in crate::file) fn delete(&mut self, key: &[u8]) -> Result<()> {
+        record::put_delete(self.part(), key);
+        self.write_when_full()
+    }
+
+    pub(in crate::file) fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
+        record::put_delete_range(self.part(), range);
+        self.write_when_full()
+    }
+
+    fn part(&mut self) -> &mut Vec<u8> {
+        if self.payload.is_empty() {
+            self.payload.push(PART);
+        }
+        &mut self.payload
+    }
+
+    fn write_when_full(&mut self) -> Result<()> {
+        if self.payload.len() < PART_BYTES {
+            return Ok(());
+        }
+        let payload = std::mem::take(&mut self.payload);
+        let written = self.write(&payload);
+        written.map_err(|error| self.journal.write_error(error))
+    }
+
+    fn write(&mut self, payload: &[u8]) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(FRAME_HEADER_BYTES + payload.len());
+        let journal = &self.journal;
+        let id = journal.id;
+        id.put_frame(&mut bytes, self.end, journal.synced, payload);
+        let written = journal.file.write_all_at(&bytes, self.end);
+        match &written {
+            Ok(()) => self.end += bytes.len() as u64,
+            // A part of it may stand there.
+            Err(_) => self.failed = true,
+        }
+        written
+    }
+
+    /// Ends the commit, which is then as durable as is asked.
+    pub(in crate::file) fn commit(
+        mut self,
+        version: Version,
+        durability: Durability,
+    ) -> std::result::Result<(), Stop<Error>> {
+        if self.failed {
+            let message = "an earlier error of this write has ended it";
+            return Err(Stop::Refused(Error::new(ErrorKind::Aborted, message)));
+        }
+        let mut payload = vec![END];
+        record::put_number(&mut payload, version.0);
+        payload.extend_from_slice(self.payload.get(1..).unwrap_or_default());
+        if let Err(error) = self.write(&payload) {
+            return Err(Stop::Failed(self.journal.write_error(error)));
+        }
+        if durability == Durability::Durable {
+            self.sync()?;
+        }
+        self.journal.length = self.end;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> std::result::Result<(), Stop<Error>> {
+        let Err(error) = self.journal.file.sync_data() else {
+            self.journal.synced = self.end;
+            return Ok(());
+        };
+        let path = self.journal.path.display();
+        let failure = io_error(format!("{path} cannot be flushed"), error);
+        // What could not be flushed is taken away again; until that is durable, nobody knows.
+        self.journal.cut();
+        let is_cut = self.journal.state == State::Sound && self.journal.file.sync_data().is_ok();
+        self.end = self.journal.length;
+        if is_cut {
+            return Err(Stop::Failed(failure));
+        }
+        self.journal.state = State::Broken;
+        Err(Stop::Unknown(failure))
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if self.end > self.journal.length || self.failed {
+            self.journal.cut();
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The files: their records, how they are opened, compacted and examined, and the documents.
+
+mod check;
+mod compact;
+mod documents;
+mod frame;
+mod journal;
+mod names;
+mod open;
+mod record;
+mod replay;
+
+pub(in crate::file) use check::{check, usage};
+pub use compact::JOURNAL_FACTOR;
+pub(in crate::file) use compact::{close, compact_when_due};
+pub(in crate::file) use documents::use_lens;
+pub(in crate::file) use journal::Pending;
+pub(in crate::file) use open::{Engine, Log, open};

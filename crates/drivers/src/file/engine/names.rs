@@ -1,0 +1,55 @@
+//! What the files of a directory are called.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What stands before the generation in the name of a data file.
+pub(super) const DATA: &str = "espalier.data.";
+
+/// The same of a journal.
+pub(super) const JOURNAL: &str = "espalier.journal.";
+
+/// The file that the process that has the directory open holds.
+pub(super) const LOCK: &str = "espalier.lock";
+
+/// The folder of the documents.
+pub(super) const DOCUMENTS: &str = "datastores";
+
+/// What the name of a file ends in while it is written.
+pub(super) const DRAFT: &str = "draft";
+
+/// The data file of a generation.
+pub(super) fn data(dir: &Path, generation: u64) -> PathBuf {
+    dir.join(format!("{DATA}{generation}"))
+}
+
+/// The journal of a generation.
+pub(super) fn journal(dir: &Path, generation: u64) -> PathBuf {
+    dir.join(format!("{JOURNAL}{generation}"))
+}
+
+/// The same path with more at its end.
+pub(super) fn with(path: &Path, more: &str) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(".");
+    name.push(more);
+    name.into()
+}
+
+/// The generations of the files whose names begin so, in order.
+pub(super) fn generations(dir: &Path, kind: &str) -> io::Result<Vec<u64>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(kind));
+        found.extend(number.and_then(|number| number.parse::<u64>().ok()));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}

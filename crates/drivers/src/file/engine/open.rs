@@ -1,0 +1,178 @@
+//! Opening a directory, and what is open.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::thread::JoinHandle;
+
+use espalier_keyspace::{Error, ErrorKind, Lens, Result};
+use parking_lot::Mutex;
+
+use super::compact;
+use super::journal::Journal;
+use super::names::{self, LOCK};
+use super::replay::{Documents, Replayed, replay};
+use crate::file::Config;
+use crate::files::io_error;
+use crate::memory;
+use crate::queue::Queue;
+
+/// An open directory.
+pub(in crate::file) struct Engine {
+    pub(in crate::file) config: Config,
+    /// The directory, without links in its path.
+    pub(in crate::file) dir: PathBuf,
+    /// Held as long as the directory is open.
+    lock: File,
+    /// All rows, and the newest commits for watchers.
+    pub(in crate::file) resident: Arc<memory::Engine>,
+    /// Commits that wait for their turn.
+    pub(in crate::file) queue: Queue,
+    pub(in crate::file) log: Mutex<Log>,
+    /// Who shows the documents, where somebody does.
+    pub(super) lens: Mutex<Option<Arc<dyn Lens>>>,
+    /// Held by the one who writes a data file.
+    pub(super) compacting: Mutex<()>,
+    /// Set while a thread does so.
+    pub(super) is_compacting: AtomicBool,
+    pub(super) compactor: Mutex<Option<JoinHandle<()>>>,
+    /// Bytes of the data file.
+    pub(super) data_bytes: AtomicU64,
+}
+
+/// What changes with every commit, in one order.
+pub(in crate::file) struct Log {
+    pub(in crate::file) journal: Journal,
+    /// Bytes of the journals before it, which no data file has made superfluous yet.
+    pub(super) older_bytes: u64,
+    /// Bytes of journals at which a data file is written.
+    pub(super) compact_at: u64,
+    pub(super) documents: Documents,
+}
+
+/// Opens a directory.
+pub(in crate::file) fn open(config: Config) -> Result<Engine> {
+    let dir = directory(&config.dir)?;
+    let lock = lock(&dir)?;
+    let replayed = match replay(&dir)? {
+        Some(replayed) => replayed,
+        None => make(&dir)?,
+    };
+    let journal = match replayed.length {
+        Some(length) => Journal::resume(&dir, replayed.generation, length)?,
+        None => Journal::create(&dir, replayed.generation)?,
+    };
+    compact::remove_superfluous(&dir);
+    let log = Log {
+        journal,
+        older_bytes: replayed.older_bytes,
+        compact_at: compact::threshold(&config, replayed.data_bytes),
+        documents: replayed.documents,
+    };
+    Ok(Engine {
+        config,
+        dir,
+        lock,
+        resident: Arc::new(memory::Engine::new(replayed.state)),
+        queue: Queue::default(),
+        log: Mutex::new(log),
+        lens: Mutex::default(),
+        compacting: Mutex::default(),
+        is_compacting: AtomicBool::new(false),
+        compactor: Mutex::default(),
+        data_bytes: AtomicU64::new(replayed.data_bytes),
+    })
+}
+
+/// The directory, made where it does not exist, without links in its path.
+fn directory(dir: &Path) -> Result<PathBuf> {
+    let act = |act: &str| format!("the directory {} cannot be {act}", dir.display());
+    if fs::metadata(dir).is_ok_and(|place| !place.is_dir()) {
+        let message = format!("{} is not a directory; the engine needs one", dir.display());
+        return Err(Error::new(ErrorKind::Engine, message));
+    }
+    fs::create_dir_all(dir).map_err(|error| io_error(act("made"), error))?;
+    dir.canonicalize()
+        .map_err(|error| io_error(act("opened"), error))
+}
+
+/// Takes the lock of a directory, and writes who has it.
+fn lock(dir: &Path) -> Result<File> {
+    let path = dir.join(LOCK);
+    let failed = |error| io_error(format!("{} cannot be written", path.display()), error);
+    let mut file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(held(dir, &path)),
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    let written = file
+        .set_len(0)
+        .and_then(|()| writeln!(file, "{}", std::process::id()));
+    written.map_err(failed)?;
+    Ok(file)
+}
+
+fn held(dir: &Path, path: &Path) -> Error {
+    let holder = fs::read_to_string(path).unwrap_or_default();
+    let holder = match holder.trim().parse::<u32>() {
+        Ok(id) if id == std::process::id() => "this process".to_owned(),
+        Ok(id) => format!("process {id}"),
+        Err(_) => "another process".to_owned(),
+    };
+    let message = format!(
+        "{} is open in {holder}; only one at a time can have it open: stop that one, or ask it \
+         (--server URL)",
+        dir.display()
+    );
+    Error::new(ErrorKind::Locked, message)
+}
+
+/// Makes the files of an empty key space.
+fn make(dir: &Path) -> Result<Replayed> {
+    let mut replayed = Replayed {
+        generation: 1,
+        ..Replayed::default()
+    };
+    let journal = Journal::create(dir, 1)?;
+    replayed.length = Some(journal.length());
+    replayed.data_bytes = compact::write_data(dir, 1, &replayed.state, &replayed.documents)?;
+    let named = dir.parent().map_or(Ok(()), names::sync_folder);
+    named
+        .or_else(ignore_unreadable)
+        .map_err(|error| io_error(format!("{} cannot be flushed", dir.display()), error))?;
+    Ok(replayed)
+}
+
+/// The folder above may be one that this user cannot read.
+fn ignore_unreadable(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => Ok(()),
+        _ => Err(error),
+    }
+}
+
+impl Engine {
+    /// Makes every commit durable.
+    pub(in crate::file) fn sync(&self) -> Result<()> {
+        self.log.lock().journal.sync()
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that is just being started by this one shares it
+        // until it runs.
+        if let Err(error) = self.lock.unlock() {
+            tracing::warn!(%error, "the lock is given back when this process ends");
+        }
+    }
+}

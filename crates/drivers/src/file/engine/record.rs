@@ -1,0 +1,129 @@
+//! What stands in the payload of a frame: a part of a commit, or what is known of a document.
+
+use espalier_keyspace::KeyRange;
+
+/// A part of a commit; more follow.
+pub(super) const PART: u8 = 1;
+
+/// The last part of a commit.
+pub(super) const END: u8 = 2;
+
+/// What is known of a document.
+pub(super) const DOCUMENT: u8 = 3;
+
+const PUT: u8 = 1;
+const DELETE: u8 = 2;
+const DELETE_RANGE: u8 = 3;
+
+/// The bytes of a digest.
+pub(super) const DIGEST_BYTES: usize = 32;
+
+/// A digest of a document's text.
+pub(super) type Digest = [u8; DIGEST_BYTES];
+
+/// One change in a part of a commit.
+pub(super) enum Step<'a> {
+    Put(&'a [u8], &'a [u8]),
+    Delete(&'a [u8]),
+    DeleteRange(KeyRange),
+}
+
+/// What is known of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct DocumentRecord {
+    /// The stamp that it had when it was written.
+    pub(super) stamp: Vec<u8>,
+    /// The text that stands in the file has one of these. None: nothing is known.
+    pub(super) digests: Vec<Digest>,
+}
+
+pub(super) fn put_put(payload: &mut Vec<u8>, key: &[u8], value: &[u8]) {
+    payload.push(PUT);
+    put_bytes(payload, key);
+    put_bytes(payload, value);
+}
+
+pub(super) fn put_delete(payload: &mut Vec<u8>, key: &[u8]) {
+    payload.push(DELETE);
+    put_bytes(payload, key);
+}
+
+pub(super) fn put_delete_range(payload: &mut Vec<u8>, range: &KeyRange) {
+    payload.push(DELETE_RANGE);
+    put_bytes(payload, &range.start);
+    payload.push(u8::from(range.end.is_some()));
+    put_bytes(payload, range.end.as_deref().unwrap_or_default());
+}
+
+/// The payload of a document's record.
+pub(super) fn document(name: &str, record: &DocumentRecord) -> Vec<u8> {
+    let mut payload = vec![DOCUMENT];
+    put_bytes(&mut payload, name.as_bytes());
+    put_bytes(&mut payload, &record.stamp);
+    for digest in &record.digests {
+        payload.extend_from_slice(digest);
+    }
+    payload
+}
+
+/// Takes a payload of [`document`] apart, without its first byte.
+pub(super) fn take_document(mut rest: &[u8]) -> Option<(String, DocumentRecord)> {
+    let name = std::str::from_utf8(take_bytes(&mut rest)?).ok()?.to_owned();
+    let stamp = take_bytes(&mut rest)?.to_vec();
+    let (digests, left) = rest.as_chunks::<DIGEST_BYTES>();
+    let digests = digests.to_vec();
+    left.is_empty()
+        .then_some((name, DocumentRecord { stamp, digests }))
+}
+
+/// Takes the next change off a part of a commit.
+pub(super) fn take_step<'a>(rest: &mut &'a [u8]) -> Option<Step<'a>> {
+    let (&kind, after) = rest.split_first()?;
+    *rest = after;
+    match kind {
+        PUT => Some(Step::Put(take_bytes(rest)?, take_bytes(rest)?)),
+        DELETE => Some(Step::Delete(take_bytes(rest)?)),
+        DELETE_RANGE => {
+            let start = take_bytes(rest)?.to_vec();
+            let (&ends, after) = rest.split_first()?;
+            *rest = after;
+            let end = take_bytes(rest)?;
+            let end = (ends == 1).then(|| end.to_vec());
+            Some(Step::DeleteRange(KeyRange { start, end }))
+        }
+        _ => None,
+    }
+}
+
+fn put_bytes(payload: &mut Vec<u8>, bytes: &[u8]) {
+    put_number(payload, bytes.len() as u64);
+    payload.extend_from_slice(bytes);
+}
+
+fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = usize::try_from(take_number(rest)?).ok()?;
+    rest.split_off(..length)
+}
+
+/// Appends a number in groups of 7 bits, the lowest first.
+pub(super) fn put_number(payload: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        payload.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    payload.push(number as u8);
+}
+
+/// Takes such a number off the front.
+pub(super) fn take_number(rest: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, after) = rest.split_first()?;
+        *rest = after;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}

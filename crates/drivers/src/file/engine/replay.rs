@@ -1,0 +1,186 @@
+//! Reading a directory: the newest data file, then the journals since.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use espalier_keyspace::{Error, ErrorKind, Result, Version};
+
+use super::frame::{FILE_HEADER_BYTES, FileId, Frames, Kind, Next};
+use super::names::{self, DATA, JOURNAL};
+use super::record::{self, DOCUMENT, DocumentRecord, END, PART, Step};
+use crate::files::io_error;
+use crate::memory::{State, Tree};
+
+/// What is known of the documents, by their names.
+pub(super) type Documents = BTreeMap<String, DocumentRecord>;
+
+/// A directory, read.
+#[derive(Default)]
+pub(super) struct Replayed {
+    /// The rows.
+    pub(super) state: State,
+    pub(super) documents: Documents,
+    /// The generation of the newest journal.
+    pub(super) generation: u64,
+    /// Where its last whole record ends; `None` where it has to be made again.
+    pub(super) length: Option<u64>,
+    /// Bytes of the journals before it.
+    pub(super) older_bytes: u64,
+    /// Bytes of the data file.
+    pub(super) data_bytes: u64,
+}
+
+/// Whether a file may end in a record that is not whole.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tail {
+    Whole,
+    MayBeTorn,
+}
+
+/// Reads a directory; `None` where there is nothing yet.
+pub(super) fn replay(dir: &Path) -> Result<Option<Replayed>> {
+    let listed = |error| io_error(format!("{} cannot be read", dir.display()), error);
+    let journals = names::generations(dir, JOURNAL).map_err(listed)?;
+    let generations = names::generations(dir, DATA).map_err(listed)?;
+    let Some(&first) = generations.last() else {
+        let is_new = |number: &u64| is_empty(&names::journal(dir, *number));
+        return match journals.iter().all(is_new) {
+            true => Ok(None),
+            false => Err(missing(&names::data(
+                dir,
+                journals.last().copied().unwrap_or(1),
+            ))),
+        };
+    };
+    let mut replayed = Replayed {
+        generation: first,
+        ..Replayed::default()
+    };
+    let id = FileId {
+        kind: Kind::Data,
+        generation: first,
+    };
+    let length = replayed.read(&names::data(dir, first), id, Tail::Whole)?;
+    replayed.data_bytes = length.unwrap_or_default();
+    let last = journals.last().copied().unwrap_or_default().max(first);
+    for generation in first..=last {
+        replayed.read_journal(dir, generation, generation == last)?;
+    }
+    Ok(Some(replayed))
+}
+
+fn is_empty(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.len() <= FILE_HEADER_BYTES)
+}
+
+fn missing(path: &Path) -> Error {
+    let message = format!(
+        "{} is missing; restore the directory from a backup (nothing was changed)",
+        path.display()
+    );
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+impl Replayed {
+    fn read_journal(&mut self, dir: &Path, generation: u64, is_last: bool) -> Result<()> {
+        let path = names::journal(dir, generation);
+        if !path.exists() {
+            return Err(missing(&path));
+        }
+        let id = FileId {
+            kind: Kind::Journal,
+            generation,
+        };
+        let tail = match is_last {
+            true => Tail::MayBeTorn,
+            false => Tail::Whole,
+        };
+        self.older_bytes += self.length.unwrap_or_default();
+        self.length = self.read(&path, id, tail)?;
+        self.generation = generation;
+        Ok(())
+    }
+
+    /// Applies the records of a file, and returns where the last whole one ends; `None` where the
+    /// file has no header.
+    fn read(&mut self, path: &Path, id: FileId, tail: Tail) -> Result<Option<u64>> {
+        let Some(mut frames) = Frames::open(path, id)? else {
+            return match tail {
+                Tail::MayBeTorn => Ok(None),
+                Tail::Whole => Err(super::frame::damaged(path, 0)),
+            };
+        };
+        let mut whole = frames.offset();
+        let mut tree: Option<Tree> = None;
+        loop {
+            let at = frames.offset();
+            match frames.next()? {
+                Next::Frame => {}
+                Next::End => break,
+                Next::Bad if tail == Tail::Whole || frames.was_flushed()? => {
+                    return Err(frames.damage());
+                }
+                Next::Bad => break,
+            }
+            let begun = tree.take().unwrap_or_else(|| self.state.tree.clone());
+            let applied = self.apply(frames.payload(), begun);
+            tree = applied.ok_or_else(|| super::frame::damaged(path, at))?;
+            if tree.is_none() {
+                whole = frames.offset();
+            }
+        }
+        let torn = frames.length() - whole;
+        if torn > 0 && tail == Tail::Whole {
+            return Err(super::frame::damaged(path, whole));
+        }
+        if torn > 0 {
+            let path: PathBuf = path.to_owned();
+            tracing::warn!(path = %path.display(), at = whole, bytes = torn,
+                "the end of the journal was not written whole, and is cut off");
+        }
+        Ok(Some(whole))
+    }
+
+    /// Applies a record to the tree that a commit has left so far; returns that tree where the commit
+    /// goes on. `None` where it is no record.
+    fn apply(&mut self, payload: &[u8], mut tree: Tree) -> Option<Option<Tree>> {
+        let (&kind, mut rest) = payload.split_first()?;
+        match kind {
+            PART => {
+                apply_steps(rest, &mut tree)?;
+                Some(Some(tree))
+            }
+            END => {
+                let version = Version(record::take_number(&mut rest)?);
+                apply_steps(rest, &mut tree)?;
+                self.state = State { version, tree };
+                Some(None)
+            }
+            DOCUMENT => {
+                let (name, document) = record::take_document(rest)?;
+                match document.digests.is_empty() {
+                    true => self.documents.remove(&name),
+                    false => self.documents.insert(name, document),
+                };
+                Some(None)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn apply_steps(mut rest: &[u8], tree: &mut Tree) -> Option<()> {
+    while !rest.is_empty() {
+        match record::take_step(&mut rest)? {
+            Step::Put(key, value) => drop(tree.insert(key.into(), value.into())),
+            Step::Delete(key) => drop(tree.remove(key)),
+            Step::DeleteRange(range) => {
+                for key in crate::memory::keys_in(tree, &range) {
+                    tree.remove(&key);
+                }
+            }
+        }
+    }
+    Some(())
+}
