@@ -55,6 +55,8 @@ pub mod postgres;
 mod queue;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 mod range_set;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod readable;
 #[cfg_attr(
     not(any(
         feature = "memory",

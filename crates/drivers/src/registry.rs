@@ -43,7 +43,7 @@ const SCHEMES: &[Scheme] = &[
     #[cfg(feature = "sqlite")]
     Scheme {
         name: crate::sqlite::NAME,
-        form: "sqlite:FILE?durability=durable|relaxed",
+        form: "sqlite:FILE?durability=durable|relaxed&readable=true",
         about: "SQLite in a file",
         open: crate::sqlite::open_url,
     },

@@ -174,6 +174,26 @@ impl From<espalier_store::Error> for Failure {
             | espalier_store::Error::Pruned { .. }) => {
                 Self::data(error.to_string()).hint(VERSIONS_HINT)
             }
+            espalier_store::Error::Edited {
+                file,
+                stored,
+                reason,
+            } => {
+                let hint = format!(
+                    "nothing was changed: mend the file, or put back what is stored: \
+                     mv '{stored}' '{file}'"
+                );
+                let failure = match *reason {
+                    espalier_store::Error::Data(errors) => {
+                        Self::invalid("a document that was edited by hand is not valid", &errors)
+                    }
+                    other => {
+                        let message = "a document that was edited by hand cannot be taken";
+                        Self::data(format!("{message}: {other}"))
+                    }
+                };
+                failure.in_file(file).hint(hint)
+            }
             other => Self::data(other.to_string()),
         }
     }

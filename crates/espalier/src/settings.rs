@@ -23,7 +23,7 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Where the data is")]
 pub struct Access {
-    /// The store to work on directly: `embedded:DIR`, `sqlite:FILE`, another engine's URL, or
+    /// The store to work on directly: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, another engine's URL, or
     /// `memory:` for a store that is gone at the end. `?policy=cached` keeps it in memory; see
     /// docs/drivers.md [env: ESPALIER_STORE]
     #[arg(long, value_name = "URL", conflicts_with = "server")]

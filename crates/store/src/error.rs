@@ -78,6 +78,18 @@ pub enum Error {
         /// Every violation.
         errors: Errors,
     },
+    /// A document that was edited by hand while nobody had the store open cannot be taken.
+    #[error(
+        "{file} was edited by hand and cannot be taken: {reason}\nnothing was changed: mend the file, or put back what is stored: mv '{stored}' '{file}'"
+    )]
+    Edited {
+        /// The document.
+        file: String,
+        /// Where the document as it is stored was put.
+        stored: String,
+        /// Why; every violation has its line and path.
+        reason: Box<Self>,
+    },
     /// A guard refused the commit; nothing was changed.
     #[error("the resource is not in the state that the request expects")]
     Precondition,

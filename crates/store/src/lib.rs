@@ -20,6 +20,7 @@ mod keys;
 mod layout;
 mod overlay;
 mod position;
+mod readable;
 mod store;
 mod subspace;
 mod transfer;

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::layout::Layout;
+use crate::readable::{StoreLens, take_edited};
 use crate::subspace::{FORMAT_VERSION, Subspace};
 use crate::transfer::refuse_unfinished;
 use crate::tree::{
@@ -27,6 +28,9 @@ use crate::tree::{
 
 /// How often a change of the catalog is tried again when another process changed the same keys.
 const CATALOG_TRIES_MAX: usize = 16;
+
+/// Counts changes of the catalog.
+const CATALOG_CHANGES: &[u8] = b"catalog-changes";
 
 /// Commits to different trees do not wait for each other, up to this many trees.
 const TREE_LOCKS: usize = 64;
@@ -40,7 +44,7 @@ pub struct Store {
 struct Inner {
     driver: Arc<dyn Driver>,
     clock: Arc<dyn Clock>,
-    compiled: RwLock<FxHashMap<u64, Arc<Compiled>>>,
+    schemas: Arc<Schemas>,
     locks: [Mutex<()>; TREE_LOCKS],
     catalog_lock: Mutex<()>,
     subscriptions: Registry,
@@ -120,17 +124,54 @@ fn nodes_with(schema: &Schema, is_such: impl Fn(&Node) -> bool) -> Vec<bool> {
     such
 }
 
+/// The schema sets that were used, compiled.
+#[derive(Debug, Default)]
+pub(crate) struct Schemas {
+    compiled: RwLock<FxHashMap<u64, Arc<Compiled>>>,
+}
+
+impl Schemas {
+    /// A schema set as it is in a state.
+    pub fn compiled(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
+        let same_modules = same_modules(snapshot, &record)?;
+        let cached = self.compiled.read().get(&record.id).cloned();
+        let is_current = |compiled: &Arc<Compiled>| {
+            compiled.record == record && compiled.same_modules == same_modules
+        };
+        if let Some(compiled) = cached.filter(is_current) {
+            return Ok(compiled);
+        }
+        let schema = Schema::compile(&record.source(snapshot)?)?;
+        let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
+        if !new_numbers.is_empty() {
+            return Err(Error::corrupt(
+                "the node dictionary lacks nodes of a stored schema set",
+            ));
+        }
+        let id = record.id;
+        let compiled = Arc::new(Compiled::new(
+            (record, same_modules),
+            Arc::new(schema),
+            layout,
+        ));
+        self.compiled.write().insert(id, Arc::clone(&compiled));
+        Ok(compiled)
+    }
+}
+
 impl Store {
     /// Opens a key space, and formats it where it is empty. Costs the same with ten anchors and
     /// with 100,000.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where the format is of a later version, or not a store at all.
+    /// [`Error::Corrupt`] where the format is of a later version, or not a store at all;
+    /// [`Error::Edited`] where a driver that keeps documents found one that was edited by hand and is
+    /// not valid.
     pub fn open(driver: Arc<dyn Driver>, clock: Arc<dyn Clock>) -> Result<Self> {
         let inner = Inner {
             driver,
             clock,
-            compiled: RwLock::default(),
+            schemas: Arc::default(),
             locks: std::array::from_fn(|_| Mutex::new(())),
             catalog_lock: Mutex::new(()),
             subscriptions: Registry::default(),
@@ -143,7 +184,24 @@ impl Store {
             inner: Arc::new(inner),
         };
         store.check_format()?;
+        store.show_to_driver()?;
         Ok(store)
+    }
+
+    /// Lets a driver that stores what people read show it, and takes what they have edited.
+    fn show_to_driver(&self) -> Result<()> {
+        let lens = Arc::new(StoreLens::new(Arc::clone(&self.inner.schemas)));
+        let mut refusal = None;
+        let shown = self.driver().use_lens(lens, &mut |document| {
+            take_edited(self, document).map_err(|error| {
+                refusal = Some(error);
+                espalier_keyspace::Error::new(ErrorKind::Aborted, "an edited document is refused")
+            })
+        });
+        match refusal {
+            Some(refusal) => Err(refusal),
+            None => shown.map_err(Error::from),
+        }
     }
 
     fn check_format(&self) -> Result<()> {
@@ -240,32 +298,7 @@ impl Store {
         snapshot: &dyn Snapshot,
         record: Record,
     ) -> Result<Arc<Compiled>> {
-        let same_modules = same_modules(snapshot, &record)?;
-        let cached = self.inner.compiled.read().get(&record.id).cloned();
-        let is_current = |compiled: &Arc<Compiled>| {
-            compiled.record == record && compiled.same_modules == same_modules
-        };
-        if let Some(compiled) = cached.filter(is_current) {
-            return Ok(compiled);
-        }
-        let schema = Schema::compile(&record.source(snapshot)?)?;
-        let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
-        if !new_numbers.is_empty() {
-            return Err(Error::corrupt(
-                "the node dictionary lacks nodes of a stored schema set",
-            ));
-        }
-        let id = record.id;
-        let compiled = Arc::new(Compiled::new(
-            (record, same_modules),
-            Arc::new(schema),
-            layout,
-        ));
-        self.inner
-            .compiled
-            .write()
-            .insert(id, Arc::clone(&compiled));
-        Ok(compiled)
+        self.inner.schemas.compiled(snapshot, record)
     }
 
     /// Who is told of changes.
@@ -333,7 +366,7 @@ impl Store {
     }
 
     fn count_change(snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<()> {
-        Self::count(b"catalog-changes", snapshot, batch).map(|_| ())
+        Self::count(CATALOG_CHANGES, snapshot, batch).map(|_| ())
     }
 
     /// A number that was never given before and never will be again.
@@ -354,6 +387,12 @@ impl Store {
         batch.put(key, value);
         Ok(id)
     }
+}
+
+/// How often the catalog of a state was changed, as stored.
+pub(crate) fn catalog_changes(state: &dyn Snapshot) -> Result<Option<Vec<u8>>> {
+    let key = [Subspace::Meta.key().as_slice(), CATALOG_CHANGES].concat();
+    Ok(state.get(&key)?.map(std::borrow::Cow::into_owned))
 }
 
 fn format_key() -> Vec<u8> {

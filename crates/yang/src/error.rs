@@ -209,6 +209,13 @@ impl Errors {
         self.errors.sort_by(|one, other| one.path.cmp(&other.path));
     }
 
+    /// The same errors, each as `change` makes it.
+    #[must_use]
+    pub fn map(mut self, change: impl FnMut(DataError) -> DataError) -> Self {
+        self.errors = self.errors.into_iter().map(change).collect();
+        self
+    }
+
     /// The errors that were kept.
     pub fn iter(&self) -> std::slice::Iter<'_, DataError> {
         self.errors.iter()

@@ -121,6 +121,10 @@ impl<K: Keeper> Driver for Kept<K> {
     fn residence(&self) -> Residence {
         K::residence(self.following())
     }
+
+    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
+        self.engine().use_lens(lens, take)
+    }
 }
 
 /// The engine's watch: what it told, later snapshots show.

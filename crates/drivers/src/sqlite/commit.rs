@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Error, ErrorKind, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Snapshot,
-    Version, Writer, counter,
+    Batch, Error, ErrorKind, Existed, Fill, KeyRange, Lens, OperationRef, Precondition, Result,
+    Snapshot, Version, Writer, counter,
 };
 use rusqlite::{Connection, params};
 
-use super::engine::{Engine, Transaction, engine_error};
+use super::engine::{Engine, Transaction, engine_error, fill_in, show};
 use super::snapshot::{UnfinishedSnapshot, get};
 use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
+use crate::readable::columns;
 use crate::recent::{Effect, Recorder};
 
 const PUT: &str = "INSERT OR REPLACE INTO entries (key, value) VALUES (?1, ?2)";
@@ -108,6 +109,7 @@ fn change_through(
         engine,
         recorder: Recorder::new(),
         state: State::Sound,
+        lens: engine.lens.read().clone(),
     };
     fill(&mut writer)?;
     if writer.state == State::Failed {
@@ -116,11 +118,15 @@ fn change_through(
     let SqliteWriter {
         transaction,
         recorder,
+        lens,
         ..
     } = writer;
     if recorder.effect() == Effect::Nothing {
         transaction.rollback()?;
         return Ok(before);
+    }
+    if let Some(lens) = lens {
+        fill_in(&transaction, before, &*lens)?;
     }
     let version = Version(before.0 + 1);
     let _publishing = engine.publishing.lock();
@@ -143,6 +149,8 @@ struct SqliteWriter<'e> {
     engine: &'e Engine,
     recorder: Recorder,
     state: State,
+    /// Who fills the columns that people query, where there are some.
+    lens: Option<Arc<dyn Lens>>,
 }
 
 fn ended() -> Error {
@@ -157,6 +165,21 @@ impl SqliteWriter<'_> {
     fn failure(&mut self, error: rusqlite::Error) -> Error {
         self.state = State::Failed;
         self.engine.commit_error(error)
+    }
+
+    /// Stores what people read of a row, where they read it, and where it can be told already.
+    fn show(&self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
+        let Some(lens) = &self.lens else {
+            return Ok(());
+        };
+        let state = UnfinishedSnapshot {
+            connection: self.transaction.connection(),
+            before: self.before,
+        };
+        match columns(&**lens, &state, key, value) {
+            Some(columns) => show(&self.transaction, key, &columns),
+            None => Ok(()),
+        }
     }
 
     fn is_sound(&self) -> Result<()> {
@@ -177,7 +200,7 @@ impl Changing for SqliteWriter<'_> {
     fn set(&mut self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
         self.transaction.run(PUT, params![key, value])?;
         self.recorder.put(key, value);
-        Ok(())
+        self.show(key, value)
     }
 
     fn remove(&mut self, key: &[u8]) -> rusqlite::Result<()> {
@@ -223,6 +246,8 @@ impl Writer for SqliteWriter<'_> {
             Ok(0) => Ok(Existed::Yes),
             Ok(_) => {
                 self.recorder.put(key, value);
+                let shown = self.show(key, value);
+                shown.map_err(|error| self.failure(error))?;
                 Ok(Existed::No)
             }
             Err(error) => Err(self.failure(error)),

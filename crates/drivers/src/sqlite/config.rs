@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use espalier_keyspace::Result;
 
 use crate::durability::Durability;
+use crate::readable;
 use crate::url::{Url, refusal, unknown_option};
 
 /// The options of the SQLite driver.
@@ -14,6 +15,8 @@ pub struct Config {
     pub file: PathBuf,
     /// When an acknowledged commit is on disk.
     pub durability: Durability,
+    /// Whether the file has columns and a view for people who query it; `None` for as it is.
+    pub readable: Option<bool>,
 }
 
 impl Config {
@@ -22,6 +25,7 @@ impl Config {
         Self {
             file: file.into(),
             durability: Durability::default(),
+            readable: None,
         }
     }
 
@@ -35,7 +39,8 @@ impl Config {
         for (option, value) in url.options() {
             match option {
                 "durability" => config.durability = Durability::parse(value)?,
-                _ => return unknown_option(url.scheme, option, "durability"),
+                "readable" => config.readable = Some(readable::parse(value)?),
+                _ => return unknown_option(url.scheme, option, "durability and readable"),
             }
         }
         Ok(config)
@@ -60,6 +65,7 @@ mod tests {
             "sqlite:",
             "sqlite:?durability=durable",
             "sqlite:f?durability=perhaps",
+            "sqlite:f?readable=maybe",
             "sqlite:f?cache=no",
         ] {
             assert!(config(wrong).is_err(), "{wrong}");

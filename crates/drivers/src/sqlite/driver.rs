@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
-    Version, Watch, WatchKind,
+    Batch, Capability, Driver, Fill, Finding, KeyRange, Lens, Precondition, Result, Snapshot, Take,
+    Usage, Version, Watch, WatchKind,
 };
 
 use super::commit;
@@ -76,5 +76,9 @@ impl Driver for Sqlite {
 
     fn flush(&self) -> Result<()> {
         self.engine.sync()
+    }
+
+    fn use_lens(&self, lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
+        self.engine.show_through(lens)
     }
 }

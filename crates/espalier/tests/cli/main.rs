@@ -9,6 +9,7 @@ mod documents;
 mod engines;
 mod errors;
 mod example;
+mod files;
 mod history;
 mod inventory;
 mod kill;

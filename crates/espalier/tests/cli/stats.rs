@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::process::Bench;
 
-const ENGINES: [&str; 2] = ["embedded:counts", "sqlite:counts.sqlite"];
+const ENGINES: [&str; 3] = ["embedded:counts", "file:files", "sqlite:counts.sqlite"];
 
 /// Noon of a day on which clocks in Bratislava were put forward.
 const NOON: &str = "2025-03-30T12:00:30+02:00";

@@ -164,6 +164,20 @@ impl Store {
     }
 }
 
+/// The anchors of a dataspace in a state, by name, with the schema sets that they are bound to.
+pub(crate) fn anchors_of(
+    state: &dyn Snapshot,
+    dataspace: &str,
+) -> Result<Vec<(AnchorRow, Record)>> {
+    let id = dataspace_id(state, dataspace)?;
+    let names = Store::names(state, &keys::anchors(id), None, usize::MAX)?;
+    let bound = |name: &String| {
+        let (anchor, record) = Store::bound_anchor(state, dataspace, name)?;
+        Ok((anchor.row(), record))
+    };
+    names.iter().map(bound).collect()
+}
+
 /// An anchor as found in a dataspace.
 pub(crate) struct BoundAnchor {
     dataspace: u64,

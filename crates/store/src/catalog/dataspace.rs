@@ -58,12 +58,7 @@ impl Store {
 
     /// The names of the dataspaces, sorted.
     pub fn dataspaces(&self) -> Result<Vec<String>> {
-        Self::names(
-            &*self.driver().snapshot()?,
-            &keys::dataspaces(),
-            None,
-            usize::MAX,
-        )
+        dataspaces_of(&*self.driver().snapshot()?)
     }
 
     /// Whatever key comes first below a prefix.
@@ -95,6 +90,11 @@ impl Store {
         }
         Ok(names)
     }
+}
+
+/// The names of the dataspaces of a state, sorted.
+pub(crate) fn dataspaces_of(state: &dyn Snapshot) -> Result<Vec<String>> {
+    Store::names(state, &keys::dataspaces(), None, usize::MAX)
 }
 
 /// The id of a dataspace.

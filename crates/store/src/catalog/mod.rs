@@ -17,7 +17,8 @@ mod keys;
 mod name;
 mod schema_set;
 
-pub(crate) use anchor::AnchorRow;
 pub use anchor::{AnchorInfo, Validation};
+pub(crate) use anchor::{AnchorRow, anchors_of};
+pub(crate) use dataspace::dataspaces_of;
 pub use schema_set::SchemaSetInfo;
 pub(crate) use schema_set::{Record, same_modules};

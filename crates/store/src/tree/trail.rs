@@ -62,14 +62,37 @@ impl State<'_> {
         Ok(path)
     }
 
+    /// The same, where entries that have only a position stand without it: it changes when others do.
+    pub fn named_path_of(&self, key: &[u8], trail: &[Waypoint]) -> Result<InstancePath> {
+        let mut path = InstancePath::root();
+        for point in trail {
+            let keys = match self.is_numbered(point) {
+                true => Keys::None,
+                false => self.keys_of(key, point)?,
+            };
+            path.steps.push(Step {
+                node: point.node,
+                keys,
+            });
+        }
+        Ok(path)
+    }
+
+    /// Whether only its position tells an entry from the others.
+    fn is_numbered(&self, point: &Waypoint) -> bool {
+        let node = self.schema().node(point.node);
+        match &node.kind {
+            NodeKind::List(list) => list.keys.is_empty(),
+            NodeKind::LeafList(_) => node.is_positional() && !node.is_config,
+            _ => false,
+        }
+    }
+
     fn keys_of(&self, key: &[u8], point: &Waypoint) -> Result<Keys> {
         let node = self.schema().node(point.node);
         let entry = &key[..point.end];
         match &node.kind {
-            NodeKind::List(list) if list.keys.is_empty() => self.index_of(key, point),
-            NodeKind::LeafList(_) if node.is_positional() && !node.is_config => {
-                self.index_of(key, point)
-            }
+            _ if self.is_numbered(point) => self.index_of(key, point),
             NodeKind::List(list) => {
                 let stored = self.snapshot.get(entry)?.ok_or_else(missing)?;
                 let fragment = Fragment::decode(&stored, list.keys.len())?;

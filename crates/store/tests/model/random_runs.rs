@@ -49,6 +49,15 @@ fn random_commits_in_an_embedded_store_that_is_reopened() {
     });
 }
 
+#[test]
+fn random_commits_in_files_that_are_reopened() {
+    seed::run("random commits in files", |random| {
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("file:{}?durability=relaxed", directory.path().display());
+        Run::new(random, &|| espalier_drivers::open(&url).unwrap()).go(commits() / 3);
+    });
+}
+
 struct Run<'a> {
     random: &'a mut StdRng,
     open: &'a dyn Fn() -> Arc<dyn Driver>,

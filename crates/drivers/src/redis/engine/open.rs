@@ -11,7 +11,8 @@ use super::link::{Answer, Connector, Link};
 use super::names::Names;
 use super::pool::Pool;
 use super::script::Scripts;
-use crate::redis::config::{Config, Durability};
+use crate::durability::Durability;
+use crate::redis::config::Config;
 
 /// The layout of names that this code writes and reads.
 pub const FORMAT: u64 = 1;

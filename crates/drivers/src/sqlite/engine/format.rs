@@ -13,6 +13,9 @@ const APPLICATION: i32 = i32::from_be_bytes(*b"ESPA");
 /// The version that this code reads and writes, kept as SQLite's user version.
 const VERSION: i32 = 1;
 
+/// The same of a file whose rows have columns for people who query them.
+const VERSION_READABLE: i32 = 2;
+
 /// The number of the newest commit.
 pub(super) const VERSION_OF_STATE: &str = "SELECT version FROM state";
 
@@ -26,6 +29,27 @@ const TABLES: &str = "
         version INTEGER NOT NULL
     ) STRICT;
     INSERT INTO state (id, version) VALUES (1, 1);
+";
+
+/// What a readable file has more. The index has the rows that are to be filled in: mostly none.
+const READABLE: &str = "
+    ALTER TABLE entries ADD COLUMN document TEXT;
+    ALTER TABLE entries ADD COLUMN node TEXT;
+    ALTER TABLE entries ADD COLUMN path TEXT;
+    ALTER TABLE entries ADD COLUMN leaves TEXT;
+    CREATE INDEX entries_unshown ON entries (key) WHERE path IS NULL;
+    CREATE VIEW data AS SELECT document, node, path, leaves FROM entries WHERE path <> '';
+    PRAGMA user_version = 2;
+";
+
+const PLAIN: &str = "
+    DROP VIEW data;
+    DROP INDEX entries_unshown;
+    ALTER TABLE entries DROP COLUMN leaves;
+    ALTER TABLE entries DROP COLUMN path;
+    ALTER TABLE entries DROP COLUMN node;
+    ALTER TABLE entries DROP COLUMN document;
+    PRAGMA user_version = 1;
 ";
 
 /// Whether the file held a key space before.
@@ -87,9 +111,10 @@ fn marks(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
 fn check(connection: &Connection, file: &Path) -> Result<()> {
     let marks = marks(connection).map_err(|error| open_error(file, error))?;
     let message = match marks {
-        (APPLICATION, VERSION) => return Ok(()),
+        (APPLICATION, VERSION | VERSION_READABLE) => return Ok(()),
         (APPLICATION, other) => format!(
-            "{} has format {other}; this version of Espalier reads format {VERSION}: \
+            "{} has format {other}; this version of Espalier reads formats {VERSION} and \
+             {VERSION_READABLE}: \
              use the version that wrote it, or another file",
             file.display()
         ),
@@ -99,4 +124,30 @@ fn check(connection: &Connection, file: &Path) -> Result<()> {
         ),
     };
     Err(Error::new(ErrorKind::WrongVersion, message))
+}
+
+/// Gives the rows columns for people, or takes them away, as is wanted. Returns whether they have
+/// them.
+pub(super) fn make_readable(
+    connection: &mut Connection,
+    file: &Path,
+    wanted: Option<bool>,
+) -> Result<bool> {
+    let mut made = || -> rusqlite::Result<bool> {
+        let is_so = marks(connection)?.1 == VERSION_READABLE;
+        if wanted.is_none_or(|wanted| wanted == is_so) {
+            return Ok(is_so);
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have done so since.
+        let is_so = marks(&transaction)?.1 == VERSION_READABLE;
+        match (is_so, wanted) {
+            (false, Some(true)) => transaction.execute_batch(READABLE)?,
+            (true, Some(false)) => transaction.execute_batch(PLAIN)?,
+            _ => {}
+        }
+        transaction.commit()?;
+        Ok(wanted.unwrap_or(is_so))
+    };
+    made().map_err(|error| open_error(file, error))
 }

@@ -6,6 +6,7 @@ mod error;
 mod format;
 mod open;
 mod pool;
+mod readable;
 mod transaction;
 
 pub(in crate::sqlite) use check::{check, usage};
@@ -15,4 +16,5 @@ pub use open::LOG_BYTES_MAX;
 pub(in crate::sqlite) use open::{Engine, open};
 pub(in crate::sqlite) use pool::Reader;
 pub use pool::SNAPSHOTS_MAX;
+pub(in crate::sqlite) use readable::{fill_in, show};
 pub(in crate::sqlite) use transaction::Transaction;

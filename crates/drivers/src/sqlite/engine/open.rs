@@ -3,12 +3,13 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use espalier_keyspace::{Error, ErrorKind, Result, Version};
-use parking_lot::Mutex;
+use espalier_keyspace::{Error, ErrorKind, Lens, Result, Version};
+use parking_lot::{Mutex, RwLock};
 use rusqlite::{Connection, MAIN_DB};
 
 use super::connection::{be_patient, open_reader, open_writer};
@@ -47,6 +48,10 @@ pub(in crate::sqlite) struct Engine {
     /// Held from a commit until it stands in `recent`, so that a watcher that asks for the newest
     /// version does not take it for another process's.
     pub(in crate::sqlite) publishing: Mutex<()>,
+    /// Whether rows have columns for people who query them.
+    pub(in crate::sqlite) is_readable: bool,
+    /// Who fills them.
+    pub(in crate::sqlite) lens: RwLock<Option<Arc<dyn Lens>>>,
     /// The length of the log at which it is emptied next.
     log_bytes_next: AtomicU64,
 }
@@ -75,7 +80,9 @@ fn try_open(file: &Path, config: &Config) -> Result<Engine> {
         );
         return Err(Error::new(ErrorKind::ReadOnly, message));
     }
-    if format::check_or_create(&mut writer, file)? == Found::Made {
+    let found = format::check_or_create(&mut writer, file)?;
+    let is_readable = format::make_readable(&mut writer, file, config.readable)?;
+    if found == Found::Made {
         sync_name(file).map_err(|error| io_error("the folder cannot be flushed", error))?;
     }
     // The log is opened by the first that reads, and where that fails it is better to know now.
@@ -89,6 +96,8 @@ fn try_open(file: &Path, config: &Config) -> Result<Engine> {
         queue: Queue::default(),
         recent: Recent::after(newest),
         publishing: Mutex::new(()),
+        is_readable,
+        lens: RwLock::default(),
         log_bytes_next: AtomicU64::new(LOG_BYTES_MAX),
     })
 }

@@ -15,7 +15,7 @@ const CREATE_HINT: &str = "make one: espalier stats configure --store embedded:D
 /// Options that every command of statistics has.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Place {
-    /// The store: `embedded:DIR`, `sqlite:FILE`, or `memory:` for one that is gone at the end
+    /// The store: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, or `memory:` for one that is gone at the end
     /// [env: ESPALIER_STORE]
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,

@@ -1,0 +1,73 @@
+//! Documents that were edited by hand: parsed, validated and committed like any change.
+
+use espalier_keyspace::EditedDocument;
+use espalier_yang::data::{ParseOptions, Root, TreeBuilder, json};
+use espalier_yang::{Errors, Schema, Sink};
+
+use super::lines::with_lines;
+use super::names;
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::tree::{CommitOptions, Datastore, Edit, LoadMode, LoadOptions, Tree};
+
+/// Puts an edited document in place of its datastore, or fails and changes nothing. Every error in it
+/// has its line.
+pub(crate) fn take_edited(store: &Store, document: &EditedDocument<'_>) -> Result<()> {
+    let parts = names::parse(document.name).ok_or_else(|| Error::Unknown {
+        kind: "document",
+        name: document.name.to_owned(),
+    })?;
+    let (dataspace, anchor, datastore) = parts;
+    let tree = store.tree(&dataspace, &anchor, datastore)?;
+    let comment = format!("edited by hand: {}", document.name);
+    let taken = match datastore {
+        Datastore::FactoryDefault => load(&tree, document.text, &comment),
+        _ => replace(&tree, document.text, &comment),
+    };
+    taken.map_err(|error| Error::Edited {
+        file: document.place.to_owned(),
+        stored: document.place_of_stored.to_owned(),
+        reason: Box::new(match error {
+            Error::Data(errors) => Error::Data(located(tree.schema(), document.text, errors)),
+            other => other,
+        }),
+    })
+}
+
+/// As an edit, so that the history has what differs.
+fn replace(tree: &Tree, text: &[u8], comment: &str) -> Result<()> {
+    let mut builder = TreeBuilder::new();
+    let parsed = parse(tree.schema(), text, &mut builder);
+    let document = builder.finish();
+    parsed?;
+    let options = CommitOptions {
+        comment,
+        ..CommitOptions::default()
+    };
+    tree.commit(&[Edit::replace_all(document?)], options)?;
+    Ok(())
+}
+
+fn load(tree: &Tree, text: &[u8], comment: &str) -> Result<()> {
+    let options = LoadOptions {
+        mode: LoadMode::Replace,
+        comment,
+        ..LoadOptions::default()
+    };
+    tree.load(options, &mut |sink| parse(tree.schema(), text, sink))?;
+    Ok(())
+}
+
+fn parse(schema: &Schema, mut text: &[u8], sink: &mut dyn Sink) -> Result<()> {
+    let options = ParseOptions::default();
+    json::parse(schema, Root::Datastore, &mut text, sink, &options)?;
+    Ok(())
+}
+
+/// The same errors, each with its line. What breaks a constraint has a path only.
+fn located(schema: &Schema, text: &[u8], errors: Errors) -> Errors {
+    match errors.iter().all(|error| error.line > 0) {
+        true => errors,
+        false => with_lines(errors, schema, &mut |sink| parse(schema, text, sink)),
+    }
+}

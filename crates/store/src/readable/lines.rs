@@ -1,0 +1,118 @@
+//! On which lines of a document its data nodes stand.
+
+use espalier_yang::data::Stop;
+use espalier_yang::{Errors, InstancePath, Keys, Mark, NodeId, Schema, Sink, Step, Value};
+
+use crate::error::Result;
+
+/// The same errors, with the lines of their paths: that of the nearest node around where there is
+/// none. `document` sends the document, which may end early.
+pub(super) fn with_lines(
+    errors: Errors,
+    schema: &Schema,
+    document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
+) -> Errors {
+    let mut lines = Lines::default();
+    lines.places.push(Place::default());
+    // As far as it goes: what is wrong with it is known already.
+    let _ = document(&mut lines);
+    errors.map(|error| {
+        if error.line > 0 {
+            return error;
+        }
+        let path = InstancePath::parse_cli_path(schema, &error.path);
+        let line = path.map_or(1, |path| lines.line_of(schema, &path));
+        error.on_line(line)
+    })
+}
+
+/// A document's nodes, the document itself first.
+#[derive(Default)]
+struct Lines {
+    places: Vec<Place>,
+    open: Vec<usize>,
+}
+
+#[derive(Default)]
+struct Place {
+    line: u32,
+    inner: Vec<(NodeId, usize)>,
+    leaves: Vec<(NodeId, Option<Value>, u32)>,
+}
+
+impl Lines {
+    fn around(&mut self) -> &mut Place {
+        let at = self.open.last().copied().unwrap_or_default();
+        &mut self.places[at]
+    }
+
+    fn line_of(&self, schema: &Schema, path: &InstancePath) -> u32 {
+        let mut place = &self.places[0];
+        for step in &path.steps {
+            let inner = place.inner.iter().filter(|(node, _)| *node == step.node);
+            let mut inner = inner.map(|&(_, at)| &self.places[at]);
+            let found = match &step.keys {
+                Keys::Position(position) => inner.nth(*position as usize - 1),
+                Keys::Values(values) => inner.find(|entry| entry.has_keys(schema, step, values)),
+                Keys::None => inner.next(),
+            };
+            match found {
+                Some(found) => place = found,
+                None => return place.leaf(step).unwrap_or(place.line).max(1),
+            }
+        }
+        place.line.max(1)
+    }
+}
+
+impl Place {
+    fn has_keys(&self, schema: &Schema, step: &Step, values: &[Value]) -> bool {
+        let keys = schema.node(step.node).keys();
+        let mut pairs = keys.iter().zip(values);
+        pairs.all(|(key, value)| {
+            let is_it = |(node, held, _): &(NodeId, Option<Value>, u32)| {
+                node == key && held.as_ref() == Some(value)
+            };
+            self.leaves.iter().any(is_it)
+        })
+    }
+
+    /// The line of a leaf, or of an entry of a leaf-list.
+    fn leaf(&self, step: &Step) -> Option<u32> {
+        let of_node = || self.leaves.iter().filter(|(node, ..)| *node == step.node);
+        let found = match &step.keys {
+            Keys::Values(values) => of_node().find(|(_, held, _)| held.as_ref() == values.first()),
+            Keys::Position(position) => of_node().nth(*position as usize - 1),
+            Keys::None => of_node().next(),
+        };
+        found.map(|(_, _, line)| *line)
+    }
+}
+
+impl Sink for Lines {
+    fn open(&mut self, node: NodeId, mark: Mark) -> std::result::Result<(), Stop> {
+        let at = self.places.len();
+        self.around().inner.push((node, at));
+        self.places.push(Place {
+            line: mark.line,
+            ..Place::default()
+        });
+        self.open.push(at);
+        Ok(())
+    }
+
+    fn leaf(&mut self, node: NodeId, value: Value, mark: Mark) -> std::result::Result<(), Stop> {
+        self.around().leaves.push((node, Some(value), mark.line));
+        Ok(())
+    }
+
+    fn any(&mut self, node: NodeId, _json: &str, mark: Mark) -> std::result::Result<(), Stop> {
+        self.around().leaves.push((node, None, mark.line));
+        Ok(())
+    }
+
+    fn close(&mut self, _mark: Mark) -> std::result::Result<(), Stop> {
+        self.open.pop();
+        Ok(())
+    }
+}

@@ -1,0 +1,29 @@
+//! A datastore as a document.
+
+use std::io::{self, Write};
+
+use espalier_yang::InstancePath;
+use espalier_yang::data::{Layout, PrintError, PrintOptions, json};
+
+use super::locate::State;
+use super::read::read;
+use super::selection::Selection;
+use crate::error::{Error, Result};
+
+/// Prints everything that is stored in a datastore as JSON (RFC 7951), a node a line. The same data
+/// give the same text.
+pub(crate) fn print_stored(state: State<'_>, out: &mut dyn Write) -> Result<()> {
+    let options = PrintOptions {
+        layout: Layout::Pretty,
+        ..PrintOptions::default()
+    };
+    let mut printer = json::Printer::new(state.schema(), out, options);
+    let all = Selection::default();
+    let told = read(state, None, &InstancePath::root(), &all, &mut printer);
+    // The printer knows better than the source why printing ended early.
+    printer.finish().map(drop).map_err(|error| match error {
+        PrintError::Write(error) => Error::Read(error),
+        other => Error::Read(io::Error::other(other.to_string())),
+    })?;
+    told.map(drop)
+}
