@@ -76,7 +76,7 @@ pub mod sqlite;
 mod staged;
 mod url;
 
+pub use durability::Durability;
 #[cfg(feature = "memory")]
 pub use policy::under_policy;
-pub use durability::Durability;
 pub use registry::{Scheme, open, schemes};

@@ -4,6 +4,15 @@
 //! A row whose `path` is null was written by somebody without a lens, or before the rows that it
 //! depends on. The next commit fills it in.
 
+#[cfg(feature = "postgres")]
+use std::borrow::Cow;
+#[cfg(feature = "postgres")]
+use std::cell::RefCell;
+#[cfg(feature = "postgres")]
+use std::collections::HashMap;
+
+#[cfg(feature = "postgres")]
+use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Version};
 use espalier_keyspace::{Lens, ReadableRow, Snapshot};
 
 /// The columns of a row. One that is nothing to read has an empty path, and nothing else.
@@ -64,5 +73,45 @@ pub(crate) fn parse(value: &str) -> espalier_keyspace::Result<bool> {
         _ => Err(crate::url::refusal(format!(
             "readable is {value:?}; it may be true or false"
         ))),
+    }
+}
+
+/// A state that remembers what it was asked: many rows lie in the same few others.
+#[cfg(feature = "postgres")]
+pub(crate) struct Remembering<'s> {
+    state: &'s dyn Snapshot,
+    values: RefCell<HashMap<Vec<u8>, Option<Vec<u8>>>>,
+}
+
+#[cfg(feature = "postgres")]
+impl<'s> Remembering<'s> {
+    /// Of a state, some of whose rows are known.
+    pub(crate) fn new(state: &'s dyn Snapshot, rows: &[(&[u8], &[u8])]) -> Self {
+        let known = rows.iter();
+        let known = known.map(|(key, value)| (key.to_vec(), Some(value.to_vec())));
+        Self {
+            state,
+            values: RefCell::new(known.collect()),
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl Snapshot for Remembering<'_> {
+    fn version(&self) -> Version {
+        self.state.version()
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        if let Some(known) = self.values.borrow().get(key) {
+            return Ok(known.clone().map(Cow::Owned));
+        }
+        let value = self.state.get(key)?.map(Cow::into_owned);
+        self.values.borrow_mut().insert(key.to_vec(), value.clone());
+        Ok(value.map(Cow::Owned))
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        self.state.scan(range, direction)
     }
 }

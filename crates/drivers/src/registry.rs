@@ -51,7 +51,7 @@ const SCHEMES: &[Scheme] = &[
     Scheme {
         name: crate::postgres::NAME,
         form: "postgres://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&durability=durable|relaxed\
-               &sslmode=MODE",
+               &readable=true&sslmode=MODE",
         about: "PostgreSQL, or what speaks its protocol",
         open: crate::postgres::open_url,
     },

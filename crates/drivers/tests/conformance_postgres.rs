@@ -1,4 +1,4 @@
-//! The conformance suite on the PostgreSQL driver, durable and relaxed, with a real server.
+//! The conformance suite on the PostgreSQL driver: durable, relaxed, and with columns for people, with a real server.
 #![cfg(feature = "postgres")]
 
 use std::sync::Arc;
@@ -24,4 +24,9 @@ mod durable {
 mod relaxed {
     use super::opener;
     espalier_testkit::conformance!(opener("durability=relaxed"));
+}
+
+mod readable {
+    use super::opener;
+    espalier_testkit::conformance!(opener("durability=relaxed&readable=true"));
 }

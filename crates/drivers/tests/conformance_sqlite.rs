@@ -1,4 +1,4 @@
-//! The conformance suite on the SQLite driver, durable and relaxed.
+//! The conformance suite on the SQLite driver: durable, relaxed, and with columns for people.
 #![cfg(feature = "sqlite")]
 
 use std::sync::Arc;
@@ -23,4 +23,9 @@ mod durable {
 mod relaxed {
     use super::opener;
     espalier_testkit::conformance!(opener("durability=relaxed"));
+}
+
+mod readable {
+    use super::opener;
+    espalier_testkit::conformance!(opener("durability=relaxed&readable=true"));
 }

@@ -73,8 +73,8 @@ fn another_format_is_refused() {
     };
     let url = server.url("schema=later");
     put(&*open(&url).expect("opens"), "key").expect("a put");
-    server.run("UPDATE later.state SET format = 2");
-    assert_refused(open(&url), ErrorKind::WrongVersion, "format 2");
+    server.run("UPDATE later.state SET format = 9");
+    assert_refused(open(&url), ErrorKind::WrongVersion, "format 9");
     server.run("UPDATE later.state SET format = 1");
     assert_eq!(open(&url).expect("opens").usage().expect("usage").keys, 1);
 }

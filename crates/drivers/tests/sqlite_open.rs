@@ -103,17 +103,45 @@ fn another_format_is_refused() {
     let file = filled(dir.path());
     let later = Connection::open(&file).expect("the database");
     later
-        .pragma_update(None, "user_version", 2)
+        .pragma_update(None, "user_version", 9)
         .expect("marked");
     drop(later);
     let (kind, message) = refusal(open(&url(&file)));
     assert_eq!(kind, ErrorKind::WrongVersion);
-    assert!(message.contains("has format 2"), "{message}");
+    assert!(message.contains("has format 9"), "{message}");
     let marked = Connection::open(&file).expect("the database");
     let keys: i64 = marked
         .query_row("SELECT count(*) FROM entries", [], |row| row.get(0))
         .expect("a count");
     assert_eq!(keys, 300, "nothing was changed");
+}
+
+/// Columns for people come and go, and the keys stay.
+#[test]
+fn a_file_becomes_readable_and_plain_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = filled(dir.path());
+    let columns = |file: &Path| -> i64 {
+        let other = Connection::open(file).expect("the database");
+        let count = "SELECT count(*) FROM pragma_table_info('entries')";
+        other
+            .query_row(count, [], |row| row.get(0))
+            .expect("a count")
+    };
+    for (options, expected) in [
+        ("", 2),
+        ("?readable=true", 6),
+        ("", 6),
+        ("?readable=true", 6),
+        ("?readable=false", 2),
+        ("?readable=false", 2),
+    ] {
+        let driver = open(&format!("{}{options}", url(&file))).expect("opens");
+        put(&*driver, "key 0");
+        assert_eq!(columns(&file), expected, "{options}");
+        assert_eq!(driver.check().expect("a check"), []);
+        assert_eq!(driver.usage().expect("usage").keys, 300);
+    }
 }
 
 #[test]

@@ -80,6 +80,13 @@ pub trait Driver: Send + Sync + 'static {
         Residence::default()
     }
 
+    /// Brings everything on disk up to date, what follows from the rows too. Called when nobody is
+    /// going to commit for a while, as at the end of a process that serves. The driver goes on
+    /// working.
+    fn bring_up_to_date(&self) -> Result<()> {
+        self.flush()
+    }
+
     /// Gives the driver a lens, which one that can store what people read keeps. Called once, by
     /// the one who opened the driver, before anything else is committed. Where people have changed
     /// what they read while nobody had the engine open, `take` is called for each such document; it

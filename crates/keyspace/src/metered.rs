@@ -199,6 +199,10 @@ impl Driver for Metered {
         self.inner.residence()
     }
 
+    fn bring_up_to_date(&self) -> Result<()> {
+        self.inner.bring_up_to_date()
+    }
+
     fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
         self.inner.use_lens(lens, take)
     }

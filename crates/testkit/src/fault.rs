@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use espalier_keyspace::{
     Batch, Capability, Cursor, Direction, Driver, Error, ErrorKind, Existed, Fill, Finding,
-    KeyRange, Lens, Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch, WatchEvent, Writer,
+    KeyRange, Lens, Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
+    WatchEvent, Writer,
 };
 use parking_lot::Mutex;
 
@@ -182,6 +183,10 @@ impl Driver for Faulty {
 
     fn residence(&self) -> Residence {
         self.inner.residence()
+    }
+
+    fn bring_up_to_date(&self) -> Result<()> {
+        self.inner.bring_up_to_date()
     }
 
     fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {

@@ -75,6 +75,10 @@ impl Driver for Directory {
         self.engine.sync()
     }
 
+    fn bring_up_to_date(&self) -> Result<()> {
+        engine::bring_up_to_date(&self.engine)
+    }
+
     fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
         engine::use_lens(&self.engine, lens, take)
     }
@@ -82,7 +86,7 @@ impl Driver for Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        if let Err(error) = engine::close(&self.engine) {
+        if let Err(error) = engine::bring_up_to_date(&self.engine) {
             let dir = self.engine.dir.display();
             tracing::warn!(%dir, %error, "the files could not be brought up to date; the journal has everything");
         }

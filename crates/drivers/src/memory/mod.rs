@@ -13,13 +13,13 @@ mod snapshot;
 mod watch;
 
 #[cfg(feature = "file")]
-pub(crate) use commit::{Trace, TreeWriter, keys_in};
+pub(crate) use commit::{Trace, TreeWriter, remove_all};
 pub use config::Config;
 pub(crate) use driver::open_url;
 pub use driver::{Memory, NAME};
-pub(crate) use engine::{State, Tree, bounds};
-pub(crate) use snapshot::{MemorySnapshot, Pairs};
 #[cfg(feature = "file")]
 pub(crate) use engine::Engine;
+pub(crate) use engine::{State, Tree, bounds};
+pub(crate) use snapshot::{MemorySnapshot, Pairs};
 #[cfg(feature = "file")]
 pub(crate) use watch::MemoryWatch;

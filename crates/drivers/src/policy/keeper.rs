@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Change, Driver, ErrorKind, Fill, Finding, KeyRange, Precondition, Residence,
-    Result, Snapshot, Usage, Version, Watch, WatchEvent,
+    Batch, Capability, Change, Driver, ErrorKind, Fill, Finding, KeyRange, Lens, Precondition,
+    Residence, Result, Snapshot, Take, Usage, Version, Watch, WatchEvent,
 };
 
 use super::follow::{Follower, Following};
@@ -120,6 +120,10 @@ impl<K: Keeper> Driver for Kept<K> {
 
     fn residence(&self) -> Residence {
         K::residence(self.following())
+    }
+
+    fn bring_up_to_date(&self) -> Result<()> {
+        self.engine().bring_up_to_date()
     }
 
     fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {

@@ -12,7 +12,7 @@ use espalier_keyspace::{
 
 use super::engine::{
     COMMIT_IDLE_MAX, Connection, Engine, Facts, Failure, Found, Gaps, Outcome, Pending, Record,
-    Transaction, WRITE_IDLE_MAX, Wanted,
+    Transaction, WRITE_IDLE_MAX, Wanted, fill_in,
 };
 use super::snapshot::UnfinishedSnapshot;
 use crate::recent::{Effect, Recorder};
@@ -149,7 +149,7 @@ fn work_out<'b>(
 /// Writes what is pending, commits, and tells the watchers.
 fn finish(
     engine: &Engine,
-    transaction: Transaction<'_>,
+    mut transaction: Transaction<'_>,
     pending: &Pending<'_>,
     recorder: Recorder,
 ) -> Attempt<Version> {
@@ -159,6 +159,18 @@ fn finish(
     }
     let version = Version(before.0 + 1);
     let record = Record::new(version, engine.new_id(), &recorder);
+    let nothing = Pending::default();
+    let lens = engine.lens.read().clone();
+    let pending = match lens {
+        Some(lens) => {
+            let shown = transaction
+                .store(pending)
+                .and_then(|()| fill_in(&mut transaction, &engine.setup, &*lens));
+            shown.map_err(|failure| Stop::new(engine, failure))?;
+            &nothing
+        }
+        None => pending,
+    };
     if let Err(failure) = engine.finish(transaction, pending, &record) {
         if failure.is_refusal() {
             return Err(Stop::new(engine, failure));

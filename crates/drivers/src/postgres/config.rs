@@ -7,6 +7,7 @@ use espalier_keyspace::Result;
 use tokio_postgres::config::{Host, SslMode};
 
 use crate::durability::Durability;
+use crate::readable;
 use crate::url::{Url, refusal, unknown_option};
 
 /// The schema where none is named.
@@ -26,7 +27,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a driver for the server has not got, but the URL may say.
-const OPTIONS: &str = "schema, durability, snapshots, connect_timeout, statement_timeout, sslmode, \
+const OPTIONS: &str = "schema, durability, readable, snapshots, connect_timeout, statement_timeout, sslmode, \
      sslrootcert, application_name, options, target_session_attrs, load_balance_hosts, hostaddr, \
      tcp_user_timeout, keepalives, keepalives_idle, keepalives_interval and keepalives_retries";
 
@@ -55,6 +56,8 @@ pub struct Config {
     pub schema: String,
     /// When an acknowledged commit is on disk.
     pub durability: Durability,
+    /// Whether the rows have columns and a view for people who query them; `None` for as it is.
+    pub readable: Option<bool>,
     /// How the connection is secured.
     pub security: Security,
     /// How many snapshots may be held at once; each takes a connection.
@@ -71,6 +74,7 @@ impl Config {
             server: tokio_postgres::Config::new(),
             schema: SCHEMA.into(),
             durability: Durability::default(),
+            readable: None,
             security: Security::default(),
             snapshots_max: SNAPSHOTS_MAX,
             statement_timeout: STATEMENT_TIMEOUT,
@@ -80,6 +84,7 @@ impl Config {
             match option {
                 "schema" => config.schema = schema(value)?,
                 "durability" => config.durability = Durability::parse(value)?,
+                "readable" => config.readable = Some(readable::parse(value)?),
                 "snapshots" => config.snapshots_max = positive(option, value)?,
                 "statement_timeout" => {
                     config.statement_timeout = Duration::from_secs(positive(option, value)?);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
-    Version, Watch, WatchKind,
+    Batch, Capability, Driver, Fill, Finding, KeyRange, Lens, Precondition, Result, Snapshot, Take,
+    Usage, Version, Watch, WatchKind,
 };
 
 use super::commit;
@@ -78,5 +78,9 @@ impl Driver for Postgres {
 
     fn flush(&self) -> Result<()> {
         engine::flush(&self.engine)
+    }
+
+    fn use_lens(&self, lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
+        self.engine.show_through(lens)
     }
 }

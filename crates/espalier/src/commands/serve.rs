@@ -110,7 +110,7 @@ impl Serve {
             .enable_all()
             .build()?;
         runtime.block_on(self.listen(&settings, router))?;
-        tree.store().driver().flush()?;
+        tree.store().driver().bring_up_to_date()?;
         tracing::info!("stopped");
         Ok(())
     }

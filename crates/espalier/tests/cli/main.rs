@@ -14,6 +14,7 @@ mod history;
 mod inventory;
 mod kill;
 mod process;
+mod readable;
 mod serving;
 mod several;
 mod stats;

@@ -61,9 +61,8 @@ pub(in crate::file) fn compact_when_due(engine: &Arc<Engine>) {
     }
 }
 
-/// Brings the files up to date: the documents, and the data file, so that the journal is empty. Nobody
-/// commits any more.
-pub(in crate::file) fn close(engine: &Arc<Engine>) -> Result<()> {
+/// Brings the files up to date: the documents, and the data file, so that the journal is empty.
+pub(in crate::file) fn bring_up_to_date(engine: &Arc<Engine>) -> Result<()> {
     if let Some(thread) = engine.compactor.lock().take()
         && thread.join().is_err()
     {

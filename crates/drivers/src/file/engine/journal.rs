@@ -107,8 +107,9 @@ impl Journal {
         self.length == FILE_HEADER_BYTES
     }
 
-    /// Makes every record durable.
+    /// Makes every record durable, and nothing stand after them.
     pub(super) fn sync(&mut self) -> Result<()> {
+        self.mend()?;
         if self.synced < self.length {
             let synced = self.file.sync_data();
             synced.map_err(|error| {
@@ -121,7 +122,7 @@ impl Journal {
 
     /// Begins a commit. Dropping it undoes it.
     pub(in crate::file) fn begin(&mut self) -> Result<Pending<'_>> {
-        self.is_sound()?;
+        self.mend()?;
         let end = self.length;
         Ok(Pending {
             journal: self,
@@ -131,19 +132,21 @@ impl Journal {
         })
     }
 
-    fn is_sound(&self) -> Result<()> {
-        match self.state {
-            State::Sound => Ok(()),
-            State::Broken => Err(Error::new(
-                ErrorKind::Engine,
-                "the journal could not be written before; close the store and open it again",
-            )),
+    /// Cuts off what could not be cut off before.
+    fn mend(&mut self) -> Result<()> {
+        if self.state == State::Sound {
+            return Ok(());
         }
+        let cut = self.file.set_len(self.length);
+        cut.and_then(|()| self.file.sync_data())
+            .map_err(|error| self.write_error(error))?;
+        self.state = State::Sound;
+        Ok(())
     }
 
     /// Records what is known of a document, durably.
     pub(super) fn record_document(&mut self, name: &str, record: &DocumentRecord) -> Result<()> {
-        self.is_sound()?;
+        self.mend()?;
         let mut bytes = Vec::new();
         let payload = record::document(name, record);
         self.id

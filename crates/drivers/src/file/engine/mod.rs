@@ -12,7 +12,7 @@ mod replay;
 
 pub(in crate::file) use check::{check, usage};
 pub use compact::JOURNAL_FACTOR;
-pub(in crate::file) use compact::{close, compact_when_due};
+pub(in crate::file) use compact::{bring_up_to_date, compact_when_due};
 pub(in crate::file) use documents::use_lens;
 pub(in crate::file) use journal::Pending;
 pub(in crate::file) use open::{Engine, Log, open};

@@ -10,7 +10,7 @@ use super::frame::{FILE_HEADER_BYTES, FileId, Frames, Kind, Next};
 use super::names::{self, DATA, JOURNAL};
 use super::record::{self, DOCUMENT, DocumentRecord, END, PART, Step};
 use crate::files::io_error;
-use crate::memory::{State, Tree};
+use crate::memory::{State, Tree, remove_all};
 
 /// What is known of the documents, by their names.
 pub(super) type Documents = BTreeMap<String, DocumentRecord>;
@@ -175,11 +175,7 @@ fn apply_steps(mut rest: &[u8], tree: &mut Tree) -> Option<()> {
         match record::take_step(&mut rest)? {
             Step::Put(key, value) => drop(tree.insert(key.into(), value.into())),
             Step::Delete(key) => drop(tree.remove(key)),
-            Step::DeleteRange(range) => {
-                for key in crate::memory::keys_in(tree, &range) {
-                    tree.remove(&key);
-                }
-            }
+            Step::DeleteRange(range) => remove_all(tree, &range),
         }
     }
     Some(())

@@ -14,7 +14,7 @@ use crate::recent::{Recent, Recorder};
 pub(crate) type Tree<V = Arc<[u8]>> = OrdMap<Arc<[u8]>, V>;
 
 /// A committed state.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct State<V = Arc<[u8]>> {
     pub(crate) version: Version,
     pub(crate) tree: Tree<V>,

@@ -9,6 +9,9 @@ use super::setup::Setup;
 /// The version of the tables that this code reads and writes.
 const FORMAT: &str = "1";
 
+/// The same of tables whose rows have columns for people who query them.
+const FORMAT_READABLE: &str = "2";
+
 /// How often making the tables is tried, while others make them too.
 const ATTEMPTS: usize = 5;
 
@@ -67,15 +70,15 @@ fn create(connection: &mut Connection, setup: &Setup) -> std::result::Result<(),
 
 fn check(rows: &[Vec<String>], setup: &Setup) -> Result<Version> {
     let (kind, message) = match rows {
-        [row] if row[0] == FORMAT => match row[1].parse() {
+        [row] if [FORMAT, FORMAT_READABLE].contains(&row[0].as_str()) => match row[1].parse() {
             Ok(version) => return Ok(Version(version)),
             Err(_) => (ErrorKind::Corrupt, "its version is no number".to_owned()),
         },
         [row] => (
             ErrorKind::WrongVersion,
             format!(
-                "it has format {}; this version of Espalier reads format {FORMAT}: use the \
-                 version that wrote it, or name another with schema=",
+                "it has format {}; this version of Espalier reads formats {FORMAT} and \
+                 {FORMAT_READABLE}: use the version that wrote it, or name another with schema=",
                 row[0]
             ),
         ),
@@ -86,4 +89,61 @@ fn check(rows: &[Vec<String>], setup: &Setup) -> Result<Version> {
     };
     let message = format!("schema {:?} at {}: {message}", schema(setup), setup.place);
     Err(Error::new(kind, message))
+}
+
+/// Gives the rows columns for people, or takes them away, as is wanted. Returns whether they have
+/// them.
+pub(super) fn make_readable(connection: &mut Connection, setup: &Setup) -> Result<bool> {
+    let told = |failure: Failure| failure.into_error(setup);
+    let schema = schema(setup);
+    let format = format!("SELECT format FROM \"{schema}\".state WHERE id = 1");
+    let mut last = None;
+    for _ in 0..ATTEMPTS {
+        let rows = connection.read(&format).map_err(told)?;
+        let is_so = rows.iter().any(|row| row[0] == FORMAT_READABLE);
+        let wanted = setup.config.readable.unwrap_or(is_so);
+        if wanted == is_so {
+            return Ok(is_so);
+        }
+        let change = match wanted {
+            true => readable(schema),
+            false => plain(schema),
+        };
+        match connection.text(&change) {
+            Ok(()) => return Ok(wanted),
+            Err(failure) => {
+                connection.text("ROLLBACK").map_err(told)?;
+                // Another process may have done the same.
+                last = Some(failure);
+            }
+        }
+    }
+    last.map_or(Ok(false), |failure| Err(told(failure)))
+}
+
+fn readable(schema: &str) -> String {
+    format!(
+        "BEGIN;
+         SELECT version FROM \"{schema}\".state WHERE id = 1 FOR UPDATE;
+         ALTER TABLE \"{schema}\".entries ADD COLUMN document text, ADD COLUMN node text,
+             ADD COLUMN path text, ADD COLUMN leaves jsonb;
+         CREATE INDEX entries_unshown ON \"{schema}\".entries (key) WHERE path IS NULL;
+         CREATE VIEW \"{schema}\".data AS
+             SELECT document, node, path, leaves FROM \"{schema}\".entries WHERE path <> '';
+         UPDATE \"{schema}\".state SET format = {FORMAT_READABLE} WHERE id = 1;
+         COMMIT"
+    )
+}
+
+fn plain(schema: &str) -> String {
+    format!(
+        "BEGIN;
+         SELECT version FROM \"{schema}\".state WHERE id = 1 FOR UPDATE;
+         DROP VIEW \"{schema}\".data;
+         DROP INDEX \"{schema}\".entries_unshown;
+         ALTER TABLE \"{schema}\".entries DROP COLUMN document, DROP COLUMN node,
+             DROP COLUMN path, DROP COLUMN leaves;
+         UPDATE \"{schema}\".state SET format = {FORMAT} WHERE id = 1;
+         COMMIT"
+    )
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use espalier_keyspace::Version;
-use parking_lot::Mutex;
+use espalier_keyspace::{Lens, Version};
+use parking_lot::{Mutex, RwLock};
 
 use super::connection::Connection;
 use super::error::Failure;
@@ -55,17 +55,22 @@ pub(in crate::postgres) struct Engine {
     identity: u64,
     commits: AtomicU64,
     pub(super) following: Mutex<Weak<Following>>,
+    /// Who fills the columns for people, where there are some.
+    pub(in crate::postgres) lens: RwLock<Option<Arc<dyn Lens>>>,
 }
 
 /// Opens a schema.
 pub(in crate::postgres) fn open(config: Config) -> espalier_keyspace::Result<Engine> {
-    let setup = Arc::new(Setup::new(config));
+    let setup = Setup::new(config);
     let told = |failure: Failure| failure.into_error(&setup);
     let mut connection = connect_in_time(&setup, setup.connect_timeout(), |failure| {
         failure.is_starting()
     })
     .map_err(told)?;
     let newest = format::check_or_create(&mut connection, &setup)?;
+    let is_readable = format::make_readable(&mut connection, &setup)?;
+    let setup = Arc::new(setup.with_columns(is_readable));
+    let told = |failure: Failure| failure.into_error(&setup);
     connection.prepare(&setup).map_err(told)?;
     let notify = connection.text(&format!("NOTIFY {}", setup.channel()));
     let push = match notify {
@@ -87,6 +92,7 @@ pub(in crate::postgres) fn open(config: Config) -> espalier_keyspace::Result<Eng
         identity: RandomState::new().build_hasher().finish(),
         commits: AtomicU64::new(0),
         following: Mutex::default(),
+        lens: RwLock::default(),
     })
 }
 

@@ -25,6 +25,8 @@ const OPTIONAL: &[&str] = &[
 pub(in crate::postgres) struct Setup {
     pub(super) config: Config,
     pub(super) texts: Texts,
+    /// Whether rows have columns for people who query them.
+    pub(in crate::postgres) is_readable: bool,
     /// The server in words.
     pub(super) place: String,
 }
@@ -33,9 +35,19 @@ impl Setup {
     pub(super) fn new(config: Config) -> Self {
         Self {
             texts: Texts::new(&config.schema),
+            is_readable: false,
             place: config.place(),
             config,
         }
+    }
+
+    /// The same, for rows with columns for people or without.
+    pub(super) fn with_columns(mut self, is_readable: bool) -> Self {
+        self.is_readable = is_readable;
+        if is_readable {
+            self.texts = Texts::readable(&self.config.schema);
+        }
+        self
     }
 
     pub(super) fn connect_timeout(&self) -> Duration {

@@ -24,6 +24,10 @@ pub(super) enum Query {
     Forget,
     Keys,
     Strange,
+    /// Only where rows have columns for people: those that are not filled in yet.
+    Unshown,
+    /// The same: fills in columns.
+    Show,
 }
 
 /// Their texts, in the same order; `{}` is the schema.
@@ -55,6 +59,21 @@ const TEXTS: &[&str] = &[
      WHERE length(key) < 1 OR length(key) > $1 OR length(value) > $2 LIMIT $3",
 ];
 
+/// Those of a schema whose rows have columns for people.
+const READABLE_TEXTS: &[&str] = &[
+    "SELECT key, value FROM {}.entries WHERE path IS NULL ORDER BY key LIMIT $1",
+    "UPDATE {}.entries AS entries SET document = shown.document, node = shown.node, \
+     path = shown.path, leaves = CAST(shown.leaves AS jsonb) \
+     FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[]) \
+     AS shown (key, document, node, path, leaves) WHERE entries.key = shown.key",
+];
+
+/// How a statement sets the value of a key that is there.
+const SET: &str = "SET value = excluded.value";
+
+/// The same, where the columns for people have to be filled in again.
+const SET_UNSHOWN: &str = "SET value = excluded.value, path = NULL";
+
 /// The statements of one schema.
 pub(super) struct Texts {
     texts: Vec<String>,
@@ -64,6 +83,16 @@ impl Texts {
     pub(super) fn new(schema: &str) -> Self {
         let quoted = format!("\"{schema}\"");
         let texts = TEXTS.iter().map(|text| text.replace("{}", &quoted));
+        Self {
+            texts: texts.collect(),
+        }
+    }
+
+    /// The statements of a schema whose rows have columns for people.
+    pub(super) fn readable(schema: &str) -> Self {
+        let quoted = format!("\"{schema}\"");
+        let texts = TEXTS.iter().chain(READABLE_TEXTS);
+        let texts = texts.map(|text| text.replace("{}", &quoted).replace(SET, SET_UNSHOWN));
         Self {
             texts: texts.collect(),
         }
@@ -85,6 +114,9 @@ mod tests {
         assert!(TEXTS[Query::Lock as usize].ends_with("FOR UPDATE"));
         assert!(TEXTS[Query::Put as usize].contains("VALUES ($1, $2)"));
         assert!(TEXTS[Query::Logged as usize].starts_with("SELECT id"));
+        assert!(READABLE_TEXTS[Query::Show as usize - TEXTS.len()].starts_with("UPDATE"));
+        let readable = Texts::readable("mine");
+        assert!(readable.texts[Query::PutMany as usize].ends_with("path = NULL"));
         let texts = Texts::new("mine");
         assert!(texts.all().all(|text| text.contains("\"mine\".")));
     }

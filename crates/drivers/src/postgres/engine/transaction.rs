@@ -92,6 +92,12 @@ impl<'c> Transaction<'c> {
         Ok(())
     }
 
+    /// Commits what changes no version: columns for people.
+    pub(super) fn end(mut self) -> Result<(), Failure> {
+        self.state = State::Ended;
+        self.connection.text("COMMIT")
+    }
+
     /// Writes what is pending and commits. A failure that is not a refusal leaves open whether it
     /// was committed.
     pub(super) fn commit(

@@ -59,7 +59,7 @@ pub(in crate::sqlite) fn fill_in(
 #[allow(clippy::type_complexity)]
 fn unshown(connection: &Connection) -> rusqlite::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut statement = connection.prepare_cached(UNSHOWN)?;
-    let rows = statement.query_map([ROWS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = statement.query_map([ROWS_MAX as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
     rows.collect()
 }
 
