@@ -166,6 +166,16 @@ impl Query {
         }
     }
 
+    /// The value, where all that has exactly one (or begins with it) is asked for, in order.
+    pub(crate) fn whole(&self) -> Option<&Value> {
+        let is_all = self.after.is_none()
+            && self.direction == Direction::Forward
+            && self.offset == 0
+            && self.limit == usize::MAX
+            && !self.is_nothing;
+        self.equal().filter(|_| is_all)
+    }
+
     /// Whether an entry is asked for.
     pub(crate) fn admits(&self, full: &[u8], key: u64) -> bool {
         let is_after_start = match &self.from {

@@ -689,3 +689,28 @@ fn documents_that_are_being_migrated_are_not_written() {
         assert_eq!(new.check().expect("checked"), []);
     });
 }
+
+#[test]
+fn the_beginning_of_a_compound_value_finds_all_in_a_unique_index_too() {
+    on_every_engine(|place| {
+        for &policy in POLICIES {
+            let documents = place.documents();
+            let declared = Declaration::<Car>::new("cars").policy(policy);
+            let declared = declared.unique("both", |car: &Car| (car.name.clone(), car.year));
+            let cars = declared.open(&documents).expect("open");
+            let all = [("a", 2), ("a", 1), ("b", 1)].map(|(name, year)| car(name, "", &[], year));
+            cars.insert_many(all).expect("keys");
+            let index = cars.index("both").expect("an index");
+            let keys = |found: Vec<(u64, Arc<Car>)>| -> Vec<u64> {
+                found.into_iter().map(|(key, _)| key).collect()
+            };
+            assert_eq!(keys(index.find("a").expect("found")), [1, 0], "{policy}");
+            assert_eq!(keys(index.all(["a"]).expect("found")), [0, 1], "{policy}");
+            assert_eq!(keys(index.find(("a", 2)).expect("found")), [0], "{policy}");
+            assert_eq!(index.key(("b", 1)).expect("a key"), Some(2), "{policy}");
+            if policy != Policy::Ram {
+                documents.remove("cars").expect("removed");
+            }
+        }
+    });
+}

@@ -72,6 +72,19 @@ impl<T> Index<T> {
         }
     }
 
+    /// The documents that a query asks for, where they are kept.
+    pub(super) fn documents(&self, query: &Query) -> Vec<(u64, Arc<T>)> {
+        if let Some(value) = query.whole()
+            && value.components() >= self.components
+        {
+            let postings = self.by_value.get(value.full());
+            return postings.map_or_else(Vec::new, Postings::documents);
+        }
+        let hits = self.find(query).into_iter();
+        hits.filter_map(|hit| Some((hit.key, hit.document?)))
+            .collect()
+    }
+
     /// What a query asks for.
     pub(super) fn find(&self, query: &Query) -> Vec<Hit<T>> {
         if query.is_nothing {
@@ -179,6 +192,22 @@ impl<T> Postings<T> {
             Self::Many(documents) => {
                 documents.remove(&key);
                 documents.is_empty()
+            }
+        }
+    }
+
+    /// All documents.
+    fn documents(&self) -> Vec<(u64, Arc<T>)> {
+        match self {
+            Self::One(key, document) => document
+                .iter()
+                .map(|held| (*key, Arc::clone(held)))
+                .collect(),
+            Self::Many(documents) => {
+                let mut all = Vec::with_capacity(documents.len());
+                let kept = documents.iter();
+                all.extend(kept.filter_map(|(key, held)| Some((*key, Arc::clone(held.as_ref()?)))));
+                all
             }
         }
     }

@@ -87,6 +87,11 @@ impl<T: Document> Resident<T> {
         self.held.read().indexes[slot].find(query)
     }
 
+    /// The documents that a query asks for.
+    pub(crate) fn documents(&self, slot: usize, query: &Query) -> Vec<(u64, Arc<T>)> {
+        self.held.read().indexes[slot].documents(query)
+    }
+
     /// Documents in the order of keys.
     pub(crate) fn list(&self, selection: &Selection) -> Vec<(u64, Arc<T>)> {
         let before = selection.before.unwrap_or(u64::MAX);

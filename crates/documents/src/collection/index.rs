@@ -199,11 +199,37 @@ impl<T: Document> Index<T> {
 
     /// The documents that a query finds, with their keys: in the order of values, then of keys.
     pub fn find(&self, query: impl Into<Query>) -> Result<Vec<(u64, Arc<T>)>> {
-        let found = self.find_with_values(query)?;
-        Ok(found
-            .into_iter()
-            .map(|found| (found.key, found.document))
-            .collect())
+        let query = query.into();
+        if let Some(resident) = self.opened.resident_documents() {
+            return Ok(resident.documents(self.slot, &query));
+        }
+        if let Some(value) = query.whole() {
+            return self.find_value(value);
+        }
+        let found = self.find_with_values(query)?.into_iter();
+        Ok(found.map(|found| (found.key, found.document)).collect())
+    }
+
+    /// All documents that have a value.
+    fn find_value(&self, value: &Value) -> Result<Vec<(u64, Arc<T>)>> {
+        let snapshot = self.snapshot()?;
+        let keys = match self.opened.resident() {
+            Some(resident) => {
+                let hits = resident.find(self.slot, &Query::value(value));
+                hits.into_iter().map(|hit| hit.key).collect()
+            }
+            None => self.keys_of(&*snapshot, value)?,
+        };
+        if keys.is_empty() {
+            self.check_generation(&*snapshot)?;
+        }
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            let is_meant = |full: &[u8]| full.starts_with(value.full());
+            let document = self.document(&*snapshot, key, is_meant)?;
+            found.extend(document.map(|document| (key, document)));
+        }
+        Ok(found)
     }
 
     /// The same, with the value by which each was found: what [`Query::after`] wants.
@@ -342,7 +368,11 @@ impl<T: Document> Index<T> {
     fn keys_of(&self, snapshot: &dyn Snapshot, value: &Value) -> Result<Vec<u64>> {
         let index = self.bound();
         match index.kind {
-            Kind::Unique => Ok(self.stored_key(snapshot, value)?.into_iter().collect()),
+            Kind::Unique => {
+                let query = Query::value(value);
+                let found = entries::find(&mut View(snapshot), &index.prefix, index.kind, &query)?;
+                Ok(found.into_iter().map(|entry| entry.key).collect())
+            }
             Kind::Partition | Kind::Tags => {
                 entries::shared_keys(&mut View(snapshot), &index.prefix, value)
             }
