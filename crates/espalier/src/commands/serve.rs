@@ -11,7 +11,9 @@ use clap::Args;
 use espalier_documents::Documents;
 use espalier_protocols::documents::{self, DocumentsService};
 use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
+use espalier_protocols::stats;
 use espalier_protocols::{ops, server};
+use espalier_stats::Stats;
 use espalier_store::{Datastore, Subspace, Tree};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::json;
@@ -57,6 +59,7 @@ Examples:
 Then:
   curl http://127.0.0.1:8080/restconf/data
   curl http://127.0.0.1:8080/documents    document collections; /openapi/documents.json describes them
+  curl http://127.0.0.1:8080/stats/keys   statistics; /openapi/stats.json describes them
   curl http://127.0.0.1:8080/metrics      counters, for Prometheus
   curl http://127.0.0.1:8080/healthz      200 while all is well
 
@@ -140,7 +143,8 @@ impl Serve {
             .merge(past_routes::router(tree.clone()))
             .merge(datastore_routes::router(tree.clone()))
             .merge(shell_routes::router(tree.clone(), &source)?)
-            .merge(documents_router(tree)))
+            .merge(documents_router(tree))
+            .merge(stats_router(tree)?))
     }
 
     async fn listen(&self, settings: &Settings, router: Router) -> Result<()> {
@@ -183,6 +187,14 @@ fn documents_router(tree: &Tree) -> Router {
     let driver = Arc::clone(tree.store().driver());
     let documents = Documents::new(driver, &Subspace::Documents.key());
     documents::router(Arc::new(DocumentsService::new(documents)))
+}
+
+/// The statistics of the store.
+fn stats_router(tree: &Tree) -> Result<Router> {
+    let driver = Arc::clone(tree.store().driver());
+    let clock = Arc::new(espalier_stats::SystemClock);
+    let stats = Stats::open(driver, &Subspace::Statistics.key(), clock)?;
+    Ok(stats::router(Arc::new(stats)))
 }
 
 /// Rolls back confirmed commits whose time has passed, as long as the process lives.

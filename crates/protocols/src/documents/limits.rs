@@ -2,12 +2,6 @@
 
 use std::time::Duration;
 
-/// Bytes of the body of a request that is no import: 16 MiB.
-pub(super) const BODY_BYTES_MAX: usize = 16 << 20;
-
-/// Bytes of the body of an import: 256 MiB. Larger ones are sent in parts.
-pub(super) const IMPORT_BYTES_MAX: usize = 256 << 20;
-
 /// Documents, or values, of a page where nothing is said.
 pub(super) const PAGE_USUAL: usize = 100;
 

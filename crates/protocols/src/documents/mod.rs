@@ -1,9 +1,7 @@
 //! Document collections over HTTP: `/documents/{collection}…`.
 //!
-//! `operations.rs` is the table of everything that can be asked; the router and the OpenAPI
-//! description that the server serves are both made of it, so neither can have what the other has
-//! not. `call.rs` is a request taken apart; `collections.rs`, `items.rs`, `indexes.rs` and
-//! `exchange.rs` answer. Failures are problem documents (RFC 9457).
+//! `operations.rs` is the table of everything that can be asked (see [`crate::api`]); `call.rs` is what
+//! requests say; `collections.rs`, `items.rs`, `indexes.rs` and `exchange.rs` answer.
 
 mod call;
 mod collections;

@@ -1,105 +1,20 @@
-//! The OpenAPI description (3.1), made of the table of operations.
+//! What the OpenAPI description says of documents.
 
-use http::StatusCode;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
-use super::operations::{Content, Operation};
+use crate::api::{Api, list_of, object, reference};
 
-/// Where it is served.
+/// Where the description is served.
 pub const PATH: &str = "/openapi/documents.json";
 
-/// The description.
-pub(super) fn description(operations: &[Operation]) -> Json {
-    let mut paths = Map::new();
-    for operation in operations {
-        let entry = paths.entry(operation.path).or_insert_with(|| json!({}));
-        entry[operation.method.as_str().to_lowercase()] = described(operation);
+/// What there is to say of the whole.
+pub(super) fn api() -> Api {
+    Api {
+        path: PATH,
+        title: "Espalier document collections",
+        description: "Documents under numbers, found by the values of indexes. A document has an ETag; `If-Match` and `If-None-Match` are honoured. Failures are application/problem+json (RFC 9457), whose `kind` is for programs.",
+        schemas: schemas(),
     }
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Espalier document collections",
-            "version": env!("CARGO_PKG_VERSION"),
-            "description": "Documents under numbers, found by the values of indexes. A document has an ETag; `If-Match` and `If-None-Match` are honoured. Failures are application/problem+json (RFC 9457), whose `kind` is for programs.",
-        },
-        "paths": paths,
-        "components": {"schemas": schemas()},
-    })
-}
-
-fn described(operation: &Operation) -> Json {
-    let mut described = json!({
-        "operationId": operation.id,
-        "summary": operation.summary,
-        "parameters": parameters(operation),
-        "responses": responses(operation),
-    });
-    if operation.request != Content::Nothing {
-        described["requestBody"] = json!({"required": true, "content": content(operation.request)});
-    }
-    described
-}
-
-fn parameters(operation: &Operation) -> Vec<Json> {
-    let names = operation.path.split('/').filter_map(|part| {
-        part.strip_prefix('{')
-            .and_then(|part| part.strip_suffix('}'))
-    });
-    let in_path = names.map(|name| {
-        let kind = if name == "key" { "integer" } else { "string" };
-        json!({"name": name, "in": "path", "required": true, "schema": {"type": kind}})
-    });
-    let in_query = operation.query.iter().map(|(name, about)| {
-        let schema = match *name {
-            "limit" | "offset" => json!({"type": "integer", "minimum": 0}),
-            "order" => json!({"type": "string", "enum": ["asc", "desc"]}),
-            "all" | "any" => json!({"type": "array", "items": {"type": "string"}}),
-            _ => json!({"type": "string"}),
-        };
-        json!({"name": name, "in": "query", "description": about, "schema": schema})
-    });
-    in_path.chain(in_query).collect()
-}
-
-fn responses(operation: &Operation) -> Json {
-    let mut responses = Map::new();
-    for (status, body) in operation.answers {
-        let reason = StatusCode::from_u16(*status)
-            .ok()
-            .and_then(|status| status.canonical_reason());
-        let mut response = json!({"description": reason.unwrap_or("done")});
-        if *body != Content::Nothing {
-            response["content"] = content(*body);
-        }
-        responses.insert(status.to_string(), response);
-    }
-    let problem = json!({
-        "description": "what is wrong",
-        "content": {"application/problem+json": {"schema": reference("Problem")}},
-    });
-    responses.insert("default".to_owned(), problem);
-    Json::Object(responses)
-}
-
-fn content(content: Content) -> Json {
-    match content {
-        Content::Nothing => json!({}),
-        Content::Schema(name) => json!({"application/json": {"schema": reference(name)}}),
-        Content::Lines => json!({"application/jsonl": {"schema": {"type": "string"}}}),
-        Content::Patch => json!({"application/merge-patch+json": {"schema": {}}}),
-    }
-}
-
-fn reference(name: &str) -> Json {
-    json!({"$ref": format!("#/components/schemas/{name}")})
-}
-
-fn list_of(name: &str, items: Json) -> Json {
-    json!({"type": "object", "properties": {name: {"type": "array", "items": items}}, "required": [name]})
-}
-
-fn object(properties: Json, required: &[&str]) -> Json {
-    json!({"type": "object", "properties": properties, "required": required})
 }
 
 fn schemas() -> Json {
@@ -151,12 +66,5 @@ fn schemas() -> Json {
             }),
             &["op", "collection"],
         )),
-        "Problem": object(
-            json!({
-                "type": text(), "title": text(), "status": number(), "detail": text(), "kind": text(),
-                "clash": {"type": ["object", "null"], "properties": {"index": text(), "value": text(), "key": number()}},
-            }),
-            &["status", "detail", "kind"],
-        ),
     })
 }

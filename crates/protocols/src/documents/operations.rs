@@ -1,52 +1,12 @@
 //! Everything that can be asked: the router and the OpenAPI description are made of this table.
 
-use axum::body::Body;
-use http::{Method, Response};
+use http::Method;
 
-use super::call::Call;
-use super::limits::{BODY_BYTES_MAX, IMPORT_BYTES_MAX};
-use super::problem::Result;
+use super::service::DocumentsService;
 use super::{collections, exchange, indexes, items, several};
+use crate::api::{Content, Operation as OperationOf, of};
 
-/// Answers a request.
-pub(super) type Handler = fn(&Call<'_>) -> Result<Response<Body>>;
-
-/// What a body is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
-    /// There is none.
-    Nothing,
-    /// A schema of the OpenAPI description.
-    Schema(&'static str),
-    /// JSON lines.
-    Lines,
-    /// A JSON Merge Patch.
-    Patch,
-}
-
-/// One operation.
-pub(super) struct Operation {
-    pub(super) method: Method,
-    pub(super) path: &'static str,
-    pub(super) id: &'static str,
-    pub(super) summary: &'static str,
-    /// Parameters of the query: name and what it is.
-    pub(super) query: &'static [(&'static str, &'static str)],
-    pub(super) request: Content,
-    /// Status and body of what succeeds.
-    pub(super) answers: &'static [(u16, Content)],
-    pub(super) handler: Handler,
-}
-
-impl Operation {
-    /// Bytes that its body may have.
-    pub(super) fn body_bytes_max(&self) -> usize {
-        match self.request {
-            Content::Lines => IMPORT_BYTES_MAX,
-            _ => BODY_BYTES_MAX,
-        }
-    }
-}
+type Operation = OperationOf<DocumentsService>;
 
 const COLLECTIONS: &str = "/documents";
 const COLLECTION: &str = "/documents/{collection}";
@@ -82,48 +42,6 @@ const PAGE: &[(&str, &str)] = &[
 ];
 
 const FOUND: &[(&str, &str)] = &[("index", "the index"), ("value", "the value")];
-
-struct Of {
-    operation: Operation,
-}
-
-fn of(
-    method: Method,
-    path: &'static str,
-    id: &'static str,
-    summary: &'static str,
-    handler: Handler,
-) -> Of {
-    Of {
-        operation: Operation {
-            method,
-            path,
-            id,
-            summary,
-            query: &[],
-            request: Content::Nothing,
-            answers: &[],
-            handler,
-        },
-    }
-}
-
-impl Of {
-    fn query(mut self, query: &'static [(&'static str, &'static str)]) -> Self {
-        self.operation.query = query;
-        self
-    }
-
-    fn takes(mut self, request: Content) -> Self {
-        self.operation.request = request;
-        self
-    }
-
-    fn gives(mut self, answers: &'static [(u16, Content)]) -> Operation {
-        self.operation.answers = answers;
-        self.operation
-    }
-}
 
 /// All operations.
 pub(super) fn all() -> Vec<Operation> {

@@ -2,4 +2,6 @@
 
 mod operations;
 mod pages;
+#[path = "../served/mod.rs"]
+mod served;
 mod support;

@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Server};
+use crate::served::{Answer, Server};
+use crate::support::with_cars;
 
 const POLICIES: [&str; 5] = ["uncached", "indexed", "recent", "cached", "ram"];
 
 #[test]
 fn documents_are_inserted_read_changed_and_deleted_under_every_policy() {
     for policy in POLICIES {
-        let server = Server::with_cars(policy);
+        let server = with_cars(policy);
         insert_and_patch(&server);
         put_and_delete(&server);
     }
@@ -115,7 +116,7 @@ fn put_and_delete(server: &Server) {
 
 #[test]
 fn several_changes_are_one_commit() {
-    let server = Server::with_cars("cached");
+    let server = with_cars("cached");
     server
         .send("PUT", "/documents/notes%2F1", &json!({}))
         .with(201);
@@ -144,7 +145,7 @@ fn several_changes_are_one_commit() {
 
 #[test]
 fn lines_go_out_and_come_in() {
-    let server = Server::with_cars("indexed");
+    let server = with_cars("indexed");
     let lines: String = (0..2500)
         .map(|n| {
             format!(
@@ -187,7 +188,7 @@ fn problem(answer: Answer, status: u16, words: &str) {
 
 #[test]
 fn what_cannot_be_done_is_a_problem() {
-    let server = Server::with_cars("uncached");
+    let server = with_cars("uncached");
     problem(
         server.get("/documents/boats/items"),
         404,
@@ -223,7 +224,7 @@ fn what_cannot_be_done_is_a_problem() {
 
 #[test]
 fn what_is_of_the_wrong_kind_is_a_problem() {
-    let server = Server::with_cars("uncached");
+    let server = with_cars("uncached");
     let xml = [("content-type", "text/xml")];
     problem(
         server.request("POST", "/documents/cars/items", &xml, Some("<a/>")),
@@ -257,7 +258,7 @@ fn what_is_of_the_wrong_kind_is_a_problem() {
 
 #[test]
 fn the_description_has_every_route_and_its_references_exist() {
-    let server = Server::with_cars("uncached");
+    let server = with_cars("uncached");
     let description = server.get("/openapi/documents.json").with(200).json();
     assert_eq!(description["openapi"], "3.1.0");
     let mut references = Vec::new();

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Server;
+use crate::served::Server;
+use crate::support::with_cars;
 
 fn filled(policy: &str) -> Server {
-    let server = Server::with_cars(policy);
+    let server = with_cars(policy);
     let lines: String = (0..50)
         .map(|n| {
             let colors = ["red", "blue", "é / &+%"];

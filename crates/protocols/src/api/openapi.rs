@@ -1,0 +1,128 @@
+//! The OpenAPI description (3.1), made of the table of operations.
+
+use http::StatusCode;
+use serde_json::{Map, Value as Json, json};
+
+use super::operation::{Content, Operation};
+use super::routes::Api;
+
+/// The description.
+pub(super) fn description<S>(api: &Api, operations: &[Operation<S>]) -> Json {
+    let mut paths = Map::new();
+    for operation in operations {
+        let entry = paths.entry(operation.path).or_insert_with(|| json!({}));
+        entry[operation.method.as_str().to_lowercase()] = described(operation);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": api.title,
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": api.description,
+        },
+        "paths": paths,
+        "components": {"schemas": schemas(api)},
+    })
+}
+
+/// The schemas of an API, and that of what goes wrong.
+fn schemas(api: &Api) -> Json {
+    let (text, number) = (
+        json!({"type": "string"}),
+        json!({"type": "integer", "minimum": 0}),
+    );
+    let mut schemas = api.schemas.clone();
+    schemas["Problem"] = object(
+        json!({
+            "type": text, "title": text, "status": number, "detail": text, "kind": text,
+            "clash": {"type": ["object", "null"], "properties": {"index": text, "value": text, "key": number}},
+        }),
+        &["status", "detail", "kind"],
+    );
+    schemas
+}
+
+fn described<S>(operation: &Operation<S>) -> Json {
+    let mut described = json!({
+        "operationId": operation.id,
+        "summary": operation.summary,
+        "parameters": parameters(operation),
+        "responses": responses(operation),
+    });
+    if operation.request != Content::Nothing {
+        described["requestBody"] = json!({"required": true, "content": content(operation.request)});
+    }
+    described
+}
+
+fn parameters<S>(operation: &Operation<S>) -> Vec<Json> {
+    let names = operation.path.split('/').filter_map(|part| {
+        part.strip_prefix('{')
+            .and_then(|part| part.strip_suffix('}'))
+    });
+    let in_path = names.map(|name| {
+        let kind = if name == "key" { "integer" } else { "string" };
+        json!({"name": name, "in": "path", "required": true, "schema": {"type": kind}})
+    });
+    let in_query = operation.query.iter().map(|(name, about)| {
+        let schema = match *name {
+            "limit" | "offset" => json!({"type": "integer", "minimum": 0}),
+            "order" => json!({"type": "string", "enum": ["asc", "desc"]}),
+            "all" | "any" | "label" | "group-by" | "of" | "quantile" => {
+                json!({"type": "array", "items": {"type": "string"}})
+            }
+            _ => json!({"type": "string"}),
+        };
+        json!({"name": name, "in": "query", "description": about, "schema": schema})
+    });
+    in_path.chain(in_query).collect()
+}
+
+fn responses<S>(operation: &Operation<S>) -> Json {
+    let mut responses = Map::new();
+    for (status, body) in operation.answers {
+        let reason = StatusCode::from_u16(*status)
+            .ok()
+            .and_then(|status| status.canonical_reason());
+        let mut response = json!({"description": reason.unwrap_or("done")});
+        if *body != Content::Nothing {
+            response["content"] = content(*body);
+        }
+        responses.insert(status.to_string(), response);
+    }
+    let problem = json!({
+        "description": "what is wrong",
+        "content": {"application/problem+json": {"schema": reference("Problem")}},
+    });
+    responses.insert("default".to_owned(), problem);
+    Json::Object(responses)
+}
+
+fn content(content: Content) -> Json {
+    match content {
+        Content::Nothing => json!({}),
+        Content::Schema(name) => json!({"application/json": {"schema": reference(name)}}),
+        Content::Lines => json!({"application/jsonl": {"schema": {"type": "string"}}}),
+        Content::Text => json!({"text/plain": {"schema": {"type": "string"}}}),
+        Content::Csv(name) => json!({
+            "application/json": {"schema": reference(name)},
+            "text/csv": {"schema": {"type": "string"}},
+        }),
+        Content::Patch => json!({"application/merge-patch+json": {"schema": {}}}),
+    }
+}
+
+/// A schema of the description.
+pub(crate) fn reference(name: &str) -> Json {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// The schema of an object with one list.
+pub(crate) fn list_of(name: &str, items: Json) -> Json {
+    json!({"type": "object", "properties": {name: {"type": "array", "items": items}}, "required": [name]})
+}
+
+/// The schema of an object.
+pub(crate) fn object(properties: Json, required: &[&str]) -> Json {
+    json!({"type": "object", "properties": properties, "required": required})
+}

@@ -1,0 +1,106 @@
+//! What went wrong, as RFC 9457 has it.
+
+use axum::body::Body;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{HeaderValue, Response, StatusCode};
+use serde_json::{Value as Json, json};
+
+/// What a handler returns.
+pub(crate) type Result<T> = std::result::Result<T, Problem>;
+
+/// A failure: a status, a kind for programs, a sentence for people.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    kind: &'static str,
+    detail: String,
+    clash: Option<Box<Json>>,
+    allow: Option<String>,
+}
+
+impl Problem {
+    /// A failure.
+    pub(crate) fn new(status: StatusCode, kind: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            kind,
+            detail: detail.into(),
+            clash: None,
+            allow: None,
+        }
+    }
+
+    /// The request makes no sense.
+    pub(crate) fn request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "request", detail)
+    }
+
+    /// There is no such thing.
+    pub(crate) fn missing(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "missing", detail)
+    }
+
+    /// A condition of the request does not hold.
+    pub(crate) fn precondition(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::PRECONDITION_FAILED, "changed", detail)
+    }
+
+    /// The body is of another media type than this operation takes.
+    pub(crate) fn media(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail)
+    }
+
+    /// The body is larger than the limit.
+    pub(crate) fn too_large(limit: usize) -> Self {
+        let detail = format!("the body is larger than the limit of {limit} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "limit", detail)
+    }
+
+    /// The resource does not have this method.
+    pub(crate) fn method(method: &http::Method, allow: String) -> Self {
+        let detail = format!("there is no {method} here; there are {allow}");
+        let mut problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail);
+        problem.allow = Some(allow);
+        problem
+    }
+
+    /// The server failed.
+    pub(crate) fn internal(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    /// The same, with the place in the request before its sentence.
+    pub(crate) fn within(mut self, place: impl std::fmt::Display) -> Self {
+        self.detail = format!("{place}: {}", self.detail);
+        self
+    }
+
+    /// The same, with what it clashes with.
+    pub(crate) fn with_clash(mut self, clash: Option<Json>) -> Self {
+        self.clash = clash.map(Box::new);
+        self
+    }
+
+    /// The answer.
+    pub(crate) fn answer(self) -> Response<Body> {
+        let body = json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason(),
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+            "kind": self.kind,
+            "clash": self.clash,
+        });
+        let mut answer = Response::new(Body::from(body.to_string()));
+        *answer.status_mut() = self.status;
+        let headers = answer.headers_mut();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if let Some(Ok(allow)) = self.allow.map(|allow| HeaderValue::from_str(&allow)) {
+            headers.insert(ALLOW, allow);
+        }
+        answer
+    }
+}

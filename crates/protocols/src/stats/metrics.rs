@@ -1,0 +1,29 @@
+//! Which metrics there are.
+
+use axum::body::Body;
+use http::{Response, StatusCode};
+use serde_json::json;
+
+use super::asked::Call;
+use super::problem::{Problem, Result};
+use crate::api::{empty, json as answer};
+
+pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
+    let metrics = call
+        .service
+        .keys(call.parameter("prefix").unwrap_or_default())?;
+    let metrics = metrics
+        .iter()
+        .map(|metric| json!({"metric": metric.name, "labels": metric.labels}));
+    let metrics: Vec<_> = metrics.collect();
+    Ok(answer(StatusCode::OK, &json!({ "metrics": metrics })))
+}
+
+/// Removes the metric with exactly these labels.
+pub(super) fn delete(call: &Call<'_>) -> Result<Response<Body>> {
+    let metric = call.metric()?;
+    match call.service.delete(metric.clone())? {
+        true => Ok(empty(StatusCode::NO_CONTENT)),
+        false => Err(Problem::missing(format!("there is no metric {metric}"))),
+    }
+}

@@ -1,0 +1,77 @@
+//! What the OpenAPI description says of statistics.
+
+use serde_json::{Value as Json, json};
+
+use crate::api::{Api, list_of, object, reference};
+
+/// Where the description is served.
+pub const PATH: &str = "/openapi/stats.json";
+
+/// What there is to say of the whole.
+pub(super) fn api() -> Api {
+    Api {
+        path: PATH,
+        title: "Espalier statistics",
+        description: "Numbers in buckets of time. What is written at a time goes to one bucket of each granularity, in one atomic commit; a request with an `id` is done once within a day. Times are RFC 3339, or local to the time zone of the settings. Failures are application/problem+json (RFC 9457), whose `kind` is for programs.",
+        schemas: schemas(),
+    }
+}
+
+fn schemas() -> Json {
+    let text = json!({"type": "string"});
+    let number = json!({"type": "integer", "minimum": 0});
+    let labels = json!({"type": "object", "additionalProperties": text});
+    let bounds = json!({"type": "array", "items": {"type": "number"}});
+    let classes = json!({
+        "type": "object",
+        "description": "for assort, one of: linear (smallest, largest, width), geometric (smallest, largest), custom (upper bounds)",
+        "properties": {"linear": bounds, "geometric": bounds, "custom": bounds},
+        "minProperties": 1, "maxProperties": 1,
+    });
+    let write = json!({
+        "metric": text, "labels": labels, "at": text, "untracked": {"type": "boolean"}, "classes": classes,
+        "values": {"type": "object", "description": "numbers, in objects as deep as one likes"},
+        "id": {"type": "string", "description": "a name for this request: of a name, only the first within a day is done"},
+    });
+    let mut one = write.clone();
+    one["action"] = json!({"type": "string", "enum": ["track", "assert", "assort", "observe"]});
+    let metric = object(
+        json!({"metric": text, "labels": labels}),
+        &["metric", "labels"],
+    );
+    let skipped = object(json!({"line": number, "reason": text}), &["line", "reason"]);
+    json!({
+        "Write": object(write, &["metric", "values"]),
+        "Writes": object(
+            json!({"id": text, "writes": {"type": "array", "items": object(one, &["action", "metric", "values"])}}),
+            &["writes"],
+        ),
+        "Outcome": object(json!({"outcome": {"type": "string", "enum": ["done", "repeated", "latest", "outdated"]}}), &["outcome"]),
+        "Imported": object(json!({"writes": number, "skipped": number, "lines": {"type": "array", "items": skipped}}), &["writes", "skipped"]),
+        "Said": object(json!({"metric": text, "labels": labels, "at": text, "status": {}}), &["metric", "status"]),
+        "Status": {
+            "description": "one status, or with prefix a list of them",
+            "oneOf": [reference("OneStatus"), list_of("statuses", reference("OneStatus"))],
+        },
+        "OneStatus": object(json!({"metric": text, "labels": labels, "at": text, "status": {}}), &["metric", "at", "status"]),
+        "Metrics": list_of("metrics", metric),
+        "Values": object(
+            json!({"at": {"type": "array", "items": text}, "values": {"type": "array", "items": {"type": "object"}}}),
+            &["at", "values"],
+        ),
+        "Series": {
+            "description": "a list of series with the labels of each, or quantiles",
+            "type": "object",
+            "properties": {"series": {"type": "array", "items": {"type": "object"}}, "count": number, "quantiles": {"type": "object"}},
+        },
+        "Settings": {
+            "type": "object",
+            "properties": {
+                "time-zone": text, "week-begins": text, "list-active": {"type": "boolean"},
+                "granularities": {"type": "array", "items": text},
+                "retention": {"type": "object", "additionalProperties": number, "description": "seconds"},
+            },
+            "additionalProperties": false,
+        },
+    })
+}

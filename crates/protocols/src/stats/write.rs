@@ -1,0 +1,198 @@
+//! What writes: track, assert, assort, observe, several of them, and lines of other systems.
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use espalier_stats::import::{Imported, prometheus, statsd};
+use espalier_stats::limits::WRITES_MAX;
+use espalier_stats::{Designator, Nested, Number, Outcome, Packed, Request, Stats, Write};
+use http::{Response, StatusCode};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::asked::{Call, named, time};
+use super::problem::{Problem, Result};
+use crate::api::json as answer;
+
+/// Lines that could not be read, as many as are told one by one.
+const SKIPPED_SHOWN: usize = 100;
+
+/// Classes of a histogram.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Classes {
+    /// Smallest, largest, width.
+    Linear(Box<RawValue>, Box<RawValue>, u64),
+    /// Smallest and largest.
+    Geometric(Box<RawValue>, Box<RawValue>),
+    /// The upper bounds.
+    Custom(Vec<Box<RawValue>>),
+}
+
+/// One write. Numbers are taken as they are written, so that none loses a digit.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    /// Of one among several: what it does.
+    action: Option<Action>,
+    metric: String,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    values: Box<RawValue>,
+    at: Option<String>,
+    #[serde(default)]
+    untracked: bool,
+    classes: Option<Classes>,
+    id: Option<String>,
+}
+
+/// Several writes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Several {
+    id: Option<String>,
+    writes: Vec<Box<RawValue>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    Track,
+    Assert,
+    Assort,
+    Observe,
+}
+
+fn parsed<T: DeserializeOwned>(call: &Call<'_>) -> Result<T> {
+    serde_json::from_slice(&call.body)
+        .map_err(|error| Problem::request(format!("the body: {error}")))
+}
+
+fn number(text: &RawValue) -> Result<Number> {
+    Ok(text.get().parse()?)
+}
+
+fn designator(classes: &Classes) -> Result<Designator> {
+    Ok(match classes {
+        Classes::Linear(min, max, step) => Designator::linear(number(min)?, number(max)?, *step)?,
+        Classes::Geometric(min, max) => Designator::geometric(number(min)?, number(max)?)?,
+        Classes::Custom(bounds) => {
+            let bounds = bounds.iter().map(|bound| number(bound));
+            Designator::custom(bounds.collect::<Result<_>>()?)?
+        }
+    })
+}
+
+fn write(stats: &Stats, action: Action, body: Given) -> Result<Write> {
+    let at = time(stats, body.at.as_deref())?;
+    let values: Packed = Nested::from_json(body.values.get())?.pack()?;
+    let metric = named(body.metric, body.labels);
+    if body.classes.is_some() && !matches!(action, Action::Assort) {
+        return Err(Problem::request("only assort has classes"));
+    }
+    let write = match (action, &body.classes) {
+        (Action::Track, _) => Write::track(metric, at, values),
+        (Action::Assert, _) => Write::assert(metric, at, values),
+        (Action::Observe, _) => Write::observe(metric, at, values),
+        (Action::Assort, Some(classes)) => {
+            Write::assort(metric, at, &values, &designator(classes)?)?
+        }
+        (Action::Assort, None) => {
+            let detail = r#"assort needs classes, such as {"linear":[0,100,10]}"#;
+            return Err(Problem::request(detail));
+        }
+    };
+    Ok(match body.untracked {
+        true => write.untracked(),
+        false => write,
+    })
+}
+
+fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
+    let outcome = match call.service.submit(request)? {
+        Outcome::Done => "done",
+        Outcome::Repeated => "repeated",
+    };
+    Ok(answer(StatusCode::OK, &json!({ "outcome": outcome })))
+}
+
+fn single(call: &Call<'_>, action: Action) -> Result<Response<Body>> {
+    let mut body: Given = parsed(call)?;
+    if body.action.is_some() {
+        return Err(Problem::request("the path says the action already"));
+    }
+    let id = body.id.take();
+    let mut request = Request::from(write(call.service, action, body)?);
+    request.id = id;
+    submit(call, request)
+}
+
+pub(super) fn track(call: &Call<'_>) -> Result<Response<Body>> {
+    single(call, Action::Track)
+}
+
+pub(super) fn assert(call: &Call<'_>) -> Result<Response<Body>> {
+    single(call, Action::Assert)
+}
+
+pub(super) fn assort(call: &Call<'_>) -> Result<Response<Body>> {
+    single(call, Action::Assort)
+}
+
+pub(super) fn observe(call: &Call<'_>) -> Result<Response<Body>> {
+    single(call, Action::Observe)
+}
+
+/// Several writes, all of them or none.
+pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
+    let body: Several = parsed(call)?;
+    let mut writes = Vec::with_capacity(body.writes.len().min(WRITES_MAX));
+    for (index, one) in body.writes.iter().enumerate() {
+        let at = |problem: Problem| problem.within(format!("writes[{index}]"));
+        let own: Given = serde_json::from_str(one.get())
+            .map_err(|error| at(Problem::request(error.to_string())))?;
+        let action = own
+            .action
+            .ok_or_else(|| at(Problem::request("it needs an action")))?;
+        if own.id.is_some() {
+            return Err(at(Problem::request(
+                "the id is that of the request, not of a write",
+            )));
+        }
+        writes.push(write(call.service, action, own).map_err(at)?);
+    }
+    let mut request = Request::new(writes);
+    request.id = body.id;
+    submit(call, request)
+}
+
+/// Lines of StatsD or Prometheus. Those that cannot be read are told, and the others done.
+pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
+    let text = std::str::from_utf8(&call.body);
+    let text = text.map_err(|_| Problem::request("the body is not UTF-8"))?;
+    let at = time(call.service, call.parameter("at"))?;
+    let Imported { writes, skipped } = match call.needed("format")? {
+        "statsd" => statsd(text, at),
+        "prometheus" => prometheus(text, at),
+        other => {
+            let detail = format!("format={other:?}: there are statsd and prometheus");
+            return Err(Problem::request(detail));
+        }
+    };
+    let count = writes.len();
+    let mut writes = writes.into_iter();
+    loop {
+        let request = Request::new(writes.by_ref().take(WRITES_MAX));
+        if request.writes.is_empty() {
+            break;
+        }
+        call.service.submit(request)?;
+    }
+    let shown = skipped.iter().take(SKIPPED_SHOWN);
+    let lines = shown.map(|line| json!({"line": line.line, "reason": line.reason}));
+    let lines: Vec<_> = lines.collect();
+    let shown = json!({"writes": count, "skipped": skipped.len(), "lines": lines});
+    Ok(answer(StatusCode::OK, &shown))
+}

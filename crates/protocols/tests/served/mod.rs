@@ -1,0 +1,126 @@
+//! A server to test against, and a client.
+
+use std::net::SocketAddr;
+use std::thread::JoinHandle;
+
+use axum::Router;
+use espalier_protocols::server::{Limits, serve};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+/// A running server; it ends when dropped.
+pub struct Server {
+    address: SocketAddr,
+    agent: ureq::Agent,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: ureq::http::HeaderMap,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
+    }
+
+    /// The answer, if it has this status.
+    pub fn with(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{self:?}");
+        self
+    }
+}
+
+impl Server {
+    pub fn start(router: Router) -> Self {
+        let (told, listening) = std::sync::mpsc::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+                told.send(listener.local_addr().expect("an address"))
+                    .expect("a test");
+                let stop = async { drop(stopped.await) };
+                serve(listener, router, None, Limits::default(), stop)
+                    .await
+                    .expect("served");
+            });
+        });
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .allow_non_standard_methods(true)
+            .build();
+        Self {
+            address: listening.recv().expect("an address"),
+            agent: agent.into(),
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+
+    pub fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&str>,
+    ) -> Answer {
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.address));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = match body {
+            Some(body) => self
+                .agent
+                .run(request.body(body.to_owned()).expect("a request")),
+            None => self.agent.run(request.body(()).expect("a request")),
+        };
+        let mut answer = answer.expect("an answer");
+        Answer {
+            status: answer.status().as_u16(),
+            headers: answer.headers().clone(),
+            body: answer.body_mut().read_to_string().expect("text"),
+        }
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.request("GET", path, &[], None)
+    }
+
+    pub fn send(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let media = [("content-type", "application/json")];
+        self.request(method, path, &media, Some(&body.to_string()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(
+                ended.is_ok() || std::thread::panicking(),
+                "the server panicked"
+            );
+        }
+    }
+}
