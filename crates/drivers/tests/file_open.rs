@@ -384,3 +384,27 @@ fn the_journal_stays_bounded() {
     let files = fs::read_dir(dir.path()).expect("a folder").count();
     assert_eq!(files, 3, "data, journal and lock");
 }
+
+/// A refused opening gives the lock back, while processes are being started that share open files.
+#[test]
+fn the_lock_is_given_back_where_opening_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let left = crashed(dir.path());
+    let path = file_of(&left, "data");
+    fs::write(&path, b"damaged").expect("written");
+    let is_done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                let started = std::process::Command::new("true").status();
+                assert!(started.expect("a process").success());
+            }
+        });
+        let kinds: Vec<_> = (0..300).map(|_| refusal(open(&url(&left))).0).collect();
+        is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(
+            kinds.iter().all(|kind| *kind == ErrorKind::Corrupt),
+            "{kinds:?}"
+        );
+    });
+}

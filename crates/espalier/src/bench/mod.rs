@@ -15,6 +15,7 @@ mod output;
 mod pieces;
 mod raw;
 mod recorder;
+mod report;
 mod row;
 mod scale;
 mod scale_rows;
@@ -24,7 +25,7 @@ mod trifle;
 
 pub use dodb::{Dodb, run as run_dodb};
 pub use field::{Case, Field, run as run_field};
-pub use output::Output;
+pub use output::{Destination, Output};
 pub use scale::{Scale, run as run_scale};
 pub use sysrepo::{InMemory, Sysrepo, run as run_sysrepo};
 pub use trifle::{Trifle, run as run_trifle};

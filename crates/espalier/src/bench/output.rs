@@ -2,35 +2,76 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
+use super::report::{self, Baseline};
 use super::row::Row;
 use crate::documents::STANDARD;
 use crate::error::{Failure, Result};
 
-/// A place for rows. Each is written when it is known.
+/// A place for rows. Each is written when it is known; the report at the end.
 pub struct Output {
     json: Option<Box<dyn Write>>,
     has_header: bool,
+    html: Option<PathBuf>,
+    baseline: Option<Baseline>,
+    rows: Vec<Row>,
+}
+
+/// Where rows go, and what they are compared with.
+#[derive(Clone, Debug, Default)]
+pub struct Destination {
+    /// A file for JSON lines (`-` is standard output); else a table goes to standard output.
+    pub json: Option<String>,
+    /// A file for a report.
+    pub html: Option<PathBuf>,
+    /// JSON lines of an earlier run.
+    pub baseline: Option<PathBuf>,
 }
 
 impl Output {
-    /// JSON to a file (`-` is standard output), or a table to standard output.
-    pub fn new(json: Option<&str>) -> Result<Self> {
-        let json: Option<Box<dyn Write>> = match json {
+    /// Opens what is asked for.
+    pub fn new(destination: &Destination) -> Result<Self> {
+        let json: Option<Box<dyn Write>> = match destination.json.as_deref() {
             None => None,
             Some(STANDARD) => Some(Box::new(io::stdout())),
             Some(file) => Some(Box::new(File::create(file).map_err(|error| {
                 Failure::usage(format!("the results cannot be written: {error}")).in_file(file)
             })?)),
         };
+        if let Some(file) = &destination.html {
+            // Known before hours of measuring, not after.
+            File::create(file).map_err(|error| unwritten(&error, file))?;
+        }
+        let baseline = destination.baseline.as_deref();
         Ok(Self {
             json,
             has_header: false,
+            html: destination.html.clone(),
+            baseline: baseline.map(Baseline::read).transpose()?,
+            rows: Vec::new(),
         })
+    }
+
+    /// Writes what is made of all rows.
+    pub fn finish(self) -> Result<()> {
+        if let Some(file) = &self.html {
+            let command: Vec<_> = std::env::args().collect();
+            let page = report::page(&self.rows, self.baseline.as_ref(), &command.join(" "))?;
+            std::fs::write(file, page).map_err(|error| unwritten(&error, file))?;
+        }
+        if let Some(baseline) = &self.baseline {
+            let summary = baseline.summary(&self.rows);
+            io::stderr().lock().write_all(summary.as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Writes a row.
     pub fn row(&mut self, row: &Row) -> Result<()> {
+        if self.html.is_some() || self.baseline.is_some() {
+            self.rows.push(row.clone());
+        }
         if let Some(out) = &mut self.json {
             let line = serde_json::to_string(row).map_err(io::Error::from)?;
             writeln!(out, "{line}")?;
@@ -78,8 +119,12 @@ impl Output {
     }
 }
 
+fn unwritten(error: &io::Error, file: &Path) -> Failure {
+    Failure::usage(format!("the report cannot be written: {error}")).in_file(file.display())
+}
+
 /// Seconds in a readable unit.
-fn duration(seconds: Option<f64>) -> String {
+pub fn duration(seconds: Option<f64>) -> String {
     match seconds {
         None => "-".to_owned(),
         Some(seconds) if seconds < 1e-3 => format!("{:.2} us", seconds * 1e6),

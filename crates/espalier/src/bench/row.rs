@@ -48,7 +48,38 @@ pub struct Peer {
     pub source: String,
 }
 
+/// Where something was done.
+#[derive(Clone, Debug)]
+pub struct On {
+    /// The driver.
+    pub driver: String,
+    /// The memory policy.
+    pub policy: &'static str,
+    /// `durable`, `relaxed`, or `none` for memory.
+    pub durability: &'static str,
+}
+
 impl Row {
+    /// A row with nothing measured yet.
+    pub fn new(suite: &'static str, row: impl Into<String>, on: On, size: u64) -> Self {
+        Self {
+            suite,
+            row: row.into(),
+            driver: on.driver,
+            policy: on.policy,
+            durability: on.durability,
+            size,
+            n: 0,
+            median_s: None,
+            min_s: None,
+            p99_s: None,
+            cpu_s: None,
+            raw_s: None,
+            peer: Vec::new(),
+            note: String::new(),
+        }
+    }
+
     /// The same row, with what was measured.
     #[must_use]
     pub fn timed(mut self, timing: &Timing) -> Self {

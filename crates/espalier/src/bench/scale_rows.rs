@@ -15,7 +15,7 @@ use super::http::Server;
 use super::memory;
 use super::raw::{Contents, Flush, RawEngine};
 use super::recorder::Trace;
-use super::row::Row;
+use super::row::{On, Row};
 use super::scale::{Bed, SUITE};
 use super::stand::Durability;
 use crate::documents::{self, Format, Found};
@@ -103,22 +103,12 @@ impl<'a> Rows<'a> {
 
     fn row(&self, name: &str, bed: &Bed, durability: Durability) -> Row {
         let is_memory = durability == Durability::None;
-        Row {
-            suite: SUITE,
-            row: name.to_owned(),
+        let on = On {
             driver: bed.tree.store().driver().name().to_owned(),
             policy: if is_memory { "ram" } else { "uncached" },
             durability: durability.as_str(),
-            size: self.size,
-            n: 0,
-            median_s: None,
-            min_s: None,
-            p99_s: None,
-            cpu_s: None,
-            raw_s: None,
-            peer: Vec::new(),
-            note: String::new(),
-        }
+        };
+        Row::new(SUITE, name, on, self.size)
     }
 
     /// Loads into new stores; the first of them stays, for the other rows.

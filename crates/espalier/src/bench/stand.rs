@@ -18,7 +18,7 @@ use super::harness::{Plan, Timing, measure};
 use super::pieces::Pieces;
 use super::raw::{Contents, Flush, RawEngine};
 use super::recorder::{Recorder, Trace};
-use super::row::Row;
+use super::row::{On, Row};
 use crate::commands::tree_of;
 use crate::documents::{self, Format};
 use crate::error::{Failure, Result};
@@ -127,25 +127,15 @@ impl Stand {
 
     /// A row about this store, with nothing measured yet.
     pub fn row(&self, suite: &'static str, name: &str, size: u64) -> Row {
-        Row {
-            suite,
-            row: name.to_owned(),
+        let on = On {
             driver: self.tree.store().driver().name().to_owned(),
             policy: match self.durability {
                 Durability::None => "ram",
                 _ => "uncached",
             },
             durability: self.durability.as_str(),
-            size,
-            n: 0,
-            median_s: None,
-            min_s: None,
-            p99_s: None,
-            cpu_s: None,
-            raw_s: None,
-            peer: Vec::new(),
-            note: String::new(),
-        }
+        };
+        Row::new(suite, name, on, size)
     }
 
     /// A path.

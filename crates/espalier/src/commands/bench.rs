@@ -16,11 +16,29 @@ pub struct Bench {
 
 #[derive(Subcommand, Debug)]
 enum Suite {
+    All(All),
     Scale(Scale),
     Field(Field),
     Sysrepo(Sysrepo),
     Dodb(Dodb),
     Trifle(Trifle),
+}
+
+/// Every suite at these sizes, into one report
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier bench all --html report.html
+  espalier bench all --sizes 1000,10000 --json now.jsonl --html report.html
+  espalier bench all --json now.jsonl --baseline before.jsonl")]
+struct All {
+    /// Numbers of entries, or documents
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000",
+          value_parser = clap::value_parser!(u64).range(2..=10_000_000))]
+    sizes: Vec<u64>,
+
+    #[command(flatten)]
+    results: Results,
 }
 
 /// How work on one entry grows with the list it is in: load, get, set, page, read all, delete
@@ -45,12 +63,28 @@ struct Scale {
     place: Place,
 }
 
-/// Where a suite works, and where its rows go.
-#[derive(Args, Debug)]
-struct Place {
-    /// Write JSON rows to this file; `-` is standard output. Else a table is printed
+/// Where rows go, and what they are compared with.
+#[derive(Args, Clone, Debug)]
+struct Results {
+    /// Write JSON rows to this file; `-` is standard output. Else tables are printed
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
+
+    /// Write a page with tables and plots to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Compare with the rows that an earlier --json wrote, and say what became slower or faster beyond
+    /// the noise
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+}
+
+/// Where a suite works, and where its rows go.
+#[derive(Args, Clone, Debug)]
+struct Place {
+    #[command(flatten)]
+    results: Results,
 
     /// `embedded:DIR`, where stores are made in new folders below DIR and removed at the end, or
     /// `memory:`. Else the embedded driver in the system's folder for temporary files
@@ -165,47 +199,118 @@ struct Trifle {
     #[arg(long, value_name = "URL")]
     store: Vec<String>,
 
-    /// Write JSON rows to this file; `-` is standard output. Else tables are printed
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
+    #[command(flatten)]
+    results: Results,
 }
 
 impl Trifle {
-    fn run(&self) -> Result<()> {
+    fn run(&self, output: &mut bench::Output) -> Result<()> {
         let trifle = bench::Trifle {
             counts: ascending(&self.counts),
             folder: std::env::temp_dir(),
             engines: self.store.clone(),
         };
-        bench::run_trifle(&trifle, &mut bench::Output::new(self.json.as_deref())?)
+        bench::run_trifle(&trifle, output)
     }
 }
 
 impl Bench {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
-        match &self.suite {
-            Suite::Scale(scale) => scale.run(),
-            Suite::Field(field) => field.run(),
-            Suite::Sysrepo(sysrepo) => sysrepo.run(),
-            Suite::Dodb(dodb) => dodb.run(),
-            Suite::Trifle(trifle) => trifle.run(),
+        let mut output = bench::Output::new(&self.suite.results().destination())?;
+        self.suite.run(&mut output)?;
+        output.finish()
+    }
+}
+
+impl Suite {
+    fn results(&self) -> &Results {
+        match self {
+            Self::All(all) => &all.results,
+            Self::Scale(scale) => &scale.place.results,
+            Self::Field(field) => &field.place.results,
+            Self::Sysrepo(sysrepo) => &sysrepo.place.results,
+            Self::Dodb(dodb) => &dodb.place.results,
+            Self::Trifle(trifle) => &trifle.results,
+        }
+    }
+
+    fn run(&self, output: &mut bench::Output) -> Result<()> {
+        match self {
+            Self::All(all) => all.run(output),
+            Self::Scale(scale) => scale.run(output),
+            Self::Field(field) => field.run(output),
+            Self::Sysrepo(sysrepo) => sysrepo.run(output),
+            Self::Dodb(dodb) => dodb.run(output),
+            Self::Trifle(trifle) => trifle.run(output),
         }
     }
 }
 
+impl Results {
+    fn destination(&self) -> bench::Destination {
+        bench::Destination {
+            json: self.json.clone(),
+            html: self.html.clone(),
+            baseline: self.baseline.clone(),
+        }
+    }
+}
+
+impl All {
+    /// Every suite, one after the other, into the same output.
+    fn run(&self, output: &mut bench::Output) -> Result<()> {
+        let place = Place {
+            results: self.results.clone(),
+            store: None,
+        };
+        let sizes = || self.sizes.clone();
+        let (results, counts) = (self.results.clone(), vec![100, 1_000]);
+        let suites = [
+            Suite::Scale(Scale {
+                sizes: sizes(),
+                place: place.clone(),
+            }),
+            Suite::Field(Field {
+                sizes: sizes(),
+                cases: Vec::new(),
+                place: place.clone(),
+            }),
+            Suite::Sysrepo(Sysrepo {
+                sizes: sizes(),
+                rows: Vec::new(),
+                place: place.clone(),
+            }),
+            Suite::Trifle(Trifle {
+                counts,
+                store: Vec::new(),
+                results,
+            }),
+            Suite::Dodb(Dodb {
+                sizes: sizes(),
+                matches: vec![100, 1_000],
+                policies: ["ram", "cached", "indexed", "uncached"]
+                    .map(str::to_owned)
+                    .into(),
+                place,
+            }),
+        ];
+        suites.iter().try_for_each(|suite| suite.run(output))
+    }
+}
+
 impl Scale {
-    fn run(&self) -> Result<()> {
+    fn run(&self, output: &mut bench::Output) -> Result<()> {
         let scale = bench::Scale {
             sizes: ascending(&self.sizes),
             folder: self.place.folder()?,
         };
-        bench::run_scale(&scale, &mut self.place.output()?)
+        bench::run_scale(&scale, output)
     }
 }
 
 impl Field {
-    fn run(&self) -> Result<()> {
+    fn run(&self, output: &mut bench::Output) -> Result<()> {
         let cases = match self.cases.as_slice() {
             [] => bench::Case::ALL.to_vec(),
             cases => cases.to_vec(),
@@ -215,12 +320,12 @@ impl Field {
             sizes: ascending(&self.sizes),
             folder: self.place.folder()?,
         };
-        bench::run_field(&field, &mut self.place.output()?)
+        bench::run_field(&field, output)
     }
 }
 
 impl Sysrepo {
-    fn run(&self) -> Result<()> {
+    fn run(&self, output: &mut bench::Output) -> Result<()> {
         let folder = self.place.folder()?;
         let in_memory = match (&folder, &self.place.store) {
             (Some(_), Some(_)) => bench::InMemory::LeftOut,
@@ -232,12 +337,12 @@ impl Sysrepo {
             rows: self.rows.clone(),
             in_memory,
         };
-        bench::run_sysrepo(&sysrepo, &mut self.place.output()?)
+        bench::run_sysrepo(&sysrepo, output)
     }
 }
 
 impl Dodb {
-    fn run(&self) -> Result<()> {
+    fn run(&self, output: &mut bench::Output) -> Result<()> {
         let policies = self.policies.iter().map(|text| text.parse());
         let dodb = bench::Dodb {
             sizes: ascending(&self.sizes),
@@ -245,7 +350,7 @@ impl Dodb {
             policies: policies.collect::<espalier_documents::Result<_>>()?,
             folder: self.place.folder()?,
         };
-        bench::run_dodb(&dodb, &mut self.place.output()?)
+        bench::run_dodb(&dodb, output)
     }
 }
 
@@ -257,10 +362,6 @@ fn ascending(sizes: &[u64]) -> Vec<u64> {
 }
 
 impl Place {
-    fn output(&self) -> Result<bench::Output> {
-        bench::Output::new(self.json.as_deref())
-    }
-
     /// The folder that embedded stores are made in; none for memory.
     fn folder(&self) -> Result<Option<PathBuf>> {
         let url = match self.store.as_deref() {

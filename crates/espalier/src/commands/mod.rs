@@ -29,6 +29,7 @@ mod serve;
 mod set;
 mod shell_routes;
 mod stats;
+mod store_place;
 mod transfer;
 mod update;
 mod validate;

@@ -350,3 +350,61 @@ fn trifle_fills_the_published_table_for_each_engine_and_durability() {
         );
     }
 }
+
+#[test]
+fn a_report_is_written_and_rows_are_compared_with_earlier_ones() {
+    let bench = Bench::new();
+    let run = |more: &[&str]| {
+        let rows = [
+            "bench", "sysrepo", "--store", "memory:", "--sizes", "20,40", "--rows", "batch",
+        ];
+        bench.run(&[&rows, more].concat())
+    };
+    run(&["--json", "before.jsonl"]).ok();
+    let after = run(&[
+        "--json",
+        "now.jsonl",
+        "--html",
+        "report.html",
+        "--baseline",
+        "before.jsonl",
+    ]);
+    assert_eq!(after.status, 0, "{after:?}");
+    assert!(after.stderr.contains("within the noise"), "{after:?}");
+    let page = std::fs::read_to_string(bench.path("report.html")).expect("a report");
+    for part in [
+        "<h2 id=\"sysrepo\"",
+        "<svg",
+        "create batch",
+        "against before",
+        "median of one operation",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let rows = std::fs::read_to_string(bench.path("now.jsonl")).expect("rows");
+    assert_eq!(rows.lines().count(), 2);
+    let error = run(&["--html", "no/such/folder/report.html"]).failed(2);
+    assert!(error.contains("no/such/folder"), "{error}");
+    let error = run(&["--baseline", "report.html"]).failed(2);
+    assert!(error.contains("line 1"), "{error}");
+}
+
+#[test]
+fn all_suites_go_into_one_report() {
+    let bench = Bench::new();
+    let all = [
+        "bench",
+        "all",
+        "--sizes",
+        "20,40",
+        "--json",
+        "rows.jsonl",
+        "--html",
+        "report.html",
+    ];
+    bench.run(&all).ok();
+    let page = std::fs::read_to_string(bench.path("report.html")).expect("a report");
+    for suite in ["scale", "field", "sysrepo", "trifle", "dodb"] {
+        assert!(page.contains(&format!("<h2 id=\"{suite}\"")), "{suite}");
+    }
+}

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use axum::body::Body;
-use espalier_stats::{Granularity, Settings, SystemMetric};
+use espalier_stats::output::settings_json;
+use espalier_stats::{Granularity, SystemMetric};
 use http::{Response, StatusCode};
 use serde::Deserialize;
-use serde_json::{Map, Value as Json, json};
 
 use super::asked::Call;
 use super::problem::{Problem, Result};
@@ -24,24 +24,11 @@ struct Wanted {
     list_active: Option<bool>,
 }
 
-fn shown(settings: &Settings) -> Json {
-    let granularities = settings.granularities.iter().map(ToString::to_string);
-    let granularities: Vec<_> = granularities.collect();
-    let retention = settings.retention.iter();
-    let retention: Map<String, Json> = retention
-        .map(|(granularity, seconds)| (granularity.to_string(), json!(seconds)))
-        .collect();
-    json!({
-        "time-zone": settings.time_zone,
-        "week-begins": settings.week_begins.as_str(),
-        "granularities": granularities,
-        "retention": retention,
-        "list-active": settings.system == SystemMetric::Written,
-    })
-}
-
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
-    Ok(answer(StatusCode::OK, &shown(&call.service.settings())))
+    Ok(answer(
+        StatusCode::OK,
+        &settings_json(&call.service.settings()),
+    ))
 }
 
 pub(super) fn patch(call: &Call<'_>) -> Result<Response<Body>> {

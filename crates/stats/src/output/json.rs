@@ -1,8 +1,10 @@
-//! `{"at": [...], "values": [...]}`: times, and for each the values under their names.
+//! `{"at": [...], "values": [...]}`: times, and for each the values under their names; and settings.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{Calendar, Error, Nested, Point, Result};
+use crate::{Calendar, Error, Nested, Point, Result, Settings, SystemMetric};
 
 #[derive(Serialize)]
 struct Document {
@@ -19,4 +21,18 @@ pub fn json(points: &[Point], calendar: &Calendar) -> Result<String> {
         values: values.collect(),
     };
     serde_json::to_string(&document).map_err(|error| Error::argument(error.to_string()))
+}
+
+/// Settings as JSON, with retention in seconds.
+pub fn settings_json(settings: &Settings) -> serde_json::Value {
+    let granularities = settings.granularities.iter().map(ToString::to_string);
+    let retention = settings.retention.iter();
+    let retention = retention.map(|(granularity, seconds)| (granularity.to_string(), *seconds));
+    serde_json::json!({
+        "time-zone": settings.time_zone,
+        "week-begins": settings.week_begins.as_str(),
+        "granularities": granularities.collect::<Vec<_>>(),
+        "retention": retention.collect::<BTreeMap<_, _>>(),
+        "list-active": settings.system == SystemMetric::Written,
+    })
 }

@@ -4,4 +4,4 @@ mod csv;
 mod json;
 
 pub use csv::csv;
-pub use json::json;
+pub use json::{json, settings_json};

@@ -25,7 +25,7 @@ pub(in crate::file) struct Engine {
     /// The directory, without links in its path.
     pub(in crate::file) dir: PathBuf,
     /// Held as long as the directory is open.
-    lock: File,
+    _lock: Lock,
     /// All rows, and the newest commits for watchers.
     pub(in crate::file) resident: Arc<memory::Engine>,
     /// Commits that wait for their turn.
@@ -41,6 +41,9 @@ pub(in crate::file) struct Engine {
     /// Bytes of the data file.
     pub(super) data_bytes: AtomicU64,
 }
+
+/// The lock of a directory, given back when dropped: also where opening fails later.
+struct Lock(File);
 
 /// What changes with every commit, in one order.
 pub(in crate::file) struct Log {
@@ -74,7 +77,7 @@ pub(in crate::file) fn open(config: Config) -> Result<Engine> {
     Ok(Engine {
         config,
         dir,
-        lock,
+        _lock: lock,
         resident: Arc::new(memory::Engine::new(replayed.state)),
         queue: Queue::default(),
         log: Mutex::new(log),
@@ -99,10 +102,10 @@ fn directory(dir: &Path) -> Result<PathBuf> {
 }
 
 /// Takes the lock of a directory, and writes who has it.
-fn lock(dir: &Path) -> Result<File> {
+fn lock(dir: &Path) -> Result<Lock> {
     let path = dir.join(LOCK);
     let failed = |error| io_error(format!("{} cannot be written", path.display()), error);
-    let mut file = File::options()
+    let file = File::options()
         .read(true)
         .write(true)
         .create(true)
@@ -114,11 +117,12 @@ fn lock(dir: &Path) -> Result<File> {
         Err(TryLockError::WouldBlock) => return Err(held(dir, &path)),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
-    let written = file
-        .set_len(0)
-        .and_then(|()| writeln!(file, "{}", std::process::id()));
-    written.map_err(failed)?;
-    Ok(file)
+    let mut lock = Lock(file);
+    let written = lock.0.set_len(0);
+    written
+        .and_then(|()| writeln!(lock.0, "{}", std::process::id()))
+        .map_err(failed)?;
+    Ok(lock)
 }
 
 fn held(dir: &Path, path: &Path) -> Error {
@@ -167,11 +171,11 @@ impl Engine {
     }
 }
 
-impl Drop for Engine {
+impl Drop for Lock {
     fn drop(&mut self) {
         // Closing the file is not enough: a process that is just being started by this one shares it
         // until it runs.
-        if let Err(error) = self.lock.unlock() {
+        if let Err(error) = self.0.unlock() {
             tracing::warn!(%error, "the lock is given back when this process ends");
         }
     }

@@ -14,7 +14,7 @@ use super::cars::{Car, Groups, cars, color, name, second_tag, tag};
 use super::known;
 use crate::bench::harness::{Plan, Timing, cpu_time, measure};
 use crate::bench::output::Output;
-use crate::bench::row::{Peer, Row};
+use crate::bench::row::{On, Peer, Row};
 use crate::error::{Failure, Result};
 
 /// Documents of one commit while the collection is filled.
@@ -98,25 +98,15 @@ impl<'a> Bed<'a> {
     }
 
     fn row(&self, row: impl Into<String>, size: u64) -> Row {
-        Row {
-            suite: "dodb",
-            row: row.into(),
+        let on = On {
             driver: self.driver.to_owned(),
             policy: self.policy.as_str(),
             durability: match self.driver {
                 "none" | "memory" => "none",
                 _ => "relaxed",
             },
-            size,
-            n: 0,
-            median_s: None,
-            min_s: None,
-            p99_s: None,
-            cpu_s: None,
-            raw_s: None,
-            peer: Vec::new(),
-            note: String::new(),
-        }
+        };
+        Row::new("dodb", row, on, size)
     }
 
     fn fill(&mut self, groups: &mut Groups) -> Result<()> {

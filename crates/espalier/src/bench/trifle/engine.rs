@@ -9,7 +9,7 @@ use espalier_store::Subspace;
 use tempfile::TempDir;
 
 use super::known::Peer;
-use crate::bench::row::Row;
+use crate::bench::row::{On, Row};
 use crate::bench::stand::{Durability, new_folder};
 use crate::error::Result;
 
@@ -89,25 +89,15 @@ impl Engine {
 
     /// A row about this engine, with nothing measured yet.
     pub fn row(&self, name: String, size: u64) -> Row {
-        Row {
-            suite: "trifle",
-            row: name,
+        let on = On {
             driver: self.driver.name().to_owned(),
             policy: match self.driver.capability().durable {
                 true => "uncached",
                 false => "ram",
             },
             durability: self.durability,
-            size,
-            n: 0,
-            median_s: None,
-            min_s: None,
-            p99_s: None,
-            cpu_s: None,
-            raw_s: None,
-            peer: Vec::new(),
-            note: String::new(),
-        }
+        };
+        Row::new("trifle", name, on, size)
     }
 }
 

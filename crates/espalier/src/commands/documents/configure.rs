@@ -54,7 +54,7 @@ pub struct Configure {
 impl Configure {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let documents = self.place.create(settings)?;
+        let documents = self.place.new_documents(settings)?;
         let stored = documents
             .list()?
             .into_iter()

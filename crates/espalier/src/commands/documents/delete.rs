@@ -39,7 +39,7 @@ impl Delete {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         if self.collection_too {
-            self.place.open(settings)?.remove(&self.collection)?;
+            self.place.documents(settings)?.remove(&self.collection)?;
             return cli::answer(
                 self.place.talk.json,
                 &json!({"collection": self.collection}),

@@ -72,7 +72,7 @@ impl Ls {
     }
 
     fn collections(&self, settings: Settings) -> Result<()> {
-        for info in self.place.open(settings)?.list()? {
+        for info in self.place.documents(settings)?.list()? {
             let text = format!("{}/", info.name);
             cli::answer(self.place.talk.json, &to_json(&info), &text)?;
         }

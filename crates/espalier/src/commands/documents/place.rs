@@ -10,52 +10,29 @@ use serde_json::Value as Json;
 
 use crate::documents::STANDARD;
 use crate::error::{Failure, Result};
-use crate::settings::{Settings, Talk};
-use crate::target;
+use crate::settings::Settings;
+
+pub use crate::commands::store_place::StorePlace as Place;
 
 const CREATE_HINT: &str = "make one: espalier documents configure NAME --store embedded:DIR";
 
-/// Options that every command of documents has.
-#[derive(Args, Clone, Debug, Default)]
-pub struct Place {
-    /// The store: `embedded:DIR`, `sqlite:FILE`, or `memory:` for one that is gone at the end
-    /// [env: ESPALIER_STORE]
-    #[arg(long, value_name = "URL")]
-    pub store: Option<String>,
-
-    #[command(flatten)]
-    pub talk: Talk,
-}
+/// What is kept in the store.
+const KEPT: &str = "documents";
 
 impl Place {
-    fn settings(&self, settings: Settings) -> Result<Settings> {
-        let own = Settings {
-            store: self.store.clone(),
-            ..Settings::default()
-        };
-        let settings = own.over(settings);
-        if settings.store.is_none() {
-            let failure = Failure::usage("documents are kept in a store");
-            return Err(failure.hint("add --store embedded:DIR"));
-        }
-        Ok(settings)
-    }
-
     /// The documents of a store that there is.
-    pub fn open(&self, settings: Settings) -> Result<Documents> {
-        let settings = self.settings(settings)?;
-        let store = target::open_store(&settings).map_err(|failure| failure.hint(CREATE_HINT))?;
-        Ok(of(&store))
+    pub fn documents(&self, settings: Settings) -> Result<Documents> {
+        Ok(of(&self.store(settings, KEPT, CREATE_HINT)?))
     }
 
     /// The documents of a store that is made where there is none.
-    pub fn create(&self, settings: Settings) -> Result<Documents> {
-        Ok(of(&target::create_store(&self.settings(settings)?)?))
+    pub fn new_documents(&self, settings: Settings) -> Result<Documents> {
+        Ok(of(&self.new_store(settings, KEPT)?))
     }
 
     /// A collection that there is. A command reads little, so nothing is kept in memory.
     pub fn collection(&self, settings: Settings, name: &str) -> Result<Collection<Json>> {
-        let documents = self.open(settings)?;
+        let documents = self.documents(settings)?;
         documents
             .open(name, Some(Policy::Uncached))
             .map_err(|error| match error.kind() {

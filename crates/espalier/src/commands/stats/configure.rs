@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use espalier_stats::SystemMetric;
-use serde_json::{Value, json};
+use espalier_stats::output::settings_json;
+use serde_json::Value;
 
 use super::place::{Place, usage};
 use crate::cli;
@@ -57,11 +58,11 @@ enum Whether {
 impl Configure {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.create(settings)?;
+        let stats = self.place.new_stats(settings)?;
         let mut chosen = stats.settings();
         self.change(&mut chosen)?;
         stats.configure(chosen)?;
-        let value = to_json(&stats.settings());
+        let value = settings_json(&stats.settings());
         let text = value.as_object().into_iter().flatten();
         let text: Vec<_> = text
             .map(|(name, value)| format!("{name:<14} {}", plain(value)))
@@ -102,25 +103,6 @@ impl Configure {
         }
         Ok(())
     }
-}
-
-fn to_json(settings: &espalier_stats::Settings) -> Value {
-    let granularities: Vec<_> = settings
-        .granularities
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    let retention = settings.retention.iter();
-    let retention: serde_json::Map<String, Value> = retention
-        .map(|(granularity, seconds)| (granularity.to_string(), json!(seconds)))
-        .collect();
-    json!({
-        "time-zone": settings.time_zone,
-        "week-begins": settings.week_begins.as_str(),
-        "granularities": granularities,
-        "retention": retention,
-        "list-active": settings.system == SystemMetric::Written,
-    })
 }
 
 fn plain(value: &Value) -> String {

@@ -56,7 +56,7 @@ enum Format {
 impl Import {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         let imported = self.read(time(&stats, self.at.as_deref())?)?;
         let (count, skipped) = (imported.writes.len(), imported.skipped);
         let mut writes = imported.writes.into_iter();

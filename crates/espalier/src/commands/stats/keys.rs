@@ -27,7 +27,7 @@ pub struct Keys {
 impl Keys {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         for metric in stats.keys(&self.prefix)? {
             if self.place.talk.json {
                 let value = json!({"metric": metric.name, "labels": metric.labels});
@@ -59,7 +59,7 @@ pub struct Delete {
 impl Delete {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         let metric = self.metric.metric()?;
         if !stats.delete(metric.clone())? {
             return Err(Failure::data(format!("there is no metric {metric}"))

@@ -7,47 +7,24 @@ use espalier_stats::{Metric, Stats, SystemClock, Timestamp};
 use espalier_store::{Store, Subspace};
 
 use crate::error::{Failure, Result};
-use crate::settings::{Settings, Talk};
-use crate::target;
+use crate::settings::Settings;
+
+pub use crate::commands::store_place::StorePlace as Place;
 
 const CREATE_HINT: &str = "make one: espalier stats configure --store embedded:DIR";
 
-/// Options that every command of statistics has.
-#[derive(Args, Clone, Debug, Default)]
-pub struct Place {
-    /// The store: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, or `memory:` for one that is gone at the end
-    /// [env: ESPALIER_STORE]
-    #[arg(long, value_name = "URL")]
-    pub store: Option<String>,
-
-    #[command(flatten)]
-    pub talk: Talk,
-}
+/// What is kept in the store.
+const KEPT: &str = "statistics";
 
 impl Place {
-    fn settings(&self, settings: Settings) -> Result<Settings> {
-        let own = Settings {
-            store: self.store.clone(),
-            ..Settings::default()
-        };
-        let settings = own.over(settings);
-        if settings.store.is_none() {
-            let failure = Failure::usage("statistics are kept in a store");
-            return Err(failure.hint("add --store embedded:DIR"));
-        }
-        Ok(settings)
-    }
-
     /// The statistics of a store that there is.
-    pub fn open(&self, settings: Settings) -> Result<Stats> {
-        let settings = self.settings(settings)?;
-        let store = target::open_store(&settings).map_err(|failure| failure.hint(CREATE_HINT))?;
-        of(&store)
+    pub fn stats(&self, settings: Settings) -> Result<Stats> {
+        of(&self.store(settings, KEPT, CREATE_HINT)?)
     }
 
     /// The statistics of a store that is made where there is none.
-    pub fn create(&self, settings: Settings) -> Result<Stats> {
-        of(&target::create_store(&self.settings(settings)?)?)
+    pub fn new_stats(&self, settings: Settings) -> Result<Stats> {
+        of(&self.new_store(settings, KEPT)?)
     }
 }
 

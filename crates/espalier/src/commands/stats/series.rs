@@ -87,7 +87,7 @@ struct Shown<T: Serialize> {
 impl Series {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         if !self.quantiles.is_empty() {
             return self.quantiles(&stats);
         }

@@ -36,7 +36,7 @@ pub struct Beam {
 impl Beam {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         let at = time(&stats, self.at.as_deref())?;
         let beamed = stats
             .beam(self.metric.metric()?, at, &self.status)
@@ -78,7 +78,7 @@ struct Shown<'a> {
 impl Scan {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         let statuses = if self.prefix {
             stats.statuses(&self.metric.name)?
         } else {

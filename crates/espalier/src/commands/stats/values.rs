@@ -44,7 +44,7 @@ enum Format {
 impl Values {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         let points = stats.values(self.metric.metric()?, self.span.range(&stats)?)?;
         let calendar = stats.calendar();
         match self.format {

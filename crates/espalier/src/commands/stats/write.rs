@@ -104,7 +104,7 @@ pub struct Track {
 impl Track {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
         let write = Write::track(self.given.metric.metric()?, at, self.given.values()?);
         self.given.submit(&stats, write, &self.place)
@@ -127,7 +127,7 @@ pub struct Assert {
 impl Assert {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
         let write = Write::assert(self.given.metric.metric()?, at, self.given.values()?);
         self.given.submit(&stats, write, &self.place)
@@ -150,7 +150,7 @@ pub struct Observe {
 impl Observe {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
         let write = Write::observe(self.given.metric.metric()?, at, self.given.values()?);
         self.given.submit(&stats, write, &self.place)
@@ -223,7 +223,7 @@ impl Assort {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let designator = self.classes.designator()?;
-        let stats = self.place.open(settings)?;
+        let stats = self.place.stats(settings)?;
         let at = time(&stats, self.given.at.as_deref())?;
         let metric = self.given.metric.metric()?;
         let write = Write::assort(metric, at, &self.given.values()?, &designator)?;

@@ -1,0 +1,173 @@
+//! Rows of an earlier run, to compare with.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::bench::row::Row;
+use crate::error::{Failure, Result};
+
+/// What is told apart from noise: the best of now is slower than the median of then by this factor,
+/// or the median of now faster than the best of then.
+const FACTOR: f64 = 1.25;
+
+/// Rows of an earlier `--json`.
+pub struct Baseline {
+    rows: HashMap<Key, Then>,
+}
+
+type Key = (String, String, String, String, String, u64);
+
+#[derive(Deserialize)]
+struct Then {
+    suite: String,
+    row: String,
+    driver: String,
+    policy: String,
+    durability: String,
+    size: u64,
+    median_s: Option<f64>,
+    min_s: Option<f64>,
+}
+
+/// How a row stands beside the earlier one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Beside {
+    /// Slower, by this factor of the medians.
+    Slower(f64),
+    /// Faster, likewise.
+    Faster(f64),
+    /// No difference that is larger than the noise.
+    Same(f64),
+}
+
+impl Baseline {
+    /// Reads the rows.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line of it is no row; the line is named.
+    pub fn read(file: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| Failure::usage(error.to_string()).in_file(file.display()))?;
+        let mut rows = HashMap::new();
+        for (number, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.is_empty())
+        {
+            let then: Then = serde_json::from_str(line).map_err(|error| {
+                let message = format!("line {}: no row of a bench: {error}", number + 1);
+                Failure::usage(message).in_file(file.display())
+            })?;
+            rows.insert(then.key(), then);
+        }
+        Ok(Self { rows })
+    }
+
+    /// How a row stands beside the earlier one; none where there is no such row.
+    pub fn beside(&self, row: &Row) -> Option<Beside> {
+        let then = self.rows.get(&key(row))?;
+        let (median, min) = (row.median_s?, row.min_s?);
+        let (median_then, min_then) = (then.median_s?, then.min_s?);
+        Some(if min > median_then * FACTOR {
+            Beside::Slower(median / median_then)
+        } else if median * FACTOR < min_then {
+            Beside::Faster(median_then / median)
+        } else {
+            Beside::Same(median / median_then)
+        })
+    }
+
+    /// What became slower or faster, as text.
+    pub fn summary(&self, rows: &[Row]) -> String {
+        let (mut text, mut same) = (String::new(), 0);
+        for row in rows {
+            let what = match self.beside(row) {
+                Some(Beside::Slower(factor)) => format!("x{factor:.2} SLOWER"),
+                Some(Beside::Faster(factor)) => format!("x{factor:.2} faster"),
+                Some(Beside::Same(_)) => {
+                    same += 1;
+                    continue;
+                }
+                None => continue,
+            };
+            let (suite, name, driver) = (row.suite, &row.row, &row.driver);
+            let (durability, size) = (row.durability, row.size);
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "{what}: {suite}: {name}, {driver} {durability}, {size}"
+            );
+        }
+        let _ = writeln!(text, "{same} rows as before, within the noise");
+        text
+    }
+}
+
+impl Then {
+    fn key(&self) -> Key {
+        (
+            self.suite.clone(),
+            self.row.clone(),
+            self.driver.clone(),
+            self.policy.clone(),
+            self.durability.clone(),
+            self.size,
+        )
+    }
+}
+
+fn key(row: &Row) -> Key {
+    (
+        row.suite.to_owned(),
+        row.row.clone(),
+        row.driver.clone(),
+        row.policy.to_owned(),
+        row.durability.to_owned(),
+        row.size,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::row::On;
+
+    fn row(min: f64, median: f64) -> Row {
+        let on = On {
+            driver: "memory".to_owned(),
+            policy: "ram",
+            durability: "none",
+        };
+        let mut row = Row::new("scale", "get", on, 10);
+        (row.min_s, row.median_s) = (Some(min), Some(median));
+        row
+    }
+
+    #[test]
+    fn only_what_is_beyond_the_noise_is_marked() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let line = serde_json::to_string(&row(1.0, 1.2)).expect("JSON");
+        std::fs::write(file.path(), format!("{line}\n\n")).expect("written");
+        let baseline = Baseline::read(file.path()).expect("rows");
+        assert_eq!(
+            baseline.beside(&row(1.3, 1.4)),
+            Some(Beside::Same(1.4 / 1.2))
+        );
+        assert_eq!(baseline.beside(&row(2.0, 2.4)), Some(Beside::Slower(2.0)));
+        assert_eq!(baseline.beside(&row(0.5, 0.6)), Some(Beside::Faster(2.0)));
+        let mut other = row(9.0, 9.0);
+        other.size = 11;
+        assert_eq!(baseline.beside(&other), None);
+        let text = baseline.summary(&[row(2.0, 2.4), row(1.0, 1.2)]);
+        assert!(
+            text.contains("x2.00 SLOWER: scale: get") && text.contains("1 rows"),
+            "{text}"
+        );
+        std::fs::write(file.path(), "{}\n").expect("written");
+        let error = Baseline::read(file.path()).err().expect("no row");
+        assert!(error.to_string().contains("line 1"), "{error}");
+    }
+}

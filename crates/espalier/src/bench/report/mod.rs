@@ -1,0 +1,8 @@
+//! What is made of all rows at the end: a report for people, and a comparison with earlier rows.
+
+mod baseline;
+mod html;
+mod plot;
+
+pub use baseline::Baseline;
+pub use html::page;

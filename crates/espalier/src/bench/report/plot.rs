@@ -1,0 +1,257 @@
+//! A plot of one row: what an operation costs against the size, both logarithmic.
+
+use std::collections::BTreeMap;
+
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::bench::row::Row;
+use crate::error::{Failure, Result};
+
+/// The picture, in the units of its coordinates; it is shown as wide as there is room.
+const WIDTH: u32 = 460;
+const HEIGHT: u32 = 300;
+
+/// Colours that are told apart on white and on black, by those who see few of them too.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0x33, 0x77, 0xbb),
+    RGBColor(0xee, 0x77, 0x33),
+    RGBColor(0x11, 0x99, 0x77),
+    RGBColor(0xcc, 0x33, 0x77),
+    RGBColor(0x99, 0x77, 0xcc),
+    RGBColor(0xaa, 0x88, 0x22),
+    RGBColor(0x77, 0x77, 0x77),
+];
+
+/// What stands for the colour of the text around, which is dark or light.
+const TEXT: RGBColor = RGBColor(1, 2, 3);
+
+/// The same, as it stands in the picture.
+const TEXT_IN_SVG: &str = "#010203";
+
+/// One line: its name, its points, whether it is another system's.
+struct Line {
+    name: String,
+    points: Vec<(f64, f64)>,
+    is_peer: bool,
+}
+
+/// The picture of the rows of one name, as SVG; none where there are not two sizes.
+pub fn svg(rows: &[&Row]) -> Result<Option<String>> {
+    let lines = lines(rows);
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let bounds = |of: fn(&(f64, f64)) -> f64| {
+        points()
+            .map(of)
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), at| {
+                (low.min(at), high.max(at))
+            })
+    };
+    let (sizes, seconds) = (bounds(|point| point.0), bounds(|point| point.1));
+    if sizes.0 >= sizes.1 {
+        return Ok(None);
+    }
+    let mut picture = String::new();
+    draw(&mut picture, &lines, sizes, seconds)
+        .map_err(|error| Failure::data(format!("the plot was not drawn: {error}")))?;
+    Ok(Some(finished(&picture)))
+}
+
+/// Without a size of its own, and with the text in the colour of the page.
+fn finished(picture: &str) -> String {
+    let size = format!("width=\"{WIDTH}\" height=\"{HEIGHT}\" ");
+    picture
+        .replacen(&size, "", 1)
+        .replace(TEXT_IN_SVG, "currentColor")
+}
+
+fn lines(rows: &[&Row]) -> Vec<Line> {
+    let mut ours: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut theirs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for row in rows {
+        let size = row.size as f64;
+        if let Some(median) = row.median_s.filter(|median| *median > 0.0) {
+            ours.entry(name(row)).or_default().push((size, median));
+        }
+        for peer in row.peer.iter().filter(|peer| peer.seconds > 0.0) {
+            let points = theirs.entry(peer.name.clone()).or_default();
+            if !points.iter().any(|point| point.0 == size) {
+                points.push((size, peer.seconds));
+            }
+        }
+    }
+    let sorted = |(name, mut points): (String, Vec<(f64, f64)>), is_peer| {
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        Line {
+            name,
+            points,
+            is_peer,
+        }
+    };
+    let ours = ours.into_iter().map(|line| sorted(line, false));
+    let lines: Vec<_> = ours.collect();
+    lines
+        .into_iter()
+        .chain(theirs.into_iter().map(|line| sorted(line, true)))
+        .collect()
+}
+
+/// A line is of one driver, durability and policy.
+fn name(row: &Row) -> String {
+    let mut name = row.driver.clone();
+    for part in [row.durability, row.policy] {
+        if !["none", "uncached", "ram"].contains(&part) {
+            name.push(' ');
+            name.push_str(part);
+        }
+    }
+    name
+}
+
+type Drawn = std::result::Result<(), Box<dyn std::error::Error>>;
+
+fn draw(picture: &mut String, lines: &[Line], sizes: (f64, f64), seconds: (f64, f64)) -> Drawn {
+    let area = SVGBackend::with_string(picture, (WIDTH, HEIGHT)).into_drawing_area();
+    let legend = 14 * lines.len() as i32;
+    let text = |size: i32| ("sans-serif", size).into_font().color(&TEXT);
+    let mut chart = ChartBuilder::on(&area)
+        .margin_top(8)
+        .margin_right(18)
+        .margin_bottom(legend + 6)
+        .x_label_area_size(36)
+        .y_label_area_size(68)
+        .build_cartesian_2d(
+            (sizes.0..sizes.1).log_scale(),
+            (decade(seconds.0, f64::floor)..decade(seconds.1, f64::ceil)).log_scale(),
+        )?;
+    chart
+        .configure_mesh()
+        .bold_line_style(TEXT.mix(0.15))
+        .light_line_style(TRANSPARENT)
+        .axis_style(TEXT.mix(0.5))
+        .label_style(text(11))
+        .axis_desc_style(text(12))
+        .x_desc("size")
+        .y_desc("median of one operation")
+        .x_label_formatter(&|size| labelled(*size, &[1, 2, 5], count))
+        .y_label_formatter(&|seconds| labelled(*seconds, &[1], unit))
+        .draw()?;
+    for (index, line) in lines.iter().enumerate() {
+        let colour = COLOURS[index % COLOURS.len()];
+        let stroke = colour.stroke_width(2);
+        let points = line.points.iter().copied();
+        match line.is_peer {
+            true => chart.draw_series(DashedLineSeries::new(points.clone(), 5, 4, stroke))?,
+            false => chart.draw_series(LineSeries::new(points.clone(), stroke))?,
+        };
+        chart.draw_series(points.map(|point| Circle::new(point, 2.5, colour.filled())))?;
+        let y = HEIGHT as i32 - legend + 14 * index as i32 - 2;
+        let mark = [(70, y), (94, y)];
+        match line.is_peer {
+            true => area.draw(&DashedPathElement::new(mark, 5, 4, stroke))?,
+            false => area.draw(&PathElement::new(mark, stroke))?,
+        }
+        let style = text(11).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(line.name.clone(), (100, y), style))?;
+    }
+    area.present()?;
+    Ok(())
+}
+
+/// The power of ten below or above.
+fn decade(number: f64, round: fn(f64) -> f64) -> f64 {
+    // A number that is one itself, but for the last bits, stays.
+    let exponent = number.log10();
+    let near = exponent.round();
+    let exponent = match (exponent - near).abs() < 1e-9 {
+        true => near,
+        false => round(exponent),
+    };
+    10.0_f64.powf(exponent)
+}
+
+/// The label of a number that begins with one of these digits; those between have none, as labels
+/// would lie over each other.
+fn labelled(number: f64, digits: &[u32], label: fn(f64) -> String) -> String {
+    let digit = number / decade(number, f64::floor);
+    let is_labelled = digits
+        .iter()
+        .any(|&wanted| (digit - f64::from(wanted)).abs() < 1e-6);
+    match is_labelled {
+        true => label(number),
+        false => String::new(),
+    }
+}
+
+/// A power of ten, in seconds or a part of one.
+fn unit(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 0.9e-6 => format!("{:.0} ns", seconds * 1e9),
+        seconds if seconds < 0.9e-3 => format!("{:.0} us", seconds * 1e6),
+        seconds if seconds < 0.9 => format!("{:.0} ms", seconds * 1e3),
+        seconds => format!("{seconds:.0} s"),
+    }
+}
+
+/// A number with a unit of thousands.
+fn count(number: f64) -> String {
+    match number {
+        number if number >= 1e6 => format!("{}M", number / 1e6),
+        number if number >= 1e3 => format!("{}k", number / 1e3),
+        number => format!("{number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::row::{On, Peer};
+
+    fn row(size: u64, median: f64) -> Row {
+        let on = On {
+            driver: "embedded".to_owned(),
+            policy: "uncached",
+            durability: "relaxed",
+        };
+        let mut row = Row::new("scale", "get", on, size);
+        row.median_s = Some(median);
+        row.peer.push(Peer {
+            name: "another <one>".to_owned(),
+            seconds: median * 10.0,
+            source: "nowhere".to_owned(),
+        });
+        row
+    }
+
+    #[test]
+    fn labels_stand_at_powers_of_ten() {
+        let labels: Vec<_> = [1e-7, 2e-7, 1e-6, 9e-6, 1e-3, 1.0]
+            .map(|at| labelled(at, &[1], unit))
+            .into();
+        assert_eq!(labels, ["100 ns", "", "1 us", "", "1 ms", "1 s"]);
+        assert_eq!(labelled(500_000.0, &[1, 2, 5], count), "500k");
+        assert_eq!(
+            (decade(3e-5, f64::floor), decade(1e-3, f64::ceil)),
+            (1e-5, 1e-3)
+        );
+    }
+
+    #[test]
+    fn a_plot_has_a_line_for_each_engine_and_peer_and_names_its_axes() {
+        let rows = [row(1_000, 1e-6), row(1_000_000, 2e-6)];
+        let rows: Vec<_> = rows.iter().collect();
+        let picture = svg(&rows).expect("drawn").expect("two sizes");
+        for part in [
+            "embedded relaxed",
+            "another &lt;one&gt;",
+            "size",
+            "median of one operation",
+            "currentColor",
+        ] {
+            assert!(picture.contains(part), "{part}: {picture}");
+        }
+        assert!(!picture.contains(TEXT_IN_SVG));
+        assert_eq!(svg(&rows[..1]).expect("nothing drawn"), None);
+    }
+}

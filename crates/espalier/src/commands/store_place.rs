@@ -1,0 +1,46 @@
+//! Where a store is, for commands about what is kept beside its trees.
+
+use clap::Args;
+use espalier_store::Store;
+
+use crate::error::{Failure, Result};
+use crate::settings::{Settings, Talk};
+use crate::target;
+
+/// Options that every command of statistics and of documents has.
+#[derive(Args, Clone, Debug, Default)]
+pub struct StorePlace {
+    /// The store: `embedded:DIR`, `sqlite:FILE`, or `memory:` for one that is gone at the end
+    /// [env: ESPALIER_STORE]
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl StorePlace {
+    fn settings(&self, settings: Settings, kept: &str) -> Result<Settings> {
+        let own = Settings {
+            store: self.store.clone(),
+            ..Settings::default()
+        };
+        let settings = own.over(settings);
+        if settings.store.is_none() {
+            let failure = Failure::usage(format!("{kept} are kept in a store"));
+            return Err(failure.hint("add --store embedded:DIR"));
+        }
+        Ok(settings)
+    }
+
+    /// A store that there is. `kept` is what is looked for in it, `hint` how to make one.
+    pub fn store(&self, settings: Settings, kept: &str, hint: &str) -> Result<Store> {
+        let settings = self.settings(settings, kept)?;
+        target::open_store(&settings).map_err(|failure| failure.hint(hint))
+    }
+
+    /// A store that is made where there is none.
+    pub fn new_store(&self, settings: Settings, kept: &str) -> Result<Store> {
+        target::create_store(&self.settings(settings, kept)?)
+    }
+}
