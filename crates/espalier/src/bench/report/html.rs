@@ -15,7 +15,7 @@ h1{font-size:1.5rem}h2{margin-top:2.5rem;border-bottom:1px solid var(--line)}
 .plots{display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,22rem),1fr))}
 figure{margin:0;padding:.5rem;border:1px solid var(--line);border-radius:.5rem}
 figcaption{font-weight:600;overflow-wrap:anywhere}svg{width:100%;height:auto;display:block}
-.table{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem}
+.table{overflow-x:auto;margin-top:1rem}table{border-collapse:collapse;font-size:.85rem}
 th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--soft)}
 th:first-child,td:first-child,.text{text-align:left}td.note{white-space:normal;min-width:18rem;text-align:left}
 .slower{color:#c22;font-weight:600}.faster{color:#184}
