@@ -42,6 +42,17 @@ impl<'a> Url<'a> {
         Url { options, ..*self }
     }
 
+    /// The place, where there must be one: `what` it is (a file, say), and how that is written.
+    #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+    pub(crate) fn needed_place(&self, what: &str, form: &str) -> Result<&'a str> {
+        if self.place.is_empty() {
+            let scheme = self.scheme;
+            let message = format!("{scheme}: needs a {what}; write {scheme}:{form}");
+            return Err(refusal(message));
+        }
+        Ok(self.place)
+    }
+
     /// The options, name and value, in order.
     pub(crate) fn options(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.options

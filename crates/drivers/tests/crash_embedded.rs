@@ -1,26 +1,17 @@
 //! The embedded driver after its process was killed.
 #![cfg(feature = "embedded")]
 
-use std::sync::Arc;
-
-use espalier_keyspace::Driver;
-use espalier_testkit::{crash, process};
-
-fn open(url: &str) -> Arc<dyn Driver> {
-    espalier_drivers::open(url).expect("the directory opens")
-}
+mod killed;
 
 #[test]
 fn the_part_that_is_killed() {
-    if let Some(url) = process::argument() {
-        crash::part(open(&url));
-    }
+    killed::part();
 }
 
 fn kill(options: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let url = format!("embedded:{}?{options}", dir.path().display());
-    crash::run("the_part_that_is_killed", &url, &|| open(&url));
+    killed::run(&url);
 }
 
 #[test]

@@ -1,26 +1,17 @@
 //! The file driver after its process was killed: while it commits, and while it compacts.
 #![cfg(feature = "file")]
 
-use std::sync::Arc;
-
-use espalier_keyspace::Driver;
-use espalier_testkit::{crash, process};
-
-fn open(url: &str) -> Arc<dyn Driver> {
-    espalier_drivers::open(url).expect("the directory opens")
-}
+mod killed;
 
 #[test]
 fn the_part_that_is_killed() {
-    if let Some(url) = process::argument() {
-        crash::part(open(&url));
-    }
+    killed::part();
 }
 
 fn kill(options: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let url = format!("file:{}?{options}", dir.path().display());
-    crash::run("the_part_that_is_killed", &url, &|| open(&url));
+    killed::run(&url);
 }
 
 #[test]

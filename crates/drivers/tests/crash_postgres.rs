@@ -1,26 +1,18 @@
 //! The PostgreSQL driver after its process was killed.
 #![cfg(feature = "postgres")]
 
-use std::sync::Arc;
+mod killed;
 
-use espalier_keyspace::Driver;
-use espalier_testkit::{crash, process, servers::Postgres};
-
-fn open(url: &str) -> Arc<dyn Driver> {
-    espalier_drivers::open(url).expect("the schema opens")
-}
+use espalier_testkit::servers::Postgres;
 
 #[test]
 fn the_part_that_is_killed() {
-    if let Some(url) = process::argument() {
-        crash::part(open(&url));
-    }
+    killed::part();
 }
 
 fn kill(options: &str) {
     if let Some(server) = Postgres::shared() {
-        let url = server.url(options);
-        crash::run("the_part_that_is_killed", &url, &|| open(&url));
+        killed::run(&server.url(options));
     }
 }
 

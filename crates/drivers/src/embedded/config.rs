@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use espalier_keyspace::Result;
 
 use crate::durability::Durability;
-use crate::url::{Url, bytes, refusal, unknown_option};
+use crate::url::{Url, bytes, unknown_option};
 
 /// The options of the embedded driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,11 +31,7 @@ impl Config {
 
     /// The options that a URL such as `embedded:DIR?durability=relaxed` holds.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
-        if url.place.is_empty() {
-            let message = format!("{0}: needs a directory; write {0}:DIR", url.scheme);
-            return Err(refusal(message));
-        }
-        let mut config = Self::new(url.place);
+        let mut config = Self::new(url.needed_place("directory", "DIR")?);
         for (option, value) in url.options() {
             match option {
                 "durability" => config.durability = Durability::parse(value)?,

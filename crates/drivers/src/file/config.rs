@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use espalier_keyspace::Result;
 
 use crate::durability::Durability;
-use crate::url::{Url, bytes, refusal, unknown_option};
+use crate::url::{Url, bytes, unknown_option};
 
 /// Bytes of journal below which it is not compacted while commits are made: 8 MiB.
 pub const JOURNAL_BYTES: u64 = 8 << 20;
@@ -33,11 +33,7 @@ impl Config {
 
     /// The options that a URL such as `file:DIR?durability=relaxed` holds.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
-        if url.place.is_empty() {
-            let message = format!("{0}: needs a directory; write {0}:DIR", url.scheme);
-            return Err(refusal(message));
-        }
-        let mut config = Self::new(url.place);
+        let mut config = Self::new(url.needed_place("directory", "DIR")?);
         for (option, value) in url.options() {
             match option {
                 "durability" => config.durability = Durability::parse(value)?,

@@ -6,7 +6,7 @@ use espalier_keyspace::Result;
 
 use crate::durability::Durability;
 use crate::readable;
-use crate::url::{Url, refusal, unknown_option};
+use crate::url::{Url, unknown_option};
 
 /// The options of the SQLite driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,11 +31,7 @@ impl Config {
 
     /// The options that a URL such as `sqlite:FILE?durability=relaxed` holds.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
-        if url.place.is_empty() {
-            let message = format!("{0}: needs a file; write {0}:FILE", url.scheme);
-            return Err(refusal(message));
-        }
-        let mut config = Self::new(url.place);
+        let mut config = Self::new(url.needed_place("file", "FILE")?);
         for (option, value) in url.options() {
             match option {
                 "durability" => config.durability = Durability::parse(value)?,
