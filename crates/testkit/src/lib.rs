@@ -3,6 +3,8 @@
 //! - [`conformance`]: what every driver of a key space does, case by case;
 //! - [`model`]: random operations on a driver, compared with a map;
 //! - [`crash`]: a process that is killed while it commits, and what it leaves;
+//! - [`linearizability`]: processes on one engine, while it and they are hurt, and whether what they
+//!   saw can be;
 //! - [`fault`]: a driver that fails when told to, over any other;
 //! - [`servers`]: Redis and others, started and stopped by the tests themselves;
 //! - `oracle`: random documents of a schema, valid and broken, and libyang's verdict on them;
@@ -11,6 +13,7 @@
 pub mod conformance;
 pub mod crash;
 pub mod fault;
+pub mod linearizability;
 pub mod model;
 #[cfg(feature = "models")]
 pub mod oracle;

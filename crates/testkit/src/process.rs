@@ -18,8 +18,11 @@ const ARGUMENT_VARIABLE: &str = "ESPALIER_TEST_PART";
 /// A running part.
 pub struct Part {
     child: Child,
-    output: BufReader<ChildStdout>,
+    lines: Lines,
 }
+
+/// What a part says, line by line. None after [`Part::lines`] has taken them.
+pub struct Lines(Option<BufReader<ChildStdout>>);
 
 /// What the part was called with; `None` in the ordinary run of the tests.
 pub fn argument() -> Option<String> {
@@ -56,26 +59,18 @@ impl Part {
         command.env(ARGUMENT_VARIABLE, argument);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the part starts");
-        let output = BufReader::new(child.stdout.take().expect("its output is piped"));
-        Self { child, output }
+        let lines = Lines(child.stdout.take().map(BufReader::new));
+        Self { child, lines }
     }
 
     /// The next line that the part says; `None` when it has ended.
     pub fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        loop {
-            line.clear();
-            let length = self.output.read_line(&mut line).expect("text");
-            if length == 0 {
-                return None;
-            }
-            let said = line
-                .strip_suffix('\n')
-                .and_then(|line| line.split_once(MARK));
-            if let Some((_, said)) = said {
-                return Some(said.to_owned());
-            }
-        }
+        self.lines.next()
+    }
+
+    /// All that the part is going to say, to be heard on another thread.
+    pub fn lines(&mut self) -> Lines {
+        Lines(self.lines.0.take())
     }
 
     /// Halts the part where it is, until [`Self::go_on`].
@@ -111,6 +106,28 @@ impl Part {
             "the part failed: {status}, after {lines:?}"
         );
         lines
+    }
+}
+
+impl Iterator for Lines {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        let output = self.0.as_mut()?;
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let length = output.read_line(&mut line).expect("text");
+            if length == 0 {
+                return None;
+            }
+            let said = line
+                .strip_suffix('\n')
+                .and_then(|line| line.split_once(MARK));
+            if let Some((_, said)) = said {
+                return Some(said.to_owned());
+            }
+        }
     }
 }
 

@@ -95,6 +95,11 @@ impl Etcd {
         format!("etcd://{}/test{number}?{options}", hosts.join(","))
     }
 
+    /// The ports that the servers listen on.
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
+    }
+
     /// The servers, to hurt them.
     pub fn members(&self) -> &[Process] {
         &self.members

@@ -1,8 +1,9 @@
-//! A proxy that cuts connections, between a driver and its server.
+//! A proxy that hurts connections, between a driver and its server.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use parking_lot::Mutex;
@@ -10,7 +11,21 @@ use parking_lot::Mutex;
 /// A proxy on a port of its own. Its threads end with the connections.
 pub struct Proxy {
     port: u16,
-    open: Arc<Mutex<Vec<TcpStream>>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    open: Mutex<Vec<TcpStream>>,
+    /// Answers go nowhere.
+    is_deaf: AtomicBool,
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Requests,
+    Answers,
 }
 
 impl Proxy {
@@ -18,22 +33,22 @@ impl Proxy {
     pub fn start(server: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface");
         let port = listener.local_addr().expect("an address").port();
-        let open: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
-        let accepted = Arc::clone(&open);
+        let shared: Arc<Shared> = Arc::default();
+        let accepted = Arc::clone(&shared);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else {
                     continue;
                 };
-                let mut open = accepted.lock();
+                let mut open = accepted.open.lock();
                 for stream in [&client, &server] {
                     open.push(stream.try_clone().expect("a stream"));
                 }
-                pump(&client, &server);
-                pump(&server, &client);
+                pump(&client, &server, Way::Requests, &accepted);
+                pump(&server, &client, Way::Answers, &accepted);
             }
         });
-        Self { port, open }
+        Self { port, shared }
     }
 
     /// The port to connect to instead.
@@ -43,19 +58,38 @@ impl Proxy {
 
     /// Cuts all connections, whatever is on its way.
     pub fn cut(&self) {
-        for stream in self.open.lock().drain(..) {
+        for stream in self.shared.open.lock().drain(..) {
             // It may be closed already, which is as good.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
+
+    /// From now on requests still reach the server, and answers are lost, until
+    /// [`Self::cut_after_requests`].
+    pub fn lose_answers(&self) {
+        self.shared.is_deaf.store(true, Ordering::Release);
+    }
+
+    /// Cuts all connections, after [`Self::lose_answers`]: what was asked meanwhile was done, and
+    /// nobody was told. New connections are whole.
+    pub fn cut_after_requests(&self) {
+        self.cut();
+        self.shared.is_deaf.store(false, Ordering::Release);
+    }
 }
 
-fn pump(from: &TcpStream, to: &TcpStream) {
+fn pump(from: &TcpStream, to: &TcpStream, way: Way, shared: &Arc<Shared>) {
     let mut from = from.try_clone().expect("a stream");
     let mut to = to.try_clone().expect("a stream");
+    let shared = Arc::clone(shared);
     thread::spawn(move || {
         let mut buffer = [0; 16 << 10];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
+            if way == Way::Answers && shared.is_deaf.load(Ordering::Acquire) {
+                // Nothing may follow what was lost, on this connection.
+                while let Ok(1..) = from.read(&mut buffer) {}
+                break;
+            }
             if to.write_all(&buffer[..length]).is_err() {
                 break;
             }

@@ -1,0 +1,144 @@
+//! Several processes over each shared engine, while it, its connections and they are hurt: whether
+//! what they saw can have happened in one order.
+//!
+//! `ESPALIER_SEED` repeats the faults and what each process does, `ESPALIER_FAULT_SECONDS` says for
+//! how long. With `--nocapture` each fault is printed when it happens.
+#![cfg(feature = "memory")]
+
+use std::thread;
+use std::time::Duration;
+
+use espalier_testkit::linearizability::{Hurt, Run, run, worker};
+use espalier_testkit::servers::Proxy;
+use rand::Rng;
+use rand::rngs::StdRng;
+
+/// How each process keeps what it reads; the first two go through what cuts connections.
+const POLICIES: [&str; 4] = [
+    "policy=uncached",
+    "policy=cached&read=linearizable",
+    "policy=recent",
+    "policy=indexed",
+];
+
+/// The longest that answers are lost before the connection is cut.
+const DEAF_MS_MAX: u64 = 20;
+
+#[test]
+fn the_part_that_works() {
+    worker::part(&espalier_drivers::open);
+}
+
+/// One key space by its URL, and by another one that leads through proxies.
+fn check(url: &str, through: &str, hurts: Vec<Hurt<'_>>) {
+    let places = [through, through, url, url];
+    let urls = places.iter().zip(POLICIES);
+    let urls = urls.map(|(place, policy)| format!("{place}&{policy}"));
+    run(&Run {
+        part: "the_part_that_works",
+        urls: urls.collect(),
+        hurts,
+        open: &|| espalier_drivers::open(url).expect("the engine opens in the end"),
+    });
+}
+
+/// The same URL through proxies, and what they do to connections.
+fn through<'a>(url: &str, proxies: &'a [(u16, Proxy)]) -> (String, Vec<Hurt<'a>>) {
+    let through = proxies.iter().fold(url.to_owned(), |url, (port, proxy)| {
+        url.replace(&format!(":{port}"), &format!(":{}", proxy.port()))
+    });
+    assert_ne!(through, url);
+    let cut = |_: &mut StdRng| proxies.iter().for_each(|(_, proxy)| proxy.cut());
+    let lose = |random: &mut StdRng| {
+        proxies.iter().for_each(|(_, proxy)| proxy.lose_answers());
+        let time = random.random_range(0..DEAF_MS_MAX);
+        thread::sleep(Duration::from_millis(time));
+        proxies
+            .iter()
+            .for_each(|(_, proxy)| proxy.cut_after_requests());
+    };
+    let hurts = vec![
+        Hurt::new("connections are cut", cut),
+        Hurt::new("connections are cut before their answers", lose),
+    ];
+    (through, hurts)
+}
+
+fn proxied(ports: impl IntoIterator<Item = u16>) -> Vec<(u16, Proxy)> {
+    let ports = ports.into_iter();
+    ports.map(|port| (port, Proxy::start(port))).collect()
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn sqlite() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("data.db");
+    let url = format!("sqlite:{}?durability=relaxed", file.display());
+    check(&url, &url, Vec::new());
+}
+
+#[cfg(feature = "embedded")]
+#[test]
+fn embedded() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = format!("embedded:{}?durability=relaxed", dir.path().display());
+    check(&url, &url, Vec::new());
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn postgres() {
+    use espalier_testkit::servers::{Postgres, Signal};
+
+    let Some(server) = Postgres::start(&[]) else {
+        return;
+    };
+    let proxies = proxied([server.port()]);
+    let url = server.url("sslmode=disable");
+    let (through, mut hurts) = through(&url, &proxies);
+    // What `pg_ctl restart -m immediate` does.
+    hurts.push(Hurt::new("the server is restarted at once", |_| {
+        server.restart(Signal::Quit);
+    }));
+    check(&url, &through, hurts);
+}
+
+#[cfg(feature = "redis")]
+#[test]
+fn redis() {
+    use espalier_testkit::servers::{Redis, Signal};
+
+    let Some(server) = Redis::start(&["--appendonly", "yes", "--appendfsync", "always"]) else {
+        return;
+    };
+    let proxies = proxied([server.port()]);
+    let url = server.url("timeout_ms=4000");
+    let (through, mut hurts) = through(&url, &proxies);
+    hurts.push(Hurt::new("the server is killed", |_| {
+        server.restart(Signal::Kill);
+    }));
+    check(&url, &through, hurts);
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+fn etcd() {
+    use espalier_testkit::servers::{Etcd, Signal};
+
+    let Some(etcd) = Etcd::start() else { return };
+    let proxies = proxied(etcd.ports().iter().copied());
+    let url = etcd.url("timeout_ms=4000");
+    let (through, mut hurts) = through(&url, &proxies);
+    hurts.push(Hurt::new("the leader is killed", |_| {
+        etcd.restart(etcd.leader(), Signal::Kill);
+    }));
+    hurts.push(Hurt::new("the leader is halted", |random| {
+        let leader = &etcd.members()[etcd.leader()];
+        leader.signal(Signal::Pause);
+        thread::sleep(Duration::from_millis(random.random_range(500..3000)));
+        leader.signal(Signal::Continue);
+        etcd.wait_healthy();
+    }));
+    check(&url, &through, hurts);
+}

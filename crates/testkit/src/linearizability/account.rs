@@ -1,0 +1,211 @@
+//! What all processes said, put together: from lines to a history.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::record::{Line, Said};
+use super::search::Operation;
+use super::space::{Act, Change, State};
+
+/// Everything that was said in a run.
+#[derive(Default)]
+pub(super) struct Account {
+    calls: BTreeMap<u64, Line>,
+    returns: HashMap<u64, Line>,
+}
+
+/// How many operations came to what.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Numbers {
+    pub(super) reads: usize,
+    pub(super) made: usize,
+    pub(super) refused: usize,
+    pub(super) failed: usize,
+    /// Those whose process was killed, or was told that nobody knows.
+    pub(super) unknown: usize,
+    /// Those of them that have happened.
+    pub(super) unknown_made: usize,
+}
+
+impl Account {
+    pub(super) fn add(&mut self, line: Line) {
+        let operation = line.operation;
+        let earlier = match line.said {
+            Said::Reads | Said::Changes(_) => self.calls.insert(operation, line),
+            _ => self.returns.insert(operation, line),
+        };
+        assert_eq!(earlier, None, "an operation is told of twice");
+    }
+
+    /// The history, given the receipts that were found in the end. Panics where an acknowledged
+    /// commit left none, or one that did not happen left one.
+    pub(super) fn history(&self, receipts: &BTreeMap<u64, bool>) -> (Vec<Operation<Act>>, Numbers) {
+        let (mut history, mut numbers) = (Vec::new(), Numbers::default());
+        for (stamp, counts) in receipts {
+            let said = self.calls.get(stamp).map(|call| &call.said);
+            let is_known = matches!(said, Some(Said::Changes(change)) if change.counts == *counts);
+            assert!(is_known, "a receipt of what nobody did: {stamp:#x}");
+        }
+        for call in self.calls.values() {
+            let act = match &call.said {
+                Said::Changes(change) => self.change(*change, receipts, &mut numbers),
+                _ => self.read(call.operation, &mut numbers),
+            };
+            let returned = self.returns.get(&call.operation);
+            let returned = match returned {
+                Some(line) if line.said != Said::Unknown => line.at,
+                _ => u64::MAX,
+            };
+            history.extend(act.map(|act| Operation {
+                called: call.at,
+                returned: Some(returned),
+                act,
+            }));
+        }
+        history.sort_by_key(|operation| operation.called);
+        (history, numbers)
+    }
+
+    fn read(&self, operation: u64, numbers: &mut Numbers) -> Option<Act> {
+        match &self.returns.get(&operation)?.said {
+            Said::Saw(state, _) => {
+                numbers.reads += 1;
+                Some(Act::Saw(state.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    fn change(
+        &self,
+        change: Change,
+        receipts: &BTreeMap<u64, bool>,
+        numbers: &mut Numbers,
+    ) -> Option<Act> {
+        let stamp = change.stamp;
+        let is_there = receipts.contains_key(&stamp);
+        match self.returns.get(&stamp).map(|line| &line.said) {
+            Some(Said::Made(_)) => {
+                assert!(is_there, "an acknowledged commit is lost: {change:x?}");
+                numbers.made += 1;
+            }
+            Some(Said::Refused) => {
+                assert!(!is_there, "a refused commit happened: {change:x?}");
+                numbers.refused += 1;
+                return Some(Act::Refused(change));
+            }
+            Some(Said::Failed) => {
+                assert!(
+                    !is_there,
+                    "a commit happened that was said not to: {change:x?}"
+                );
+                numbers.failed += 1;
+            }
+            _ => {
+                numbers.unknown += 1;
+                numbers.unknown_made += usize::from(is_there);
+            }
+        }
+        is_there.then_some(Act::Made(change))
+    }
+
+    /// Whether versions tell the order: a reader of a version sees in each register the latest
+    /// acknowledged commit up to it, or one that nobody answered for.
+    pub(super) fn check_versions(&self) {
+        let mut made: BTreeMap<(usize, u64), Vec<u64>> = BTreeMap::new();
+        let mut acknowledged = HashMap::new();
+        for call in self.calls.values() {
+            let returned = self.returns.get(&call.operation).map(|line| &line.said);
+            if let (Said::Changes(change), Some(Said::Made(version))) = (&call.said, returned) {
+                let at = (change.register, *version);
+                made.entry(at).or_default().push(change.stamp);
+                acknowledged.insert(change.stamp, *version);
+            }
+        }
+        for line in self.returns.values() {
+            if let Said::Saw(state, version) = &line.said {
+                check_version(state, *version, &made, &acknowledged);
+            }
+        }
+    }
+}
+
+fn check_version(
+    state: &State,
+    version: u64,
+    made: &BTreeMap<(usize, u64), Vec<u64>>,
+    acknowledged: &HashMap<u64, u64>,
+) {
+    for (register, stamp) in state.registers.iter().enumerate() {
+        let latest = made.range((register, 0)..=(register, version)).next_back();
+        let is_right = match (latest, acknowledged.get(stamp)) {
+            (Some((_, stamps)), Some(_)) => stamps.contains(stamp),
+            (None, Some(_)) => false,
+            (Some(_), None) => *stamp != 0,
+            (None, None) => true,
+        };
+        assert!(
+            is_right,
+            "version {version} shows {stamp:#x} in register {register}, whose latest commit is {latest:x?}"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was said by the end, with the receipts found.
+    fn judged(lines: &[&str], receipts: &[(u64, bool)]) -> (Vec<Operation<Act>>, Numbers) {
+        let mut account = Account::default();
+        for line in lines {
+            account.add(Line::parse(line).expect("a line"));
+        }
+        account.check_versions();
+        account.history(&receipts.iter().copied().collect())
+    }
+
+    #[test]
+    fn what_nobody_answered_for_is_told_by_its_receipt() {
+        let lines = [
+            "1 10 changes 0 any 1",
+            "2 11 changes 0 any 0",
+            "2 12 unknown",
+            "3 13 changes 0 any 0",
+            "3 14 unknown",
+            "4 15 changes 0 any 0",
+        ];
+        let (history, numbers) = judged(&lines, &[(1, true), (3, false)]);
+        let stamps: Vec<_> = history
+            .iter()
+            .map(|made| (made.called, made.returned))
+            .collect();
+        assert_eq!(stamps, [(10, Some(u64::MAX)), (13, Some(u64::MAX))]);
+        assert_eq!((numbers.unknown, numbers.unknown_made), (4, 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "an acknowledged commit is lost")]
+    fn an_acknowledged_commit_leaves_a_receipt() {
+        judged(&["1 10 changes 0 any 1", "1 11 made 7"], &[]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a commit happened that was said not to")]
+    fn a_failed_commit_leaves_none() {
+        judged(&["1 10 changes 0 any 1", "1 11 failed"], &[(1, true)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "version 8 shows")]
+    fn a_version_shows_the_latest_commit() {
+        let lines = [
+            "1 10 changes 0 any 0",
+            "1 11 made 7",
+            "2 12 changes 0 any 0",
+            "2 13 made 8",
+            "3 14 reads",
+            "3 15 saw 8 0 1 0 0 0 0",
+        ];
+        judged(&lines, &[(1, false), (2, false)]);
+    }
+}

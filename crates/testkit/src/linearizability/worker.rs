@@ -1,0 +1,184 @@
+//! A process that reads and changes a key space at random, until its standard input ends.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use espalier_keyspace::{Driver, Error, ErrorKind, Result};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::record::{Line, Said};
+use super::space::{self, Change, REGISTERS, State};
+use crate::process::{argument, say};
+
+/// Threads of a process, each a client of its own.
+pub(super) const CLIENTS: u32 = 2;
+
+/// Operations are numbered within their client.
+const NUMBER_BITS: u32 = 32;
+
+/// The longest pause between two operations.
+const PAUSE_US_MAX: u64 = 6_000;
+
+/// How long an engine is waited for that cannot be reached when the process starts.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a process is called with.
+pub(super) fn call(first_client: u32, seed: u64, url: &str) -> String {
+    format!("{first_client} {seed} {url}")
+}
+
+/// What a process does that is a part of a run. Does nothing in the ordinary run of the tests.
+pub fn part(open: &dyn Fn(&str) -> Result<Arc<dyn Driver>>) {
+    let Some(argument) = argument() else { return };
+    let mut words = argument.splitn(3, ' ');
+    let mut next = || words.next().expect("three words");
+    let first_client: u32 = next().parse().expect("a number");
+    let seed: u64 = next().parse().expect("a seed");
+    let driver = opened(open, next());
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for client in first_client..first_client + CLIENTS {
+            let (driver, is_done) = (&*driver, &is_done);
+            scope.spawn(move || Client::new(driver, client, seed).work(is_done));
+        }
+        // Nothing ever comes: this ends with the one who started it.
+        let _ = std::io::stdin().read(&mut [0]);
+        is_done.store(true, Ordering::Release);
+    });
+}
+
+fn opened(open: &dyn Fn(&str) -> Result<Arc<dyn Driver>>, url: &str) -> Arc<dyn Driver> {
+    let start = Instant::now();
+    loop {
+        match open(url) {
+            Ok(driver) => return driver,
+            Err(error) if is_nothing(&error) && start.elapsed() < PATIENCE => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) => panic!("{url} does not open: {error}"),
+        }
+    }
+}
+
+/// Whether an error of a hurt engine says that nothing happened.
+fn is_nothing(error: &Error) -> bool {
+    error.is_retryable()
+}
+
+/// Nanoseconds of the machine's clock that only goes on, the same for all processes.
+pub(super) fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+struct Client<'a> {
+    driver: &'a dyn Driver,
+    random: StdRng,
+    /// The operation before the next one.
+    operation: u64,
+    /// What this client has seen last.
+    seen: State,
+}
+
+impl<'a> Client<'a> {
+    fn new(driver: &'a dyn Driver, client: u32, seed: u64) -> Self {
+        Self {
+            driver,
+            random: StdRng::seed_from_u64(seed ^ u64::from(client)),
+            operation: u64::from(client) << NUMBER_BITS,
+            seen: State::default(),
+        }
+    }
+
+    fn work(mut self, is_done: &AtomicBool) {
+        while !is_done.load(Ordering::Acquire) {
+            match self.random.random_range(0..10) {
+                0..4 => self.read(),
+                4..6 => self.change(None),
+                _ => {
+                    // From what it has seen, now or a while ago.
+                    if self.random.random_ratio(2, 3) {
+                        self.read();
+                    }
+                    let register = self.register();
+                    self.change(Some(register));
+                }
+            }
+            let pause = self.random.random_range(0..PAUSE_US_MAX);
+            thread::sleep(Duration::from_micros(pause));
+        }
+    }
+
+    fn register(&mut self) -> usize {
+        self.random.random_range(0..REGISTERS)
+    }
+
+    fn say(&self, said: Said) {
+        let (operation, at) = (self.operation, now());
+        let line = Line {
+            operation,
+            at,
+            said,
+        };
+        say(&line.print());
+    }
+
+    fn read(&mut self) {
+        self.operation += 1;
+        self.say(Said::Reads);
+        let seen = self.driver.snapshot().and_then(|snapshot| {
+            let state = space::read(&*snapshot)?;
+            Ok((state, snapshot.version().0))
+        });
+        match seen {
+            Ok((state, version)) => {
+                self.say(Said::Saw(state.clone(), version));
+                self.seen = state;
+            }
+            Err(error) if is_nothing(&error) => self.say(Said::Failed),
+            Err(error) => panic!("a read: {error}"),
+        }
+    }
+
+    /// Changes a register: that one, from what was seen of it, or any, from anything.
+    fn change(&mut self, from_seen: Option<usize>) {
+        let register = from_seen.unwrap_or_else(|| self.register());
+        self.operation += 1;
+        let change = Change {
+            register,
+            expected: from_seen.map(|register| self.seen.registers[register]),
+            stamp: self.operation,
+            counts: self.random.random(),
+        };
+        let is_streamed = self.random.random_ratio(1, 6);
+        let batch = change.batch();
+        self.say(Said::Changes(change));
+        let made = match is_streamed {
+            true => {
+                let conditions = batch.preconditions();
+                let written = self
+                    .driver
+                    .write(conditions, &mut |writer| change.tell(writer));
+                // It may be refused for the changes of others too.
+                written.map_err(|error| (error, Said::Failed))
+            }
+            false => {
+                let committed = self.driver.commit(batch);
+                committed.map_err(|error| (error, Said::Refused))
+            }
+        };
+        self.say(match made {
+            Ok(version) => Said::Made(version.0),
+            Err((error, conflict)) => match error.kind() {
+                ErrorKind::Conflict if change.expected.is_some() => conflict,
+                ErrorKind::OutcomeUnknown => Said::Unknown,
+                _ if is_nothing(&error) => Said::Failed,
+                _ => panic!("a change: {error}"),
+            },
+        });
+    }
+}
