@@ -1,21 +1,21 @@
 //! A RESTCONF server in this process, and one keep-alive connection to it.
 //!
 //! The client is written by hand, so that what is measured is the server: it sends one request,
-//! and reads the answer by its `content-length`.
+//! and reads the answer by its `content-length` or in chunks.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use espalier_protocols::restconf::{self, Restconf, RestconfConfig};
+use espalier_protocols::restconf::{self, Limits, Restconf, RestconfConfig};
 use espalier_protocols::server;
 use espalier_store::Tree;
+use espalier_yang::schema::SchemaSource;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use super::dataset;
 use crate::error::{Failure, Result};
 
 /// A server on one thread, on the core of the thread that started it: a client that waits on
@@ -51,8 +51,8 @@ impl Drop for OneCore {
 }
 
 impl Server {
-    /// Serves a tree on a free port of the loopback.
-    pub fn start(tree: Tree) -> Result<Self> {
+    /// Serves a tree on a free port of the loopback. `source` is what its schema was compiled from.
+    pub fn start(tree: Tree, source: SchemaSource) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -63,7 +63,7 @@ impl Server {
         let cores = core.set;
         let thread = thread::spawn(move || {
             sched_setaffinity(None, &cores).map_err(io::Error::from)?;
-            let service = Restconf::new(tree, &dataset::source(), RestconfConfig::default());
+            let service = Restconf::new(tree, &source, config());
             let router = restconf::router(Arc::new(service));
             let until = async move {
                 // A dropped sender ends it too.
@@ -103,6 +103,9 @@ impl Server {
     }
 }
 
+/// Bytes of a body that edits one resource.
+const EDIT_BYTES_MAX: usize = 1 << 30;
+
 /// A keep-alive connection.
 pub struct Connection {
     reader: BufReader<TcpStream>,
@@ -111,34 +114,102 @@ pub struct Connection {
     body: Vec<u8>,
 }
 
+/// A request.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Its method.
+    pub method: &'a str,
+    /// Its target.
+    pub path: &'a str,
+    /// Its body, as JSON; none where it is empty.
+    pub body: &'a str,
+    /// The status that the answer must have.
+    pub status: u16,
+}
+
+/// How the body of an answer ends.
+enum Length {
+    /// After so many bytes.
+    Known(usize),
+    /// After a last chunk.
+    Chunked,
+}
+
 impl Connection {
     /// The body of a GET that succeeds.
     pub fn get(&mut self, path: &str) -> Result<&[u8]> {
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: {}\r\naccept: application/yang-data+json\r\n\r\n",
-            self.address
+        self.send(Request {
+            method: "GET",
+            path,
+            body: "",
+            status: 200,
+        })
+    }
+
+    /// The body of the answer to a request.
+    pub fn send(&mut self, request: Request<'_>) -> Result<&[u8]> {
+        let mut head = format!(
+            "{} {} HTTP/1.1\r\nhost: {}\r\naccept: {JSON}\r\n",
+            request.method, request.path, self.address
         );
-        self.reader.get_mut().write_all(request.as_bytes())?;
+        if !request.body.is_empty() {
+            let length = request.body.len();
+            head += &format!("content-type: {JSON}\r\ncontent-length: {length}\r\n");
+        }
+        head += "\r\n";
+        // In one piece, as one small packet would wait for the other's acknowledgement.
+        head += request.body;
+        self.reader.get_mut().write_all(head.as_bytes())?;
         let status = self.next_line()?.to_owned();
-        let mut length = None;
+        match self.length()? {
+            Length::Known(length) => self.read(length)?,
+            Length::Chunked => self.read_chunks()?,
+        }
+        if !status.starts_with(&format!("HTTP/1.1 {}", request.status)) {
+            let body = String::from_utf8_lossy(&self.body);
+            let (method, path) = (request.method, request.path);
+            return Err(Failure::data(format!(
+                "the server answered {status} to {method} {path}: {body}"
+            )));
+        }
+        Ok(&self.body)
+    }
+
+    /// Reads the header.
+    fn length(&mut self) -> Result<Length> {
+        let mut length = Length::Known(0);
         loop {
             let line = self.next_line()?;
-            if line.is_empty() {
-                break;
-            }
-            if let Some((name, value)) = line.split_once(':')
-                && name.eq_ignore_ascii_case("content-length")
-            {
-                length = value.trim().parse::<usize>().ok();
+            let Some((name, value)) = line.split_once(':') else {
+                return Ok(length);
+            };
+            let value = value.trim();
+            if name.eq_ignore_ascii_case("content-length") {
+                length = Length::Known(number(value, 10)?);
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                length = Length::Chunked;
             }
         }
-        if !status.starts_with("HTTP/1.1 200") {
-            return Err(Failure::data(format!("the server answered {status}")));
-        }
-        let length = length.ok_or_else(|| Failure::data("an answer without content-length"))?;
+    }
+
+    fn read(&mut self, length: usize) -> Result<()> {
         self.body.resize(length, 0);
         self.reader.read_exact(&mut self.body)?;
-        Ok(&self.body)
+        Ok(())
+    }
+
+    fn read_chunks(&mut self) -> Result<()> {
+        self.body.clear();
+        loop {
+            let length = number(self.next_line()?, 16)?;
+            let before = self.body.len();
+            self.body.resize(before + length, 0);
+            self.reader.read_exact(&mut self.body[before..])?;
+            self.next_line()?;
+            if length == 0 {
+                return Ok(());
+            }
+        }
     }
 
     fn next_line(&mut self) -> Result<&str> {
@@ -147,5 +218,25 @@ impl Connection {
             return Err(Failure::data("the server closed the connection"));
         }
         Ok(self.line.trim_end())
+    }
+}
+
+/// The media type of bodies.
+const JSON: &str = "application/yang-data+json";
+
+fn number(text: &str, radix: u32) -> Result<usize> {
+    usize::from_str_radix(text, radix)
+        .map_err(|_| Failure::data(format!("{text:?} is no length of an answer")))
+}
+
+/// As large bodies as any size of the bench makes, else as usual.
+fn config() -> RestconfConfig {
+    let limits = Limits {
+        edit_bytes_max: EDIT_BYTES_MAX,
+        ..Limits::default()
+    };
+    RestconfConfig {
+        limits,
+        ..RestconfConfig::default()
     }
 }

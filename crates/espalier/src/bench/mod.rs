@@ -5,11 +5,15 @@
 //! reads and writes: [`recorder`] notes what the store asks of its driver, [`raw`] does it again
 //! on the engine alone.
 
+mod asking;
+mod clixon;
 mod dataset;
 mod dodb;
 mod field;
 mod harness;
 mod http;
+mod layout;
+mod measured;
 mod memory;
 mod output;
 mod pieces;
@@ -23,6 +27,7 @@ mod stand;
 mod sysrepo;
 mod trifle;
 
+pub use clixon::{Clixon, run as run_clixon};
 pub use dodb::{Dodb, run as run_dodb};
 pub use field::{Case, Field, run as run_field};
 pub use output::{Destination, Output};

@@ -333,7 +333,7 @@ impl<'a> Rows<'a> {
     fn restconf_get_one(&mut self, bed: &Bed, durability: Durability) -> Result<()> {
         let plan = Plan::many(10_000);
         let numbers = self.choose(plan.calls_max());
-        let server = Server::start(bed.tree.clone())?;
+        let server = Server::start(bed.tree.clone(), dataset::source())?;
         let mut connection = server.connect()?;
         let timing = measure(
             plan,

@@ -58,7 +58,8 @@ pub struct Model {
 }
 
 impl Model {
-    fn source(self) -> SchemaSource {
+    /// What its schema is compiled from.
+    pub fn source(self) -> SchemaSource {
         SchemaSource {
             modules: vec![ModuleSource {
                 name: self.name.to_owned(),

@@ -22,6 +22,7 @@ enum Suite {
     Sysrepo(Sysrepo),
     Dodb(Dodb),
     Trifle(Trifle),
+    Clixon(Clixon),
 }
 
 /// Every suite at these sizes, into one report
@@ -203,6 +204,38 @@ struct Trifle {
     results: Results,
 }
 
+/// One large list, as Clixon was measured: through a candidate, and over RESTCONF, beside its figures
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier bench clixon
+  espalier bench clixon --sizes 100,1000,10000,100000 --json - --html clixon.html
+  espalier bench clixon --store memory: --sizes 1000
+
+The rows are as those of `bench scale`, on the embedded driver (relaxed, then durable), or on memory. What \
+Clixon does over NETCONF is done through the library; RESTCONF is one keep-alive connection. After them \
+comes the table as it was published. peer has Clixon's figures where the size is one that it was \
+measured at.")]
+struct Clixon {
+    /// Numbers of list entries
+    #[arg(long, value_delimiter = ',', default_value = "100,1000,10000,100000",
+          value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
+    sizes: Vec<u64>,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Clixon {
+    fn run(&self, output: &mut bench::Output) -> Result<()> {
+        let clixon = bench::Clixon {
+            sizes: ascending(&self.sizes),
+            folder: self.place.folder()?,
+        };
+        bench::run_clixon(&clixon, output)
+    }
+}
+
 impl Trifle {
     fn run(&self, output: &mut bench::Output) -> Result<()> {
         let trifle = bench::Trifle {
@@ -232,6 +265,7 @@ impl Suite {
             Self::Sysrepo(sysrepo) => &sysrepo.place.results,
             Self::Dodb(dodb) => &dodb.place.results,
             Self::Trifle(trifle) => &trifle.results,
+            Self::Clixon(clixon) => &clixon.place.results,
         }
     }
 
@@ -243,6 +277,7 @@ impl Suite {
             Self::Sysrepo(sysrepo) => sysrepo.run(output),
             Self::Dodb(dodb) => dodb.run(output),
             Self::Trifle(trifle) => trifle.run(output),
+            Self::Clixon(clixon) => clixon.run(output),
         }
     }
 }
@@ -279,6 +314,10 @@ impl All {
             Suite::Sysrepo(Sysrepo {
                 sizes: sizes(),
                 rows: Vec::new(),
+                place: place.clone(),
+            }),
+            Suite::Clixon(Clixon {
+                sizes: sizes(),
                 place: place.clone(),
             }),
             Suite::Trifle(Trifle {

@@ -307,6 +307,90 @@ fn dodb_prints_the_data_of_its_three_graphs_for_each_policy() {
     }
 }
 
+/// The rows of a suite in JSON.
+fn suite(arguments: &[&str]) -> Vec<Value> {
+    let bench = Bench::new();
+    let text = bench.run(&[&["bench"], arguments, &["--json", "-"]].concat());
+    let rows: Vec<Value> = text
+        .ok()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for row in &rows {
+        let members: Vec<_> = row.as_object().expect("an object").keys().collect();
+        assert_eq!(members, MEMBERS);
+        assert_eq!(row["suite"], arguments[0]);
+        assert!(row["median_s"].is_number(), "{row}");
+        assert!(!row["note"].as_str().expect("a note").is_empty(), "{row}");
+    }
+    rows
+}
+
+/// The rows of Clixon's table, in its order.
+const CLIXON: [&str; 26] = [
+    "write N in one edit",
+    "commit N",
+    "read N",
+    "read 1, xpath on key",
+    "read 1, subtree filter on key",
+    "read 1, xpath on non-key leaf",
+    "write 1, same value",
+    "write 1, new value",
+    "delete 1",
+    "write 1 + commit",
+    "commit, nothing changed",
+    "commit, 100 entries changed",
+    "validate, 100 deleted",
+    "discard-changes",
+    "read 1, beside commits",
+    "GET all",
+    "PUT all, over N existing",
+    "PUT all, into empty",
+    "GET 1, content=config",
+    "GET 1",
+    "PUT 1",
+    "PATCH 1",
+    "POST 1 new",
+    "DELETE 1",
+    "GET page, limit=10",
+    "GET page, limit=10&offset=N/2",
+];
+
+#[test]
+fn clixon_prints_the_rows_of_its_table_beside_its_figures() {
+    let rows = suite(&["clixon", "--sizes", "20,100", "--store", "memory:"]);
+    assert_eq!(names(&rows, "none"), [CLIXON, CLIXON].concat());
+    for row in &rows {
+        let peers = row["peer"].as_array().expect("an array");
+        let has_peers = row["size"] == 100
+            && ![CLIXON[14], CLIXON[24], CLIXON[25]]
+                .contains(&row["row"].as_str().expect("a name"));
+        assert_eq!(!peers.is_empty(), has_peers, "{row}");
+        assert!(peers.iter().all(|peer| peer["source"].is_string()));
+    }
+}
+
+#[test]
+fn clixon_stands_beside_the_raw_engine_and_ends_with_its_table() {
+    let rows = suite(&["clixon", "--sizes", "12", "--store", "embedded:stores"]);
+    for durability in ["relaxed", "durable"] {
+        assert_eq!(names(&rows, durability), CLIXON);
+    }
+    let without_raw = |row: &&Value| row["raw_s"].is_null();
+    let without: BTreeSet<_> = rows
+        .iter()
+        .filter(without_raw)
+        .map(|row| row["row"].as_str())
+        .collect();
+    assert_eq!(without, [Some("read 1, beside commits")].into());
+    let bench = Bench::new();
+    let text = bench.run(&["bench", "clixon", "--sizes", "12,20", "--store", "memory:"]);
+    let text = text.ok();
+    let table = text.split("In brackets").nth(1).expect("a table");
+    let lines: Vec<_> = table.lines().skip(3).collect();
+    assert_eq!(lines.len(), CLIXON.len(), "{table}");
+}
+
 #[test]
 fn trifle_fills_the_published_table_for_each_engine_and_durability() {
     let bench = Bench::new();
@@ -404,7 +488,7 @@ fn all_suites_go_into_one_report() {
     ];
     bench.run(&all).ok();
     let page = std::fs::read_to_string(bench.path("report.html")).expect("a report");
-    for suite in ["scale", "field", "sysrepo", "trifle", "dodb"] {
+    for suite in ["scale", "field", "sysrepo", "clixon", "trifle", "dodb"] {
         assert!(page.contains(&format!("<h2 id=\"{suite}\"")), "{suite}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::baseline::{Baseline, Beside};
-use super::plot;
+use super::{plot, published};
 use crate::bench::output::duration;
 use crate::bench::row::Row;
 use crate::error::Result;
@@ -82,7 +82,9 @@ fn section(
             );
         }
     }
-    page.push_str("</div><div class=\"table\"><table><thead><tr><th>row</th><th class=\"text\">engine</th><th>size</th>");
+    page.push_str("</div>");
+    published::tables(page, suite, rows);
+    page.push_str("<div class=\"table\"><table><thead><tr><th>row</th><th class=\"text\">engine</th><th>size</th>");
     for name in [
         "n",
         "median",
@@ -161,7 +163,7 @@ fn factor(over: Option<f64>, under: Option<f64>) -> String {
     }
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let text = text
         .replace('&', "&amp;")
         .replace('<', "&lt;")

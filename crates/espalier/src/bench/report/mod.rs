@@ -3,6 +3,7 @@
 mod baseline;
 mod html;
 mod plot;
+mod published;
 
 pub use baseline::Baseline;
 pub use html::page;

@@ -8,7 +8,7 @@ use espalier_yang::{InstancePath, NodeId, Schema, Value};
 
 use super::known;
 use crate::bench::dataset::expect;
-use crate::bench::harness::{Plan, measure};
+use crate::bench::harness::Plan;
 use crate::bench::output::Output;
 use crate::bench::stand::{Durability, Model, Stand};
 use crate::error::{Failure, Result};
@@ -16,7 +16,8 @@ use crate::error::{Failure, Result};
 /// The suite's name in rows.
 const SUITE: &str = "sysrepo";
 
-const MODEL: Model = Model {
+/// The model.
+pub const MODEL: Model = Model {
     name: "espalier-bench-tables",
     text: include_str!("../models/espalier-bench-tables.yang"),
 };
@@ -29,12 +30,6 @@ pub const ROWS: &str = "/espalier-bench-tables:tables/row";
 
 /// The list in the order of its user.
 pub const STEPS: &str = "/espalier-bench-tables:tables/step";
-
-/// The raw engine does at most this many of the operations of a row.
-const TRACES_MAX: u64 = 50;
-
-/// It does one in so many of those that are measured.
-const TRACED: u64 = 10;
 
 /// What running holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,36 +207,19 @@ impl<'a> Bed<'a> {
         mut check: impl FnMut(&Stand, T) -> Result<()>,
     ) -> Result<()> {
         let stand = &self.stand;
-        let calls = about.plan.calls_max();
-        let timing = measure(
+        let row = stand.row(SUITE, about.row, self.size);
+        let mut row = stand.measured(
+            row,
             about.plan,
             |call| operation(stand, call),
             |_, answer| check(stand, answer),
         )?;
-        let mut row = stand.row(SUITE, about.row, self.size).timed(&timing);
-        if let Some(raw) = stand.raw_copy()? {
-            let count = TRACES_MAX.min(calls / TRACED + 1);
-            let traces = (calls..calls + count)
-                .map(|call| {
-                    let mut answer = None;
-                    let trace = stand.traced(|| {
-                        answer = Some(operation(stand, call)?);
-                        Ok(())
-                    })?;
-                    answer.map_or(Ok(()), |answer| check(stand, answer))?;
-                    Ok(trace)
-                })
-                .collect::<Result<Vec<_>>>()?;
-            row = row.raw(Some(&raw.replay(&traces)?));
-        }
         row = row
             .note(about.note)
             .peers(known::peers(about.row, self.size));
-        if let Some(seconds) = known::cpu_seconds(about.row, self.size) {
-            row = row.note(format!(
-                "cpu x{:.1} less than sysrepo's",
-                seconds / timing.cpu_s
-            ));
+        let known = known::cpu_seconds(about.row, self.size);
+        if let (Some(seconds), Some(ours)) = (known, row.cpu_s) {
+            row = row.note(format!("cpu x{:.1} less than sysrepo's", seconds / ours));
         }
         self.output.row(&row)
     }

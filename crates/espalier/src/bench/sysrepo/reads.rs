@@ -1,35 +1,17 @@
 //! Rows that read.
 
-use espalier_store::Selected;
 use espalier_yang::data::DataTree;
-use espalier_yang::xpath::Expression;
 use espalier_yang::{InstancePath, Value};
 
-use super::bed::{About, Bed, Data, STEPS, TABLES, text_of_row};
+use super::bed::{About, Bed, Data, MODEL, STEPS, TABLES, text_of_row};
 use crate::bench::dataset::expect;
 use crate::bench::stand::Stand;
 use crate::commands::tree_of;
-use crate::error::{Failure, Result};
+use crate::error::Result;
 
 /// The text of an entry by an expression that is no path by keys, as a user writes it.
 fn by_condition(n: u64) -> String {
     format!("/espalier-bench-tables:tables/row[number='{n}' and name='str{n}']/text")
-}
-
-/// Parses an expression as a request's: prefixes are names of modules, and names without one are
-/// of the module of the node above, of which there is but one here.
-fn parsed(text: &str) -> Result<Expression> {
-    let resolve = |prefix: Option<&str>| Some(prefix.unwrap_or("espalier-bench-tables").into());
-    Expression::parse(text, &resolve).map_err(|error| Failure::data(error.to_string()))
-}
-
-/// What an expression gives, which must be one node.
-fn selected(stand: &Stand, text: &str) -> Result<Selected> {
-    let found = stand.tree.view()?.select(&parsed(text)?)?;
-    let count = found.len();
-    let one = found.into_iter().next();
-    one.filter(|_| count == 1)
-        .ok_or_else(|| Failure::data(format!("wrong answer: {count} nodes instead of one")))
 }
 
 /// A leaf with the nodes around it.
@@ -61,7 +43,7 @@ pub fn get_tree(bed: &mut Bed<'_>) -> Result<()> {
     bed.measure(
         about,
         |stand, _| {
-            let one = selected(stand, &text)?;
+            let one = MODEL.select_one(&stand.tree.view()?, &text)?;
             with_parents(stand, &one.path, &one.value.unwrap_or(Value::Empty))
         },
         |stand, tree| expect_text(stand, &tree, middle),
@@ -80,7 +62,7 @@ pub fn get_item(bed: &mut Bed<'_>) -> Result<()> {
     let text = by_condition(middle);
     bed.measure(
         about,
-        |stand, _| Ok(selected(stand, &text)?.value),
+        |stand, _| Ok(MODEL.select_one(&stand.tree.view()?, &text)?.value),
         |_, value| {
             let wanted = Some(Value::string(format!("l{middle}")));
             expect(value == wanted, || format!("got {value:?}"))

@@ -1,0 +1,52 @@
+//! A row measured on an open store, and the raw engine doing the same.
+
+use super::harness::{Plan, measure};
+use super::row::Row;
+use super::stand::Stand;
+use crate::error::Result;
+
+/// The raw engine does at most this many of the operations of a row.
+const TRACES_MAX: u64 = 50;
+
+/// It does one in so many of those that are measured.
+const TRACED: u64 = 10;
+
+impl Stand {
+    /// Measures an operation, which is given the number of the call, from 0. `check` is not
+    /// measured: it fails at a wrong answer, and puts back what the operation changed. Some more
+    /// calls are made to tell the raw engine what they read and write.
+    pub fn measured<T>(
+        &self,
+        row: Row,
+        plan: Plan,
+        mut operation: impl FnMut(u64) -> Result<T>,
+        mut check: impl FnMut(u64, T) -> Result<()>,
+    ) -> Result<Row> {
+        let mut calls = 0;
+        let timing = measure(
+            plan,
+            |call| {
+                calls = call + 1;
+                operation(call)
+            },
+            &mut check,
+        )?;
+        let row = row.timed(&timing);
+        let Some(raw) = self.raw_copy()? else {
+            return Ok(row);
+        };
+        let count = TRACES_MAX.min(plan.calls_max() / TRACED + 1);
+        let traces = (calls..calls + count)
+            .map(|call| {
+                let mut answer = None;
+                let trace = self.traced(|| {
+                    answer = Some(operation(call)?);
+                    Ok(())
+                })?;
+                answer.map_or(Ok(()), |answer| check(call, answer))?;
+                Ok(trace)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(row.raw(Some(&raw.replay(&traces)?)))
+    }
+}
