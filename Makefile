@@ -4,7 +4,7 @@
 CARGO ?= cargo
 BUILD_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git
 TEST_PACKAGES := redis-server etcd-server etcd-client postgresql
-ALL_DRIVERS := espalier-drivers/all
+ALL_DRIVERS := espalier/all
 
 .DEFAULT_GOAL := help
 .PHONY: help setup servers build run test check fmt bench clean

@@ -69,6 +69,11 @@ impl Progress {
         }
     }
 
+    /// Does something that writes to the terminal, without the bar.
+    pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
+    }
+
     /// The work is done; the bar goes.
     pub fn finish(self) {
         self.bar.finish_and_clear();

@@ -1,7 +1,11 @@
-//! Measuring: wall-clock time of each repetition, processor time of all of them.
+//! Measuring: wall-clock time of each repetition, processor time of all of them, the peak of memory.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{Failure, Result};
@@ -19,6 +23,9 @@ pub struct Timing {
     pub p99_s: f64,
     /// Processor time, user and system, on average.
     pub cpu_s: f64,
+    /// The most memory of this process that was resident, pages of mapped files too, in bytes; 0
+    /// where it was not measured.
+    pub peak_bytes: u64,
 }
 
 /// How often something is done.
@@ -65,6 +72,9 @@ impl Plan {
 /// Repetitions that are measured whatever they take.
 const REPETITIONS_MIN: usize = 3;
 
+/// After so many times the longest time there is no further repetition at all.
+const PATIENCE: u32 = 4;
+
 /// Does `operation` again and again; it is given the number of the call, from 0. What it returns
 /// is checked outside the measured time.
 pub fn measure<T>(
@@ -74,6 +84,7 @@ pub fn measure<T>(
 ) -> Result<Timing> {
     let mut samples = Vec::new();
     let mut cpu = Duration::ZERO;
+    forget_peak();
     let started = Instant::now();
     for call in 0..plan.calls_max() {
         let cpu_before = cpu_time();
@@ -86,11 +97,36 @@ pub fn measure<T>(
             samples.push(elapsed.as_secs_f64());
             cpu += cpu_after.saturating_sub(cpu_before);
         }
-        if samples.len() >= REPETITIONS_MIN && started.elapsed() > plan.time_max {
+        let elapsed = started.elapsed();
+        let is_enough = samples.len() >= REPETITIONS_MIN && elapsed > plan.time_max;
+        if is_enough || !samples.is_empty() && elapsed > plan.time_max * PATIENCE {
             break;
         }
     }
-    Timing::of(samples, cpu)
+    let peak_bytes = peak();
+    Ok(Timing {
+        peak_bytes,
+        ..Timing::of(samples, cpu)?
+    })
+}
+
+/// Has the kernel forget the peak of this process's memory. Where it cannot, a peak is that of the
+/// whole run.
+fn forget_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The peak since it was forgotten, in bytes; 0 where the kernel does not tell.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+/// Puts things into an order that is drawn; the same seed draws the same.
+pub fn shuffle<T>(things: &mut [T], seed: u64) {
+    things.shuffle(&mut StdRng::seed_from_u64(seed));
 }
 
 impl Timing {
@@ -108,6 +144,7 @@ impl Timing {
             min_s,
             p99_s: at(0.99),
             cpu_s: cpu.as_secs_f64() / n as f64,
+            peak_bytes: 0,
         })
     }
 }
@@ -123,6 +160,7 @@ impl Timing {
             min_s: self.min_s / count,
             p99_s: self.p99_s / count,
             cpu_s: self.cpu_s / count,
+            peak_bytes: self.peak_bytes,
         }
     }
 
@@ -130,10 +168,14 @@ impl Timing {
     pub fn all(timings: &[Self]) -> Result<Self> {
         let samples = timings.iter().map(|timing| timing.median_s).collect();
         let cpu = timings.iter().map(|timing| timing.cpu_s).sum();
-        Self::of(
-            samples,
-            Duration::try_from_secs_f64(cpu).unwrap_or_default(),
-        )
+        let peaks = timings.iter().map(|timing| timing.peak_bytes);
+        Ok(Self {
+            peak_bytes: peaks.max().unwrap_or(0),
+            ..Self::of(
+                samples,
+                Duration::try_from_secs_f64(cpu).unwrap_or_default(),
+            )?
+        })
     }
 }
 

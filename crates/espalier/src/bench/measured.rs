@@ -1,6 +1,7 @@
 //! A row measured on an open store, and the raw engine doing the same.
 
 use super::harness::{Plan, measure};
+use super::recorder::Trace;
 use super::row::Row;
 use super::stand::Stand;
 use crate::error::Result;
@@ -10,6 +11,13 @@ const TRACES_MAX: u64 = 50;
 
 /// It does one in so many of those that are measured.
 const TRACED: u64 = 10;
+
+/// Operations of a commit that changes one entry, at most: its fragment, stamps, indexes, the log.
+const SMALL: usize = 32;
+
+fn is_small_commit(trace: &Trace) -> bool {
+    matches!(trace.commits.as_slice(), [operations] if operations.len() <= SMALL)
+}
 
 impl Stand {
     /// Measures an operation, which is given the number of the call, from 0. `check` is not
@@ -35,7 +43,7 @@ impl Stand {
         let Some(raw) = self.raw_copy()? else {
             return Ok(row);
         };
-        let count = TRACES_MAX.min(plan.calls_max() / TRACED + 1);
+        let count = TRACES_MAX.min(calls / TRACED + 1);
         let traces = (calls..calls + count)
             .map(|call| {
                 let mut answer = None;
@@ -47,6 +55,12 @@ impl Stand {
                 Ok(trace)
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(row.raw(Some(&raw.replay(&traces)?)))
+        let row = row.raw(Some(&raw.replay(&traces)?));
+        if !traces.iter().all(is_small_commit) {
+            return Ok(row);
+        }
+        let write = raw.single_write(&traces)?;
+        let factor = row.factor(row.median_s, Some(write.median_s));
+        Ok(row.note(format!("{factor} of one raw write")))
     }
 }

@@ -1,21 +1,24 @@
-//! Where rows go: JSON lines, or a table for people.
+//! Where rows go: JSON lines, or tables for people, and reports made of all of them.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::report::{self, Baseline};
+use super::report::{self, Baseline, Page};
 use super::row::Row;
 use crate::documents::STANDARD;
 use crate::error::{Failure, Result};
+use crate::progress::Progress;
 
-/// A place for rows. Each is written when it is known; the report at the end.
+/// A place for rows. Each is written when it is known; the reports at the end.
 pub struct Output {
     json: Option<Box<dyn Write>>,
     has_header: bool,
-    html: Option<PathBuf>,
+    destination: Destination,
     baseline: Option<Baseline>,
-    rows: Vec<Row>,
+    /// The rows of each pass.
+    passes: Vec<Vec<Row>>,
+    progress: Progress,
 }
 
 /// Where rows go, and what they are compared with.
@@ -23,15 +26,19 @@ pub struct Output {
 pub struct Destination {
     /// A file for JSON lines (`-` is standard output); else a table goes to standard output.
     pub json: Option<String>,
-    /// A file for a report.
+    /// A file for a page with tables and plots.
     pub html: Option<PathBuf>,
+    /// A file for the tables as Markdown.
+    pub markdown: Option<PathBuf>,
     /// JSON lines of an earlier run.
     pub baseline: Option<PathBuf>,
+    /// How often everything is measured.
+    pub repeat: usize,
 }
 
 impl Output {
     /// Opens what is asked for.
-    pub fn new(destination: &Destination) -> Result<Self> {
+    pub fn new(destination: Destination) -> Result<Self> {
         let json: Option<Box<dyn Write>> = match destination.json.as_deref() {
             None => None,
             Some(STANDARD) => Some(Box::new(io::stdout())),
@@ -39,84 +46,151 @@ impl Output {
                 Failure::usage(format!("the results cannot be written: {error}")).in_file(file)
             })?)),
         };
-        if let Some(file) = &destination.html {
+        for file in [&destination.html, &destination.markdown]
+            .into_iter()
+            .flatten()
+        {
             // Known before hours of measuring, not after.
-            File::create(file).map_err(|error| unwritten(&error, file))?;
+            let opened = File::options().create(true).append(true).open(file);
+            opened.map_err(|error| unwritten(&error, file))?;
         }
         let baseline = destination.baseline.as_deref();
         Ok(Self {
             json,
             has_header: false,
-            html: destination.html.clone(),
             baseline: baseline.map(Baseline::read).transpose()?,
-            rows: Vec::new(),
+            destination,
+            passes: vec![Vec::new()],
+            progress: Progress::count("rows measured"),
         })
     }
 
-    /// Writes what is made of all rows.
-    pub fn finish(self) -> Result<()> {
-        if let Some(file) = &self.html {
-            let command: Vec<_> = std::env::args().collect();
-            let page = report::page(&self.rows, self.baseline.as_ref(), &command.join(" "))?;
-            std::fs::write(file, page).map_err(|error| unwritten(&error, file))?;
+    /// Everything is measured again from here on.
+    pub fn begin_pass(&mut self, pass: usize) {
+        if pass > 0 {
+            self.passes.push(Vec::new());
         }
-        if let Some(baseline) = &self.baseline {
-            let summary = baseline.summary(&self.rows);
-            io::stderr().lock().write_all(summary.as_bytes())?;
+    }
+
+    /// The number of the pass, from 0.
+    pub fn pass(&self) -> u64 {
+        self.passes.len() as u64 - 1
+    }
+
+    /// Takes a row. It is written at once where everything is measured once, else when there are all
+    /// of its measurements.
+    pub fn row(&mut self, row: &Row) -> Result<()> {
+        if self.destination.repeat <= 1 {
+            self.write(row)?;
         }
+        if let Some(rows) = self.passes.last_mut() {
+            rows.push(row.clone());
+        }
+        let measured: usize = self.passes.iter().map(Vec::len).sum();
+        self.progress.set(measured as u64);
         Ok(())
     }
 
-    /// Writes a row.
-    pub fn row(&mut self, row: &Row) -> Result<()> {
-        if self.html.is_some() || self.baseline.is_some() {
-            self.rows.push(row.clone());
+    /// Takes the rows of earlier runs.
+    pub fn earlier(&mut self, rows: Vec<Row>) {
+        if let Some(pass) = self.passes.last_mut() {
+            pass.extend(rows);
         }
+    }
+
+    /// Writes what is made of all rows.
+    pub fn finish(mut self) -> Result<()> {
+        let rows = self.merged();
+        if self.destination.repeat > 1 {
+            for row in &rows {
+                self.write(row)?;
+            }
+        }
+        self.text(&report::summary(&rows))?;
+        let command: Vec<_> = std::env::args().collect();
+        let page = Page {
+            rows: &rows,
+            baseline: self.baseline.as_ref(),
+            command: &command.join(" "),
+        };
+        if let Some(file) = &self.destination.html {
+            std::fs::write(file, page.html()?).map_err(|error| unwritten(&error, file))?;
+        }
+        if let Some(file) = &self.destination.markdown {
+            std::fs::write(file, page.markdown()).map_err(|error| unwritten(&error, file))?;
+        }
+        if let Some(baseline) = &self.baseline {
+            let summary = baseline.summary(&rows);
+            io::stderr().lock().write_all(summary.as_bytes())?;
+        }
+        self.progress.finish();
+        Ok(())
+    }
+
+    /// Every row once, in the order of the first pass.
+    fn merged(&self) -> Vec<Row> {
+        let Some((first, others)) = self.passes.split_first() else {
+            return Vec::new();
+        };
+        let is_same = |one: &Row, other: &Row| one.key() == other.key() && one.size == other.size;
+        let merged = first.iter().map(|row| {
+            let again = others.iter().flatten().filter(|again| is_same(row, again));
+            let all: Vec<Row> = std::iter::once(row).chain(again).cloned().collect();
+            match all.len() {
+                1 => row.clone(),
+                _ => Row::merged(&all).unwrap_or_else(|| row.clone()),
+            }
+        });
+        merged.collect()
+    }
+
+    fn write(&mut self, row: &Row) -> Result<()> {
         if let Some(out) = &mut self.json {
             let line = serde_json::to_string(row).map_err(io::Error::from)?;
             writeln!(out, "{line}")?;
             return Ok(out.flush()?);
         }
-        let mut out = io::stdout().lock();
-        if !self.has_header {
-            self.has_header = true;
-            writeln!(
-                out,
-                "{:<30}{:>9}{:>9}{:>8}{:>11}{:>11}{:>11}{:>11}{:>11}{:>8}  note",
-                "row", "size", "durable", "n", "median", "min", "p99", "cpu", "raw", "x raw"
-            )?;
+        let is_first = !std::mem::replace(&mut self.has_header, true);
+        self.progress.aside(|| table_row(row, is_first))
+    }
+
+    /// Writes text for people, where rows are a table for people.
+    pub fn text(&self, text: &str) -> Result<()> {
+        if self.json.is_none() {
+            self.progress
+                .aside(|| io::stdout().lock().write_all(text.as_bytes()))?;
         }
-        let factor = match (row.median_s, row.raw_s) {
-            (Some(ours), Some(raw)) => format!("{:.2}", ours / raw),
-            _ => "-".to_owned(),
-        };
-        writeln!(
-            out,
-            "{:<30}{:>9}{:>9}{:>8}{:>11}{:>11}{:>11}{:>11}{:>11}{:>8}  {}",
-            row.row,
-            row.size,
-            row.durability,
-            row.n,
-            duration(row.median_s),
-            duration(row.min_s),
-            duration(row.p99_s),
-            duration(row.cpu_s),
-            duration(row.raw_s),
-            factor,
-            row.note
-        )?;
         Ok(())
     }
 }
 
-impl Output {
-    /// Writes text for people, where rows are a table for people.
-    pub fn text(&self, text: &str) -> Result<()> {
-        if self.json.is_none() {
-            io::stdout().lock().write_all(text.as_bytes())?;
-        }
-        Ok(())
+/// Prints a row for people.
+fn table_row(row: &Row, is_first: bool) -> Result<()> {
+    let mut out = io::stdout().lock();
+    if is_first {
+        writeln!(
+            out,
+            "{:<30}{:>9}  {:<22}{:>8}{:>11}{:>11}{:>11}{:>11}{:>9}{:>11}{:>8}  note",
+            "row", "size", "engine", "n", "median", "min", "p99", "cpu", "peak", "raw", "x raw"
+        )?;
     }
+    writeln!(
+        out,
+        "{:<30}{:>9}  {:<22}{:>8}{:>11}{:>11}{:>11}{:>11}{:>9}{:>11}{:>8}  {}",
+        row.row,
+        row.size,
+        row.engine(),
+        row.n,
+        duration(row.median_s),
+        duration(row.min_s),
+        duration(row.p99_s),
+        duration(row.cpu_s),
+        megabytes(row.peak_bytes),
+        duration(row.raw_s),
+        row.factor(row.median_s, row.raw_s),
+        row.note
+    )?;
+    Ok(())
 }
 
 fn unwritten(error: &io::Error, file: &Path) -> Failure {
@@ -127,8 +201,17 @@ fn unwritten(error: &io::Error, file: &Path) -> Failure {
 pub fn duration(seconds: Option<f64>) -> String {
     match seconds {
         None => "-".to_owned(),
+        Some(seconds) if seconds < 1e-6 => format!("{:.0} ns", seconds * 1e9),
         Some(seconds) if seconds < 1e-3 => format!("{:.2} us", seconds * 1e6),
         Some(seconds) if seconds < 1.0 => format!("{:.2} ms", seconds * 1e3),
         Some(seconds) => format!("{seconds:.2} s"),
+    }
+}
+
+/// Bytes in a readable unit.
+pub fn megabytes(bytes: Option<u64>) -> String {
+    match bytes {
+        None => "-".to_owned(),
+        Some(bytes) => format!("{:.0} MiB", bytes as f64 / f64::from(1 << 20)),
     }
 }

@@ -1,22 +1,24 @@
 //! The one format of bench results.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use super::harness::Timing;
 
 /// One measured figure. Seconds are of one operation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Row {
     /// The suite it belongs to.
-    pub suite: &'static str,
+    pub suite: Cow<'static, str>,
     /// What was done.
     pub row: String,
     /// The driver it was done on.
     pub driver: String,
     /// The memory policy.
-    pub policy: &'static str,
+    pub policy: Cow<'static, str>,
     /// `durable`, `relaxed`, or `none` for memory.
-    pub durability: &'static str,
+    pub durability: Cow<'static, str>,
     /// How many list entries there were.
     pub size: u64,
     /// How many times it was done.
@@ -29,16 +31,25 @@ pub struct Row {
     pub p99_s: Option<f64>,
     /// Processor seconds of the whole process, user and system, on average.
     pub cpu_s: Option<f64>,
+    /// The most memory of the process that was resident meanwhile, pages of mapped files too, in
+    /// bytes.
+    pub peak_bytes: Option<u64>,
+    /// Where it was repeated: what lies between the least and the greatest median, as a part of the
+    /// median.
+    pub spread: Option<f64>,
     /// The median of the raw engine doing the same reads and writes.
     pub raw_s: Option<f64>,
     /// Published figures of other systems for the same.
     pub peer: Vec<Peer>,
     /// What else there is to know.
     pub note: String,
+    /// Its place among the rows of its suite, where they are measured in another order.
+    #[serde(skip)]
+    pub rank: usize,
 }
 
 /// A figure of another system.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Peer {
     /// The system.
     pub name: String,
@@ -63,20 +74,23 @@ impl Row {
     /// A row with nothing measured yet.
     pub fn new(suite: &'static str, row: impl Into<String>, on: On, size: u64) -> Self {
         Self {
-            suite,
+            suite: suite.into(),
             row: row.into(),
             driver: on.driver,
-            policy: on.policy,
-            durability: on.durability,
+            policy: on.policy.into(),
+            durability: on.durability.into(),
             size,
             n: 0,
             median_s: None,
             min_s: None,
             p99_s: None,
             cpu_s: None,
+            peak_bytes: None,
+            spread: None,
             raw_s: None,
             peer: Vec::new(),
             note: String::new(),
+            rank: 0,
         }
     }
 
@@ -88,6 +102,7 @@ impl Row {
         self.min_s = Some(timing.min_s);
         self.p99_s = Some(timing.p99_s);
         self.cpu_s = Some(timing.cpu_s);
+        self.peak_bytes = Some(timing.peak_bytes).filter(|bytes| *bytes > 0);
         self
     }
 
@@ -113,5 +128,123 @@ impl Row {
         }
         self.note.push_str(note.as_ref());
         self
+    }
+
+    /// What tells it from every other row of a run.
+    pub fn key(&self) -> [&str; 5] {
+        let (driver, policy, durability) = (&self.driver, &self.policy, &self.durability);
+        [&self.suite, &self.row, driver, policy, durability]
+    }
+
+    /// The engine with its durability and its policy, as people read it.
+    pub fn engine(&self) -> String {
+        let mut name = self.driver.clone();
+        for part in [&self.durability, &self.policy] {
+            if !["none", "uncached", "ram"].contains(&part.as_ref()) {
+                name.push(' ');
+                name.push_str(part);
+            }
+        }
+        name
+    }
+
+    /// The part of the median by which it may be off.
+    pub fn noise(&self) -> f64 {
+        let within = match (self.median_s, self.min_s) {
+            (Some(median), Some(min)) if median > 0.0 => (median - min) / median,
+            _ => 0.0,
+        };
+        within.max(self.spread.unwrap_or(0.0))
+    }
+
+    /// How many times `over` is `under`, as people read it: `~1` where the noise of this row is larger
+    /// than the difference, and a dash where there is no ratio.
+    pub fn factor(&self, over: Option<f64>, under: Option<f64>) -> String {
+        match (over, under) {
+            (Some(over), Some(under)) if under > 0.0 && over > 0.0 => {
+                let ratio = over / under;
+                match ratio.max(1.0 / ratio) <= 1.0 + self.noise() {
+                    true => "~1".to_owned(),
+                    false if ratio >= 100.0 => format!("x{ratio:.0}"),
+                    false => format!("x{ratio:.2}"),
+                }
+            }
+            _ => "-".to_owned(),
+        }
+    }
+
+    /// How many times more another system takes: processor time against processor time where its
+    /// figure is that.
+    pub fn times(&self, peer: &Peer) -> String {
+        let ours = match peer.name.ends_with("cpu") {
+            true => self.cpu_s,
+            false => self.median_s,
+        };
+        self.factor(Some(peer.seconds), ours)
+    }
+
+    /// Measurements of the same row as one: the median of the medians, the least and the greatest of
+    /// what else there is, and what lies between the medians.
+    #[must_use]
+    pub fn merged(rows: &[Self]) -> Option<Self> {
+        let medians = || rows.iter().filter_map(|row| row.median_s);
+        let middle = |part: fn(&Self) -> Option<f64>| {
+            let mut values: Vec<f64> = rows.iter().filter_map(part).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            values.get(values.len() / 2).copied()
+        };
+        let last = rows.last()?.clone();
+        let median_s = middle(|row| row.median_s);
+        let (least, most) = medians().fold((f64::INFINITY, 0.0_f64), |(least, most), at| {
+            (least.min(at), most.max(at))
+        });
+        Some(Self {
+            n: rows.iter().map(|row| row.n).sum(),
+            median_s,
+            min_s: rows.iter().filter_map(|row| row.min_s).reduce(f64::min),
+            p99_s: rows.iter().filter_map(|row| row.p99_s).reduce(f64::max),
+            cpu_s: middle(|row| row.cpu_s),
+            raw_s: middle(|row| row.raw_s),
+            peak_bytes: rows.iter().filter_map(|row| row.peak_bytes).max(),
+            spread: median_s
+                .filter(|median| *median > 0.0)
+                .map(|median| (most - least) / median),
+            ..last
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(median: f64, min: f64) -> Row {
+        let on = On {
+            driver: "memory".to_owned(),
+            policy: "ram",
+            durability: "none",
+        };
+        let mut row = Row::new("scale", "get", on, 10);
+        (row.median_s, row.min_s, row.n) = (Some(median), Some(min), 1);
+        row
+    }
+
+    #[test]
+    fn no_ratio_is_told_where_the_noise_is_larger() {
+        let noisy = row(10.0, 8.0);
+        assert_eq!(noisy.factor(Some(10.0), Some(9.0)), "~1");
+        assert_eq!(noisy.factor(Some(10.0), Some(5.0)), "x2.00");
+        assert_eq!(noisy.factor(Some(10.0), None), "-");
+    }
+
+    #[test]
+    fn repeated_rows_become_one_with_what_lies_between_them() {
+        let merged = Row::merged(&[row(2.0, 1.0), row(1.0, 0.5), row(1.5, 1.2)]).expect("rows");
+        assert_eq!(
+            (merged.n, merged.median_s, merged.min_s),
+            (3, Some(1.5), Some(0.5))
+        );
+        assert!(merged.noise() > 0.66, "{}", merged.noise());
+        assert!(Row::merged(&[]).is_none());
     }
 }

@@ -163,25 +163,21 @@ fn ratios(rows: &[Row]) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::bench::harness::Timing;
+    use crate::bench::row::On;
 
     fn row(name: &str, size: u64, seconds: f64) -> Row {
-        Row {
-            suite: SUITE,
-            row: name.to_owned(),
+        let on = On {
             driver: "embedded".to_owned(),
             policy: "uncached",
             durability: "durable",
-            size,
-            n: 1,
-            median_s: Some(seconds),
-            min_s: Some(seconds),
-            p99_s: Some(seconds),
-            cpu_s: Some(seconds),
-            raw_s: None,
-            peer: Vec::new(),
-            note: "a note of the row".to_owned(),
-        }
+        };
+        let timing = Timing::of(vec![seconds], Duration::from_secs_f64(seconds));
+        let row = Row::new(SUITE, name, on, size).timed(&timing.expect("a sample"));
+        row.note("a note of the row")
     }
 
     #[test]

@@ -13,11 +13,11 @@ use super::dataset::{self, Received, expect};
 use super::harness::{Plan, Timing, measure};
 use super::http::Server;
 use super::memory;
-use super::raw::{Contents, Flush, RawEngine};
+use super::place::Durability;
+use super::raw::{Contents, Lmdb, RawEngine};
 use super::recorder::Trace;
 use super::row::{On, Row};
 use super::scale::{Bed, SUITE};
-use super::stand::Durability;
 use crate::documents::{self, Format, Found};
 use crate::error::Result;
 
@@ -156,7 +156,7 @@ impl<'a> Rows<'a> {
         let mut engines = Vec::new();
         for _ in 0..3 {
             let folder = self.raw_folder()?;
-            engines.push((RawEngine::create(folder.path(), Flush::EachCommit)?, folder));
+            engines.push((Lmdb::create(folder.path(), Durability::Durable)?, folder));
         }
         let timing = measure(
             Plan::few(3),
@@ -181,12 +181,8 @@ impl<'a> Rows<'a> {
         if self.folder.is_none() {
             return Ok(None);
         }
-        let flush = match durability {
-            Durability::Durable => Flush::EachCommit,
-            _ => Flush::Later,
-        };
         let folder = self.raw_folder()?;
-        let engine = RawEngine::create(folder.path(), flush)?;
+        let engine = Lmdb::create(folder.path(), durability)?;
         engine.load(&Contents::of(&**bed.tree.store().driver())?)?;
         Ok(Some(Raw {
             engine,
@@ -465,7 +461,7 @@ impl<'a> Rows<'a> {
 
 /// The raw engine and its folder.
 struct Raw {
-    engine: RawEngine,
+    engine: Lmdb,
     _folder: tempfile::TempDir,
 }
 

@@ -1,52 +1,29 @@
-//! An open store with a model of the bench, and where stores are made.
+//! An open store with a model of the bench.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use espalier_keyspace::Driver;
+use espalier_keyspace::Operation;
 use espalier_store::{
     Commit, CommitOptions, Datastore, Edit, LoadMode, LoadOptions, LoadReport, Selection, Store,
-    SystemClock, Tree,
+    Subspace, SystemClock, Tree,
 };
 use espalier_yang::data::{DataTree, ParseOptions, Root, TreeBuilder};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::validate::Effort;
 use espalier_yang::{InstancePath, Value};
-use tempfile::TempDir;
 
 use super::harness::{Plan, Timing, measure};
 use super::pieces::Pieces;
-use super::raw::{Contents, Flush, RawEngine};
+use super::place::{Home, Place, Raw};
+use super::raw::Contents;
 use super::recorder::{Recorder, Trace};
-use super::row::{On, Row};
+use super::row::Row;
 use crate::commands::tree_of;
 use crate::documents::{self, Format};
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::paths;
 
 const NAME: &str = "bench";
-
-/// When commits are on disk.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
-    /// When they return.
-    Durable,
-    /// When the system writes them.
-    Relaxed,
-    /// Never: memory.
-    None,
-}
-
-impl Durability {
-    /// As in rows, and in the URL of a store.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Durable => "durable",
-            Self::Relaxed => "relaxed",
-            Self::None => "none",
-        }
-    }
-}
 
 /// A model of the bench.
 #[derive(Clone, Copy)]
@@ -71,48 +48,22 @@ impl Model {
     }
 }
 
-/// A folder below the one where stores are made; removed when dropped.
-pub fn new_folder(below: &Path) -> Result<TempDir> {
-    tempfile::Builder::new()
-        .prefix("espalier-bench-")
-        .tempdir_in(below)
-        .map_err(|error| {
-            Failure::usage(format!("no store can be made: {error}")).in_file(below.display())
-        })
-}
-
 /// An open store of a model, empty at first.
 pub struct Stand {
     /// The data.
     pub tree: Tree,
-    /// When commits are on disk.
-    pub durability: Durability,
-    /// Notes what is asked of the driver.
+    /// Where it is.
+    pub place: Place,
+    /// Notes what is asked of the engine.
     recorder: Arc<Recorder>,
-    folder: Option<TempDir>,
-}
-
-/// The raw engine and its folder.
-pub struct Raw {
-    /// The engine.
-    pub engine: RawEngine,
-    _folder: TempDir,
+    home: Home,
 }
 
 impl Stand {
-    /// A new store, in a new folder below the one given; in memory where none is.
-    pub fn open(below: Option<&Path>, durability: Durability, model: Model) -> Result<Self> {
-        let folder = below.map(new_folder).transpose()?;
-        let (url, durability) = match &folder {
-            Some(folder) => {
-                let (folder, durability) = (folder.path().display(), durability);
-                let url = format!("embedded:{folder}?durability={}", durability.as_str());
-                (url, durability)
-            }
-            None => ("memory:".to_owned(), Durability::None),
-        };
-        let recorder = Arc::new(Recorder::new(espalier_drivers::open(&url)?));
-        let driver = Arc::clone(&recorder) as Arc<dyn Driver>;
+    /// A new store.
+    pub fn open(place: &Place, model: Model) -> Result<Self> {
+        let mut home = place.home()?;
+        let (recorder, driver) = home.open()?;
         let store = Store::open(driver, Arc::new(SystemClock))?;
         store.create_dataspace(NAME)?;
         store.create_schema_set(NAME, NAME, &model.source())?;
@@ -120,23 +71,15 @@ impl Stand {
         let tree = store.tree(NAME, NAME, Datastore::Running)?;
         Ok(Self {
             tree,
-            durability,
+            place: place.clone(),
             recorder,
-            folder,
+            home,
         })
     }
 
     /// A row about this store, with nothing measured yet.
     pub fn row(&self, suite: &'static str, name: &str, size: u64) -> Row {
-        let on = On {
-            driver: self.tree.store().driver().name().to_owned(),
-            policy: match self.durability {
-                Durability::None => "ram",
-                _ => "uncached",
-            },
-            durability: self.durability.as_str(),
-        };
-        Row::new(suite, name, on, size)
+        Row::new(suite, name, self.place.on(), size)
     }
 
     /// A path.
@@ -224,46 +167,30 @@ impl Stand {
         self.tree.store().validation_effort()
     }
 
-    /// The raw engine with what the store holds now; none for memory.
+    /// The engine's own client with what the engine holds now; none for memory.
     pub fn raw_copy(&self) -> Result<Option<Raw>> {
-        let raw = self.raw_empty()?;
+        let raw = self.home.raw()?;
         if let Some(raw) = &raw {
             raw.engine.load(&self.contents()?)?;
         }
         Ok(raw)
     }
 
-    /// The raw engine, putting all that the store holds in one transaction; none for memory.
+    /// The engine's own client, putting all that the engine holds; none for memory.
     pub fn raw_load(&self) -> Result<Option<Timing>> {
-        let contents = self.contents()?;
-        let Some(raw) = self.raw_empty()? else {
+        let Some(raw) = self.home.raw()? else {
             return Ok(None);
         };
+        let contents = self.contents()?;
         let timing = measure(Plan::once(), |_| raw.engine.load(&contents), |_, ()| Ok(()))?;
         Ok(Some(timing))
     }
 
     fn contents(&self) -> Result<Contents> {
-        Contents::of(&**self.tree.store().driver())
+        Contents::of(&*self.recorder)
     }
 
-    fn raw_empty(&self) -> Result<Option<Raw>> {
-        let Some(folder) = &self.folder else {
-            return Ok(None);
-        };
-        let folder = tempfile::tempdir_in(folder.path())?;
-        let flush = match self.durability {
-            Durability::Durable => Flush::EachCommit,
-            _ => Flush::Later,
-        };
-        let engine = RawEngine::create(folder.path(), flush)?;
-        Ok(Some(Raw {
-            engine,
-            _folder: folder,
-        }))
-    }
-
-    /// What an operation asks of the driver.
+    /// What an operation asks of the engine.
     pub fn traced(&self, operation: impl FnOnce() -> Result<()>) -> Result<Trace> {
         self.recorder.start();
         let result = operation();
@@ -274,7 +201,13 @@ impl Stand {
 }
 
 impl Raw {
-    /// The engine doing what some operations asked of the driver, one after the other.
+    /// The client writing one key alone of each of them, which is the least that a commit can be.
+    pub fn single_write(&self, traces: &[Trace]) -> Result<Timing> {
+        let puts: Vec<Trace> = traces.iter().map(first_put).collect();
+        self.replay(&puts)
+    }
+
+    /// The client doing what some operations asked of the engine, one after the other.
     pub fn replay(&self, traces: &[Trace]) -> Result<Timing> {
         let plan = Plan {
             warm_up: 0,
@@ -285,5 +218,20 @@ impl Raw {
             |call| self.engine.replay(&traces[call as usize]),
             |_, _| Ok(()),
         )
+    }
+}
+
+/// The first key of data that a trace puts or deletes, alone; else its first write.
+fn first_put(trace: &Trace) -> Trace {
+    let tree = Subspace::Tree as u8;
+    let is_data = |operation: &&Operation| match operation {
+        Operation::Put { key, .. } | Operation::Delete { key } => key.first() == Some(&tree),
+        _ => false,
+    };
+    let writes = || trace.commits.iter().flatten();
+    let put = writes().find(is_data).or_else(|| writes().next()).cloned();
+    Trace {
+        reads: Vec::new(),
+        commits: vec![put.into_iter().collect()],
     }
 }

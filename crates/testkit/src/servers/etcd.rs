@@ -31,15 +31,20 @@ impl Etcd {
     /// The one that all tests of this binary share. `None` where the run is not to have one.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Etcd> = OnceLock::new();
-        is_wanted(NAME).then(|| SHARED.get_or_init(Self::launch))
+        is_wanted(NAME).then(|| SHARED.get_or_init(|| Self::launch(Directory::in_memory)))
     }
 
     /// One of one's own.
     pub fn start() -> Option<Self> {
-        is_wanted(NAME).then(Self::launch)
+        is_wanted(NAME).then(|| Self::launch(Directory::in_memory))
     }
 
-    fn launch() -> Self {
+    /// The same, with its data on the disk.
+    pub fn start_on_disk() -> Option<Self> {
+        is_wanted(NAME).then(|| Self::launch(Process::directory))
+    }
+
+    fn launch(directory: fn(&'static str) -> Directory) -> Self {
         let ports = free_ports(2 * MEMBERS);
         let (clients, peers) = ports.split_at(MEMBERS);
         let address = |port: &u16| format!("http://127.0.0.1:{port}");
@@ -62,7 +67,7 @@ impl Etcd {
                 "--log-level=warn".to_owned(),
             ]);
             // None is ready before the others are there.
-            Process::start(launch, Directory::in_memory(NAME), || Ok(()))
+            Process::start(launch, directory(NAME), || Ok(()))
         });
         let etcd = Self {
             members: members.collect(),
@@ -90,9 +95,14 @@ impl Etcd {
     /// The URL of an empty key space, with options for the driver.
     pub fn url(&self, options: &str) -> String {
         let number = self.names.fetch_add(1, Ordering::Relaxed);
+        format!("{}/test{number}?{options}", self.base())
+    }
+
+    /// The URL of its servers, without a prefix.
+    pub fn base(&self) -> String {
         let hosts = self.ports.iter().map(|port| format!("127.0.0.1:{port}"));
         let hosts: Vec<_> = hosts.collect();
-        format!("etcd://{}/test{number}?{options}", hosts.join(","))
+        format!("etcd://{}", hosts.join(","))
     }
 
     /// The ports that the servers listen on.

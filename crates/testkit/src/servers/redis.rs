@@ -71,8 +71,12 @@ impl Redis {
     /// The URL of an empty key space in this server, with options for the driver.
     pub fn url(&self, options: &str) -> String {
         let number = self.names.fetch_add(1, Ordering::Relaxed);
-        let port = self.port;
-        format!("redis://127.0.0.1:{port}/0?prefix=test{number}&{options}")
+        format!("{}?prefix=test{number}&{options}", self.base())
+    }
+
+    /// The URL of its database, without options.
+    pub fn base(&self) -> String {
+        format!("redis://127.0.0.1:{}/0", self.port)
     }
 
     /// The same for a Cluster: the driver takes several servers for one.

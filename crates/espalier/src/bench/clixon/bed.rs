@@ -1,7 +1,5 @@
 //! A store with the list of one size, and what rows share.
 
-use std::path::Path;
-
 use espalier_store::{CommitOptions, Datastore, Edit, Selection, Tree};
 use espalier_yang::InstancePath;
 use espalier_yang::data::PrintOptions;
@@ -12,8 +10,9 @@ use super::known;
 use crate::bench::dataset::expect;
 use crate::bench::harness::Plan;
 use crate::bench::pieces::Pieces;
+use crate::bench::place::{Durability, Place};
 use crate::bench::row::Row;
-use crate::bench::stand::{Durability, Model, Stand};
+use crate::bench::stand::{Model, Stand};
 use crate::documents::{self, Format, Found};
 use crate::error::Result;
 
@@ -63,8 +62,8 @@ pub struct About {
 
 impl Bed {
     /// A new store, empty.
-    pub fn open(folder: Option<&Path>, durability: Durability, size: u64) -> Result<Self> {
-        let stand = Stand::open(folder, durability, MODEL)?;
+    pub fn open(place: &Place, size: u64) -> Result<Self> {
+        let stand = Stand::open(place, MODEL)?;
         let mut random = StdRng::seed_from_u64(SEED);
         Ok(Self {
             candidate: stand.tree.beside(Datastore::Candidate, "")?,
@@ -76,7 +75,7 @@ impl Bed {
 
     /// For one entry.
     pub fn one(&self) -> Plan {
-        match self.stand.durability {
+        match self.stand.place.durability {
             Durability::Durable => Plan::many(50),
             _ => Plan::many(1_000.min(20 * self.size)),
         }

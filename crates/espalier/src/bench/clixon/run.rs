@@ -1,51 +1,35 @@
 //! Running the rows.
 
-use std::path::PathBuf;
-
 use super::bed::{About, Bed};
 use super::{candidate, known, library, resource};
-use crate::bench::layout::Layout;
 use crate::bench::output::Output;
+use crate::bench::place::Place;
 use crate::bench::row::Row;
-use crate::bench::stand::Durability;
 use crate::error::Result;
 
 /// What to measure.
 pub struct Clixon {
     /// Numbers of list entries, ascending.
     pub sizes: Vec<u64>,
-    /// Where stores are made for the embedded driver; none for memory.
-    pub folder: Option<PathBuf>,
+    /// Where.
+    pub places: Vec<Place>,
 }
 
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
-    let mut rows = Vec::new();
     for &size in &clixon.sizes {
-        let folder = clixon.folder.as_deref();
-        let durabilities = match folder {
-            Some(_) => [Durability::Relaxed, Durability::Durable].as_slice(),
-            None => &[Durability::None],
-        };
-        for &durability in durabilities {
-            let bed = Bed::open(folder, durability, size)?;
-            for (row, note, measure) in ROWS {
+        for place in &clixon.places {
+            let bed = Bed::open(place, size)?;
+            for (rank, (row, note, measure)) in ROWS.into_iter().enumerate() {
                 if row == FIRST_OF_FULL {
                     bed.fill()?;
                 }
                 let row = measure(&bed, About { row, note })?;
-                output.row(&row)?;
-                rows.push(row);
+                output.row(&Row { rank, ..row })?;
             }
         }
     }
-    output.text(
-        "\nIn brackets how many times less than Clixon: processor time where its figure is that\n",
-    )?;
-    let layouts = Layout::of(&rows);
-    layouts
-        .iter()
-        .try_for_each(|layout| output.text(&layout.to_string()))
+    Ok(())
 }
 
 /// A row: its name, what is done, and how it is measured.

@@ -1,9 +1,6 @@
 //! Rows of the cases: measuring a commit of everything, and changes of one entry.
 
-use std::path::Path;
-
-use espalier_keyspace::Operation;
-use espalier_store::{Edit, Subspace};
+use espalier_store::Edit;
 use espalier_yang::InstancePath;
 use espalier_yang::validate::Effort;
 
@@ -11,9 +8,10 @@ use crate::bench::dataset::expect;
 use crate::bench::harness::{Plan, Timing, measure};
 use crate::bench::output::Output;
 use crate::bench::pieces::Pieces;
+use crate::bench::place::{Place, Raw};
 use crate::bench::recorder::Trace;
 use crate::bench::row::{Peer, Row};
-use crate::bench::stand::{Durability, Model, Raw, Stand};
+use crate::bench::stand::{Model, Stand};
 use crate::error::Result;
 
 /// The suite's name in rows.
@@ -27,7 +25,7 @@ const TRACED: usize = 10;
 
 /// Takes rows, and remembers those of one entry.
 pub struct Report<'a> {
-    folder: Option<&'a Path>,
+    place: &'a Place,
     output: &'a mut Output,
     /// Name, size and median.
     seen: Vec<(String, u64, f64)>,
@@ -65,9 +63,9 @@ impl Change {
 
 impl<'a> Report<'a> {
     /// No rows yet.
-    pub fn new(folder: Option<&'a Path>, output: &'a mut Output) -> Self {
+    pub fn new(place: &'a Place, output: &'a mut Output) -> Self {
         Self {
-            folder,
+            place,
             output,
             seen: Vec::new(),
         }
@@ -75,7 +73,7 @@ impl<'a> Report<'a> {
 
     /// A new store of a model.
     pub fn stand(&self, model: Model) -> Result<Stand> {
-        Stand::open(self.folder, Durability::Relaxed, model)
+        Stand::open(self.place, model)
     }
 
     /// A row with nothing measured yet.
@@ -176,8 +174,7 @@ impl<'a> Report<'a> {
 
 /// Adds what the raw engine takes for the same reads and writes, and for one put alone.
 fn beside_raw(row: Row, timing: &Timing, raw: &Raw, traces: &[Trace]) -> Result<Row> {
-    let puts: Vec<Trace> = traces.iter().map(first_put).collect();
-    let put = raw.replay(&puts)?.median_s;
+    let put = raw.single_write(traces)?.median_s;
     let replayed = raw.replay(traces)?;
     let reads = traces.first().map_or(0, |trace| trace.reads.len());
     let writes = traces
@@ -191,21 +188,6 @@ fn beside_raw(row: Row, timing: &Timing, raw: &Raw, traces: &[Trace]) -> Result<
         put * 1e6,
         timing.median_s / put
     )))
-}
-
-/// The first key of data that a trace puts or deletes, alone; else its first write.
-fn first_put(trace: &Trace) -> Trace {
-    let tree = Subspace::Tree as u8;
-    let is_data = |operation: &&Operation| match operation {
-        Operation::Put { key, .. } | Operation::Delete { key } => key.first() == Some(&tree),
-        _ => false,
-    };
-    let writes = || trace.commits.iter().flatten();
-    let put = writes().find(is_data).or_else(|| writes().next()).cloned();
-    Trace {
-        reads: Vec::new(),
-        commits: vec![put.into_iter().collect()],
-    }
 }
 
 /// How much was validated, in a commit on average.

@@ -1,10 +1,9 @@
 //! Running the cases.
 
-use std::path::PathBuf;
-
 use super::case::Case;
 use super::report::Report;
 use crate::bench::output::Output;
+use crate::bench::place::Place;
 use crate::error::Result;
 
 /// What to measure.
@@ -13,13 +12,19 @@ pub struct Field {
     pub cases: Vec<Case>,
     /// The sizes, ascending; each case has its own where there are none.
     pub sizes: Vec<u64>,
-    /// Where stores are made: a folder for the embedded driver; `None` for memory.
-    pub folder: Option<PathBuf>,
+    /// Where.
+    pub places: Vec<Place>,
 }
 
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(field: &Field, output: &mut Output) -> Result<()> {
-    let mut report = Report::new(field.folder.as_deref(), output);
+    for place in &field.places {
+        cases(field, &mut Report::new(place, output))?;
+    }
+    Ok(())
+}
+
+fn cases(field: &Field, report: &mut Report<'_>) -> Result<()> {
     for &case in &field.cases {
         let own = case.sizes();
         let sizes = match field.sizes.as_slice() {
@@ -27,7 +32,7 @@ pub fn run(field: &Field, output: &mut Output) -> Result<()> {
             sizes => sizes,
         };
         for &size in sizes {
-            case.run(&mut report, size)?;
+            case.run(report, size)?;
         }
     }
     Ok(())

@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use serde::Deserialize;
-
 use crate::bench::row::Row;
 use crate::error::{Failure, Result};
 
@@ -15,22 +13,10 @@ const FACTOR: f64 = 1.25;
 
 /// Rows of an earlier `--json`.
 pub struct Baseline {
-    rows: HashMap<Key, Then>,
+    rows: HashMap<Key, Row>,
 }
 
-type Key = (String, String, String, String, String, u64);
-
-#[derive(Deserialize)]
-struct Then {
-    suite: String,
-    row: String,
-    driver: String,
-    policy: String,
-    durability: String,
-    size: u64,
-    median_s: Option<f64>,
-    min_s: Option<f64>,
-}
+type Key = ([String; 5], u64);
 
 /// How a row stands beside the earlier one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,20 +35,8 @@ impl Baseline {
     /// # Errors
     /// The file cannot be read, or a line of it is no row; the line is named.
     pub fn read(file: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| Failure::usage(error.to_string()).in_file(file.display()))?;
-        let mut rows = HashMap::new();
-        for (number, line) in text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.is_empty())
-        {
-            let then: Then = serde_json::from_str(line).map_err(|error| {
-                let message = format!("line {}: no row of a bench: {error}", number + 1);
-                Failure::usage(message).in_file(file.display())
-            })?;
-            rows.insert(then.key(), then);
-        }
+        let rows = rows_of(file)?.into_iter();
+        let rows = rows.map(|row| (key(&row), row)).collect();
         Ok(Self { rows })
     }
 
@@ -93,41 +67,37 @@ impl Baseline {
                 }
                 None => continue,
             };
-            let (suite, name, driver) = (row.suite, &row.row, &row.driver);
-            let (durability, size) = (row.durability, row.size);
+            let (suite, name, engine, size) = (&row.suite, &row.row, row.engine(), row.size);
             // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
-                "{what}: {suite}: {name}, {driver} {durability}, {size}"
-            );
+            let _ = writeln!(text, "{what}: {suite}: {name}, {engine}, {size}");
         }
         let _ = writeln!(text, "{same} rows as before, within the noise");
         text
     }
 }
 
-impl Then {
-    fn key(&self) -> Key {
-        (
-            self.suite.clone(),
-            self.row.clone(),
-            self.driver.clone(),
-            self.policy.clone(),
-            self.durability.clone(),
-            self.size,
-        )
-    }
+fn key(row: &Row) -> Key {
+    (row.key().map(str::to_owned), row.size)
 }
 
-fn key(row: &Row) -> Key {
-    (
-        row.suite.to_owned(),
-        row.row.clone(),
-        row.driver.clone(),
-        row.policy.to_owned(),
-        row.durability.to_owned(),
-        row.size,
-    )
+/// The rows that an earlier `--json` wrote.
+///
+/// # Errors
+/// The file cannot be read, or a line of it is no row; the line is named.
+pub fn rows_of(file: &Path) -> Result<Vec<Row>> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::usage(error.to_string()).in_file(file.display()))?;
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.is_empty());
+    let row = |(number, line)| {
+        serde_json::from_str(line).map_err(|error| {
+            let message = format!("line {}: no row of a bench: {error}", number + 1);
+            Failure::usage(message).in_file(file.display())
+        })
+    };
+    lines.map(row).collect()
 }
 
 #[cfg(test)]

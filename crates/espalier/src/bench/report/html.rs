@@ -3,8 +3,10 @@
 use std::fmt::Write;
 
 use super::baseline::{Baseline, Beside};
-use super::{plot, published};
-use crate::bench::output::duration;
+use super::page::Page;
+use super::plot;
+use super::summary::{FACTORS, Summary, summaries};
+use crate::bench::output::{duration, megabytes};
 use crate::bench::row::Row;
 use crate::error::Result;
 
@@ -18,12 +20,18 @@ figcaption{font-weight:600;overflow-wrap:anywhere}svg{width:100%;height:auto;dis
 .table{overflow-x:auto;margin-top:1rem}table{border-collapse:collapse;font-size:.85rem}
 th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--soft)}
 th:first-child,td:first-child,.text{text-align:left}td.note{white-space:normal;min-width:18rem;text-align:left}
-.slower{color:#c22;font-weight:600}.faster{color:#184}
-@media(prefers-color-scheme:dark){.slower{color:#f77}.faster{color:#6c9}}
+caption{text-align:left;padding:.4rem 0}.slower{color:#c22;font-weight:600}.faster{color:#184}
+@media(prefers-color-scheme:dark){caption{text-align:left;padding:.4rem 0}.slower{color:#f77}.faster{color:#6c9}}
 ";
 
-/// The page of all rows.
-pub fn page(rows: &[Row], baseline: Option<&Baseline>, command: &str) -> Result<String> {
+impl Page<'_> {
+    /// The report as a page with everything in it.
+    pub fn html(&self) -> Result<String> {
+        page(self.rows, self.baseline, self.command)
+    }
+}
+
+fn page(rows: &[Row], baseline: Option<&Baseline>, command: &str) -> Result<String> {
     let mut page =
         String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     page.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
@@ -43,8 +51,8 @@ pub fn page(rows: &[Row], baseline: Option<&Baseline>, command: &str) -> Result<
     );
     let mut suites: Vec<&str> = Vec::new();
     for row in rows {
-        if !suites.contains(&row.suite) {
-            suites.push(row.suite);
+        if !suites.contains(&row.suite.as_ref()) {
+            suites.push(&row.suite);
         }
     }
     for suite in suites {
@@ -83,7 +91,10 @@ fn section(
         }
     }
     page.push_str("</div>");
-    published::tables(page, suite, rows);
+    let owned: Vec<Row> = rows.iter().copied().cloned().collect();
+    for table in summaries(&owned) {
+        summary(page, &table);
+    }
     page.push_str("<div class=\"table\"><table><thead><tr><th>row</th><th class=\"text\">engine</th><th>size</th>");
     for name in [
         "n",
@@ -91,6 +102,7 @@ fn section(
         "min",
         "p99",
         "cpu",
+        "peak memory",
         "raw",
         "x raw",
         "peer",
@@ -109,9 +121,28 @@ fn section(
     Ok(())
 }
 
+fn summary(page: &mut String, table: &Summary) {
+    let _ = write!(
+        page,
+        "<div class=\"table\"><table><caption>{}. {FACTORS}</caption><thead><tr><th>row</th>",
+        escaped(&table.title)
+    );
+    for column in &table.columns {
+        let _ = write!(page, "<th>{}</th>", escaped(column));
+    }
+    page.push_str("</tr></thead><tbody>");
+    for (name, cells) in &table.lines {
+        let _ = write!(page, "<tr><td>{}</td>", escaped(name));
+        for cell in cells {
+            let _ = write!(page, "<td>{}</td>", escaped(cell));
+        }
+        page.push_str("</tr>");
+    }
+    page.push_str("</tbody></table></div>");
+}
+
 fn line(page: &mut String, row: &Row, baseline: Option<&Baseline>) {
-    let engine = format!("{} {} {}", row.driver, row.durability, row.policy);
-    let engine = engine.replace(" none", "");
+    let engine = row.engine();
     let _ = write!(
         page,
         "<tr><td>{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td>",
@@ -120,10 +151,12 @@ fn line(page: &mut String, row: &Row, baseline: Option<&Baseline>) {
         row.size,
         row.n
     );
-    for seconds in [row.median_s, row.min_s, row.p99_s, row.cpu_s, row.raw_s] {
+    for seconds in [row.median_s, row.min_s, row.p99_s, row.cpu_s] {
         let _ = write!(page, "<td>{}</td>", duration(seconds));
     }
-    let _ = write!(page, "<td>{}</td>", factor(row.median_s, row.raw_s));
+    let _ = write!(page, "<td>{}</td>", megabytes(row.peak_bytes));
+    let _ = write!(page, "<td>{}</td>", duration(row.raw_s));
+    let _ = write!(page, "<td>{}</td>", row.factor(row.median_s, row.raw_s));
     let peer = row.peer.first();
     let _ = match peer {
         Some(peer) => write!(
@@ -138,7 +171,7 @@ fn line(page: &mut String, row: &Row, baseline: Option<&Baseline>) {
     let _ = write!(
         page,
         "<td>{}</td>",
-        factor(peer.map(|peer| peer.seconds), row.median_s)
+        peer.map_or_else(|| "-".to_owned(), |peer| row.times(peer))
     );
     if let Some(baseline) = baseline {
         let cell = match baseline.beside(row) {
@@ -156,14 +189,7 @@ fn line(page: &mut String, row: &Row, baseline: Option<&Baseline>) {
     let _ = write!(page, "<td class=\"note\">{}</td></tr>", escaped(&row.note));
 }
 
-fn factor(over: Option<f64>, under: Option<f64>) -> String {
-    match (over, under) {
-        (Some(over), Some(under)) if under > 0.0 => format!("x{:.2}", over / under),
-        _ => "-".to_owned(),
-    }
-}
-
-pub(super) fn escaped(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let text = text
         .replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,9 +1,12 @@
-//! What is made of all rows at the end: a report for people, and a comparison with earlier rows.
+//! What is made of all rows at the end: reports for people, and a comparison with earlier rows.
 
 mod baseline;
 mod html;
+mod markdown;
+mod page;
 mod plot;
-mod published;
+mod summary;
 
-pub use baseline::Baseline;
-pub use html::page;
+pub use baseline::{Baseline, rows_of};
+pub use page::Page;
+pub use summary::summary;

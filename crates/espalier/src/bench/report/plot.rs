@@ -11,7 +11,15 @@ use crate::error::{Failure, Result};
 
 /// The picture, in the units of its coordinates; it is shown as wide as there is room.
 const WIDTH: u32 = 460;
-const HEIGHT: u32 = 300;
+
+/// The height without the legend.
+const PLOT_HEIGHT: u32 = 250;
+
+/// The height of a line of the legend.
+const LEGEND_LINE: i32 = 14;
+
+/// Where the columns of the legend begin.
+const LEGEND_COLUMNS: [i32; 2] = [20, 245];
 
 /// Colours that are told apart on white and on black, by those who see few of them too.
 const COLOURS: [RGBColor; 7] = [
@@ -52,15 +60,16 @@ pub fn svg(rows: &[&Row]) -> Result<Option<String>> {
     if sizes.0 >= sizes.1 {
         return Ok(None);
     }
+    let height = PLOT_HEIGHT + legend(lines.len()) as u32;
     let mut picture = String::new();
-    draw(&mut picture, &lines, sizes, seconds)
+    draw(&mut picture, height, &lines, sizes, seconds)
         .map_err(|error| Failure::data(format!("the plot was not drawn: {error}")))?;
-    Ok(Some(finished(&picture)))
+    Ok(Some(finished(&picture, height)))
 }
 
 /// Without a size of its own, and with the text in the colour of the page.
-fn finished(picture: &str) -> String {
-    let size = format!("width=\"{WIDTH}\" height=\"{HEIGHT}\" ");
+fn finished(picture: &str, height: u32) -> String {
+    let size = format!("width=\"{WIDTH}\" height=\"{height}\" ");
     picture
         .replacen(&size, "", 1)
         .replace(TEXT_IN_SVG, "currentColor")
@@ -72,7 +81,7 @@ fn lines(rows: &[&Row]) -> Vec<Line> {
     for row in rows {
         let size = row.size as f64;
         if let Some(median) = row.median_s.filter(|median| *median > 0.0) {
-            ours.entry(name(row)).or_default().push((size, median));
+            ours.entry(row.engine()).or_default().push((size, median));
         }
         for peer in row.peer.iter().filter(|peer| peer.seconds > 0.0) {
             let points = theirs.entry(peer.name.clone()).or_default();
@@ -97,23 +106,22 @@ fn lines(rows: &[&Row]) -> Vec<Line> {
         .collect()
 }
 
-/// A line is of one driver, durability and policy.
-fn name(row: &Row) -> String {
-    let mut name = row.driver.clone();
-    for part in [row.durability, row.policy] {
-        if !["none", "uncached", "ram"].contains(&part) {
-            name.push(' ');
-            name.push_str(part);
-        }
-    }
-    name
-}
-
 type Drawn = std::result::Result<(), Box<dyn std::error::Error>>;
 
-fn draw(picture: &mut String, lines: &[Line], sizes: (f64, f64), seconds: (f64, f64)) -> Drawn {
-    let area = SVGBackend::with_string(picture, (WIDTH, HEIGHT)).into_drawing_area();
-    let legend = 14 * lines.len() as i32;
+/// The height of the legend of so many lines.
+fn legend(lines: usize) -> i32 {
+    LEGEND_LINE * lines.div_ceil(LEGEND_COLUMNS.len()) as i32
+}
+
+fn draw(
+    picture: &mut String,
+    height: u32,
+    lines: &[Line],
+    sizes: (f64, f64),
+    seconds: (f64, f64),
+) -> Drawn {
+    let area = SVGBackend::with_string(picture, (WIDTH, height)).into_drawing_area();
+    let legend = legend(lines.len());
     let text = |size: i32| ("sans-serif", size).into_font().color(&TEXT);
     let mut chart = ChartBuilder::on(&area)
         .margin_top(8)
@@ -146,14 +154,16 @@ fn draw(picture: &mut String, lines: &[Line], sizes: (f64, f64), seconds: (f64, 
             false => chart.draw_series(LineSeries::new(points.clone(), stroke))?,
         };
         chart.draw_series(points.map(|point| Circle::new(point, 2.5, colour.filled())))?;
-        let y = HEIGHT as i32 - legend + 14 * index as i32 - 2;
-        let mark = [(70, y), (94, y)];
+        let (line_number, column) = (index / LEGEND_COLUMNS.len(), index % LEGEND_COLUMNS.len());
+        let y = height as i32 - legend + LEGEND_LINE * line_number as i32 + 4;
+        let x = LEGEND_COLUMNS[column];
+        let mark = [(x, y), (x + 24, y)];
         match line.is_peer {
             true => area.draw(&DashedPathElement::new(mark, 5, 4, stroke))?,
             false => area.draw(&PathElement::new(mark, stroke))?,
         }
         let style = text(11).pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw(&Text::new(line.name.clone(), (100, y), style))?;
+        area.draw(&Text::new(line.name.clone(), (x + 30, y), style))?;
     }
     area.present()?;
     Ok(())

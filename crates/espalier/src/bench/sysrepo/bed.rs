@@ -1,20 +1,16 @@
 //! A store with the data of one size, and how rows are measured on it.
 
-use std::path::Path;
-
 use espalier_store::{CommitOptions, Datastore, Edit, Tree};
 use espalier_yang::data::{Content, DataNode, DataTree};
 use espalier_yang::{InstancePath, NodeId, Schema, Value};
 
-use super::known;
+use super::sheet::Sheet;
 use crate::bench::dataset::expect;
 use crate::bench::harness::Plan;
-use crate::bench::output::Output;
-use crate::bench::stand::{Durability, Model, Stand};
+use crate::bench::place::{Durability, Place};
+use crate::bench::row::Row;
+use crate::bench::stand::{Model, Stand};
 use crate::error::{Failure, Result};
-
-/// The suite's name in rows.
-const SUITE: &str = "sysrepo";
 
 /// The model.
 pub const MODEL: Model = Model {
@@ -118,7 +114,7 @@ pub fn text_of_step(n: u64) -> String {
 }
 
 /// A store with the data of one size.
-pub struct Bed<'a> {
+pub struct Bed<'a, 'o> {
     /// Its running datastore.
     pub stand: Stand,
     /// Its operational datastore.
@@ -127,8 +123,10 @@ pub struct Bed<'a> {
     pub size: u64,
     /// The nodes of its model.
     pub nodes: Nodes,
+    /// The place of the row that is measured, among those of the suite.
+    pub rank: usize,
     data: Data,
-    output: &'a mut Output,
+    sheet: &'a mut Sheet<'o>,
 }
 
 /// What a row is about.
@@ -142,23 +140,19 @@ pub struct About<'r> {
     pub plan: Plan,
 }
 
-impl<'a> Bed<'a> {
+impl<'a, 'o> Bed<'a, 'o> {
     /// A new store, empty.
-    pub fn open(
-        folder: Option<&Path>,
-        durability: Durability,
-        size: u64,
-        output: &'a mut Output,
-    ) -> Result<Self> {
-        let stand = Stand::open(folder, durability, MODEL)?;
+    pub fn open(place: &Place, size: u64, sheet: &'a mut Sheet<'o>) -> Result<Self> {
+        let stand = Stand::open(place, MODEL)?;
         let nodes = Nodes::of(stand.tree.schema())?;
         Ok(Self {
             operational: stand.tree.beside(Datastore::Operational, "")?,
             stand,
             size,
             nodes,
+            rank: 0,
             data: Data::Nothing,
-            output,
+            sheet,
         })
     }
 
@@ -169,7 +163,7 @@ impl<'a> Bed<'a> {
 
     /// For one entry.
     pub fn one(&self) -> Plan {
-        match self.stand.durability {
+        match self.stand.place.durability {
             Durability::Durable => Plan::many(200),
             _ => Plan::many(2_000.min(20 * self.size)),
         }
@@ -206,22 +200,15 @@ impl<'a> Bed<'a> {
         mut operation: impl FnMut(&Stand, u64) -> Result<T>,
         mut check: impl FnMut(&Stand, T) -> Result<()>,
     ) -> Result<()> {
-        let stand = &self.stand;
-        let row = stand.row(SUITE, about.row, self.size);
-        let mut row = stand.measured(
-            row,
+        let (stand, rank) = (&self.stand, self.rank);
+        let row = stand.row(self.sheet.suite, about.row, self.size);
+        let row = stand.measured(
+            Row { rank, ..row },
             about.plan,
             |call| operation(stand, call),
             |_, answer| check(stand, answer),
         )?;
-        row = row
-            .note(about.note)
-            .peers(known::peers(about.row, self.size));
-        let known = known::cpu_seconds(about.row, self.size);
-        if let (Some(seconds), Some(ours)) = (known, row.cpu_s) {
-            row = row.note(format!("cpu x{:.1} less than sysrepo's", seconds / ours));
-        }
-        self.output.row(&row)
+        self.sheet.row(&stand.place, row.note(about.note))
     }
 }
 

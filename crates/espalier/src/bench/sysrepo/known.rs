@@ -6,6 +6,16 @@ use crate::bench::row::Peer;
 const SOURCE: &str = "measured by us: sysrepo 4.6.2 and libyang 5.4.9, Debian 12, 2 cores, JSON files \
                       in shared memory, first tries";
 
+/// What sysrepo publishes: size, plugin, row, seconds.
+const PUBLISHED: &str = include_str!("published.csv");
+
+/// Where those are from.
+const PUBLISHED_SOURCE: &str =
+    "published by sysrepo (DB_PLG_PERF.md), mean of 10 tries on another machine";
+
+/// The plugin of files.
+const JSON: &str = "JSON DS file";
+
 /// Numbers of entries that there are figures for.
 const SIZES: [u64; 3] = [1_000, 10_000, 100_000];
 
@@ -113,17 +123,46 @@ pub fn cpu_seconds(row: &str, size: u64) -> Option<f64> {
     figures(row, size).map(|(cpu, _)| cpu)
 }
 
-/// sysrepo's figures for a row, where they are known.
-pub fn peers(row: &str, size: u64) -> Vec<Peer> {
-    let Some((cpu, wall)) = figures(row, size) else {
-        return Vec::new();
-    };
-    let peer = |name: &str, seconds| Peer {
-        name: name.to_owned(),
+/// sysrepo's figures for a row on a driver, where they are known: those published for its own plugin
+/// of the same engine first, then those that we measured with JSON files.
+pub fn peers(row: &str, size: u64, driver: &str) -> Vec<Peer> {
+    let peer = |name: String, seconds, source: &str| Peer {
+        name,
         seconds,
-        source: SOURCE.to_owned(),
+        source: source.to_owned(),
     };
-    vec![peer("sysrepo, cpu", cpu), peer("sysrepo, wall", wall)]
+    let mut peers = Vec::new();
+    if let Some((cpu, wall)) = figures(row, size) {
+        peers.push(peer("sysrepo, cpu".to_owned(), cpu, SOURCE));
+        peers.push(peer("sysrepo, wall".to_owned(), wall, SOURCE));
+    }
+    if let Some((plugin, seconds)) = published(row, size, driver) {
+        let published = peer(format!("sysrepo, {plugin}"), seconds, PUBLISHED_SOURCE);
+        match plugin_of(driver) {
+            JSON => peers.push(published),
+            _ => peers.insert(0, published),
+        }
+    }
+    peers
+}
+
+/// The plugin of sysrepo for the engine of a driver, or the nearest, and its published seconds.
+pub fn published(row: &str, size: u64, driver: &str) -> Option<(&'static str, f64)> {
+    let (plugin, size) = (plugin_of(driver), size.to_string());
+    PUBLISHED.lines().find_map(|line| {
+        let mut fields = line.split(',');
+        let is_it = fields.next()? == size && fields.next()? == plugin && fields.next()? == row;
+        let seconds = fields.next()?.parse().ok()?;
+        is_it.then_some((plugin, seconds))
+    })
+}
+
+fn plugin_of(driver: &str) -> &'static str {
+    match driver {
+        "redis" | "rediss" => "REDIS DS",
+        "mongodb" => "MONGO DS",
+        _ => JSON,
+    }
 }
 
 fn figures(row: &str, size: u64) -> Option<(f64, f64)> {
@@ -138,9 +177,12 @@ mod tests {
 
     #[test]
     fn figures_are_told_for_the_sizes_that_were_measured() {
-        let peers = peers("get tree", 1_000);
+        let peers = peers("get tree", 1_000, "embedded");
         let seconds: Vec<f64> = peers.iter().map(|peer| peer.seconds).collect();
-        assert_eq!(seconds, [0.003226, 0.003225]);
+        assert_eq!(seconds, [0.003226, 0.003225, 0.001854]);
+        let of_redis = published("create batch", 100_000, "redis");
+        assert_eq!(of_redis.map(|found| found.0), Some("REDIS DS"));
+        assert_eq!(published("create batch", 99, "redis"), None);
         assert_eq!(cpu_seconds("modify an item", 100_000), Some(0.5482));
         assert_eq!(cpu_seconds("modify an item", 100_001), None);
         assert_eq!(cpu_seconds("modify nothing", 100_000), None);

@@ -21,7 +21,7 @@ const ITERATIONS: u64 = 10;
 
 /// Row 5: the whole container of the operational datastore, which a provider makes of N entries
 /// when it is asked, as a tree. Running is empty.
-pub fn get_oper_tree(bed: &mut Bed<'_>) -> Result<()> {
+pub fn get_oper_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
     bed.hold(Data::Nothing)?;
     let (size, nodes, plan) = (bed.size, bed.nodes, bed.all());
     let (tree, path) = (bed.operational.clone(), bed.stand.path(TABLES)?);
@@ -51,7 +51,7 @@ pub fn get_oper_tree(bed: &mut Bed<'_>) -> Result<()> {
 }
 
 /// Row 9: N leaves are set by their paths in the operational datastore, in one commit.
-pub fn create_all_items_oper(bed: &mut Bed<'_>) -> Result<()> {
+pub fn create_all_items_oper(bed: &mut Bed<'_, '_>) -> Result<()> {
     bed.hold(Data::Nothing)?;
     let (size, plan, tree) = (bed.size, bed.all(), bed.operational.clone());
     let about = About {
@@ -91,7 +91,7 @@ impl Subscriber for Counting {
 
 /// Row 10: all items are created and removed ten times before twelve subscribers, who are asked of
 /// each commit and told of it.
-pub fn many_oper_change_subs(bed: &mut Bed<'_>) -> Result<()> {
+pub fn many_oper_change_subs(bed: &mut Bed<'_, '_>) -> Result<()> {
     bed.hold(Data::Nothing)?;
     let (size, tree) = (bed.size, bed.operational.clone());
     let subscribers: Vec<Arc<Counting>> = (0..SUBSCRIBERS).map(|_| Arc::default()).collect();
@@ -144,7 +144,7 @@ pub fn many_oper_change_subs(bed: &mut Bed<'_>) -> Result<()> {
 
 /// Row 14: a leaf of the entry in the middle is created in the operational datastore, which holds
 /// N entries.
-pub fn create_an_item_oper(bed: &mut Bed<'_>) -> Result<()> {
+pub fn create_an_item_oper(bed: &mut Bed<'_, '_>) -> Result<()> {
     bed.hold(Data::Nothing)?;
     let (text, plan, tree) = (
         text_of_row(bed.middle()),

@@ -31,7 +31,7 @@ fn expect_text(stand: &Stand, tree: &DataTree, n: u64) -> Result<()> {
 }
 
 /// Row 1: one leaf of N entries by a condition, with the nodes around it.
-pub fn get_tree(bed: &mut Bed<'_>) -> Result<()> {
+pub fn get_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
     bed.hold(Data::Rows)?;
     let (middle, plan) = (bed.middle(), bed.all());
     let about = About {
@@ -51,7 +51,7 @@ pub fn get_tree(bed: &mut Bed<'_>) -> Result<()> {
 }
 
 /// Row 2: the same, the value alone.
-pub fn get_item(bed: &mut Bed<'_>) -> Result<()> {
+pub fn get_item(bed: &mut Bed<'_, '_>) -> Result<()> {
     bed.hold(Data::Rows)?;
     let (middle, plan) = (bed.middle(), bed.all());
     let about = About {
@@ -71,7 +71,7 @@ pub fn get_item(bed: &mut Bed<'_>) -> Result<()> {
 }
 
 /// Rows 3 and 17: one leaf by the keys of its entry, with the nodes around it.
-pub fn get_tree_hash(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<()> {
+pub fn get_tree_hash(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
     bed.hold(Data::Rows)?;
     let (middle, plan) = (bed.middle(), bed.one());
     let about = About { row, note, plan };
@@ -88,7 +88,7 @@ pub fn get_tree_hash(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<()> {
 }
 
 /// Row 4: the whole container with N entries in the order of their user, as a tree.
-pub fn get_user_ordered_tree(bed: &mut Bed<'_>) -> Result<()> {
+pub fn get_user_ordered_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
     bed.hold(Data::Steps)?;
     let plan = bed.all();
     let about = About {

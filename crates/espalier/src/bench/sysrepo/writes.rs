@@ -11,7 +11,7 @@ use crate::bench::stand::Stand;
 use crate::error::Result;
 
 /// Row 6: a tree of N entries is built and merged.
-pub fn create_batch(bed: &mut Bed<'_>) -> Result<()> {
+pub fn create_batch(bed: &mut Bed<'_, '_>) -> Result<()> {
     bed.hold(Data::Nothing)?;
     let (size, nodes, plan) = (bed.size, bed.nodes, bed.all());
     let about = About {
@@ -38,17 +38,17 @@ fn created(stand: &Stand, list: &str, size: u64) -> Result<()> {
 }
 
 /// The container that is left goes.
-fn emptied(bed: &mut Bed<'_>) -> Result<()> {
+fn emptied(bed: &mut Bed<'_, '_>) -> Result<()> {
     commit(&bed.stand.tree, &[Edit::delete(bed.stand.path(TABLES)?)])
 }
 
 /// Row 7: N leaves are set by their paths, in one commit; each creates its entry.
-pub fn create_user_ordered_items(bed: &mut Bed<'_>) -> Result<()> {
+pub fn create_user_ordered_items(bed: &mut Bed<'_, '_>) -> Result<()> {
     create_items(bed, "create user ordered items", STEPS, text_of_step)
 }
 
 /// Row 8: the same in the list that is ordered by its keys.
-pub fn create_all_items(bed: &mut Bed<'_>) -> Result<()> {
+pub fn create_all_items(bed: &mut Bed<'_, '_>) -> Result<()> {
     create_items(bed, "create all items", ROWS, text_of_row)
 }
 
@@ -64,7 +64,12 @@ pub fn set_items(stand: &Stand, size: u64, path: fn(u64) -> String) -> Result<Ve
     Ok(edits)
 }
 
-fn create_items(bed: &mut Bed<'_>, row: &str, list: &str, path: fn(u64) -> String) -> Result<()> {
+fn create_items(
+    bed: &mut Bed<'_, '_>,
+    row: &str,
+    list: &str,
+    path: fn(u64) -> String,
+) -> Result<()> {
     bed.hold(Data::Nothing)?;
     let (size, plan) = (bed.size, bed.all());
     let about = About {
@@ -81,7 +86,7 @@ fn create_items(bed: &mut Bed<'_>, row: &str, list: &str, path: fn(u64) -> Strin
 }
 
 /// Rows 11 and 18: the list is removed, the container stays.
-pub fn remove_all_items(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<()> {
+pub fn remove_all_items(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
     remove(
         bed,
         About {
@@ -94,7 +99,7 @@ pub fn remove_all_items(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<()> 
 }
 
 /// Rows 12 and 19: the container is removed with the list.
-pub fn remove_whole_subtree(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<()> {
+pub fn remove_whole_subtree(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
     remove(
         bed,
         About {
@@ -106,7 +111,7 @@ pub fn remove_whole_subtree(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<
     )
 }
 
-fn remove(bed: &mut Bed<'_>, about: About<'_>, text: &str) -> Result<()> {
+fn remove(bed: &mut Bed<'_, '_>, about: About<'_>, text: &str) -> Result<()> {
     bed.hold(Data::Rows)?;
     let (size, nodes) = (bed.size, bed.nodes);
     bed.measure(
@@ -129,7 +134,7 @@ fn expect_text(stand: &Stand, path: &str, wanted: Option<&str>) -> Result<()> {
 }
 
 /// Rows 13 and 20: a leaf of the entry in the middle is created; it must not exist.
-pub fn create_an_item(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<()> {
+pub fn create_an_item(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
     bed.hold(Data::Rows)?;
     let (text, plan) = (text_of_row(bed.middle()), bed.one());
     let about = About { row, note, plan };
@@ -155,7 +160,7 @@ pub fn create_an_item(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<()> {
 }
 
 /// Rows 15 and 21: the leaf of the entry in the middle gets another value.
-pub fn modify_an_item(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<()> {
+pub fn modify_an_item(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
     bed.hold(Data::Rows)?;
     let (text, plan) = (text_of_row(bed.middle()), bed.one());
     let about = About { row, note, plan };
@@ -173,7 +178,7 @@ pub fn modify_an_item(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<()> {
 }
 
 /// Rows 16 and 22: the leaf of the entry in the middle is removed.
-pub fn remove_an_item(bed: &mut Bed<'_>, row: &str, note: &str) -> Result<()> {
+pub fn remove_an_item(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
     bed.hold(Data::Rows)?;
     let (text, plan) = (text_of_row(bed.middle()), bed.one());
     let about = About { row, note, plan };

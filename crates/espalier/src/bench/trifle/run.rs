@@ -1,6 +1,5 @@
 //! The columns of the table, for each engine, payload and number of calls.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use espalier_stats::{Designator, Number, Packed, Point, Range, Stats, Timestamp, Write};
@@ -13,16 +12,15 @@ use super::table::Table;
 use crate::bench::dataset::expect;
 use crate::bench::harness::{Timing, cpu_time};
 use crate::bench::output::Output;
+use crate::bench::place::Place;
 use crate::error::{Failure, Result};
 
 /// What to measure.
 pub struct Trifle {
     /// Numbers of calls.
     pub counts: Vec<u64>,
-    /// Where engines without a server work.
-    pub folder: PathBuf,
-    /// The engines; none for those without a server.
-    pub engines: Vec<String>,
+    /// Where.
+    pub places: Vec<Place>,
 }
 
 /// When everything happens: theirs is fixed for a run too.
@@ -31,14 +29,8 @@ const AT: i64 = 1_741_176_030;
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(trifle: &Trifle, output: &mut Output) -> Result<()> {
     let mut table = Table::default();
-    let engines = match trifle.engines.as_slice() {
-        [] => Engine::local(&trifle.folder)?,
-        urls => urls
-            .iter()
-            .map(|url| Engine::of(url))
-            .collect::<Result<_>>()?,
-    };
-    for engine in &engines {
+    for place in &trifle.places {
+        let engine = &Engine::open(place)?;
         for &calls in &trifle.counts {
             for payload in PAYLOADS {
                 let mut seconds = [0.0; 6];

@@ -31,7 +31,11 @@ impl Table {
         self.lines.push(Line {
             calls,
             payload,
-            engine: format!("{} {}", engine.driver.name(), engine.durability),
+            engine: format!(
+                "{} {}",
+                engine.driver.name(),
+                engine.place.durability.as_str()
+            ),
             seconds,
             theirs,
         });

@@ -1,85 +1,35 @@
-//! LMDB alone, doing what the store made its driver do: the floor that rows are compared with.
-//!
-//! The same keys and values, the same reads, the same writes in transactions of the same size and
-//! durability; no driver, no YANG.
+//! LMDB alone.
 
 use std::fs;
 use std::ops::Bound;
 use std::path::Path;
 
-use espalier_keyspace::{Direction, Driver, KeyRange, Operation};
+use espalier_keyspace::{Direction, KeyRange, Operation};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn, WithoutTls};
 
-use super::recorder::{ReadStep, Trace};
+use super::contents::Contents;
+use super::open::RawEngine;
+use crate::bench::place::Durability;
+use crate::bench::recorder::{ReadStep, Trace};
 use crate::error::{Failure, Result};
 
 /// Bytes of address space.
 const MAP_BYTES: usize = 1 << 38;
 
-/// When a commit is on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flush {
-    /// When it returns.
-    EachCommit,
-    /// When the system writes it.
-    Later,
-}
-
 /// LMDB on a folder of its own.
-pub struct RawEngine {
+pub struct Lmdb {
     env: Env<WithoutTls>,
     keys: Database<'static, Bytes, Bytes>,
 }
 
-/// Keys and values, one after the other in one buffer.
-#[derive(Default)]
-pub struct Contents {
-    bytes: Vec<u8>,
-    lengths: Vec<(usize, usize)>,
-}
-
-impl Contents {
-    /// Everything that a driver holds.
-    pub fn of(driver: &dyn Driver) -> Result<Self> {
-        let snapshot = driver.snapshot()?;
-        let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward)?;
-        let mut contents = Self::default();
-        while let Some((key, value)) = cursor.next()? {
-            contents.bytes.extend_from_slice(key);
-            contents.bytes.extend_from_slice(value);
-            contents.lengths.push((key.len(), value.len()));
-        }
-        Ok(contents)
-    }
-
-    /// How many keys.
-    pub fn keys(&self) -> usize {
-        self.lengths.len()
-    }
-
-    /// Bytes of keys and values.
-    pub fn bytes(&self) -> usize {
-        self.bytes.len()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let mut rest = self.bytes.as_slice();
-        self.lengths.iter().map(move |&(key, value)| {
-            let (pair, after) = rest.split_at(key + value);
-            rest = after;
-            pair.split_at(key)
-        })
-    }
-}
-
-impl RawEngine {
+impl Lmdb {
     /// An engine on a new folder.
-    pub fn create(folder: &Path, flush: Flush) -> Result<Self> {
+    pub fn create(folder: &Path, durability: Durability) -> Result<Self> {
         fs::create_dir_all(folder)?;
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
         options.map_size(MAP_BYTES);
-        if flush == Flush::Later {
+        if durability != Durability::Durable {
             // SAFETY: the folder is thrown away after the bench, so nothing can be lost.
             unsafe { options.flags(EnvFlags::NO_SYNC) };
         }
@@ -90,15 +40,6 @@ impl RawEngine {
         Ok(Self { env, keys })
     }
 
-    /// Puts all of it in one transaction.
-    pub fn load(&self, contents: &Contents) -> Result<()> {
-        let mut txn = self.env.write_txn().map_err(failed)?;
-        for (key, value) in contents.iter() {
-            self.keys.put(&mut txn, key, value).map_err(failed)?;
-        }
-        txn.commit().map_err(failed)
-    }
-
     /// Reads every key and value. The bytes read.
     pub fn scan(&self) -> Result<u64> {
         let txn = self.env.read_txn().map_err(failed)?;
@@ -106,25 +47,6 @@ impl RawEngine {
         for pair in self.keys.iter(&txn).map_err(failed)? {
             let (key, value) = pair.map_err(failed)?;
             bytes += (key.len() + value.len()) as u64;
-        }
-        Ok(bytes)
-    }
-
-    /// Does what a trace says: its reads in one snapshot, then its commits. The bytes read.
-    pub fn replay(&self, trace: &Trace) -> Result<usize> {
-        let mut bytes = 0;
-        if !trace.reads.is_empty() {
-            let txn = self.env.read_txn().map_err(failed)?;
-            for step in &trace.reads {
-                bytes += self.read(&txn, step)?;
-            }
-        }
-        for operations in &trace.commits {
-            let mut txn = self.env.write_txn().map_err(failed)?;
-            for operation in operations {
-                self.apply(&mut txn, operation)?;
-            }
-            txn.commit().map_err(failed)?;
         }
         Ok(bytes)
     }
@@ -161,6 +83,34 @@ impl RawEngine {
                 self.keys.put(txn, key, &sum.to_le_bytes()).map_err(failed)
             }
         }
+    }
+}
+
+impl RawEngine for Lmdb {
+    fn load(&self, contents: &Contents) -> Result<()> {
+        let mut txn = self.env.write_txn().map_err(failed)?;
+        for (key, value) in contents.iter() {
+            self.keys.put(&mut txn, key, value).map_err(failed)?;
+        }
+        txn.commit().map_err(failed)
+    }
+
+    fn replay(&self, trace: &Trace) -> Result<usize> {
+        let mut bytes = 0;
+        if !trace.reads.is_empty() {
+            let txn = self.env.read_txn().map_err(failed)?;
+            for step in &trace.reads {
+                bytes += self.read(&txn, step)?;
+            }
+        }
+        for operations in &trace.commits {
+            let mut txn = self.env.write_txn().map_err(failed)?;
+            for operation in operations {
+                self.apply(&mut txn, operation)?;
+            }
+            txn.commit().map_err(failed)?;
+        }
+        Ok(bytes)
     }
 }
 

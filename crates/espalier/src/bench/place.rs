@@ -1,0 +1,403 @@
+//! Where stores of the bench are made: on an engine, under a memory policy, with a durability.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use espalier_keyspace::{Batch, Driver, KeyRange, Policy};
+use tempfile::TempDir;
+
+use super::raw::{self, RawEngine};
+use super::recorder::Recorder;
+use super::row::On;
+use crate::error::{Failure, Result};
+
+/// Names the servers that `all` means beside the engines without a server: their URLs, with spaces
+/// between them.
+pub const SERVERS_VARIABLE: &str = "ESPALIER_BENCH_SERVERS";
+
+/// Engines that work in a folder, and what a store is named in it.
+const LOCAL: [(&str, &str); 3] = [("embedded", ""), ("file", ""), ("sqlite", "/store")];
+
+const MEMORY: &str = "memory";
+
+/// When commits are on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// When they return.
+    Durable,
+    /// When the system writes them.
+    Relaxed,
+    /// Never: memory.
+    None,
+}
+
+impl Durability {
+    /// As in rows, and in the URL of a store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Durable => "durable",
+            Self::Relaxed => "relaxed",
+            Self::None => "none",
+        }
+    }
+}
+
+/// An engine that stores can be made on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The memory driver.
+    Memory,
+    /// One that works in a folder.
+    Local {
+        /// Its scheme.
+        scheme: &'static str,
+        /// Stores are made in new folders below this one.
+        below: PathBuf,
+    },
+    /// A server.
+    Server {
+        /// Its URL. Each store has a name of its own in it.
+        url: String,
+    },
+}
+
+impl Engine {
+    /// The engines that a list names: `memory`, `embedded`, `embedded:DIR`, the URL of a server,
+    /// `local` (those without a server) or `all` (those of [`SERVERS_VARIABLE`] too). A URL may have
+    /// commas: what does not begin an item continues the one before.
+    pub fn list(text: &str) -> Result<Vec<Self>> {
+        let mut items: Vec<String> = Vec::new();
+        for part in text.split(',') {
+            match items.last_mut() {
+                Some(last) if !begins_item(part) && last.contains("//") => {
+                    last.push(',');
+                    last.push_str(part);
+                }
+                _ => items.push(part.to_owned()),
+            }
+        }
+        let mut engines = Vec::new();
+        for item in &items {
+            for engine in Self::named(item)? {
+                if !engines.contains(&engine) {
+                    engines.push(engine);
+                }
+            }
+        }
+        Ok(engines)
+    }
+
+    /// Those that work without a server.
+    pub fn local() -> Vec<Self> {
+        let local = LOCAL.iter().map(|&(scheme, _)| Self::Local {
+            scheme,
+            below: std::env::temp_dir(),
+        });
+        std::iter::once(Self::Memory).chain(local).collect()
+    }
+
+    /// Every engine that there is here.
+    pub fn all() -> Result<Vec<Self>> {
+        let servers = std::env::var(SERVERS_VARIABLE).unwrap_or_default();
+        let servers = servers.split_whitespace().map(Self::server);
+        let servers = servers.collect::<Result<Vec<_>>>()?;
+        Ok(Self::local().into_iter().chain(servers).collect())
+    }
+
+    fn named(item: &str) -> Result<Vec<Self>> {
+        let (scheme, place) = item.split_once(':').unwrap_or((item, ""));
+        let local = LOCAL.iter().find(|(name, _)| *name == scheme);
+        Ok(match (item, local) {
+            ("all", _) => Self::all()?,
+            ("local", _) => Self::local(),
+            ("memory" | "memory:", _) => vec![Self::Memory],
+            (_, Some(&(scheme, _))) => {
+                let below = match place {
+                    "" => std::env::temp_dir(),
+                    folder => PathBuf::from(folder),
+                };
+                std::fs::create_dir_all(&below)?;
+                vec![Self::Local { scheme, below }]
+            }
+            _ => vec![Self::server(item)?],
+        })
+    }
+
+    fn server(url: &str) -> Result<Self> {
+        let is_known = espalier_drivers::schemes()
+            .iter()
+            .any(|scheme| url.starts_with(scheme.name) && url.contains("://"));
+        if !is_known {
+            let names = LOCAL.map(|(name, _)| name).join(", ");
+            return Err(Failure::usage(format!(
+                "{url:?} is no engine; write memory, {names}, one of them with a folder (embedded:DIR), \
+                 the URL of a server (postgres://...), local or all"
+            )));
+        }
+        Ok(Self::Server {
+            url: url.to_owned(),
+        })
+    }
+
+    /// What stands before the colon of its URLs.
+    pub fn scheme(&self) -> &str {
+        match self {
+            Self::Memory => MEMORY,
+            Self::Local { scheme, .. } => scheme,
+            Self::Server { url } => url.split(':').next().unwrap_or_default(),
+        }
+    }
+
+    /// Whether its commits may be relaxed.
+    fn can_relax(&self) -> bool {
+        !matches!(self.scheme(), MEMORY | "etcd")
+    }
+}
+
+/// Whether a part of a list is an item by itself.
+fn begins_item(part: &str) -> bool {
+    let scheme = part.split(':').next().unwrap_or_default();
+    let mut schemes = espalier_drivers::schemes().iter();
+    matches!(part, "all" | "local") || schemes.any(|known| known.name == scheme)
+}
+
+/// An engine, a policy, and a durability.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The engine.
+    pub engine: Engine,
+    /// How much of it is held in memory.
+    pub policy: Policy,
+    /// When commits are on disk.
+    pub durability: Durability,
+}
+
+impl Place {
+    /// Every engine with every policy and durability that it can have. Memory has none of them.
+    pub fn all(engines: &[Engine], policies: &[Policy], durabilities: &[Durability]) -> Vec<Self> {
+        let mut places = Vec::new();
+        for engine in engines {
+            if *engine == Engine::Memory {
+                places.push(Self::memory());
+                continue;
+            }
+            for &policy in policies {
+                let can = |durability: &&Durability| {
+                    **durability == Durability::Durable || engine.can_relax()
+                };
+                for &durability in durabilities.iter().filter(can) {
+                    places.push(Self {
+                        engine: engine.clone(),
+                        policy,
+                        durability,
+                    });
+                }
+            }
+        }
+        places
+    }
+
+    /// The memory driver.
+    pub fn memory() -> Self {
+        Self {
+            engine: Engine::Memory,
+            policy: Policy::Ram,
+            durability: Durability::None,
+        }
+    }
+
+    /// As rows tell it.
+    pub fn on(&self) -> On {
+        On {
+            driver: self.engine.scheme().to_owned(),
+            policy: self.policy.name(),
+            durability: self.durability.as_str(),
+        }
+    }
+
+    /// A new, empty home for a store.
+    pub fn home(&self) -> Result<Home> {
+        let name = new_name();
+        let folder = match &self.engine {
+            Engine::Local { below, .. } => Some(new_folder(below)?),
+            _ => None,
+        };
+        let durability = self.durability.as_str();
+        let url = match (&self.engine, &folder) {
+            (Engine::Local { scheme, .. }, Some(folder)) => {
+                let file = LOCAL.iter().find(|(name, _)| name == scheme);
+                let file = file.map_or("", |(_, file)| file);
+                let folder = folder.path().display();
+                format!("{scheme}:{folder}{file}?durability={durability}")
+            }
+            (Engine::Server { url }, _) => named_store(url, &name, self.durability)?,
+            _ => format!("{MEMORY}:"),
+        };
+        Ok(Home {
+            place: self.clone(),
+            url,
+            name,
+            folder,
+            driver: None,
+        })
+    }
+}
+
+/// A name that nothing has yet.
+fn new_name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("espalier_bench_{}_{number}", std::process::id())
+}
+
+/// The URL of a store of its own on a server.
+fn named_store(url: &str, name: &str, durability: Durability) -> Result<String> {
+    let (place, options) = url.split_once('?').unwrap_or((url, ""));
+    let mut options: Vec<String> = match options {
+        "" => Vec::new(),
+        options => vec![options.to_owned()],
+    };
+    let scheme = url.split(':').next().unwrap_or_default();
+    let mut place = place.trim_end_matches('/').to_owned();
+    match scheme {
+        "postgres" | "postgresql" => options.push(format!("schema={name}")),
+        "redis" | "rediss" => options.push(format!("prefix={name}")),
+        "etcd" => place = format!("{place}/{name}"),
+        _ => {
+            let message = format!("the bench makes no stores of its own on {scheme}:");
+            return Err(Failure::usage(message));
+        }
+    }
+    if scheme != "etcd" {
+        options.push(format!("durability={}", durability.as_str()));
+    }
+    let options = options.join("&");
+    Ok(match options.as_str() {
+        "" => place,
+        options => format!("{place}?{options}"),
+    })
+}
+
+/// Where one store lives; gone when dropped.
+pub struct Home {
+    place: Place,
+    url: String,
+    name: String,
+    folder: Option<TempDir>,
+    driver: Option<Arc<dyn Driver>>,
+}
+
+impl Home {
+    /// What the store is opened with: a recorder over the engine, and the policy over both, so that
+    /// the recorder notes what the engine is asked for.
+    pub fn open(&mut self) -> Result<(Arc<Recorder>, Arc<dyn Driver>)> {
+        let engine = espalier_drivers::open(&self.url)?;
+        let recorder = Arc::new(Recorder::new(engine));
+        let below = Arc::clone(&recorder) as Arc<dyn Driver>;
+        let driver = match self.place.policy {
+            _ if self.place.engine == Engine::Memory => below,
+            Policy::Uncached => below,
+            policy => {
+                let options = format!("policy={}", policy.name());
+                espalier_drivers::under_policy(below, &options)?
+            }
+        };
+        self.driver = Some(Arc::clone(&recorder) as Arc<dyn Driver>);
+        Ok((recorder, driver))
+    }
+
+    /// The engine's own client, on an empty place of its own; none for memory.
+    pub fn raw(&self) -> Result<Option<Raw>> {
+        let folder = self.folder.as_ref().map(|folder| new_folder(folder.path()));
+        let folder = folder.transpose()?;
+        let place = folder.as_ref().map(TempDir::path);
+        let engine = raw::open(
+            &self.place.engine,
+            place,
+            &new_name(),
+            self.place.durability,
+        )?;
+        Ok(engine.map(|engine| Raw {
+            engine,
+            _folder: folder,
+        }))
+    }
+}
+
+/// An engine's own client, and its folder.
+pub struct Raw {
+    /// The client.
+    pub engine: Box<dyn RawEngine>,
+    _folder: Option<TempDir>,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if let (Engine::Server { url }, Some(driver)) = (&self.place.engine, &self.driver) {
+            let mut batch = Batch::new();
+            batch.delete_range(KeyRange::all());
+            // What is left has a name of its own, and is in nobody's way.
+            drop(driver.commit(batch));
+            drop(raw::remove(url, &self.name));
+        }
+    }
+}
+
+/// A folder below the one where stores are made; removed when dropped.
+pub fn new_folder(below: &Path) -> Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix("espalier-bench-")
+        .tempdir_in(below)
+        .map_err(|error| {
+            Failure::usage(format!("no store can be made: {error}")).in_file(below.display())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_engines_may_hold_urls_with_commas() {
+        let engines = Engine::list("memory,sqlite,embedded").expect("a list");
+        let schemes: Vec<_> = engines.iter().map(Engine::scheme).collect();
+        assert_eq!(schemes, ["memory", "sqlite", "embedded"]);
+        let error = Engine::list("memory,nothing")
+            .expect_err("no such engine")
+            .to_string();
+        assert!(error.contains("nothing"), "{error}");
+    }
+
+    #[cfg(feature = "etcd")]
+    #[test]
+    fn hosts_of_one_url_stay_together() {
+        let engines = Engine::list("etcd://a:1,b:2,c:3/x,memory").expect("a list");
+        assert_eq!(engines.len(), 2);
+        assert_eq!(
+            engines[0],
+            Engine::Server {
+                url: "etcd://a:1,b:2,c:3/x".to_owned()
+            }
+        );
+    }
+
+    #[test]
+    fn each_store_of_a_server_has_a_name_of_its_own() {
+        let cases = [
+            (
+                "postgres://h/d",
+                "postgres://h/d?schema=n&durability=relaxed",
+            ),
+            (
+                "redis://h:1/0?timeout_ms=5",
+                "redis://h:1/0?timeout_ms=5&prefix=n&durability=relaxed",
+            ),
+            ("etcd://a,b/x", "etcd://a,b/x/n"),
+        ];
+        for (url, wanted) in cases {
+            let named = named_store(url, "n", Durability::Relaxed).expect("a server");
+            assert_eq!(named, wanted);
+        }
+    }
+}

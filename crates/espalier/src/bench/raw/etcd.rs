@@ -1,0 +1,250 @@
+//! etcd alone: its own keys, a transaction for as many operations as it takes in one.
+
+use espalier_keyspace::{Direction, KeyRange, Operation};
+use http::uri::PathAndQuery;
+use prost::{Message, Oneof};
+use tokio::runtime::Runtime;
+use tonic::Request;
+use tonic::client::Grpc;
+use tonic::transport::{Channel, Endpoint};
+use tonic_prost::ProstCodec;
+
+use super::contents::Contents;
+use super::open::RawEngine;
+use crate::bench::recorder::{ReadStep, Trace};
+use crate::error::{Failure, Result};
+
+/// Operations that a transaction of a server takes as it is installed.
+const OPERATIONS_MAX: usize = 128;
+
+/// Bytes of an answer.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
+
+/// A channel, and a prefix of its own.
+pub struct Etcd {
+    runtime: Runtime,
+    channel: Channel,
+    prefix: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Put {
+    #[prost(bytes = "vec", tag = "1")]
+    key: Vec<u8>,
+    #[prost(bytes = "vec", tag = "2")]
+    value: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Delete {
+    #[prost(bytes = "vec", tag = "1")]
+    key: Vec<u8>,
+    #[prost(bytes = "vec", tag = "2")]
+    end: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Get {
+    #[prost(bytes = "vec", tag = "1")]
+    key: Vec<u8>,
+    #[prost(bytes = "vec", tag = "2")]
+    end: Vec<u8>,
+    #[prost(int64, tag = "3")]
+    limit: i64,
+    #[prost(int32, tag = "5")]
+    order: i32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Pair {
+    #[prost(bytes = "vec", tag = "1")]
+    key: Vec<u8>,
+    #[prost(bytes = "vec", tag = "5")]
+    value: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Found {
+    #[prost(message, repeated, tag = "2")]
+    pairs: Vec<Pair>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+enum Change {
+    #[prost(message, tag = "2")]
+    Put(Put),
+    #[prost(message, tag = "3")]
+    Delete(Delete),
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Step {
+    #[prost(oneof = "Change", tags = "2, 3")]
+    change: Option<Change>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Transaction {
+    #[prost(message, repeated, tag = "2")]
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Done {
+    #[prost(bool, tag = "2")]
+    has_succeeded: bool,
+}
+
+impl Etcd {
+    /// An empty prefix of a name.
+    pub fn create(url: &str, name: &str) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let hosts = url.split_once("//").map_or(url, |(_, hosts)| hosts);
+        let first = hosts.split([',', '/', '?']).next().unwrap_or(hosts);
+        let endpoint = Endpoint::from_shared(format!("http://{first}"))
+            .map_err(|error| Failure::data(format!("raw etcd: {error}")))?;
+        let connected = runtime.block_on(endpoint.connect());
+        Ok(Self {
+            channel: connected.map_err(|error| Failure::data(format!("raw etcd: {error}")))?,
+            runtime,
+            prefix: format!("{name}/").into_bytes(),
+        })
+    }
+
+    fn key(&self, key: &[u8]) -> Vec<u8> {
+        [self.prefix.as_slice(), key].concat()
+    }
+
+    fn end(&self, range: &KeyRange) -> Vec<u8> {
+        match &range.end {
+            Some(end) => self.key(end),
+            None => self.key(&[0xff]),
+        }
+    }
+
+    async fn call<Q, A>(
+        &self,
+        path: &'static str,
+        message: Q,
+    ) -> std::result::Result<A, tonic::Status>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(ANSWER_BYTES_MAX);
+        let ready = grpc.ready().await;
+        ready.map_err(|error| tonic::Status::unavailable(error.to_string()))?;
+        let codec: ProstCodec<Q, A> = ProstCodec::default();
+        let answer = grpc.unary(
+            Request::new(message),
+            PathAndQuery::from_static(path),
+            codec,
+        );
+        Ok(answer.await?.into_inner())
+    }
+
+    async fn read(&self, step: &ReadStep) -> std::result::Result<usize, tonic::Status> {
+        let get = match step {
+            ReadStep::Get(key) => Get {
+                key: self.key(key),
+                end: Vec::new(),
+                limit: 1,
+                order: 0,
+            },
+            ReadStep::Scan(range, direction, count) => Get {
+                key: self.key(&range.start),
+                end: self.end(range),
+                limit: i64::try_from(*count).unwrap_or(i64::MAX),
+                order: match direction {
+                    Direction::Forward => 0,
+                    Direction::Backward => 2,
+                },
+            },
+        };
+        let found: Found = self.call("/etcdserverpb.KV/Range", get).await?;
+        Ok(found
+            .pairs
+            .iter()
+            .map(|pair| pair.key.len() + pair.value.len())
+            .sum())
+    }
+
+    fn step(&self, operation: &Operation) -> Step {
+        let change = match operation {
+            Operation::Put { key, value } => Change::Put(Put {
+                key: self.key(key),
+                value: value.clone(),
+            }),
+            Operation::Delete { key } => Change::Delete(Delete {
+                key: self.key(key),
+                end: Vec::new(),
+            }),
+            Operation::DeleteRange(range) => Change::Delete(Delete {
+                key: self.key(&range.start),
+                end: self.end(range),
+            }),
+            // etcd adds nothing itself: the driver reads, and puts the sum.
+            Operation::Add { key, delta } => Change::Put(Put {
+                key: self.key(key),
+                value: delta.to_le_bytes().to_vec(),
+            }),
+        };
+        Step {
+            change: Some(change),
+        }
+    }
+
+    async fn commit(&self, steps: &[Step]) -> std::result::Result<(), tonic::Status> {
+        for some in steps.chunks(OPERATIONS_MAX) {
+            let steps = some.to_vec();
+            let _: Done = self
+                .call("/etcdserverpb.KV/Txn", Transaction { steps })
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+impl RawEngine for Etcd {
+    fn load(&self, contents: &Contents) -> Result<()> {
+        let put = |(key, value): (&[u8], &[u8])| Operation::Put {
+            key: key.to_vec(),
+            value: value.to_vec(),
+        };
+        let steps: Vec<_> = contents.iter().map(|pair| self.step(&put(pair))).collect();
+        self.runtime.block_on(self.commit(&steps)).map_err(failed)
+    }
+
+    fn replay(&self, trace: &Trace) -> Result<usize> {
+        let done = self.runtime.block_on(async {
+            let mut bytes = 0;
+            for step in &trace.reads {
+                bytes += self.read(step).await?;
+            }
+            for operations in &trace.commits {
+                let steps: Vec<_> = operations
+                    .iter()
+                    .map(|operation| self.step(operation))
+                    .collect();
+                self.commit(&steps).await?;
+            }
+            Ok(bytes)
+        });
+        done.map_err(failed)
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        let all = Operation::DeleteRange(KeyRange::all());
+        let steps = [self.step(&all)];
+        // What is left has a name of its own, and is in nobody's way.
+        drop(self.runtime.block_on(self.commit(&steps)));
+    }
+}
+
+fn failed(error: tonic::Status) -> Failure {
+    Failure::data(format!("raw etcd: {error}"))
+}

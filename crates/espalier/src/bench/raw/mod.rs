@@ -1,0 +1,23 @@
+//! The engines' own clients, doing what the store made its driver do: the floor that rows are
+//! compared with.
+//!
+//! The same keys and values, the same reads, the same writes in transactions of the same size and
+//! durability; no driver, no YANG. Each client does it the way its engine is at its best: sorted
+//! sets and hashes, arrays of parameters, pipelines.
+
+mod contents;
+#[cfg(feature = "etcd")]
+mod etcd;
+mod journal;
+mod lmdb;
+mod open;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
+mod runs;
+mod sqlite;
+
+pub use contents::Contents;
+pub use lmdb::Lmdb;
+pub use open::{RawEngine, open, remove};

@@ -1,0 +1,83 @@
+//! Where the rows go, and what is said of one by those before it.
+
+use super::known;
+use crate::bench::output::Output;
+use crate::bench::place::{Engine, Place};
+use crate::bench::row::Row;
+use crate::error::Result;
+
+/// The row that is compared with the one of a user's order.
+const UNORDERED: &str = "create all items";
+const USER_ORDERED: &str = "create user ordered items";
+
+/// The rows of a suite.
+pub struct Sheet<'o> {
+    /// What the suite is called in rows.
+    pub suite: &'static str,
+    output: &'o mut Output,
+    seen: Vec<Row>,
+}
+
+impl<'o> Sheet<'o> {
+    /// No rows yet.
+    pub fn new(suite: &'static str, output: &'o mut Output) -> Self {
+        Self {
+            suite,
+            output,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Takes a row, with what it has to be compared with.
+    pub fn row(&mut self, place: &Place, mut row: Row) -> Result<()> {
+        let is_local = !matches!(place.engine, Engine::Server { .. });
+        match (known::cpu_seconds(&row.row, row.size), row.cpu_s) {
+            // What a server takes is not in this process's time.
+            (Some(theirs), Some(ours)) if is_local => {
+                row = row.note(format!("cpu x{:.1} less than sysrepo's", theirs / ours));
+            }
+            _ => {}
+        }
+        let published = known::published(&row.row, row.size, &row.driver);
+        if let (Some((plugin, theirs)), Some(ours)) = (published, row.median_s) {
+            row = row.note(format!(
+                "x{:.1} less than published for {plugin}",
+                theirs / ours
+            ));
+        }
+        let peers = known::peers(&row.row, row.size, &row.driver);
+        row = row.peers(peers);
+        if place.engine != Engine::Memory
+            && let Some(memory) = self.seen(&row.row, row.size, |seen| seen.driver == "memory")
+        {
+            row = beside(row, memory, "of memory's");
+        }
+        let on_same = |seen: &Row| seen.key()[2..] == row.key()[2..];
+        let other = match row.row.as_str() {
+            USER_ORDERED => self.seen(UNORDERED, row.size, on_same),
+            UNORDERED => self.seen(USER_ORDERED, row.size, on_same),
+            _ => None,
+        };
+        if let Some(other) = other {
+            let factor = match row.row.as_str() {
+                USER_ORDERED => row.factor(row.median_s, other.median_s),
+                _ => row.factor(other.median_s, row.median_s),
+            };
+            row = row.note(format!("user ordered is {factor} of unordered"));
+        }
+        self.output.row(&row)?;
+        self.seen.push(row);
+        Ok(())
+    }
+
+    fn seen(&self, name: &str, size: u64, is_wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
+        let is_it = |row: &&Row| row.row == name && row.size == size && is_wanted(row);
+        self.seen.iter().find(is_it)
+    }
+}
+
+/// Notes how many times another row's median this one is.
+fn beside(row: Row, other: &Row, what: &str) -> Row {
+    let factor = row.factor(row.median_s, other.median_s);
+    row.note(format!("{factor} {what}"))
+}

@@ -1,0 +1,6 @@
+//! `espalier bench`.
+
+mod options;
+mod run;
+
+pub use options::Bench;
