@@ -74,6 +74,8 @@ mod registry;
 pub mod sqlite;
 #[cfg(feature = "etcd")]
 mod staged;
+#[cfg(any(feature = "redis", feature = "etcd"))]
+mod trust;
 mod url;
 
 pub use durability::Durability;

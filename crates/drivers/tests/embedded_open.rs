@@ -1,28 +1,22 @@
 //! Opening directories with the embedded driver: what is there already, and who else is.
 #![cfg(feature = "embedded")]
 
+mod mounted;
+mod opening;
+
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use espalier_drivers::open;
-use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Result};
+use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange};
 use espalier_testkit::seed;
 use rand::Rng;
 
+use crate::mounted::check_read_only;
+use crate::opening::{put, refusal};
+
 fn url(dir: &Path) -> String {
     format!("embedded:{}", dir.display())
-}
-
-fn put(driver: &dyn Driver, key: &str) {
-    let mut batch = Batch::new();
-    batch.put(key, vec![7; 1000]);
-    driver.commit(batch).expect("a put");
-}
-
-fn refusal(opened: Result<Arc<dyn Driver>>) -> (ErrorKind, String) {
-    let error = opened.err().expect("a refusal");
-    (error.kind(), error.to_string())
 }
 
 #[test]
@@ -51,8 +45,13 @@ fn a_foreign_database_is_refused() {
     drop(open(&url(dir.path())).expect("opens"));
     fs::remove_file(dir.path().join("espalier.format")).expect("removed");
     let (kind, message) = refusal(open(&url(dir.path())));
-    assert_eq!(kind, ErrorKind::Corrupt);
+    assert_eq!(kind, ErrorKind::WrongVersion);
     assert!(message.contains("did not write"), "{message}");
+}
+
+#[test]
+fn a_read_only_folder() {
+    check_read_only(|dir, name| url(&dir.join(name)));
 }
 
 #[test]
@@ -60,14 +59,18 @@ fn another_format_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     drop(open(&url(dir.path())).expect("opens"));
     let format = dir.path().join("espalier.format");
-    for (text, part) in [
-        ("espalier embedded 2\n", "has format 2"),
-        ("espalier embedded \n", "damaged"),
-        ("", "damaged"),
+    for (text, expected, part) in [
+        (
+            "espalier embedded 2\n",
+            ErrorKind::WrongVersion,
+            "has format 2",
+        ),
+        ("espalier embedded \n", ErrorKind::Corrupt, "damaged"),
+        ("", ErrorKind::Corrupt, "damaged"),
     ] {
         fs::write(&format, text).expect("written");
         let (kind, message) = refusal(open(&url(dir.path())));
-        assert_eq!(kind, ErrorKind::Corrupt);
+        assert_eq!(kind, expected);
         assert!(message.contains(part), "{message}");
     }
 }

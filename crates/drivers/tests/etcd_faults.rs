@@ -1,6 +1,8 @@
 //! The etcd driver when its servers or its process are hurt.
 #![cfg(feature = "etcd")]
 
+mod opening;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
@@ -9,6 +11,8 @@ use std::time::Duration;
 use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, WatchEvent, counter};
 use espalier_testkit::servers::{Etcd, Signal, free_port};
 use espalier_testkit::{crash, process};
+
+use crate::opening::assert_refused;
 
 fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the servers are there")
@@ -122,4 +126,84 @@ fn two_drivers_follow_each_other() {
         snapshot.get(b"key").expect("a get").as_deref(),
         Some(&b"value"[..])
     );
+}
+
+#[test]
+fn a_later_format_is_refused_and_left_alone() {
+    let Some(etcd) = Etcd::shared() else { return };
+    let url = etcd.url("");
+    let (_, place) = url.rsplit_once('/').expect("a prefix");
+    let format = format!("{}/f", place.trim_end_matches('?'));
+    drop(open(&url));
+    etcd.control(&["put", &format, "9"]);
+    assert_refused(
+        espalier_drivers::open(&url),
+        ErrorKind::WrongVersion,
+        "format 9",
+    );
+    assert!(etcd.control(&["get", &format]).contains('9'));
+}
+
+#[test]
+fn passwords_are_needed_and_tested() {
+    let Some(etcd) = Etcd::start_one(&[]) else {
+        return;
+    };
+    let url = etcd.url("timeout_ms=3000");
+    let with = |who: &str| url.replace("://", &format!("://{who}@"));
+    for arguments in [
+        &["user", "add", "root:secret"][..],
+        &["user", "add", "guest:p@ss"],
+        &["user", "grant-role", "root", "root"],
+        &["auth", "enable"],
+    ] {
+        etcd.control(arguments);
+    }
+    for wrong in [&url, &with("root:wrong"), &with("nobody:secret")] {
+        assert_refused(espalier_drivers::open(wrong), ErrorKind::Denied, "user");
+    }
+    let guest = with("guest:p%40ss");
+    assert_refused(espalier_drivers::open(&guest), ErrorKind::Denied, "prefix");
+    assert_eq!(open(&with("root:secret")).usage().expect("usage").keys, 0);
+}
+
+/// The quota is used up: nothing of a commit is there, and what is there can be read. A staged
+/// commit whose gate was made is one that will happen when there is room.
+#[test]
+fn a_full_quota_changes_nothing() {
+    let Some(etcd) = Etcd::start_one(&["--quota-backend-bytes=20000000"]) else {
+        return;
+    };
+    let driver = open(&etcd.url("timeout_ms=5000"));
+    let put = |number: i64, count: u8| {
+        let mut batch = Batch::new();
+        batch.add("sum", 1);
+        (0..count).for_each(|part| {
+            batch.put(
+                [&number.to_be_bytes()[..], &[part]].concat(),
+                vec![7; 200_000],
+            );
+        });
+        driver.commit(batch)
+    };
+    let mut keys = 1;
+    let error = (0..500).find_map(|number| {
+        // Each third is staged.
+        let count = if number % 3 == 2 { 8 } else { 1 };
+        let error = put(number, count).err();
+        keys += if error.is_none() { u64::from(count) } else { 0 };
+        error
+    });
+    let error = error.expect("it is full");
+    let expected = [ErrorKind::Full, ErrorKind::OutcomeUnknown];
+    assert!(expected.contains(&error.kind()), "{error}");
+    assert!(error.to_string().contains("quota"), "{error}");
+    let committed = sum(&*driver);
+    for count in [1, 8] {
+        let refused = put(999, count);
+        assert_refused(refused, ErrorKind::Full, "quota");
+    }
+    assert_eq!(driver.usage().expect("usage").keys, keys);
+    assert_eq!(driver.check().expect("a check"), []);
+    assert_eq!(sum(&*driver), committed);
 }

@@ -1,16 +1,20 @@
 //! Opening directories with the file driver: what is there already, what is damaged, and who else is.
 #![cfg(feature = "file")]
 
+mod mounted;
+mod opening;
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
 
 use espalier_drivers::open;
-use espalier_keyspace::{Batch, Driver, ErrorKind, Result};
+use espalier_keyspace::{Batch, Driver, ErrorKind};
 use espalier_testkit::process::{self, Part, say};
 use espalier_testkit::seed;
 use rand::Rng;
+
+use crate::mounted::{check_read_only, mounted};
+use crate::opening::refusal;
 
 /// Bytes before the first record of a file.
 const HEADER_BYTES: usize = 32;
@@ -22,15 +26,11 @@ fn url(dir: &Path) -> String {
     format!("file:{}", dir.display())
 }
 
+/// Short, as some tests try every byte.
 fn put(driver: &dyn Driver, key: &str) {
     let mut batch = Batch::new();
     batch.put(key, vec![7; 300]);
     driver.commit(batch).expect("a put");
-}
-
-fn refusal(opened: Result<Arc<dyn Driver>>) -> (ErrorKind, String) {
-    let error = opened.err().expect("a refusal");
-    (error.kind(), error.to_string())
 }
 
 /// The files of a directory as a crash leaves them: some rows in the data file, then some commits.
@@ -321,25 +321,6 @@ fn a_full_disk_changes_nothing() {
     }
 }
 
-fn mount(dir: &Path, arguments: &[&str]) -> bool {
-    let mut command = Command::new("mount");
-    command.args(arguments).arg(dir);
-    command.output().is_ok_and(|done| done.status.success())
-}
-
-/// Runs on a file system of its own, where this user may mount one.
-fn mounted(options: &str, act: impl FnOnce(&Path)) {
-    let dir = tempfile::tempdir().expect("a directory");
-    if !mount(dir.path(), &["-t", "tmpfs", "-o", options, "tmpfs"]) {
-        eprintln!("left out: this user may not mount a file system");
-        return;
-    }
-    let acted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(dir.path())));
-    let unmounted = Command::new("umount").arg("-l").arg(dir.path()).status();
-    assert!(unmounted.is_ok_and(|status| status.success()));
-    acted.expect("what was done there");
-}
-
 #[test]
 fn a_full_file_system_changes_nothing() {
     mounted("size=3m", |dir| {
@@ -351,21 +332,9 @@ fn a_full_file_system_changes_nothing() {
 
 #[test]
 fn a_read_only_folder() {
-    mounted("size=30m", |dir| {
-        let store = dir.join("store");
-        put(&*open(&url(&store)).expect("opens"), "key");
-        assert!(mount(dir, &["-o", "remount,ro"]));
-        for place in [&store, &dir.join("new")] {
-            let (kind, message) = refusal(open(&url(place)));
-            assert_eq!(kind, ErrorKind::ReadOnly, "{message}");
-        }
-        assert!(mount(dir, &["-o", "remount,rw"]));
-        let driver = open(&url(&store)).expect("opens");
-        assert_eq!(driver.usage().expect("usage").keys, 1);
-    });
+    check_read_only(|dir, name| url(&dir.join(name)));
 }
 
-/// The journal of commits that overwrite the same keys is bounded.
 #[test]
 fn the_journal_stays_bounded() {
     let dir = tempfile::tempdir().expect("a directory");

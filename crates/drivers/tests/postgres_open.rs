@@ -1,6 +1,10 @@
 //! Opening schemas with the PostgreSQL driver: what is there already, who may, and what is wrong.
 #![cfg(feature = "postgres")]
 
+mod certificates;
+mod mounted;
+mod opening;
+
 use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,24 +12,16 @@ use std::time::{Duration, Instant};
 use espalier_drivers::open;
 use espalier_keyspace::{Batch, Driver, ErrorKind, Result};
 use espalier_testkit::servers::{Postgres, Signal, free_port};
+use rand::RngCore;
+
+use crate::certificates::{authority, certificate};
+use crate::mounted::{mount, mounted};
+use crate::opening::assert_refused;
 
 fn put(driver: &dyn Driver, key: &str) -> Result<()> {
     let mut batch = Batch::new();
     batch.put(key, vec![7; 1000]);
     driver.commit(batch).map(drop)
-}
-
-fn refusal<T>(opened: Result<T>) -> (ErrorKind, String) {
-    let error = opened.err().expect("a refusal");
-    (error.kind(), error.to_string())
-}
-
-#[track_caller]
-fn assert_refused<T>(opened: Result<T>, kind: ErrorKind, part: &str) {
-    let (found, message) = refusal(opened);
-    assert_eq!(found, kind, "{message}");
-    assert!(message.contains(part), "{message}");
-    assert!(!message.contains("p@ss") && !message.contains("p%40ss"));
 }
 
 /// The URL with something in it replaced.
@@ -189,25 +185,6 @@ fn many_open_an_empty_schema_at_once() {
     assert_eq!(open(&url).expect("opens").usage().expect("usage").keys, 8);
 }
 
-/// A certificate of `signer` for the loopback interface, valid in the given years.
-fn certificate(signer: &rcgen::Issuer<'_, rcgen::KeyPair>, years: (i32, i32)) -> (String, String) {
-    let key = rcgen::KeyPair::generate().expect("a key");
-    let names = vec!["127.0.0.1".to_owned()];
-    let mut params = rcgen::CertificateParams::new(names).expect("parameters");
-    params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
-    params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
-    let certificate = params.signed_by(&key, signer).expect("a certificate");
-    (certificate.pem(), key.serialize_pem())
-}
-
-fn authority() -> (String, rcgen::Issuer<'static, rcgen::KeyPair>) {
-    let key = rcgen::KeyPair::generate().expect("a key");
-    let mut params = rcgen::CertificateParams::new(Vec::new()).expect("parameters");
-    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    let pem = params.self_signed(&key).expect("a certificate").pem();
-    (pem, rcgen::Issuer::new(params, key))
-}
-
 #[test]
 fn connections_are_secured_as_asked() {
     let Some(server) = Postgres::start(&["fsync=off"]) else {
@@ -216,9 +193,9 @@ fn connections_are_secured_as_asked() {
     let url = server.url("");
     let dir = tempfile::tempdir().expect("a directory");
     let file = |name: &str| dir.path().join(name).display().to_string();
-    let (trusted, signer) = authority();
+    let (trusted, signer) = authority("trusted");
     fs::write(file("trusted"), trusted).expect("a file");
-    fs::write(file("other"), authority().0).expect("a file");
+    fs::write(file("other"), authority("other").0).expect("a file");
     let open_with = |mode: &str, root: &str| -> Result<Arc<dyn Driver>> {
         open(&format!("{url}&sslmode={mode}&sslrootcert={}", file(root)))
     };
@@ -264,4 +241,93 @@ fn connections_are_secured_as_asked() {
         "xpired",
     );
     open(&format!("{url}&sslmode=require")).expect("nothing is verified");
+}
+
+/// The transaction of a refused commit is over when the next one begins.
+#[test]
+fn a_commit_after_one_that_the_server_refused() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let driver = open(&server.url("schema=refusing")).expect("opens");
+    server.run("ALTER TABLE refusing.entries ADD CHECK (key <> 'bad')");
+    for _ in 0..3 {
+        assert_refused(
+            put(&*driver, "bad"),
+            ErrorKind::Engine,
+            "refused a statement",
+        );
+        put(&*driver, "good").expect("nothing is wrong with it");
+    }
+}
+
+/// The server's disk is full: nothing of that commit is there, and there is room again later.
+#[test]
+fn a_full_disk_changes_nothing() {
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    mounted("size=8m,mode=777", |dir| {
+        let place = dir.display();
+        server.own(dir);
+        server.run(&format!("CREATE TABLESPACE small LOCATION '{place}'"));
+        server.run("ALTER DATABASE postgres SET default_tablespace = small");
+        let driver = open(&server.url("schema=filled")).expect("opens");
+        let mut committed = 0;
+        let refused = loop {
+            let mut batch = Batch::new();
+            batch.add("count", 1);
+            // What PostgreSQL cannot make smaller.
+            let mut value = vec![0; 100_000];
+            rand::rng().fill_bytes(&mut value);
+            batch.put(format!("{committed}"), value);
+            match driver.commit(batch) {
+                Ok(_) => committed += 1,
+                refused => break refused,
+            }
+            assert!(committed < 200, "the disk is never full");
+        };
+        assert_refused(refused, ErrorKind::Full, "full");
+        let keys = || driver.usage().expect("usage").keys;
+        assert_eq!(keys(), committed + 1);
+        assert!(mount(dir, &["-o", "remount,size=16m"]));
+        put(&*driver, "there is room again").expect("a put");
+        assert_eq!(keys(), committed + 2);
+        drop(driver);
+        server.run("ALTER DATABASE postgres RESET default_tablespace");
+        server.process().stop(Signal::Quit);
+    });
+}
+
+/// A byte of a page has changed on the server's disk.
+#[test]
+fn a_damaged_page_is_told() {
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    let url = server.url("schema=damaged");
+    let driver = open(&url).expect("opens");
+    put(&*driver, "key").expect("a put");
+    drop(driver);
+    let file = server.run("SELECT pg_relation_filepath('damaged.entries')");
+    server.process().stop(Signal::Interrupt);
+    let path = server.process().dir().join("data").join(file);
+    let mut bytes = fs::read(&path).expect("the table");
+    let last = bytes.len() - 100;
+    bytes[last] ^= 1;
+    fs::write(&path, &bytes).expect("the table");
+    server.start_again();
+    let driver = open(&url).expect("only the entries are damaged");
+    let snapshot = driver.snapshot().expect("a snapshot");
+    assert_refused(snapshot.get(b"key"), ErrorKind::Corrupt, "damaged");
+    drop(snapshot);
+    assert_ne!(driver.check().expect("a check"), []);
+    bytes[last] ^= 1;
+    drop(driver);
+    server.process().stop(Signal::Interrupt);
+    fs::write(&path, &bytes).expect("the table");
+    server.start_again();
+    let driver = open(&url).expect("opens");
+    let snapshot = driver.snapshot().expect("a snapshot");
+    assert!(snapshot.get(b"key").expect("it is mended").is_some());
 }

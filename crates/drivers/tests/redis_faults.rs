@@ -1,6 +1,8 @@
 //! The Redis driver when its server, its connections or its process are hurt.
 #![cfg(feature = "redis")]
 
+mod mounted;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
@@ -10,6 +12,8 @@ use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent, c
 use espalier_testkit::servers::{Proxy, Redis, Signal};
 use espalier_testkit::{crash, process, seed};
 use rand::Rng;
+
+use crate::mounted::mounted;
 
 const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
 
@@ -247,4 +251,58 @@ fn a_deleted_key_space_is_noticed() {
     batch.put("key", "value");
     let error = driver.commit(batch).expect_err("nothing is there");
     assert_eq!(error.kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn a_later_format_is_refused_and_left_alone() {
+    let Some(redis) = Redis::shared() else { return };
+    let url = redis.url("durability=relaxed&prefix=later");
+    drop(open(&url));
+    redis.command("HSET {later}:meta format 9");
+    let error = refused(&url);
+    assert_eq!(error.kind(), ErrorKind::WrongVersion, "{error}");
+    assert!(error.to_string().contains("format 9"), "{error}");
+    assert_eq!(redis.command("HLEN {later}:values"), ":0");
+}
+
+/// A server that cannot append to its file takes no changes, and says so, until there is room.
+#[test]
+fn a_full_disk_changes_nothing() {
+    mounted("size=6m", |dir| {
+        let place = dir.display().to_string();
+        let options = [
+            "--dir",
+            &place,
+            "--appendonly",
+            "yes",
+            "--auto-aof-rewrite-percentage",
+            "0",
+        ];
+        let Some(redis) = Redis::start(&options) else {
+            return;
+        };
+        let filler = dir.join("filler");
+        std::fs::write(&filler, vec![0; 3 << 20]).expect("there is room");
+        let driver = open(&redis.url("durability=relaxed&timeout_ms=3000"));
+        let put = |number: i64| {
+            let mut batch = Batch::new();
+            batch.add("sum", 1);
+            batch.put(number.to_be_bytes(), vec![7; 100_000]);
+            driver.commit(batch)
+        };
+        let error = (0..200)
+            .find_map(|number| put(number).err())
+            .expect("it is full");
+        assert_eq!(error.kind(), ErrorKind::Full, "{error}");
+        let (committed, usage) = (sum(&*driver), driver.usage().expect("usage"));
+        assert_eq!(usage.keys as i64, committed + 1);
+        assert_eq!(put(999).expect_err("it is full").kind(), ErrorKind::Full);
+        std::fs::remove_file(&filler).expect("there is room again");
+        let start = std::time::Instant::now();
+        while put(committed).is_err() {
+            assert!(start.elapsed() < Duration::from_secs(20), "it stays full");
+        }
+        assert_eq!(sum(&*driver), committed + 1);
+        drop(driver);
+    });
 }

@@ -1,30 +1,23 @@
 //! Opening files with the SQLite driver: what is there already, and who else is.
 #![cfg(feature = "sqlite")]
 
+mod mounted;
+mod opening;
+
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
 
 use espalier_drivers::open;
-use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Result};
+use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, Result};
 use espalier_testkit::seed;
 use rand::Rng;
 use rusqlite::Connection;
 
+use crate::mounted::check_read_only;
+use crate::opening::{put, refusal};
+
 fn url(file: &Path) -> String {
     format!("sqlite:{}", file.display())
-}
-
-fn put(driver: &dyn Driver, key: &str) {
-    let mut batch = Batch::new();
-    batch.put(key, vec![7; 1000]);
-    driver.commit(batch).expect("a put");
-}
-
-fn refusal(opened: Result<Arc<dyn Driver>>) -> (ErrorKind, String) {
-    let error = opened.err().expect("a refusal");
-    (error.kind(), error.to_string())
 }
 
 /// A file with a few hundred keys, closed again.
@@ -235,39 +228,9 @@ fn a_damaged_log_ends_there() {
     put(&*driver, "later");
 }
 
-/// A folder that nobody may write, where this user may mount one.
 #[test]
 fn a_read_only_folder() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let mount = |arguments: &[&str]| {
-        let mut command = Command::new("mount");
-        command.args(arguments).arg(dir.path());
-        command.output().is_ok_and(|done| done.status.success())
-    };
-    if !mount(&["-t", "tmpfs", "-o", "size=30m", "tmpfs"]) {
-        eprintln!("left out: this user may not mount a file system");
-        return;
-    }
-    let checked = std::panic::catch_unwind(|| {
-        let file = filled(dir.path());
-        assert!(mount(&["-o", "remount,ro"]));
-        for file in [&file, &dir.path().join("new.db")] {
-            let (kind, message) = refusal(open(&url(file)));
-            assert_eq!(kind, ErrorKind::ReadOnly, "{message}");
-        }
-        assert!(mount(&["-o", "remount,rw"]));
-        assert_eq!(
-            open(&url(&file))
-                .expect("opens")
-                .usage()
-                .expect("usage")
-                .keys,
-            300
-        );
-    });
-    let unmounted = Command::new("umount").arg("-l").arg(dir.path()).status();
-    assert!(unmounted.is_ok_and(|status| status.success()));
-    checked.expect("the checks");
+    check_read_only(|dir, name| url(&dir.join(name)));
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! An etcd of three servers.
+//! An etcd of three servers, or of one.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,10 +21,17 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// Bytes that one run of the tests may write: 8 GiB, as nothing is compacted.
 const QUOTA_BYTES: u64 = 8 << 30;
 
+/// Makes the directory of a server.
+type Place = fn(&'static str) -> Directory;
+
+const IN_MEMORY: Place = Directory::in_memory;
+
 /// A running etcd.
 pub struct Etcd {
     members: Vec<Process>,
     ports: Vec<u16>,
+    /// Where each tells how it is, without TLS and passwords.
+    metrics: Vec<u16>,
     names: AtomicU64,
 }
 
@@ -31,34 +39,47 @@ impl Etcd {
     /// The one that all tests of this binary share. `None` where the run is not to have one.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Etcd> = OnceLock::new();
-        is_wanted(NAME).then(|| SHARED.get_or_init(|| Self::launch(Directory::in_memory)))
+        is_wanted(NAME).then(|| SHARED.get_or_init(|| Self::launch(MEMBERS, IN_MEMORY, &[])))
     }
 
     /// One of one's own.
     pub fn start() -> Option<Self> {
-        is_wanted(NAME).then(|| Self::launch(Directory::in_memory))
+        is_wanted(NAME).then(|| Self::launch(MEMBERS, IN_MEMORY, &[]))
     }
 
     /// The same, with its data on the disk.
     pub fn start_on_disk() -> Option<Self> {
-        is_wanted(NAME).then(|| Self::launch(Process::directory))
+        is_wanted(NAME).then(|| Self::launch(MEMBERS, Process::directory, &[]))
     }
 
-    fn launch(directory: fn(&'static str) -> Directory) -> Self {
-        let ports = free_ports(2 * MEMBERS);
-        let (clients, peers) = ports.split_at(MEMBERS);
+    /// A single server, with further options as on the command line of `etcd`, such as
+    /// `--cert-file=FILE` and `--key-file=FILE` for TLS.
+    pub fn start_one(options: &[&str]) -> Option<Self> {
+        is_wanted(NAME).then(|| Self::launch(1, IN_MEMORY, options))
+    }
+
+    fn launch(count: usize, directory: Place, options: &[&str]) -> Self {
+        let ports = free_ports(3 * count);
+        let (clients, others) = ports.split_at(count);
+        let (peers, metrics) = others.split_at(count);
+        let is_secured = options
+            .iter()
+            .any(|option| option.starts_with("--cert-file"));
+        let client_scheme = if is_secured { "https" } else { "http" };
         let address = |port: &u16| format!("http://127.0.0.1:{port}");
         let named = peers.iter().enumerate();
         let cluster: Vec<_> = named
             .map(|(number, port)| format!("m{number}={}", address(port)))
             .collect();
-        let members = (0..MEMBERS).map(|number| {
-            let (client, peer) = (address(&clients[number]), address(&peers[number]));
+        let members = (0..count).map(|number| {
+            let client = format!("{client_scheme}://127.0.0.1:{}", clients[number]);
+            let peer = address(&peers[number]);
             let launch = Launch::new(NAME, "etcd").arguments([
                 format!("--name=m{number}"),
                 "--data-dir=data".to_owned(),
                 format!("--listen-client-urls={client}"),
                 format!("--advertise-client-urls={client}"),
+                format!("--listen-metrics-urls={}", address(&metrics[number])),
                 format!("--listen-peer-urls={peer}"),
                 format!("--initial-advertise-peer-urls={peer}"),
                 format!("--initial-cluster={}", cluster.join(",")),
@@ -66,12 +87,14 @@ impl Etcd {
                 format!("--quota-backend-bytes={QUOTA_BYTES}"),
                 "--log-level=warn".to_owned(),
             ]);
+            let launch = launch.arguments(options.iter().copied());
             // None is ready before the others are there.
             Process::start(launch, directory(NAME), || Ok(()))
         });
         let etcd = Self {
             members: members.collect(),
             ports: clients.to_vec(),
+            metrics: metrics.to_vec(),
             names: AtomicU64::new(0),
         };
         etcd.wait_healthy();
@@ -80,7 +103,7 @@ impl Etcd {
 
     /// Waits until every server that runs says that it is well.
     pub fn wait_healthy(&self) {
-        for (port, member) in self.ports.iter().zip(&self.members) {
+        for (port, member) in self.metrics.iter().zip(&self.members) {
             let healthy = || match get(*port, "/health") {
                 Ok(text) if text.contains("true") => Ok(()),
                 Ok(text) => Err(text),
@@ -119,7 +142,7 @@ impl Etcd {
     pub fn leader(&self) -> usize {
         let mut leader = None;
         let found = wait_until(|| {
-            leader = self.ports.iter().position(|port| {
+            leader = self.metrics.iter().position(|port| {
                 let metrics = get(*port, "/metrics").unwrap_or_default();
                 metrics.contains("\netcd_server_is_leader 1")
             });
@@ -127,6 +150,17 @@ impl Etcd {
         });
         found.expect("a leader");
         leader.expect("a leader was found")
+    }
+
+    /// Runs `etcdctl` on the first server, and returns what it prints.
+    pub fn control(&self, arguments: &[&str]) -> String {
+        let mut control = Command::new("etcdctl");
+        control.env("ETCDCTL_API", "3");
+        control.arg(format!("--endpoints=127.0.0.1:{}", self.ports[0]));
+        let output = control.args(arguments).output().expect("etcdctl starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Ends a server with a signal and starts it again; on return all are well.

@@ -121,6 +121,11 @@ impl Postgres {
         give(&path);
     }
 
+    /// Gives a folder to the user that the server runs as.
+    pub fn own(&self, dir: &Path) {
+        give(dir);
+    }
+
     /// Runs statements with `psql` and returns what it prints: rows, with `|` between columns.
     pub fn run(&self, statements: &str) -> String {
         let mut psql = Command::new(programs().join("psql"));

@@ -30,7 +30,7 @@ pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
     match read(dir)? {
         Some(text) => check(dir, &text),
         None => Err(Error::new(
-            ErrorKind::Corrupt,
+            ErrorKind::WrongVersion,
             format!(
                 "{} holds a data.mdb that Espalier did not write ({FILE} is missing)",
                 dir.display()
@@ -55,15 +55,21 @@ fn check(dir: &Path, text: &str) -> Result<()> {
     let found = text
         .strip_prefix(MAGIC)
         .map(|version| version.trim().parse::<u32>());
-    let message = match found {
+    let (kind, message) = match found {
         Some(Ok(VERSION)) => return Ok(()),
-        Some(Ok(other)) => format!(
-            "{} has format {other}; this version of Espalier reads format {VERSION}",
-            dir.display()
+        Some(Ok(other)) => (
+            ErrorKind::WrongVersion,
+            format!(
+                "{} has format {other}; this version of Espalier reads format {VERSION}",
+                dir.display()
+            ),
         ),
-        _ => format!("{} is damaged", dir.join(FILE).display()),
+        _ => {
+            let file = dir.join(FILE);
+            (ErrorKind::Corrupt, format!("{} is damaged", file.display()))
+        }
     };
-    Err(Error::new(ErrorKind::Corrupt, message))
+    Err(Error::new(kind, message))
 }
 
 /// Writes the file whole or not at all.

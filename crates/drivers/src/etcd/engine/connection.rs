@@ -3,6 +3,7 @@
 use std::fs;
 use std::future::Future;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
-use super::error::{engine_error, is_passing, is_unknown_user};
+use super::error::{engine_error, is_distrusted, is_passing, is_unknown_user};
 use super::wire::{
     AuthenticateRequest, AuthenticateResponse, RangeRequest, RangeResponse, StatusRequest,
     StatusResponse, TxnRequest, TxnResponse, WatchCreateRequest, WatchRequest, WatchResponse,
@@ -134,6 +135,7 @@ impl Engine {
         request: TxnRequest,
     ) -> std::result::Result<TxnResponse, (Error, Certainty)> {
         let mut logged_in = false;
+        let mut distrusted = 0;
         loop {
             let answer = self
                 .log_in()
@@ -144,6 +146,7 @@ impl Engine {
                     *self.token.write() = None;
                     logged_in = true;
                 }
+                Err(status) if self.may_trust_another(&status, &mut distrusted) => {}
                 Err(status) => {
                     let certainty = match is_passing(&status) {
                         true => Certainty::Unknown,
@@ -164,12 +167,14 @@ impl Engine {
     {
         let deadline = Instant::now() + self.timeout;
         let mut wait = BACKOFF_MIN;
+        let mut distrusted = 0;
         loop {
             let answer = self
                 .log_in()
                 .and_then(|()| self.call(path, request.clone(), ANSWER));
             let status = match answer {
                 Ok(answer) => return Ok(answer),
+                Err(status) if self.may_trust_another(&status, &mut distrusted) => continue,
                 Err(status) => status,
             };
             let in_time = Instant::now() + wait < deadline;
@@ -183,6 +188,16 @@ impl Engine {
             std::thread::sleep(wait);
             wait = (wait * 2).min(BACKOFF_MAX);
         }
+    }
+
+    /// Whether a server is not trusted, and another one is asked that may be.
+    fn may_trust_another(&self, status: &Status, distrusted: &mut usize) -> bool {
+        if !is_distrusted(status) {
+            return false;
+        }
+        *distrusted += 1;
+        self.turn_away(status);
+        *distrusted < self.channels.len()
     }
 
     /// Asks another server from now on.
@@ -314,7 +329,9 @@ fn unreachable(error: tonic::transport::Error) -> Status {
         words = format!("{words}: {error}");
         source = error.source();
     }
-    Status::unavailable(words)
+    let mut status = Status::unavailable(words);
+    status.set_source(Arc::new(error));
+    status
 }
 
 fn channels(config: &Config) -> Result<Vec<Channel>> {

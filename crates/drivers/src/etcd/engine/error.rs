@@ -3,6 +3,8 @@
 use espalier_keyspace::{Error, ErrorKind};
 use tonic::{Code, Status};
 
+use crate::trust::distrust;
+
 /// Whether the request may succeed on another server, or later. It may have been carried out.
 pub(crate) fn is_passing(status: &Status) -> bool {
     let code = matches!(
@@ -12,7 +14,12 @@ pub(crate) fn is_passing(status: &Status) -> bool {
     // What the transport says when a connection breaks in the middle.
     let broken = matches!(status.code(), Code::Unknown | Code::Internal)
         && !status.message().starts_with("etcdserver:");
-    code || broken || says(status, "too many requests")
+    (code || broken || says(status, "too many requests")) && !is_distrusted(status)
+}
+
+/// Whether there is no trust between this server and us; there may be with another.
+pub(crate) fn is_distrusted(status: &Status) -> bool {
+    distrust(status).is_some()
 }
 
 /// Whether the server has forgotten who we are.
@@ -32,6 +39,10 @@ fn says(status: &Status, words: &str) -> bool {
 /// The error of a request that no server at `place` carried out.
 pub(crate) fn engine_error(place: &str, status: Status) -> Error {
     let (kind, message) = match status.code() {
+        _ if let Some(problem) = distrust(&status) => (
+            ErrorKind::Denied,
+            format!("the connection to etcd at {place} cannot be secured: {problem}"),
+        ),
         _ if is_compacted(&status) => (
             ErrorKind::SnapshotTooOld,
             "etcd has compacted what this snapshot shows; take a new one".to_owned(),

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Finding, KEY_BYTES_MAX, Result, Usage, VALUE_BYTES_MAX};
+use espalier_keyspace::{ErrorKind, Finding, KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX, Version};
 
+use super::connection::Connection;
 use super::error::Failure;
 use super::open::Engine;
 use super::reads::{bytes, version};
@@ -16,25 +17,39 @@ const FINDINGS_MAX: i64 = 100;
 /// A transaction that waits for the disk, and with it for all that came before.
 const FLUSH: &str = "BEGIN; SET LOCAL synchronous_commit = on; ";
 
-/// The faults of the newest committed state.
-pub(in crate::postgres) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
+/// The faults of the newest committed state. Where the server cannot go on for damage, that is what
+/// it has found.
+pub(in crate::postgres) fn check(engine: &Arc<Engine>) -> espalier_keyspace::Result<Vec<Finding>> {
     let (mut lease, newest) = engine.read()?;
-    let connection = lease.connection()?;
-    let told = |failure: Failure| failure.into_error(&engine.setup);
+    let found = examine(lease.connection()?, newest);
+    let error = match found {
+        Ok(findings) => return Ok(findings),
+        Err(failure) => failure.into_error(&engine.setup),
+    };
+    match error.kind() {
+        ErrorKind::Corrupt => Ok(vec![Finding {
+            place: engine.setup.place.clone(),
+            problem: error.to_string(),
+        }]),
+        _ => Err(error),
+    }
+}
+
+fn examine(connection: &mut Connection, newest: Version) -> Result<Vec<Finding>, Failure> {
     let limits = [KEY_BYTES_MAX, VALUE_BYTES_MAX].map(|limit| limit as i32);
-    let strange = connection.query(Query::Strange, &[&limits[0], &limits[1], &FINDINGS_MAX]);
+    let strange = connection.query(Query::Strange, &[&limits[0], &limits[1], &FINDINGS_MAX])?;
     let mut findings = Vec::new();
-    for row in strange.map_err(told)? {
-        let key = bytes(&row, 0).map_err(told)?;
+    for row in strange {
+        let key = bytes(&row, 0)?;
         findings.push(Finding {
             place: format!("key {}", key.escape_ascii()),
             problem: "the key or the value has a length that none can have".into(),
         });
     }
     let after = newest.0.cast_signed();
-    let later = connection.query(Query::LoggedAfter, &[&after, &1i64]);
-    if let Some(row) = later.map_err(told)?.first() {
-        let later = version(row).map_err(told)?;
+    let later = connection.query(Query::LoggedAfter, &[&after, &1i64])?;
+    if let Some(row) = later.first() {
+        let later = version(row)?;
         findings.push(Finding {
             place: "the table \"commits\"".into(),
             problem: format!("it has version {}, the state is {}", later.0, newest.0),
@@ -44,7 +59,7 @@ pub(in crate::postgres) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
 }
 
 /// How much is stored.
-pub(in crate::postgres) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
+pub(in crate::postgres) fn usage(engine: &Arc<Engine>) -> espalier_keyspace::Result<Usage> {
     let (mut lease, _) = engine.read()?;
     let rows = lease.connection()?.query(Query::Keys, &[]);
     let rows = rows.map_err(|failure| failure.into_error(&engine.setup))?;
@@ -63,7 +78,7 @@ pub(in crate::postgres) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
 }
 
 /// Makes every commit durable.
-pub(in crate::postgres) fn flush(engine: &Arc<Engine>) -> Result<()> {
+pub(in crate::postgres) fn flush(engine: &Arc<Engine>) -> espalier_keyspace::Result<()> {
     if engine.setup.config.durability == Durability::Durable {
         return Ok(());
     }

@@ -129,8 +129,11 @@ impl<'c> Transaction<'c> {
             Push::Notify => &notify,
             Push::Never => "COMMIT",
         }));
+        // After a refusal the server is still in the transaction: it leaves out a COMMIT that stands
+        // behind another statement.
+        self.connection.run(&steps)?;
         self.state = State::Ended;
-        self.connection.run(&steps).map(drop)
+        Ok(())
     }
 }
 

@@ -1,0 +1,87 @@
+//! Why a connection cannot be secured.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
+use rustls::AlertDescription as Alert;
+use rustls::CertificateError as Wrong;
+
+/// What is wrong with a certificate, where that is what an error comes from. Nothing was asked then,
+/// and asking again is of no use.
+pub(crate) fn distrust(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<rustls::Error>() {
+            return about_certificates(error);
+        }
+        // Both would pass over what they hold.
+        cause = if let Some(held) = error.downcast_ref::<io::Error>() {
+            if let Some(problem) = told(held) {
+                return Some(problem);
+            }
+            held.get_ref().map(|held| held as _)
+        } else if let Some(held) = error.downcast_ref::<Arc<dyn Error + Send + Sync>>() {
+            Some(&**held)
+        } else {
+            error.source()
+        };
+    }
+    None
+}
+
+/// What servers say of our certificate.
+const ALERTS: [Alert; 9] = [
+    Alert::CertificateRequired,
+    Alert::BadCertificate,
+    Alert::UnsupportedCertificate,
+    Alert::CertificateRevoked,
+    Alert::CertificateExpired,
+    Alert::CertificateUnknown,
+    Alert::UnknownCA,
+    Alert::AccessDenied,
+    Alert::DecryptError,
+];
+
+/// Only what ends the handshake: later on, something may have been asked.
+fn about_certificates(error: &rustls::Error) -> Option<String> {
+    let problem = match error {
+        rustls::Error::InvalidCertificate(wrong) => of_server(wrong),
+        rustls::Error::AlertReceived(alert) if ALERTS.contains(alert) => {
+            "the server does not accept our certificate; give one with cert=FILE&key=FILE"
+        }
+        _ => return None,
+    };
+    Some(format!("{problem} ({error})"))
+}
+
+/// The same where only the text of an alert is left of the error, as HTTP/2 does it.
+fn told(error: &io::Error) -> Option<String> {
+    if error.kind() != io::ErrorKind::InvalidData {
+        return None;
+    }
+    let text = error.to_string();
+    let alerts = ALERTS.map(rustls::Error::AlertReceived);
+    let alert = alerts.iter().find(|alert| alert.to_string() == text);
+    alert.and_then(about_certificates)
+}
+
+fn of_server(wrong: &Wrong) -> &'static str {
+    match wrong {
+        Wrong::Expired | Wrong::ExpiredContext { .. } => {
+            "the server's certificate has expired; renew it there"
+        }
+        Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => {
+            "the server's certificate is not valid yet; compare the clocks"
+        }
+        Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => {
+            "the server's certificate is for another host; name the host as the certificate does"
+        }
+        // The signature is of another authority that has the same name.
+        Wrong::UnknownIssuer | Wrong::BadSignature => {
+            "the server's certificate is signed by nobody who is trusted; name the authority with \
+             ca=FILE"
+        }
+        _ => "the server's certificate is not accepted",
+    }
+}

@@ -1,0 +1,32 @@
+//! Certificates that tests make for their servers.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    date_time_ymd,
+};
+
+/// Who signs certificates, by its name: its own as PEM, and itself.
+pub fn authority(name: &str) -> (String, Issuer<'static, KeyPair>) {
+    let key = KeyPair::generate().expect("a key");
+    let mut params = CertificateParams::new(Vec::new()).expect("parameters");
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    let pem = params.self_signed(&key).expect("a certificate").pem();
+    (pem, Issuer::new(params, key))
+}
+
+/// A certificate of `signer` for the loopback interface, valid from the beginning of one year to
+/// that of another, and its key, both PEM.
+pub fn certificate(signer: &Issuer<'_, KeyPair>, years: (i32, i32)) -> (String, String) {
+    let key = KeyPair::generate().expect("a key");
+    let names = vec!["127.0.0.1".to_owned()];
+    let mut params = CertificateParams::new(names).expect("parameters");
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "loopback");
+    params.not_before = date_time_ymd(years.0, 1, 1);
+    params.not_after = date_time_ymd(years.1, 1, 1);
+    let certificate = params.signed_by(&key, signer).expect("a certificate");
+    (certificate.pem(), key.serialize_pem())
+}
