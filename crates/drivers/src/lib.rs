@@ -35,6 +35,10 @@ pub mod file;
 #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
 mod files;
 #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+#[cfg_attr(
+    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
+    allow(dead_code)
+)]
 mod group;
 #[cfg(feature = "memory")]
 pub mod memory;

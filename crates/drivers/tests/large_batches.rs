@@ -1,9 +1,15 @@
-//! A batch of a million operations on the engines that stage it.
-#![cfg(any(feature = "redis", feature = "etcd"))]
+//! Batches of a million operations, on every engine and under every memory policy.
 
 use std::time::Instant;
 
 use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, Result};
+
+/// Operations of a large batch.
+const MANY: u64 = 1_000_000;
+
+/// What engines of this machine run under, beside `uncached`.
+#[cfg(feature = "memory")]
+const POLICIES: [&str; 4] = ["ram", "cached", "recent", "indexed"];
 
 /// Counts the keys, and the values that are not `value`.
 fn count(driver: &dyn Driver, value: &[u8]) -> Result<(u64, u64)> {
@@ -17,10 +23,14 @@ fn count(driver: &dyn Driver, value: &[u8]) -> Result<(u64, u64)> {
     Ok((keys, others))
 }
 
+fn key(number: u64) -> String {
+    format!("a key of a usual length {number:08}")
+}
+
 fn batch(operations: u64, value: &[u8]) -> Batch {
     let mut batch = Batch::new();
     for number in 0..operations {
-        batch.put(format!("a key of a usual length {number:08}"), value);
+        batch.put(key(number), value);
     }
     batch
 }
@@ -28,19 +38,16 @@ fn batch(operations: u64, value: &[u8]) -> Batch {
 /// Commits a large batch, replaces it by another one, and fails to do so again. Readers see all
 /// of each or nothing.
 fn check(url: &str, operations: u64) {
-    let driver = espalier_drivers::open(url).expect("the server is there");
+    let driver = espalier_drivers::open(url).expect("the engine opens");
     let start = Instant::now();
     driver.commit(batch(operations, b"one")).expect("a batch");
-    eprintln!("{operations} operations in {:?}", start.elapsed());
+    println!("{operations} operations in {:?}", start.elapsed());
     let start = Instant::now();
     let counted = count(&*driver, b"one").expect("a scan");
-    eprintln!("scanned in {:?}", start.elapsed());
+    println!("scanned in {:?}", start.elapsed());
     assert_eq!(counted, (operations, 0));
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            let driver = espalier_drivers::open(url).expect("the server is there");
-            driver.commit(batch(operations, b"two")).expect("a batch")
-        });
+        let other = scope.spawn(|| driver.commit(batch(operations, b"two")).expect("a batch"));
         while !other.is_finished() {
             match count(&*driver, b"one") {
                 Ok((keys, others)) => {
@@ -57,11 +64,79 @@ fn check(url: &str, operations: u64) {
     assert_eq!(count(&*driver, b"two").expect("a scan"), (operations, 0));
 }
 
+/// Commits a large batch and one of a single operation, one driver after the other; each sees what
+/// all have committed.
+#[cfg(feature = "memory")]
+fn check_policies(url: &str) {
+    for (number, policy) in (0..).zip(POLICIES) {
+        let driver = espalier_drivers::open(&format!("{url}&policy={policy}")).expect("opens");
+        let start = Instant::now();
+        let value = [number];
+        driver.commit(batch(MANY, &value)).expect("a batch");
+        assert_eq!(count(&*driver, &value).expect("a scan"), (MANY, 0));
+        let mut one = Batch::new();
+        one.put(key(MANY / 2), "another");
+        driver.commit(one).expect("a batch of one");
+        assert_eq!(count(&*driver, &value).expect("a scan"), (MANY, 1));
+        let place = url.split_once(':').map_or(url, |(scheme, _)| scheme);
+        println!("{place} under {policy}: {:?}", start.elapsed());
+    }
+}
+
+#[cfg(feature = "memory")]
+#[test]
+fn a_million_operations_in_memory() {
+    check("memory:", MANY);
+    check_policies("memory:?");
+}
+
+#[cfg(feature = "embedded")]
+#[test]
+fn a_million_operations_in_lmdb() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = format!("embedded:{}?durability=relaxed", dir.path().display());
+    check(&url, MANY);
+    #[cfg(feature = "memory")]
+    check_policies(&url);
+}
+
+#[cfg(feature = "file")]
+#[test]
+fn a_million_operations_in_files() {
+    let dir = tempfile::tempdir().expect("a directory");
+    check(
+        &format!("file:{}?durability=relaxed", dir.path().display()),
+        MANY,
+    );
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_million_operations_in_sqlite() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("data.db");
+    let url = format!("sqlite:{}?durability=relaxed", file.display());
+    check(&url, MANY);
+    #[cfg(feature = "memory")]
+    check_policies(&url);
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn a_million_operations_in_postgres() {
+    if let Some(postgres) = espalier_testkit::servers::Postgres::shared() {
+        check(
+            &postgres.url("durability=relaxed&statement_timeout=300"),
+            MANY,
+        );
+    }
+}
+
 #[cfg(feature = "redis")]
 #[test]
 fn a_million_operations_in_redis() {
     if let Some(redis) = espalier_testkit::servers::Redis::shared() {
-        check(&redis.url("durability=relaxed&timeout_ms=60000"), 1_000_000);
+        check(&redis.url("durability=relaxed&timeout_ms=60000"), MANY);
     }
 }
 

@@ -2,6 +2,10 @@
 
 /// Bytes in one key. What does not fit is refused with [`crate::ErrorKind::KeyTooLong`]; the
 /// store keeps its keys below by hashing long components (see [`crate::tuple`]).
+///
+/// Engines whose tree nodes are pages set it: LMDB takes 1,982 bytes with pages of 4 KiB, an
+/// index of PostgreSQL 2,704. A longer key would need rows that hold several keys, in these engines,
+/// with costs that nobody expects of a key.
 pub const KEY_BYTES_MAX: usize = 1024;
 
 /// Bytes in one value: 4 MiB.

@@ -1,11 +1,11 @@
 //! The named limits of the key space.
 
 use espalier_keyspace::{
-    Batch, Driver, Error, ErrorKind, KEY_BYTES_MAX, KeyRange, VALUE_BYTES_MAX, Writer,
+    Batch, Direction, Driver, Error, ErrorKind, KEY_BYTES_MAX, KeyRange, VALUE_BYTES_MAX, Writer,
 };
 
 use super::Open;
-use super::acts::{all, delete, get, put, refusal};
+use super::acts::{all, delete, get, put, refusal, scan};
 
 /// A key of the greatest length works everywhere that a short one does.
 pub fn the_longest_key_works(open: Open<'_>) {
@@ -30,7 +30,9 @@ pub fn the_longest_key_works(open: Open<'_>) {
 /// A longer key, and the empty one, is refused wherever it stands in a batch.
 pub fn a_longer_key_is_refused(open: Open<'_>) {
     let driver = open();
-    for key in [vec![b'k'; KEY_BYTES_MAX + 1], Vec::new()] {
+    put(&*driver, b"k", b"value");
+    for length in [0, KEY_BYTES_MAX + 1, 4 * KEY_BYTES_MAX] {
+        let key = vec![b'k'; length];
         let acts: [&dyn Fn(&mut Batch); 4] = [
             &|batch| batch.put(key.clone(), "v"),
             &|batch| batch.delete(key.clone()),
@@ -46,6 +48,9 @@ pub fn a_longer_key_is_refused(open: Open<'_>) {
     let long = vec![b'k'; KEY_BYTES_MAX + 1];
     let snapshot = driver.snapshot().expect("a snapshot");
     assert_eq!(snapshot.get(&long).expect("asking is allowed"), None);
+    let beyond = KeyRange::new(long, "l");
+    assert_eq!(scan(&*snapshot, &beyond, Direction::Forward), []);
+    assert_eq!(all(&*driver).len(), 1);
 }
 
 /// A value of the greatest length works.
