@@ -1,6 +1,9 @@
 //! A row measured on an open store, and the raw engine doing the same.
 
+use std::ops::Range;
+
 use super::harness::{Plan, measure};
+use super::place::Raw;
 use super::recorder::Trace;
 use super::row::Row;
 use super::stand::Stand;
@@ -30,31 +33,66 @@ impl Stand {
         mut operation: impl FnMut(u64) -> Result<T>,
         mut check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
-        let mut calls = 0;
-        let timing = measure(
-            plan,
-            |call| {
-                calls = call + 1;
-                operation(call)
-            },
-            &mut check,
-        )?;
-        let row = row.timed(&timing);
+        let (row, calls) = self.timed(row, plan, &mut operation, &mut check)?;
         let Some(raw) = self.raw_copy()? else {
             return Ok(row);
         };
-        let count = TRACES_MAX.min(calls / TRACED + 1);
-        let traces = (calls..calls + count)
-            .map(|call| {
-                let mut answer = None;
-                let trace = self.traced(|| {
-                    answer = Some(operation(call)?);
-                    Ok(())
-                })?;
-                answer.map_or(Ok(()), |answer| check(call, answer))?;
-                Ok(trace)
-            })
-            .collect::<Result<Vec<_>>>()?;
+        self.beside(row, &raw, repeated(calls), operation, check)
+    }
+
+    /// As [`Self::measured`], beside a raw engine that holds already what the store holds: for
+    /// operations that only read. None for memory.
+    pub fn measured_beside<T>(
+        &self,
+        raw: Option<&Raw>,
+        row: Row,
+        plan: Plan,
+        mut operation: impl FnMut(u64) -> Result<T>,
+        mut check: impl FnMut(u64, T) -> Result<()>,
+    ) -> Result<Row> {
+        let (row, calls) = self.timed(row, plan, &mut operation, &mut check)?;
+        match raw {
+            Some(raw) => self.beside(row, raw, repeated(calls), operation, check),
+            None => Ok(row),
+        }
+    }
+
+    /// The row, and how many calls were made.
+    fn timed<T>(
+        &self,
+        row: Row,
+        plan: Plan,
+        operation: &mut impl FnMut(u64) -> Result<T>,
+        check: &mut impl FnMut(u64, T) -> Result<()>,
+    ) -> Result<(Row, u64)> {
+        let mut calls = 0;
+        let operation = |call| {
+            calls = call + 1;
+            operation(call)
+        };
+        let timing = measure(plan, operation, check)?;
+        Ok((row.timed(&timing), calls))
+    }
+
+    /// The row with the raw engine's figure for what some calls read and write.
+    fn beside<T>(
+        &self,
+        row: Row,
+        raw: &Raw,
+        calls: Range<u64>,
+        mut operation: impl FnMut(u64) -> Result<T>,
+        mut check: impl FnMut(u64, T) -> Result<()>,
+    ) -> Result<Row> {
+        let traces = calls.map(|call| {
+            let mut answer = None;
+            let trace = self.traced(|| {
+                answer = Some(operation(call)?);
+                Ok(())
+            })?;
+            answer.map_or(Ok(()), |answer| check(call, answer))?;
+            Ok(trace)
+        });
+        let traces = traces.collect::<Result<Vec<_>>>()?;
         let row = row.raw(Some(&raw.replay(&traces)?));
         if !traces.iter().all(is_small_commit) {
             return Ok(row);
@@ -63,4 +101,9 @@ impl Stand {
         let factor = row.factor(row.median_s, Some(write.median_s));
         Ok(row.note(format!("{factor} of one raw write")))
     }
+}
+
+/// The calls that the raw engine repeats, after so many that were measured.
+fn repeated(calls: u64) -> Range<u64> {
+    calls..calls + TRACES_MAX.min(calls / TRACED + 1)
 }

@@ -7,6 +7,7 @@
 
 mod asking;
 mod clixon;
+mod cps;
 mod dataset;
 mod dodb;
 mod field;
@@ -28,6 +29,7 @@ mod sysrepo;
 mod trifle;
 
 pub use clixon::{Clixon, run as run_clixon};
+pub use cps::{Cps, DEVICES_MAX, run as run_cps};
 pub use dodb::{Dodb, run as run_dodb};
 pub use field::{Case, Field, run as run_field};
 pub use output::{Destination, Output};

@@ -23,7 +23,8 @@ use crate::documents::{self, Format};
 use crate::error::Result;
 use crate::paths;
 
-const NAME: &str = "bench";
+/// The dataspace, the schema set and the first anchor.
+pub const NAME: &str = "bench";
 
 /// A model of the bench.
 #[derive(Clone, Copy)]
@@ -121,14 +122,19 @@ impl Stand {
     }
 
     /// Loads a document into the empty store.
-    pub fn load(&self, mut document: Pieces<'_>) -> Result<LoadReport> {
+    pub fn load(&self, document: Pieces<'_>) -> Result<LoadReport> {
+        Self::load_into(&self.tree, document)
+    }
+
+    /// Loads a document into an empty tree.
+    pub fn load_into(tree: &Tree, mut document: Pieces<'_>) -> Result<LoadReport> {
         let options = LoadOptions {
             mode: LoadMode::Create,
             author: NAME,
             ..LoadOptions::default()
         };
-        let schema = Arc::clone(self.tree.schema());
-        Ok(self.tree.load(options, &mut |sink| {
+        let schema = Arc::clone(tree.schema());
+        Ok(tree.load(options, &mut |sink| {
             let options = ParseOptions::default();
             documents::parse(
                 Format::Json,

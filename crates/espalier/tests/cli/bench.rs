@@ -406,6 +406,99 @@ fn clixon_stands_beside_the_raw_engine_and_ends_with_its_table() {
     assert_eq!(lines.len(), CLIXON.len(), "{table}");
 }
 
+/// The rows of CPS' tests: a title, and sizes that are not those that are asked for.
+const CPS: [(&str, &[u64]); 52] = [
+    ("Creating anchors with large data tree", &[]),
+    ("Read datatree with no descendants", &[]),
+    ("Read datatree with direct descendants", &[]),
+    ("Read datatree with all descendants", &[]),
+    ("Read datatrees for multiple xpaths", &[]),
+    ("Read non-existing xpaths", &[]),
+    ("Read datatrees using root", &[]),
+    ("Read datatrees using top element", &[]),
+    ("Read datatrees using whole list", &[]),
+    ("Query 1 anchor top element", &[]),
+    ("Query 1 anchor leaf condition", &[]),
+    ("Query 1 anchor ancestors", &[]),
+    ("Query 1 anchor leaf condition + ancestors", &[]),
+    ("Query 1 anchor non-existing data", &[]),
+    ("Query with no descendants", &[]),
+    ("Query with direct descendants", &[]),
+    ("Query with all descendants", &[]),
+    ("Query ancestors with no descendants", &[]),
+    ("Query ancestors with direct descendants", &[]),
+    ("Query ancestors with all descendants", &[]),
+    ("Query across anchors top element", &[]),
+    ("Query across anchors leaf condition", &[]),
+    ("Query across anchors ancestors", &[]),
+    ("Query across anchors leaf condition + ancestors", &[]),
+    ("Query data leaf unique leaf value", &[]),
+    ("Query data leaf common leaf value", &[]),
+    ("Query data leaf non-existing data leaf", &[]),
+    ("Writing devices", &[50, 100, 200, 400]),
+    ("Writing books", &[800, 1600, 3200, 6400]),
+    ("Creating 33,000 books", &[33_000]),
+    ("Saving list of devices", &[50, 100, 200, 400]),
+    ("Replace 0 nodes with 100", &[100]),
+    ("Replace 100 using same data", &[100]),
+    ("Replace 100 with new leaf values", &[100]),
+    ("Replace 100 with 100 new nodes", &[100]),
+    ("Replace 50 existing and 50 new", &[100]),
+    ("Replace 100 nodes with 0", &[100]),
+    ("Replace list of 0 with 100", &[100]),
+    ("Replace list of 100 using same data", &[100]),
+    ("Replace list of 100 with new leaf values", &[100]),
+    ("Replace list with 100 new nodes", &[100]),
+    ("Replace list with 50 existing and 50 new", &[100]),
+    ("Replace list of 100 nodes with 1", &[100]),
+    ("Update leaves for 100 data nodes", &[200]),
+    ("Delete 100 containers", &[300]),
+    ("Batch delete 100 containers", &[300]),
+    ("Delete 100 lists elements", &[300]),
+    ("Batch delete 100 lists elements", &[300]),
+    ("Delete 100 whole lists", &[300]),
+    ("Batch delete 100 whole lists", &[300]),
+    ("Delta of 2 anchors no grouping all descendants", &[400]),
+    ("Apply delta report to an anchor", &[400]),
+];
+
+#[test]
+fn cps_has_the_rows_of_its_tests_beside_their_budgets() {
+    let rows = suite(&["cps", "--sizes", "4,400", "--store", "memory:"]);
+    let sizes = |title: &str| -> Vec<u64> {
+        let of_it = rows.iter().filter(|row| row["row"] == title);
+        of_it
+            .map(|row| row["size"].as_u64().expect("a size"))
+            .collect()
+    };
+    for (title, fixed) in CPS {
+        let wanted = match (
+            title.starts_with("Delete") || title.starts_with("Batch"),
+            fixed,
+        ) {
+            (_, []) => vec![4, 400],
+            (true, _) => vec![4, 300, 400],
+            (false, fixed) => fixed.to_vec(),
+        };
+        assert_eq!(sizes(title), wanted, "{title}");
+    }
+    for title in [
+        "Batch delete 100 non-existing data nodes",
+        "Delete one large node",
+        "Delete root node",
+    ] {
+        assert_eq!(sizes(title), [4, 300, 400], "{title}");
+    }
+    for row in &rows {
+        let peers = row["peer"].as_array().expect("an array");
+        let is_theirs = match row["row"].as_str().expect("a name") {
+            "Writing devices" | "Saving list of devices" => true,
+            _ => ![4, 400].contains(&row["size"].as_u64().expect("a size")),
+        };
+        assert_eq!(peers.len(), if is_theirs { 2 } else { 0 }, "{row}");
+    }
+}
+
 #[test]
 fn trifle_fills_the_published_table_for_each_engine_and_durability() {
     let bench = Bench::new();
@@ -510,7 +603,7 @@ fn all_suites_go_into_one_report() {
     bench.run(&all).ok();
     let page = std::fs::read_to_string(bench.path("report.html")).expect("a report");
     for suite in [
-        "scale", "field", "sysrepo", "drivers", "clixon", "trifle", "dodb",
+        "scale", "field", "sysrepo", "drivers", "clixon", "cps", "trifle", "dodb",
     ] {
         assert!(page.contains(&format!("<h2 id=\"{suite}\"")), "{suite}");
     }

@@ -15,6 +15,7 @@ mod open;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod runs;
 mod sqlite;
 

@@ -31,6 +31,7 @@ pub fn runs(operations: &[Operation]) -> Vec<Run<'_>> {
 }
 
 /// Whether there is nothing but one operation to do.
+#[cfg(feature = "postgres")]
 pub fn is_single(operations: &[Operation]) -> bool {
     operations.len() == 1
 }

@@ -31,7 +31,7 @@ const HEADLINES: [(&str, &str, &str); 12] = [
         "create batch",
         "sysrepo's bench: create all entries in one edit",
     ),
-    ("clixon", "restconf PUT 1", "Clixon's bench: PUT one entry"),
+    ("clixon", "PUT 1", "Clixon's bench: PUT one entry"),
     (
         "cps",
         "Read datatree with all descendants",

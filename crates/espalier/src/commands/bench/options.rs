@@ -16,6 +16,7 @@ Suites:
   sysrepo  the rows of sysrepo's own bench, with at least the same work, beside its figures
   drivers  the same rows on every engine, under policies, beside the engine's own client
   clixon   one large list, as Clixon was measured: through a candidate, and over RESTCONF
+  cps      the performance tests of ONAP CPS, on devices of 86 fragments
   dodb     the cars of DODB's own bench, added and found by index, partition and tag
   trifle   the table that Trifle::Stats publishes, with the same work
   all      every one of them
@@ -111,18 +112,20 @@ pub(super) enum Suite {
     Sysrepo,
     Drivers,
     Clixon,
+    Cps,
     Dodb,
     Trifle,
 }
 
 impl Suite {
     /// Every suite, in the order of the report.
-    pub(super) const EACH: [Self; 7] = [
+    pub(super) const EACH: [Self; 8] = [
         Self::Scale,
         Self::Field,
         Self::Sysrepo,
         Self::Drivers,
         Self::Clixon,
+        Self::Cps,
         Self::Trifle,
         Self::Dodb,
     ];

@@ -111,6 +111,7 @@ impl Bench {
                 };
                 bench::run_clixon(&clixon, output)
             }
+            Suite::Cps => self.cps(output),
             Suite::Dodb => self.dodb(output),
             Suite::Trifle => {
                 let both = [Durability::Relaxed, Durability::Durable];
@@ -167,6 +168,24 @@ impl Bench {
             rows: self.rows.clone(),
         };
         bench::run_sysrepo(&sysrepo, output)
+    }
+
+    fn cps(&self, output: &mut Output) -> Result<()> {
+        let mut sizes = self.sizes(&[1_000]);
+        let most = bench::DEVICES_MAX;
+        if self.is_all() {
+            sizes.retain(|&size| size <= most);
+        }
+        if let Some(size) = sizes.iter().find(|&&size| size > most) {
+            return Err(Failure::usage(format!(
+                "--sizes {size}: cps has {most} devices at most (DEVICES_MAX)"
+            )));
+        }
+        let cps = bench::Cps {
+            sizes,
+            places: self.places("embedded", &["uncached"], &[Durability::Durable])?,
+        };
+        bench::run_cps(&cps, output)
     }
 
     fn dodb(&self, output: &mut Output) -> Result<()> {
