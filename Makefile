@@ -7,7 +7,7 @@ TEST_PACKAGES := redis-server etcd-server etcd-client postgresql
 ALL_DRIVERS := espalier/all
 
 .DEFAULT_GOAL := help
-.PHONY: help setup servers build run test check fmt bench clean
+.PHONY: help setup servers build run test check fmt bench performance clean
 
 help: ## Show this list.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ fmt: ## Format the code.
 
 bench: build ## Measure the embedded engine from 1,000 to 1,000,000 entries.
 	target/release/espalier bench scale
+
+performance: setup servers ## Measure every suite on every engine, and write docs/performance.md and README's table.
+	@./scripts/performance
 
 clean: ## Remove what was built, the example's data too.
 	$(CARGO) clean
