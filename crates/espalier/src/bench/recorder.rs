@@ -20,6 +20,13 @@ pub struct Trace {
     pub commits: Vec<Vec<Operation>>,
 }
 
+impl Trace {
+    /// Whether nothing was asked.
+    pub fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.commits.is_empty()
+    }
+}
+
 /// One reading.
 #[derive(Clone, Debug)]
 pub enum ReadStep {

@@ -44,7 +44,7 @@ pub struct Row {
     /// What else there is to know.
     pub note: String,
     /// Its place among the rows of its suite, where they are measured in another order.
-    #[serde(skip)]
+    #[serde(default)]
     pub rank: usize,
 }
 

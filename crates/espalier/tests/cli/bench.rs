@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::process::Bench;
 
-const MEMBERS: [&str; 16] = [
+const MEMBERS: [&str; 17] = [
     "suite",
     "row",
     "driver",
@@ -23,6 +23,7 @@ const MEMBERS: [&str; 16] = [
     "raw_s",
     "peer",
     "note",
+    "rank",
 ];
 
 fn rows(arguments: &[&str]) -> Vec<Value> {

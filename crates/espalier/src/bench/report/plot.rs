@@ -22,7 +22,7 @@ const LEGEND_LINE: i32 = 14;
 const LEGEND_COLUMNS: [i32; 2] = [20, 245];
 
 /// Colours that are told apart on white and on black, by those who see few of them too.
-const COLOURS: [RGBColor; 7] = [
+const COLOURS: [RGBColor; 9] = [
     RGBColor(0x33, 0x77, 0xbb),
     RGBColor(0xee, 0x77, 0x33),
     RGBColor(0x11, 0x99, 0x77),
@@ -30,6 +30,8 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(0x99, 0x77, 0xcc),
     RGBColor(0xaa, 0x88, 0x22),
     RGBColor(0x77, 0x77, 0x77),
+    RGBColor(0xdd, 0x44, 0x44),
+    RGBColor(0x33, 0xaa, 0xcc),
 ];
 
 /// What stands for the colour of the text around, which is dark or light.
@@ -38,11 +40,42 @@ const TEXT: RGBColor = RGBColor(1, 2, 3);
 /// The same, as it stands in the picture.
 const TEXT_IN_SVG: &str = "#010203";
 
-/// One line: its name, its points, whether it is another system's.
+/// One line of the picture.
 struct Line {
     name: String,
+    /// What has its colour where there are more lines than colours: its driver.
+    group: String,
     points: Vec<(f64, f64)>,
+    /// Another system's, which is dashed.
     is_peer: bool,
+    /// Of relaxed commits, which is thin.
+    is_thin: bool,
+    /// Of a policy that holds something in memory, which has hollow points.
+    is_hollow: bool,
+}
+
+impl Line {
+    fn of(row: &Row) -> Self {
+        Self {
+            name: row.engine(),
+            group: row.driver.clone(),
+            points: Vec::new(),
+            is_peer: false,
+            is_thin: row.durability == "relaxed",
+            is_hollow: !["uncached", "ram"].contains(&row.policy.as_ref()),
+        }
+    }
+
+    fn of_peer(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            group: name.to_owned(),
+            points: Vec::new(),
+            is_peer: true,
+            is_thin: false,
+            is_hollow: false,
+        }
+    }
 }
 
 /// The picture of the rows of one name, as SVG; none where there are not two sizes.
@@ -76,34 +109,43 @@ fn finished(picture: &str, height: u32) -> String {
 }
 
 fn lines(rows: &[&Row]) -> Vec<Line> {
-    let mut ours: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-    let mut theirs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut ours: BTreeMap<String, Line> = BTreeMap::new();
+    let mut theirs: BTreeMap<String, Line> = BTreeMap::new();
     for row in rows {
         let size = row.size as f64;
         if let Some(median) = row.median_s.filter(|median| *median > 0.0) {
-            ours.entry(row.engine()).or_default().push((size, median));
+            let line = ours.entry(row.engine()).or_insert_with(|| Line::of(row));
+            line.points.push((size, median));
         }
         for peer in row.peer.iter().filter(|peer| peer.seconds > 0.0) {
-            let points = theirs.entry(peer.name.clone()).or_default();
-            if !points.iter().any(|point| point.0 == size) {
-                points.push((size, peer.seconds));
+            let line = theirs.entry(peer.name.clone());
+            let line = line.or_insert_with(|| Line::of_peer(&peer.name));
+            if !line.points.iter().any(|point| point.0 == size) {
+                line.points.push((size, peer.seconds));
             }
         }
     }
-    let sorted = |(name, mut points): (String, Vec<(f64, f64)>), is_peer| {
-        points.sort_by(|one, other| one.0.total_cmp(&other.0));
-        Line {
-            name,
-            points,
-            is_peer,
-        }
-    };
-    let ours = ours.into_iter().map(|line| sorted(line, false));
-    let lines: Vec<_> = ours.collect();
+    let mut lines: Vec<Line> = ours.into_values().chain(theirs.into_values()).collect();
+    for line in &mut lines {
+        line.points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    }
     lines
-        .into_iter()
-        .chain(theirs.into_iter().map(|line| sorted(line, true)))
-        .collect()
+}
+
+/// The colour of each line: its own, or that of its driver where there are more lines than colours.
+fn colours(lines: &[Line]) -> Vec<RGBColor> {
+    let mut groups: Vec<&str> = Vec::new();
+    let is_own = lines.len() <= COLOURS.len();
+    let of = lines.iter().map(|line| {
+        let group = if is_own { &line.name } else { &line.group };
+        let known = groups.iter().position(|known| known == group);
+        let at = known.unwrap_or_else(|| {
+            groups.push(group);
+            groups.len() - 1
+        });
+        COLOURS[at % COLOURS.len()]
+    });
+    of.collect()
 }
 
 type Drawn = std::result::Result<(), Box<dyn std::error::Error>>;
@@ -145,15 +187,15 @@ fn draw(
         .x_label_formatter(&|size| labelled(*size, &[1, 2, 5], count))
         .y_label_formatter(&|seconds| labelled(*seconds, &[1], unit))
         .draw()?;
-    for (index, line) in lines.iter().enumerate() {
-        let colour = COLOURS[index % COLOURS.len()];
-        let stroke = colour.stroke_width(2);
+    for (index, (line, colour)) in lines.iter().zip(colours(lines)).enumerate() {
+        let stroke = colour.stroke_width(if line.is_thin { 1 } else { 2 });
+        let point = |at| Circle::new(at, 2.5, dot(line, colour));
         let points = line.points.iter().copied();
         match line.is_peer {
             true => chart.draw_series(DashedLineSeries::new(points.clone(), 5, 4, stroke))?,
             false => chart.draw_series(LineSeries::new(points.clone(), stroke))?,
         };
-        chart.draw_series(points.map(|point| Circle::new(point, 2.5, colour.filled())))?;
+        chart.draw_series(points.map(point))?;
         let (line_number, column) = (index / LEGEND_COLUMNS.len(), index % LEGEND_COLUMNS.len());
         let y = height as i32 - legend + LEGEND_LINE * line_number as i32 + 4;
         let x = LEGEND_COLUMNS[column];
@@ -162,11 +204,20 @@ fn draw(
             true => area.draw(&DashedPathElement::new(mark, 5, 4, stroke))?,
             false => area.draw(&PathElement::new(mark, stroke))?,
         }
+        area.draw(&Circle::new((x + 12, y), 2.5, dot(line, colour)))?;
         let style = text(11).pos(Pos::new(HPos::Left, VPos::Center));
         area.draw(&Text::new(line.name.clone(), (x + 30, y), style))?;
     }
     area.present()?;
     Ok(())
+}
+
+/// A point of a line.
+fn dot(line: &Line, colour: RGBColor) -> ShapeStyle {
+    match line.is_hollow {
+        true => colour.stroke_width(1),
+        false => colour.filled(),
+    }
 }
 
 /// The power of ten below or above.
