@@ -31,7 +31,10 @@ impl<T: Document> Collection<T> {
     /// given up and the error names them.
     pub fn build(&self) -> Result<()> {
         loop {
-            match self.core().run(&mut |transaction| step(self, transaction)) {
+            match self
+                .core()
+                .run_alone(&mut |transaction| step(self, transaction))
+            {
                 Ok(Progress::More) => {}
                 Ok(Progress::Done) => return self.reopen().map(drop),
                 Err(error) if error.kind() == ErrorKind::Unique => {
@@ -46,7 +49,7 @@ impl<T: Document> Collection<T> {
     /// Takes a unique index that cannot be built out of the definition.
     fn give_up(&self, error: &Error) -> Result<()> {
         let name = error.clash().map(|clash| clash.index.clone());
-        self.core().run(&mut |transaction| {
+        self.core().run_alone(&mut |transaction| {
             let opened = self.opened();
             let mut stored = Stored::read(transaction, &opened)?;
             let gone = stored

@@ -1,38 +1,79 @@
 //! What all collections of a key space share, and how transactions are committed.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use espalier_keyspace::{
     Batch, Driver, ErrorKind as KeyspaceErrorKind, OperationRef, Snapshot, Writer,
 };
-use parking_lot::{ReentrantMutex, ReentrantMutexGuard};
+use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
 
+use crate::group::{Fate, Group};
 use crate::layout::{Home, Layout};
 use crate::limits::CONFLICTS_MAX;
 use crate::ram::RamRows;
-use crate::rows::{Parts, Rows};
-use crate::transaction::{Committed, Outcome, Transaction};
+use crate::rows::{Changes, Parts, Rows};
+use crate::transaction::{Committed, News, Transaction};
 use crate::{Error, Result};
 
-/// The driver, the rows in memory, and whose turn it is to commit.
+/// The driver, the rows in memory, and whose turn it is.
 pub(crate) struct Core {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) layout: Layout,
     pub(crate) ram: Arc<RamRows>,
-    /// Held by the one who commits, so that transactions of this process do not conflict. The cell
-    /// says whether a transaction is under way.
-    turn: ReentrantMutex<Cell<bool>>,
+    /// Held by the one whose transaction is under way, so that transactions of this process do not
+    /// conflict.
+    turn: ReentrantMutex<Turns>,
+    /// Threads that wait for their turn.
+    waiting: AtomicUsize,
+    /// Held from a commit until caches are told of it.
+    pub(crate) telling: Arc<Mutex<()>>,
+}
+
+#[derive(Default)]
+struct Turns {
+    is_under_way: Cell<bool>,
+    /// Transactions that wait to be committed by the next whose turn it is.
+    group: RefCell<Option<Group>>,
 }
 
 /// The body of a transaction. It may be called several times.
 pub(crate) type Body<'a, R> = &'a mut dyn FnMut(&mut Transaction<'_>) -> Result<R>;
 
-struct Turn<'a>(ReentrantMutexGuard<'a, Cell<bool>>);
+/// Whether a transaction may be committed together with those of other threads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Company {
+    /// It may, as all that it reads are rows that a transaction shows.
+    Any,
+    /// It is committed alone.
+    None,
+}
+
+/// What came of trying.
+enum Tried<R> {
+    Done(Result<R>),
+    /// Another process was faster.
+    Overtaken,
+    /// It failed for what others did.
+    Divided,
+}
+
+struct Turn<'a>(ReentrantMutexGuard<'a, Turns>);
+
+impl Turn<'_> {
+    fn take_group(&self) -> Option<Group> {
+        self.0.group.borrow_mut().take()
+    }
+
+    fn leave_group(&self, group: Group) {
+        *self.0.group.borrow_mut() = Some(group);
+    }
+}
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.set(false);
+        self.0.is_under_way.set(false);
     }
 }
 
@@ -42,7 +83,9 @@ impl Core {
             driver,
             layout: Layout::new(prefix),
             ram: Arc::default(),
-            turn: ReentrantMutex::new(Cell::new(false)),
+            turn: ReentrantMutex::default(),
+            waiting: AtomicUsize::new(0),
+            telling: Arc::default(),
         }
     }
 
@@ -55,8 +98,10 @@ impl Core {
     }
 
     fn turn(&self) -> Result<Turn<'_>> {
+        self.waiting.fetch_add(1, Ordering::AcqRel);
         let turn = self.turn.lock();
-        if turn.replace(true) {
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+        if turn.is_under_way.replace(true) {
             // It is the guard of the outer transaction that ends it.
             return Err(Error::argument(
                 "a transaction is under way in this thread; use it instead of the collection",
@@ -65,59 +110,95 @@ impl Core {
         Ok(Turn(turn))
     }
 
-    /// Does what `body` says in one commit. It is called again where somebody else was faster, and
-    /// at last where nobody can be.
+    /// Does what `body` says in one commit, which it may share with transactions of other threads.
+    /// It is called again where another process was faster, and at last where nobody can be.
     pub(crate) fn run<R>(&self, body: Body<'_, R>) -> Result<R> {
-        let outcome = {
-            let _turn = self.turn()?;
-            self.attempts(body)?
-        };
-        outcome.after.into_iter().for_each(|after| after());
-        Ok(outcome.result)
+        self.attempts(Company::Any, body)
     }
 
-    fn attempts<R>(&self, body: Body<'_, R>) -> Result<Outcome<R>> {
+    /// The same in a commit of its own: for what changes a collection itself, of which others then
+    /// read from snapshots.
+    pub(crate) fn run_alone<R>(&self, body: Body<'_, R>) -> Result<R> {
+        self.attempts(Company::None, body)
+    }
+
+    fn attempts<R>(&self, mut company: Company, body: Body<'_, R>) -> Result<R> {
         for _ in 0..CONFLICTS_MAX {
-            match self.attempt(body) {
-                Err(error) if error.is_overtaken() => {}
-                outcome => return outcome,
+            match self.attempt(company, body) {
+                Tried::Done(result) => return result,
+                Tried::Overtaken => {}
+                Tried::Divided => company = Company::None,
             }
         }
-        self.alone(body)
+        self.last_attempt(body)
     }
 
-    fn attempt<R>(&self, body: Body<'_, R>) -> Result<Outcome<R>> {
-        let snapshot = self.driver.snapshot()?;
-        let ram = self.ram.snapshot();
-        let mut transaction = Transaction::new(self, Rows::new(&self.layout, &*snapshot, &ram));
-        let result = body(&mut transaction)?;
-        let (parts, ending) = transaction.end();
-        drop(snapshot);
-        drop(ram);
-        let engine = if parts.engine.operations().len() == 0 {
-            None
-        } else {
-            Some(self.driver.commit(parts.engine)?)
+    fn attempt<R>(&self, company: Company, body: Body<'_, R>) -> Tried<R> {
+        let turn = match self.turn() {
+            Ok(turn) => turn,
+            Err(error) => return Tried::Done(Err(error)),
         };
-        let ram = self.ram.apply(parts.ram)?;
-        Ok(ending.committed(Committed { engine, ram }, result))
+        let mut group = match (turn.take_group(), company) {
+            (Some(group), Company::Any) => group,
+            (others, _) => {
+                if let Some(others) = others {
+                    others.commit(self);
+                }
+                match Group::new(self) {
+                    Ok(group) => group,
+                    Err(error) => return of_error(error),
+                }
+            }
+        };
+        let (result, after) = group.join(self, body);
+        if group.is_nothing() {
+            return match result {
+                Ok(result) => Tried::Done(Ok(result)),
+                Err(error) => of_error(error),
+            };
+        }
+        let outcome = group.outcome();
+        let others_wait = self.waiting.load(Ordering::Acquire) > 0;
+        if company == Company::Any && others_wait && group.has_room() {
+            turn.leave_group(group);
+        } else {
+            group.commit(self);
+        }
+        drop(turn);
+        match outcome.wait() {
+            Fate::Committed => {
+                after.into_iter().for_each(|after| after());
+                match result {
+                    Err(error) if error.is_overtaken() => Tried::Overtaken,
+                    result => Tried::Done(result),
+                }
+            }
+            Fate::Overtaken => Tried::Overtaken,
+            Fate::Divided => Tried::Divided,
+            Fate::Failed(error) => Tried::Done(Err(Error::shared(error))),
+        }
     }
 
     /// Commits in a write that no other can come before.
-    fn alone<R>(&self, body: Body<'_, R>) -> Result<Outcome<R>> {
+    fn last_attempt<R>(&self, body: Body<'_, R>) -> Result<R> {
+        let turn = self.turn()?;
+        if let Some(others) = turn.take_group() {
+            others.commit(self);
+        }
         let mut finished = None;
+        let telling = self.telling.lock();
         let written = self.driver.write(&[], &mut |writer| {
             let ram = self.ram.snapshot();
             let planned = {
                 let snapshot = writer.snapshot()?;
-                let mut transaction =
-                    Transaction::new(self, Rows::new(&self.layout, &*snapshot, &ram));
+                let rows = Rows::new(&self.layout, &*snapshot, &ram, Changes::default());
+                let mut transaction = Transaction::new(self, rows, News::default());
                 body(&mut transaction).map(|result| (result, transaction.end()))
             };
             match planned {
-                Ok((result, (parts, ending))) => {
-                    let Parts { engine, ram } = parts;
-                    finished = Some(Ok((result, ending, ram)));
+                Ok((result, ended)) => {
+                    let Parts { engine, ram } = ended.changes.into_parts(&self.layout);
+                    finished = Some(Ok((result, ended.news, ended.after, ram)));
                     apply(writer, &engine)
                 }
                 Err(error) => {
@@ -130,16 +211,25 @@ impl Core {
                 }
             }
         });
-        match (written, finished) {
-            (_, Some(Err(error))) => Err(error),
-            (Err(error), _) => Err(error.into()),
-            (Ok(_), None) => Err(Error::corrupt("an engine did not write")),
-            (Ok(version), Some(Ok((result, ending, ram)))) => {
-                let ram = self.ram.apply(ram)?;
-                let engine = Some(version);
-                Ok(ending.committed(Committed { engine, ram }, result))
-            }
-        }
+        let (engine, (result, news, after, operations)) = match (written, finished) {
+            (_, Some(Err(error))) => return Err(error),
+            (Err(error), _) => return Err(error.into()),
+            (Ok(_), None) => return Err(Error::corrupt("an engine did not write")),
+            (Ok(version), Some(Ok(planned))) => (Some(version), planned),
+        };
+        let ram = self.ram.apply(operations)?;
+        news.tell(Committed { engine, ram });
+        drop((telling, turn));
+        after.into_iter().for_each(|after| after());
+        Ok(result)
+    }
+}
+
+fn of_error<R>(error: Error) -> Tried<R> {
+    if error.is_overtaken() {
+        Tried::Overtaken
+    } else {
+        Tried::Done(Err(error))
     }
 }
 

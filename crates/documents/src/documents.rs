@@ -37,6 +37,7 @@ impl Documents {
 
     /// What is stored about each collection, by name.
     pub fn list(&self) -> Result<Vec<Info>> {
+        self.core.driver.catch_up()?;
         let mut found = Vec::new();
         for home in [Home::Engine, Home::Ram] {
             let snapshot = self.core.snapshot(home)?;
@@ -81,7 +82,7 @@ impl Documents {
 
     /// Removes a collection with all its documents.
     pub fn remove(&self, name: &str) -> Result<()> {
-        self.core.run(&mut |transaction| {
+        self.core.run_alone(&mut |transaction| {
             let layout = &transaction.core().layout;
             for home in [Home::Engine, Home::Ram] {
                 let row = layout.definition(home, name);
@@ -106,8 +107,8 @@ impl Documents {
     /// once more where nobody can be faster; so it should have no effects beside the transaction.
     /// When it returns an error, nothing is changed.
     ///
-    /// Transactions of one process are made one after another. Within `body`, use the transaction,
-    /// not the collections.
+    /// Transactions of one process are made one after another, and those that come at the same time
+    /// share a commit. Within `body`, use the transaction, not the collections.
     pub fn transaction<R>(
         &self,
         mut body: impl FnMut(&mut Transaction<'_>) -> Result<R>,

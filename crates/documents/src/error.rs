@@ -105,6 +105,16 @@ impl Error {
         error
     }
 
+    /// An error of the key space that several are told.
+    pub(crate) fn shared(error: Arc<espalier_keyspace::Error>) -> Self {
+        Self {
+            kind: ErrorKind::Keyspace,
+            message: error.to_string().into(),
+            clash: None,
+            source: Some(error),
+        }
+    }
+
     /// The same error, with the place where it happened before its sentence.
     #[must_use]
     pub(crate) fn at(mut self, place: impl std::fmt::Display) -> Self {
@@ -143,11 +153,6 @@ impl Error {
 
 impl From<espalier_keyspace::Error> for Error {
     fn from(error: espalier_keyspace::Error) -> Self {
-        Self {
-            kind: ErrorKind::Keyspace,
-            message: error.to_string().into(),
-            clash: None,
-            source: Some(Arc::new(error)),
-        }
+        Self::shared(Arc::new(error))
     }
 }

@@ -29,6 +29,7 @@ mod error;
 mod exchange;
 mod extract;
 mod feed;
+mod group;
 mod layout;
 pub mod limits;
 mod merge_patch;

@@ -24,6 +24,10 @@ pub const VALUE_BYTES_MAX: usize = 1 << 20;
 /// Documents that one transaction may change.
 pub const TRANSACTION_DOCUMENTS_MAX: usize = 1_000_000;
 
+/// Rows that transactions of several threads have read or changed, past which no further one is
+/// committed together with them.
+pub const GROUP_ROWS_MAX: usize = 8192;
+
 /// How often a transaction is tried with what was read before, until it is made where nobody can
 /// be faster.
 pub const CONFLICTS_MAX: usize = 8;

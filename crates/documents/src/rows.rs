@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::{Bound, ControlFlow};
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Operation, Snapshot};
@@ -15,9 +16,27 @@ pub(crate) struct Rows<'a> {
     layout: &'a Layout,
     engine: &'a dyn Snapshot,
     ram: &'a dyn Snapshot,
+    changes: Changes,
+}
+
+/// What was read and what becomes of it: of one transaction, or of several that are committed
+/// together, each of which reads what those before it changed.
+#[derive(Default)]
+pub(crate) struct Changes {
     held: BTreeMap<Vec<u8>, Held>,
     sums: BTreeMap<Vec<u8>, i64>,
     dropped: Vec<KeyRange>,
+    /// How to undo what the newest transaction did; none while it is the first, which is undone by
+    /// forgetting everything.
+    journal: Option<Vec<Undo>>,
+}
+
+/// One step back.
+enum Undo {
+    /// What becomes of a row; none where there was nothing to say of it.
+    Now(Vec<u8>, Option<Now>),
+    /// What was added to a counter.
+    Sum(Vec<u8>, i64),
 }
 
 struct Held {
@@ -39,36 +58,44 @@ pub(crate) struct Parts {
 }
 
 impl<'a> Rows<'a> {
-    pub(crate) fn new(layout: &'a Layout, engine: &'a dyn Snapshot, ram: &'a dyn Snapshot) -> Self {
+    /// The rows of two snapshots, with these changes.
+    pub(crate) fn new(
+        layout: &'a Layout,
+        engine: &'a dyn Snapshot,
+        ram: &'a dyn Snapshot,
+        changes: Changes,
+    ) -> Self {
         Self {
             layout,
             engine,
             ram,
-            held: BTreeMap::new(),
-            sums: BTreeMap::new(),
-            dropped: Vec::new(),
+            changes,
         }
     }
 
+    /// What was read and changed.
+    pub(crate) fn into_changes(self) -> Changes {
+        self.changes
+    }
+
     fn snapshot(&self, key: &[u8]) -> &'a dyn Snapshot {
-        if self.layout.is_ram(key) {
-            self.ram
-        } else {
-            self.engine
-        }
+        snapshot(self.layout, self.engine, self.ram, key)
     }
 
     /// What a row holds. It must still hold what was read when the transaction is committed.
     pub(crate) fn read(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
-        if self.held.get(key).is_none_or(|held| held.before.is_none()) {
-            let before = self.snapshot(key).get(key)?.map(Cow::into_owned);
-            let held = self.held.entry(key.to_vec()).or_insert(Held {
-                before: None,
-                now: Now::Same,
-            });
-            held.before = Some(before);
+        let held = &mut self.changes.held;
+        if held.get(key).is_some_and(|held| held.before.is_some()) {
+            return Ok(held.get(key).and_then(Held::now));
         }
-        Ok(self.held.get(key).and_then(Held::now))
+        let snapshot = snapshot(self.layout, self.engine, self.ram, key);
+        let before = snapshot.get(key)?.map(Cow::into_owned);
+        let held = held.entry(key.to_vec()).or_insert(Held {
+            before: None,
+            now: Now::Same,
+        });
+        held.before = Some(before);
+        Ok(held.now())
     }
 
     /// What a row held before the transaction. It may hold something else when it is committed.
@@ -78,62 +105,116 @@ impl<'a> Rows<'a> {
 
     /// Sets what a row holds.
     pub(crate) fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
-        self.set(key, Now::Put(value));
+        self.changes.set(key, Now::Put(value));
     }
 
     /// Removes a row.
     pub(crate) fn delete(&mut self, key: Vec<u8>) {
-        self.set(key, Now::Deleted);
-    }
-
-    fn set(&mut self, key: Vec<u8>, now: Now) {
-        match self.held.get_mut(&key) {
-            Some(held) => held.now = now,
-            None => drop(self.held.insert(key, Held { before: None, now })),
-        }
+        self.changes.set(key, Now::Deleted);
     }
 
     /// Adds to a counter.
     pub(crate) fn add(&mut self, key: Vec<u8>, delta: i64) {
-        *self.sums.entry(key).or_default() += delta;
+        self.changes.add(key, delta);
     }
 
     /// What will have been added to a counter.
     pub(crate) fn added(&self, key: &[u8]) -> i64 {
-        self.sums.get(key).copied().unwrap_or(0)
+        self.changes.sums.get(key).copied().unwrap_or(0)
     }
 
-    /// Removes every row of a range that this transaction does not look at otherwise.
+    /// Removes every row of a range that this transaction does not look at otherwise. Only for a
+    /// transaction that is committed alone.
     pub(crate) fn drop_range(&mut self, range: KeyRange) {
-        self.dropped.push(range);
+        self.changes.dropped.push(range);
+    }
+}
+
+fn snapshot<'a>(
+    layout: &Layout,
+    engine: &'a dyn Snapshot,
+    ram: &'a dyn Snapshot,
+    key: &[u8],
+) -> &'a dyn Snapshot {
+    if layout.is_ram(key) { ram } else { engine }
+}
+
+impl Changes {
+    /// A transaction begins that may have to be undone without those before it.
+    pub(crate) fn begin(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    /// Undoes what the newest transaction changed. What it read stays required.
+    pub(crate) fn undo(&mut self) {
+        for undo in self.journal.take().into_iter().flatten().rev() {
+            match undo {
+                Undo::Sum(key, delta) => *self.sums.entry(key).or_default() -= delta,
+                Undo::Now(key, Some(now)) => {
+                    if let Some(held) = self.held.get_mut(&key) {
+                        held.now = now;
+                    }
+                }
+                Undo::Now(key, None) => {
+                    if let Entry::Occupied(mut held) = self.held.entry(key) {
+                        match held.get().before {
+                            Some(_) => held.get_mut().now = Now::Same,
+                            None => drop(held.remove()),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, key: Vec<u8>, now: Now) {
+        match self.held.entry(key) {
+            Entry::Occupied(mut held) => {
+                let before = std::mem::replace(&mut held.get_mut().now, now);
+                if let Some(journal) = &mut self.journal {
+                    journal.push(Undo::Now(held.key().clone(), Some(before)));
+                }
+            }
+            Entry::Vacant(vacant) => {
+                if let Some(journal) = &mut self.journal {
+                    journal.push(Undo::Now(vacant.key().clone(), None));
+                }
+                vacant.insert(Held { before: None, now });
+            }
+        }
+    }
+
+    fn add(&mut self, key: Vec<u8>, delta: i64) {
+        if let Some(journal) = &mut self.journal {
+            journal.push(Undo::Sum(key.clone(), delta));
+        }
+        *self.sums.entry(key).or_default() += delta;
+    }
+
+    /// How many rows were looked at or changed.
+    pub(crate) fn len(&self) -> usize {
+        self.held.len()
     }
 
     /// The commit: what was read must still be so, and what changed is written.
-    pub(crate) fn into_parts(self) -> Parts {
+    pub(crate) fn into_parts(self, layout: &Layout) -> Parts {
         let mut parts = Parts {
             engine: Batch::new(),
             ram: Vec::new(),
         };
-        let layout = self.layout;
         for range in self.dropped {
             let is_ram = layout.is_ram(&range.start);
             parts.push(is_ram, Operation::DeleteRange(range));
         }
         for (key, held) in self.held {
             let is_ram = layout.is_ram(&key);
-            match held.now {
-                Now::Put(value) => {
-                    let key = key.clone();
-                    parts.push(is_ram, Operation::Put { key, value });
-                }
-                Now::Deleted => {
-                    let key = key.clone();
-                    parts.push(is_ram, Operation::Delete { key });
-                }
-                Now::Same => {}
-            }
             if let (Some(before), false) = (held.before, is_ram) {
-                parts.engine.require(key, before);
+                parts.engine.require(key.clone(), before);
+            }
+            match held.now {
+                Now::Put(value) => parts.push(is_ram, Operation::Put { key, value }),
+                Now::Deleted => parts.push(is_ram, Operation::Delete { key }),
+                Now::Same => {}
             }
         }
         for (key, delta) in self.sums {
@@ -201,7 +282,7 @@ impl Rows<'_> {
             .end
             .as_deref()
             .map_or(Bound::Unbounded, Bound::Excluded);
-        let held = self.held.range::<[u8], _>((start, end));
+        let held = self.changes.held.range::<[u8], _>((start, end));
         let changed = held.filter(|(_, held)| !matches!(held.now, Now::Same));
         let mut changed: Vec<_> = changed
             .map(|(key, held)| (key.as_slice(), held.now()))

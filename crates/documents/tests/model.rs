@@ -8,7 +8,7 @@ use std::ops::Bound;
 
 use espalier_documents::{Collection, Error, ErrorKind, Policy, Query, Selection, Value};
 use espalier_testkit::seed;
-use place::{Car, ENGINES, POLICIES, Place, cars};
+use place::{Car, POLICIES, Place, cars, engines, steps_on};
 use rand::Rng;
 use rand::rngs::StdRng;
 
@@ -479,7 +479,7 @@ impl Run<'_> {
 fn a_collection_is_what_a_map_says() {
     seed::run("a_collection_is_what_a_map_says", |random| {
         let random = RefCell::new(random);
-        for engine in ENGINES {
+        for engine in engines() {
             for &policy in POLICIES {
                 let random = &mut **random.borrow_mut();
                 eprintln!("on {engine} {policy}");
@@ -494,7 +494,7 @@ fn a_collection_is_what_a_map_says() {
                     cars,
                     model: Model::default(),
                 };
-                for _ in 0..1500 {
+                for _ in 0..steps_on(engine, 1500) {
                     run.step();
                 }
                 run.whole();

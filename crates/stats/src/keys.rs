@@ -22,6 +22,7 @@ impl Stats {
         let metric = metric.into();
         metric.check()?;
         let key = self.layout.metric(&metric);
+        self.driver.catch_up()?;
         let existed = self.driver.snapshot()?.get(&key)?.is_some();
         let mut batch = Batch::new();
         for range in self.layout.everything_of(&metric) {

@@ -77,6 +77,7 @@ impl Stats {
     pub fn configure(&self, settings: Settings) -> Result<()> {
         let rules = Rules::new(settings)?;
         let encoded = rules.settings.encode()?;
+        self.driver.catch_up()?;
         loop {
             let key = self.layout.settings();
             let stored = self
@@ -97,6 +98,16 @@ impl Stats {
             }
         }
         *self.rules.write() = Arc::new(rules);
+        Ok(())
+    }
+
+    /// Sees to it that every read after it shows what anybody committed before, settings included.
+    /// Costs one look at the engine.
+    pub fn refresh(&self) -> Result<()> {
+        let settings = stored_settings(&*self.driver, &self.layout)?.unwrap_or_default();
+        if self.rules().settings != settings {
+            *self.rules.write() = Arc::new(Rules::new(settings)?);
+        }
         Ok(())
     }
 
@@ -134,6 +145,7 @@ impl Stats {
 }
 
 fn stored_settings(driver: &dyn Driver, layout: &Layout) -> Result<Option<Settings>> {
+    driver.catch_up()?;
     let snapshot = driver.snapshot()?;
     let stored = snapshot.get(&layout.settings())?;
     stored.map(|stored| Settings::decode(&stored)).transpose()

@@ -45,6 +45,7 @@ impl Stats {
             at,
             json: json.get().to_owned(),
         };
+        self.driver.catch_up()?;
         loop {
             let key = self.layout.status(&status.metric);
             let held = self

@@ -211,7 +211,7 @@ fn designators_name_the_upper_bound() {
 #[test]
 fn the_latest_status_stays() {
     on_every_engine(|place| {
-        let stats = place.stats();
+        let mut stats = place.stats();
         assert_eq!(stats.scan("s").expect("read"), None);
         let later = time("2025-03-05T12:00:31Z");
         assert_eq!(
@@ -230,8 +230,7 @@ fn the_latest_status_stays() {
                 .expect("beamed"),
             Beamed::Outdated
         );
-        place.restart();
-        let stats = place.stats();
+        place.restart(&mut stats);
         let status = stats.scan("s").expect("read").expect("a status");
         assert_eq!(
             (status.at, status.json.as_str()),
@@ -323,7 +322,7 @@ fn buckets_that_are_no_longer_kept_go() {
 #[test]
 fn the_time_zone_of_a_store_cannot_be_changed() {
     on_every_engine(|place| {
-        let stats = place.stats_with(|settings| settings.time_zone = "Asia/Kolkata".to_owned());
+        let mut stats = place.stats_with(|settings| settings.time_zone = "Asia/Kolkata".to_owned());
         let mut settings = stats.settings();
         settings
             .granularities
@@ -331,8 +330,7 @@ fn the_time_zone_of_a_store_cannot_be_changed() {
         stats
             .configure(settings.clone())
             .expect("fewer granularities");
-        place.restart();
-        let stats = place.stats();
+        place.restart(&mut stats);
         assert_eq!(stats.settings(), settings);
         settings.time_zone = "UTC".to_owned();
         assert_eq!(

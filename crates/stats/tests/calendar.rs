@@ -243,6 +243,9 @@ fn what_a_writer_writes_a_reader_finds() {
                 buckets.iter().all(|bucket| bucket.start < bucket.end),
                 "{place}"
             );
+            for one in &buckets {
+                assert_eq!(*one, bucket(&calendar, granularity, one.start), "{place}");
+            }
             let holds = |bucket: &&Bucket| (bucket.start..bucket.end).contains(&at);
             let found = buckets
                 .iter()

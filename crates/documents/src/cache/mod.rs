@@ -9,7 +9,7 @@
 //! engine cannot tell what changed: rows are compared, and only those that differ are read.
 
 mod fact;
-mod follow;
+pub(crate) mod follow;
 mod index;
 mod recent;
 mod reload;

@@ -50,6 +50,11 @@ impl<T> Recent<T> {
             .map(|held| Arc::clone(&held.document))
     }
 
+    /// How many commits are surely included.
+    pub(super) fn sequence(&self) -> u64 {
+        self.state.lock().sequence
+    }
+
     /// Keeps what was read from a snapshot.
     pub(crate) fn read(&self, fact: Fact<T>) {
         let mut state = self.state.lock();

@@ -87,6 +87,17 @@ impl<T: Document> Cache<T> {
         }
     }
 
+    /// Whether all commits that a snapshot shows are included.
+    pub(crate) fn includes(&self, shape: &Shape<T>, snapshot: &dyn Snapshot) -> Result<bool> {
+        let sequence = counter(snapshot.get(&shape.keys.sequence())?.as_deref())?;
+        let included = match &self.kept {
+            Kept::Nothing => return Ok(true),
+            Kept::Recent(recent) => recent.sequence(),
+            Kept::Resident(resident) => resident.held.read().sequence,
+        };
+        Ok(included == sequence && self.is_following.load(Ordering::Acquire))
+    }
+
     /// Takes over everything that a snapshot shows.
     pub(crate) fn catch_up(&self, shape: &Shape<T>, snapshot: &dyn Snapshot) -> Result<()> {
         let sequence = counter(snapshot.get(&shape.keys.sequence())?.as_deref())?;

@@ -39,7 +39,7 @@ impl<T: Document> Collection<T> {
             examine(&opened, &*snapshot)?
         };
         for group in faults.chunks(STEP_DOCUMENTS) {
-            self.core().run(&mut |transaction| {
+            self.core().run_alone(&mut |transaction| {
                 let opened = transaction.opened_anyway(self)?;
                 group
                     .iter()

@@ -79,7 +79,7 @@ impl<T: Document> Collection<T> {
     /// Opens what a program declares: brings what is stored about it in line.
     pub(crate) fn open(documents: &Documents, declaration: Declaration<T>) -> Result<Self> {
         let core = Arc::clone(documents.core());
-        core.run(&mut |transaction| reconcile::reconcile(transaction, &declaration))?;
+        core.run_alone(&mut |transaction| reconcile::reconcile(transaction, &declaration))?;
         Self::with(core, declaration, Mode::Declared)
     }
 
@@ -90,6 +90,7 @@ impl<T: Document> Collection<T> {
         policy: Option<Policy>,
     ) -> Result<Self> {
         let core = Arc::clone(documents.core());
+        core.driver.catch_up()?;
         let definition = load(&core, name)?;
         let stored: Policy = definition.policy.parse().unwrap_or_default();
         let mut policy = match (stored, policy) {
@@ -262,7 +263,7 @@ fn open<T: Document>(
     if cache.is_kept() && definition.migrating_to.is_none() {
         match home {
             Home::Ram => cache.catch_up(&shape, &core.ram.snapshot())?,
-            Home::Engine => cache.follow(&shape, &core.driver)?,
+            Home::Engine => cache.follow(&shape, core)?,
         }
     }
     let ram = (home == Home::Ram).then(|| Arc::clone(&core.ram));

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use espalier_keyspace::Snapshot;
 
 use super::Opened;
-use crate::cache::{Fact, Present};
+use crate::cache::{Fact, Present, follow};
 use crate::document::{Document, Tag};
-use crate::layout::{State, counter};
+use crate::layout::{Home, State, counter};
 use crate::reader::{Reader, View};
 use crate::{Collection, Index, Result, Selection};
 
@@ -174,15 +174,21 @@ impl<T: Document> Collection<T> {
         Ok(format!("{}-{}-{sequence}", shape.id, shape.generation))
     }
 
-    /// Sees to it that what is kept in memory has every commit that anybody made before this call,
+    /// Sees to it that what is kept in memory, here or by the driver, has every commit that anybody made before this call,
     /// so that a read after it is linearizable. Costs one look at the engine where nothing changed.
     pub fn refresh(&self) -> Result<()> {
         let opened = self.opened();
-        if !opened.cache.is_kept() {
-            return Ok(());
+        let core = self.core();
+        match opened.shape.keys.home {
+            Home::Ram => opened.cache.catch_up(&opened.shape, &core.ram.snapshot()),
+            Home::Engine => {
+                core.driver.catch_up()?;
+                if !opened.cache.is_kept() {
+                    return Ok(());
+                }
+                follow::catch_up(&opened.cache, &opened.shape, &*core.driver, &core.telling)
+            }
         }
-        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
-        opened.cache.catch_up(&opened.shape, &*snapshot)
     }
 
     /// An index, by its name.

@@ -8,4 +8,4 @@ mod state;
 pub(crate) mod write;
 
 pub use state::Transaction;
-pub(crate) use state::{Committed, Outcome};
+pub(crate) use state::{After, Committed, Ended, News};

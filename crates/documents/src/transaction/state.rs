@@ -11,7 +11,7 @@ use crate::core::Core;
 use crate::document::Document;
 use crate::layout::{Home, State, counter, number};
 use crate::limits::TRANSACTION_DOCUMENTS_MAX;
-use crate::rows::{Parts, Rows};
+use crate::rows::{Changes, Rows};
 use crate::{Collection, Error, Result};
 
 /// Changes that happen as a whole or not at all, over a consistent view. What was read must still
@@ -19,15 +19,20 @@ use crate::{Collection, Error, Result};
 pub struct Transaction<'a> {
     pub(super) core: &'a Core,
     pub(crate) rows: Rows<'a>,
-    ending: Ending,
+    news: News,
+    after: After,
     documents: usize,
 }
 
-/// What happens after the commit.
+/// What is called after a commit, by the thread whose transaction it was.
+pub(crate) type After = Vec<Box<dyn FnOnce()>>;
+
+/// What a transaction leaves.
 #[derive(Default)]
-pub(crate) struct Ending {
-    news: Vec<Box<dyn News>>,
-    after: Vec<Box<dyn FnOnce()>>,
+pub(crate) struct Ended {
+    pub(crate) changes: Changes,
+    pub(crate) news: News,
+    pub(crate) after: After,
 }
 
 /// Which versions a commit made.
@@ -38,15 +43,35 @@ pub(crate) struct Committed {
     pub(crate) ram: Version,
 }
 
-/// What came of a transaction.
-pub(crate) struct Outcome<R> {
-    pub(crate) result: R,
-    pub(crate) after: Vec<Box<dyn FnOnce()>>,
+/// What caches are told of a commit.
+#[derive(Default)]
+pub(crate) struct News(Vec<Box<dyn NewsOfOne>>);
+
+impl News {
+    /// How much there is of each cache.
+    pub(crate) fn lengths(&self) -> Vec<usize> {
+        self.0.iter().map(|news| news.len()).collect()
+    }
+
+    /// Takes back all that has come since there was so much of each cache.
+    pub(crate) fn truncate(&mut self, lengths: &[usize]) {
+        self.0.truncate(lengths.len());
+        for (news, length) in self.0.iter_mut().zip(lengths) {
+            news.truncate(*length);
+        }
+    }
+
+    /// Tells them, in order.
+    pub(crate) fn tell(self, committed: Committed) {
+        self.0.into_iter().for_each(|news| news.tell(committed));
+    }
 }
 
-/// What a cache is told of a commit.
-trait News {
+/// What one cache is told.
+trait NewsOfOne: Send {
     fn as_any(&mut self) -> &mut dyn Any;
+    fn len(&self) -> usize;
+    fn truncate(&mut self, length: usize);
     fn tell(self: Box<Self>, committed: Committed);
 }
 
@@ -57,9 +82,17 @@ struct NewsOf<T> {
     changes: Vec<(u64, Option<Present<T>>)>,
 }
 
-impl<T: Document> News for NewsOf<T> {
+impl<T: Document> NewsOfOne for NewsOf<T> {
     fn as_any(&mut self) -> &mut dyn Any {
         self
+    }
+
+    fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    fn truncate(&mut self, length: usize) {
+        self.changes.truncate(length);
     }
 
     fn tell(self: Box<Self>, committed: Committed) {
@@ -80,30 +113,24 @@ impl<T: Document> News for NewsOf<T> {
     }
 }
 
-impl Ending {
-    pub(crate) fn committed<R>(self, committed: Committed, result: R) -> Outcome<R> {
-        for news in self.news {
-            news.tell(committed);
-        }
-        Outcome {
-            result,
-            after: self.after,
-        }
-    }
-}
-
 impl<'a> Transaction<'a> {
-    pub(crate) fn new(core: &'a Core, rows: Rows<'a>) -> Self {
+    /// A transaction over these rows, which follows others that leave this news.
+    pub(crate) fn new(core: &'a Core, rows: Rows<'a>, news: News) -> Self {
         Self {
             core,
             rows,
-            ending: Ending::default(),
+            news,
+            after: After::new(),
             documents: 0,
         }
     }
 
-    pub(crate) fn end(self) -> (Parts, Ending) {
-        (self.rows.into_parts(), self.ending)
+    pub(crate) fn end(self) -> Ended {
+        Ended {
+            changes: self.rows.into_changes(),
+            news: self.news,
+            after: self.after,
+        }
     }
 
     /// The collection as it is stored now. Requires that it stays so.
@@ -111,10 +138,12 @@ impl<'a> Transaction<'a> {
         &mut self,
         collection: &Collection<T>,
     ) -> Result<Arc<Opened<T>>> {
-        self.opened_at(collection, |transaction, opened| {
+        let (opened, ()) = self.opened_at(collection, |transaction, opened| {
             let row = opened.shape.keys.generation();
-            transaction.rows.read(&row)?.map(number).transpose()
-        })
+            let generation = transaction.rows.read(&row)?.map(number).transpose()?;
+            Ok(generation.map(|generation| (generation, ())))
+        })?;
+        Ok(opened)
     }
 
     /// The collection as it is defined now, even where its rows say otherwise. Requires that the
@@ -135,17 +164,15 @@ impl<'a> Transaction<'a> {
         &mut self,
         collection: &Collection<T>,
     ) -> Result<(Arc<Opened<T>>, State)> {
-        let opened = self.opened_at(collection, |transaction, opened| {
+        self.opened_at(collection, |transaction, opened| {
             let row = opened.shape.keys.state();
             let state = transaction
                 .rows
                 .read(&row)?
                 .map(State::decode)
                 .transpose()?;
-            Ok(state.map(|state| state.generation))
-        })?;
-        let state = self.state(&opened)?;
-        Ok((opened, state))
+            Ok(state.map(|state| (state.generation, state)))
+        })
     }
 
     pub(super) fn state<T: Document>(&mut self, opened: &Opened<T>) -> Result<State> {
@@ -153,21 +180,25 @@ impl<'a> Transaction<'a> {
         State::decode(row.ok_or_else(|| Error::corrupt("a collection has no state"))?)
     }
 
-    fn opened_at<T: Document>(
+    /// The collection as it is stored now, where `generation` reads that, and what else it reads.
+    fn opened_at<T: Document, R>(
         &mut self,
         collection: &Collection<T>,
-        generation: impl Fn(&mut Self, &Opened<T>) -> Result<Option<u64>>,
-    ) -> Result<Arc<Opened<T>>> {
+        generation: impl Fn(&mut Self, &Opened<T>) -> Result<Option<(u64, R)>>,
+    ) -> Result<(Arc<Opened<T>>, R)> {
         collection.check_home(self.core)?;
-        let opened = collection.opened();
-        if generation(self, &opened)? == Some(opened.shape.generation) {
-            return Ok(opened);
+        for is_second in [false, true] {
+            let opened = match is_second {
+                false => collection.opened(),
+                true => collection.reopen()?,
+            };
+            if let Some((stored, read)) = generation(self, &opened)?
+                && stored == opened.shape.generation
+            {
+                return Ok((opened, read));
+            }
         }
-        let opened = collection.reopen()?;
-        if generation(self, &opened)? == Some(opened.shape.generation) {
-            return Ok(opened);
-        }
-        Err(espalier_keyspace::Error::conflict(&opened.shape.keys.generation()).into())
+        Err(espalier_keyspace::Error::conflict(&collection.opened().shape.keys.generation()).into())
     }
 
     /// Notes that a document changes.
@@ -186,7 +217,7 @@ impl<'a> Transaction<'a> {
         if !opened.cache.is_kept() {
             return Ok(());
         }
-        for news in &mut self.ending.news {
+        for news in &mut self.news.0 {
             if let Some(news) = news.as_any().downcast_mut::<NewsOf<T>>()
                 && Arc::ptr_eq(&news.opened.cache, &opened.cache)
             {
@@ -195,7 +226,7 @@ impl<'a> Transaction<'a> {
             }
         }
         let before = self.rows.peek(&opened.shape.keys.sequence())?;
-        self.ending.news.push(Box::new(NewsOf {
+        self.news.0.push(Box::new(NewsOf {
             opened: Arc::clone(opened),
             before: counter(before.as_deref())?,
             changes: vec![(key, present)],
@@ -205,7 +236,7 @@ impl<'a> Transaction<'a> {
 
     /// Has something called after the commit.
     pub(super) fn call_after(&mut self, after: impl FnOnce() + 'static) {
-        self.ending.after.push(Box::new(after));
+        self.after.push(Box::new(after));
     }
 }
 

@@ -25,7 +25,7 @@ impl Transaction<'_> {
         let (opened, state) = self.opened_to_insert(collection)?;
         let key = state.next;
         self.change(collection, &opened, key, None, Some(document.into()))?;
-        self.raise(&opened, key)?;
+        self.raise(&opened, state, key);
         Ok(key)
     }
 
@@ -40,7 +40,8 @@ impl Transaction<'_> {
         let old = self.document(&opened, key)?;
         self.change(collection, &opened, key, old.clone(), Some(document.into()))?;
         if old.is_none() {
-            self.raise(&opened, key)?;
+            let state = self.state(&opened)?;
+            self.raise(&opened, state, key);
         }
         Ok(old)
     }
@@ -170,17 +171,15 @@ impl Transaction<'_> {
     }
 
     /// Sees to it that the key is never given again.
-    fn raise<T: Document>(&mut self, opened: &Opened<T>, key: u64) -> Result<()> {
-        let state = self.state(opened)?;
+    fn raise<T: Document>(&mut self, opened: &Opened<T>, state: State, key: u64) {
         if key < state.next {
-            return Ok(());
+            return;
         }
         let next = State {
             next: key + 1,
             ..state
         };
         self.rows.put(opened.shape.keys.state(), next.encode());
-        Ok(())
     }
 
     /// Changes a document and its entries. All that can refuse it comes before anything is changed.
@@ -208,9 +207,10 @@ impl Transaction<'_> {
         for entry in entries {
             entry.write(&mut self.rows, key);
         }
-        self.put_row(shape, key, old.is_some(), row.as_deref());
         let present = new.as_ref().zip(row.as_ref());
+        let present = present.filter(|_| opened.cache.is_kept());
         let present = present.map(|(new, row)| Present::new(Arc::clone(new), row));
+        self.put_row(shape, key, old.is_some(), row);
         self.tell(opened, key, present)?;
         if let Some(triggers) = collection.triggers() {
             self.call_after(move || {
@@ -227,13 +227,19 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    fn put_row<T: Document>(&mut self, shape: &Shape<T>, key: u64, was: bool, row: Option<&[u8]>) {
+    fn put_row<T: Document>(
+        &mut self,
+        shape: &Shape<T>,
+        key: u64,
+        was: bool,
+        row: Option<Vec<u8>>,
+    ) {
         let place = shape.keys.document(key);
+        let more = i64::from(row.is_some()) - i64::from(was);
         match row {
-            Some(row) => self.rows.put(place, row.to_vec()),
+            Some(row) => self.rows.put(place, row),
             None => self.rows.delete(place),
         }
-        let more = i64::from(row.is_some()) - i64::from(was);
         if more != 0 {
             self.rows.add(shape.keys.count(), more);
         }

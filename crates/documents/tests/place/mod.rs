@@ -2,15 +2,18 @@
 #![allow(dead_code)]
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use espalier_documents::{Declaration, Documents, Policy};
-use espalier_keyspace::Driver;
+use espalier_keyspace::{Driver, ErrorKind};
+use espalier_testkit::servers::{SHARED, is_wanted, shared_url};
 use serde::{Deserialize, Serialize};
 
-/// The engines.
+/// The engines of this machine.
 pub const ENGINES: &[&str] = &[
     "memory:",
     "embedded:{dir}/documents?durability=relaxed",
+    "file:{dir}/documents?durability=relaxed",
     "sqlite:{dir}/documents?durability=relaxed",
 ];
 
@@ -39,7 +42,10 @@ pub struct Place {
 impl Place {
     pub fn new(engine: &str) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let url = engine.replace("{dir}", dir.path().to_str().expect("a plain path"));
+        let url = shared_url(engine, "").unwrap_or_else(|| {
+            let dir = dir.path().to_str().expect("a plain path");
+            engine.replace("{dir}", dir)
+        });
         let mut place = Self {
             url,
             dir,
@@ -54,7 +60,7 @@ impl Place {
         let driver = self.driver.as_ref();
         if driver.is_none_or(|driver| driver.capability().durable) {
             self.driver = None;
-            self.driver = Some(espalier_drivers::open(&self.url).expect(&self.url));
+            self.driver = Some(open(&self.url));
         }
     }
 
@@ -67,9 +73,40 @@ impl Place {
     }
 }
 
+/// Opens an engine. One that only one may have open is held a little longer by the threads that
+/// followed it for caches.
+fn open(url: &str) -> Arc<dyn Driver> {
+    let patience = Instant::now() + Duration::from_secs(10);
+    loop {
+        match espalier_drivers::open(url) {
+            Err(error) if error.kind() == ErrorKind::Locked && Instant::now() < patience => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            opened => return opened.expect(url),
+        }
+    }
+}
+
+/// The engines, and the servers that this build knows and this run has, by the names of their
+/// drivers.
+pub fn engines() -> Vec<&'static str> {
+    let schemes = espalier_drivers::schemes().iter().map(|scheme| scheme.name);
+    let servers = schemes.filter(|name| SHARED.contains(name) && is_wanted(name));
+    ENGINES.iter().copied().chain(servers).collect()
+}
+
+/// How many steps of a random run an engine gets: fewer where each is a round trip.
+pub fn steps_on(engine: &str, steps: usize) -> usize {
+    match engine {
+        "etcd" => steps / 15,
+        engine if SHARED.contains(&engine) => steps / 5,
+        _ => steps,
+    }
+}
+
 /// Runs a test on every engine.
 pub fn on_every_engine(test: impl Fn(&mut Place)) {
-    for engine in ENGINES {
+    for engine in engines() {
         eprintln!("on {engine}");
         test(&mut Place::new(engine));
     }

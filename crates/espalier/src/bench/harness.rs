@@ -1,6 +1,7 @@
 //! Measuring: wall-clock time of each repetition, processor time of all of them, the peak of memory.
 
 use std::fs;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
@@ -177,6 +178,36 @@ impl Timing {
             )?
         })
     }
+}
+
+/// Has all threads do their part; the time of one call, over all of them. Each makes so many.
+pub fn together(
+    threads: u64,
+    calls: u64,
+    part: impl Fn(u64) -> Result<()> + Sync,
+) -> Result<Timing> {
+    let (cpu, started) = (cpu_time(), Instant::now());
+    let results: Vec<Result<()>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads)
+            .map(|number| {
+                scope.spawn({
+                    let part = &part;
+                    move || part(number)
+                })
+            })
+            .collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<()>>| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(Failure::data("a thread panicked")))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    results.into_iter().collect::<Result<()>>()?;
+    let all = (threads * calls) as f64;
+    let seconds = started.elapsed().as_secs_f64() / all;
+    let cpu = cpu_time().saturating_sub(cpu).div_f64(all);
+    Timing::of(vec![seconds], cpu)
 }
 
 /// Processor time of this process so far.

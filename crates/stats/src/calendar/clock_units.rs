@@ -24,6 +24,35 @@ pub(super) fn bounds(zone: &TimeZone, granularity: Granularity, at: i64) -> Boun
     ))
 }
 
+/// A time without a change of the clock: the buckets that lie in it follow from its offset alone.
+#[derive(Clone, Copy)]
+pub(super) struct Steady {
+    /// The first second, and the first after it.
+    from: i64,
+    to: i64,
+    offset: i64,
+}
+
+impl Steady {
+    /// The one that `at` lies in.
+    pub(super) fn around(zone: &TimeZone, at: i64) -> Result<Self, jiff::Error> {
+        let clock = Clock { zone };
+        Ok(Self {
+            from: clock.last_change(at)?.unwrap_or(i64::MIN),
+            to: clock.next_change(at)?.unwrap_or(i64::MAX),
+            offset: clock.offset(at)?,
+        })
+    }
+
+    /// The bucket that `at` lies in, in seconds since 1970; none where it begins or ends with a
+    /// change of the clock, or has one in it.
+    pub(super) fn bounds(self, granularity: Granularity, at: i64) -> Option<(i64, i64)> {
+        let segment = Segment::around(granularity, at + self.offset);
+        let bounds = (segment.from - self.offset, segment.to - self.offset);
+        (self.from <= bounds.0 && bounds.1 < self.to).then_some(bounds)
+    }
+}
+
 /// A stretch of the clock face, in seconds since 1970 as if the clock had never been changed.
 #[derive(Clone, Copy)]
 struct Segment {

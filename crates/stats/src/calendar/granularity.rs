@@ -39,6 +39,11 @@ impl Unit {
         Self::Year,
     ];
 
+    /// Whether buckets are stretches of the clock, and not whole days.
+    pub(crate) fn is_of_clock(self) -> bool {
+        matches!(self, Self::Second | Self::Minute | Self::Hour)
+    }
+
     /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::clock_units::Steady;
 use super::{Calendar, Granularity};
 use crate::Result;
 
@@ -29,6 +30,8 @@ pub struct Timeline<'a> {
     /// The range: its first bucket and its last.
     first: Bucket,
     last: Bucket,
+    /// For seconds, minutes and hours: the time without a change of the clock that was met last.
+    steady: Option<Steady>,
 }
 
 impl<'a> Timeline<'a> {
@@ -44,6 +47,7 @@ impl<'a> Timeline<'a> {
             next: Some(first),
             first,
             last,
+            steady: None,
         }
     }
 
@@ -57,17 +61,21 @@ impl<'a> Timeline<'a> {
         self.last
     }
 
-    fn after(&self, bucket: Bucket) -> Result<Option<Bucket>> {
+    fn after(&mut self, bucket: Bucket) -> Result<Option<Bucket>> {
         if bucket.start >= self.last.start {
             return Ok(None);
         }
-        let next = Bucket {
-            start: bucket.end,
-            end: bucket.end,
-        };
-        self.calendar
-            .bucket(self.granularity, next.begins())
-            .map(Some)
+        let at = bucket.end;
+        let steady = self.steady.as_ref();
+        if let Some((start, end)) = steady.and_then(|steady| steady.bounds(self.granularity, at)) {
+            return Ok(Some(Bucket { start, end }));
+        }
+        let next = Bucket { start: at, end: at };
+        let next = self.calendar.bucket(self.granularity, next.begins())?;
+        if self.granularity.unit().is_of_clock() {
+            self.steady = self.calendar.steady(next.start);
+        }
+        Ok(Some(next))
     }
 }
 

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::{Bucket, Granularity, Timeline, Unit, clock_units, date_units};
+use super::clock_units::Steady;
+use super::{Bucket, Granularity, Timeline, clock_units, date_units};
 use crate::limits::{TIME_MAX, TIME_MIN};
 use crate::{Error, Result};
 
@@ -118,14 +119,18 @@ impl Calendar {
             let message = "times from the year 1 to the year 9900 have buckets";
             return Err(Error::limit(message));
         }
-        let bounds = match granularity.unit() {
-            Unit::Second | Unit::Minute | Unit::Hour => {
-                clock_units::bounds(&self.zone, granularity, at)
-            }
-            _ => date_units::bounds(self, granularity, at),
+        let bounds = if granularity.unit().is_of_clock() {
+            clock_units::bounds(&self.zone, granularity, at)
+        } else {
+            date_units::bounds(self, granularity, at)
         };
         let (start, end) = bounds.map_err(|error| Error::argument(error.to_string()))?;
         Ok(Bucket { start, end })
+    }
+
+    /// The time without a change of the clock that `at` lies in, where it can be told.
+    pub(super) fn steady(&self, at: i64) -> Option<Steady> {
+        Steady::around(&self.zone, at).ok()
     }
 
     /// The buckets of a range, both ends included.

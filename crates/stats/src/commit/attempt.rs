@@ -39,6 +39,7 @@ impl Stats {
 
     fn commit_together(&self, requests: &[Request]) -> Result<Vec<Outcome>> {
         let rules = self.rules();
+        self.driver.catch_up()?;
         for _ in 0..CONFLICTS_MAX {
             match self.commit_once(&rules, requests) {
                 Err(error) if error.keyspace().is_some_and(is_overtaken) => {}

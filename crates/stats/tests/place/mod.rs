@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use espalier_keyspace::Driver;
 use espalier_stats::{Clock, Nested, Number, Packed, Path, Settings, Stats, Timestamp};
+use espalier_testkit::servers::{SHARED, is_wanted, shared_url};
 
-/// The engines. `{dir}` is a directory of the test.
+/// The engines of this machine. `{dir}` is a directory of the test.
 pub const ENGINES: &[&str] = &[
     "memory:",
     "embedded:{dir}/stats?durability=relaxed",
+    "file:{dir}/stats?durability=relaxed",
     "sqlite:{dir}/stats?durability=relaxed",
 ];
 
@@ -44,27 +46,28 @@ pub struct Place {
 impl Place {
     pub fn new(engine: &str) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let url = engine.replace("{dir}", dir.path().to_str().expect("a plain path"));
-        let mut place = Self {
+        let url = shared_url(engine, "").unwrap_or_else(|| {
+            let dir = dir.path().to_str().expect("a plain path");
+            engine.replace("{dir}", dir)
+        });
+        Self {
+            driver: Some(espalier_drivers::open(&url).expect(&url)),
             url,
             dir,
-            driver: None,
             clock: Arc::new(TestClock::default()),
-        };
-        place.restart();
-        place
+        }
     }
 
     /// Closes the engine and opens it again; what lives in memory only stays.
-    pub fn restart(&mut self) {
-        if self
-            .driver
-            .as_ref()
-            .is_none_or(|driver| driver.capability().durable)
-        {
+    pub fn restart(&mut self, stats: &mut Stats) {
+        if self.driver().capability().durable {
+            // Lets go of the engine, which may be one that only one can have open.
+            let memory = espalier_drivers::open("memory:").expect("memory");
+            *stats = Stats::open(memory, PREFIX, self.clock.clone()).expect("empty statistics");
             self.driver = None;
             self.driver = Some(espalier_drivers::open(&self.url).expect(&self.url));
         }
+        *stats = self.stats();
     }
 
     pub fn driver(&self) -> Arc<dyn Driver> {
@@ -84,9 +87,26 @@ impl Place {
     }
 }
 
+/// The engines, and the servers that this build knows and this run has, by the names of their
+/// drivers.
+pub fn engines() -> Vec<&'static str> {
+    let schemes = espalier_drivers::schemes().iter().map(|scheme| scheme.name);
+    let servers = schemes.filter(|name| SHARED.contains(name) && is_wanted(name));
+    ENGINES.iter().copied().chain(servers).collect()
+}
+
+/// How many steps of a random run an engine gets: fewer where each is a round trip.
+pub fn steps_on(engine: &str, steps: usize) -> usize {
+    match engine {
+        "etcd" => steps / 15,
+        engine if SHARED.contains(&engine) => steps / 5,
+        _ => steps,
+    }
+}
+
 /// Runs a test on every engine.
 pub fn on_every_engine(test: impl Fn(&mut Place)) {
-    for engine in ENGINES {
+    for engine in engines() {
         eprintln!("on {engine}");
         test(&mut Place::new(engine));
     }

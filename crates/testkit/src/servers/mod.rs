@@ -11,6 +11,7 @@ mod postgres;
 mod process;
 mod proxy;
 mod redis;
+mod shared;
 mod wanted;
 
 pub use etcd::Etcd;
@@ -18,4 +19,5 @@ pub use postgres::{PASSWORD, Postgres, USER};
 pub use process::{Directory, Launch, PATIENCE, Process, Signal, free_port, wait_until};
 pub use proxy::Proxy;
 pub use redis::Redis;
+pub use shared::{SHARED, shared_url};
 pub use wanted::{SERVERS_VARIABLE, is_wanted};

@@ -4,6 +4,7 @@
 //! `cars.rs` makes the cars, `known.rs` has the figures of others, `run.rs` measures.
 
 mod cars;
+mod floor;
 mod known;
 mod run;
 

@@ -11,9 +11,11 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::cars::{Car, Groups, cars, color, name, second_tag, tag};
+use super::floor::Floor;
 use super::known;
-use crate::bench::harness::{Plan, Timing, cpu_time, measure};
+use crate::bench::harness::{Plan, Timing, cpu_time, measure, together};
 use crate::bench::output::Output;
+use crate::bench::recorder::Recorder;
 use crate::bench::row::{On, Peer, Row};
 use crate::error::{Failure, Result};
 
@@ -25,6 +27,13 @@ const BATCH: u64 = 100;
 
 /// Cars that are added one by one, at most.
 const SINGLE_INSERTS: u64 = 2000;
+
+/// Threads that add cars at the same time, and how many each adds.
+const THREADS: u64 = 8;
+const INSERTS_OF_A_THREAD: u64 = 500;
+
+/// How often the raw engine does what a row did.
+const TRACES: u64 = 50;
 
 /// What to measure.
 pub struct Dodb {
@@ -45,10 +54,12 @@ pub fn run(dodb: &Dodb, output: &mut Output) -> Result<()> {
         for &policy in &dodb.policies {
             let mut bed = Bed::open(dodb, policy, size, output)?;
             bed.get()?;
+            bed.get_again()?;
             if is_last {
                 bed.matching()?;
             }
             bed.insert_one_by_one()?;
+            bed.insert_by_threads()?;
         }
     }
     Ok(())
@@ -63,6 +74,10 @@ struct Bed<'a> {
     sizes: Vec<u64>,
     documents: Documents,
     cars: Collection<Car>,
+    /// Notes what is asked of the driver.
+    recorder: Arc<Recorder>,
+    /// LMDB alone, where it is below.
+    floor: Option<Floor>,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -76,10 +91,10 @@ impl<'a> Bed<'a> {
             Some(folder) => format!("embedded:{}?durability=relaxed", folder.path().display()),
             None => "memory:".to_owned(),
         };
-        let driver: Arc<dyn Driver> = espalier_drivers::open(&url)?;
-        let name = driver.name();
+        let recorder = Arc::new(Recorder::new(espalier_drivers::open(&url)?));
+        let name = recorder.name();
         let prefix = espalier_store::Subspace::Documents.key();
-        let documents = Documents::new(driver, &prefix);
+        let documents = Documents::new(Arc::clone(&recorder) as Arc<dyn Driver>, &prefix);
         let mut groups = Groups::new(&dodb.matches, size);
         let sizes = groups.sizes();
         let cars = cars(policy).open(&documents)?;
@@ -91,10 +106,32 @@ impl<'a> Bed<'a> {
             sizes,
             documents,
             cars,
+            recorder,
+            floor: None,
             _folder: folder,
         };
         bed.fill(&mut groups)?;
+        if let Some(folder) = &bed._folder
+            && policy != Policy::Ram
+        {
+            bed.floor = Some(Floor::new(folder.path(), &*bed.recorder)?);
+        }
         Ok(bed)
+    }
+
+    /// The time of the raw engine doing what `operation` has the driver do; none where nothing is
+    /// asked of it.
+    fn raw(&self, mut operation: impl FnMut(u64) -> Result<()>) -> Result<Option<Timing>> {
+        let Some(floor) = &self.floor else {
+            return Ok(None);
+        };
+        let traces = (0..TRACES).map(|call| {
+            self.recorder.start();
+            let done = operation(call);
+            let trace = self.recorder.stop();
+            done.map(|()| trace)
+        });
+        floor.measure(&traces.collect::<Result<Vec<_>>>()?)
     }
 
     fn row(&self, row: impl Into<String>, size: u64) -> Row {
@@ -165,12 +202,45 @@ impl<'a> Bed<'a> {
                 right(is_right, "get by index")
             },
         )?;
+        let raw = self.raw(|call| {
+            index.get(names[call as usize].as_str())?;
+            Ok(())
+        })?;
         let row = self
             .row("get by index", self.size)
             .timed(&timing.part(BATCH));
-        let row = row.peers(known::get(self.policy, self.size));
-        self.output
-            .row(&row.note(format!("{BATCH} random cars at once, each on average")))
+        let row = row
+            .raw(raw.as_ref())
+            .peers(known::get_any(self.policy, self.size));
+        self.output.row(&row.note(format!(
+            "{BATCH} random cars at once, each on average: none was asked for shortly before"
+        )))
+    }
+
+    /// The same 100 cars again and again, as DODB's figures are of.
+    fn get_again(&mut self) -> Result<()> {
+        let mut random = StdRng::seed_from_u64(self.size);
+        let index = self.cars.index("name")?;
+        let names: Vec<_> = (0..BATCH)
+            .map(|_| name(random.random_range(0..self.size)))
+            .collect();
+        let timing = measure(
+            Plan::many(1000),
+            |_| {
+                for name in &names {
+                    black_box(index.get(name.as_str())?);
+                }
+                Ok(())
+            },
+            |_, ()| Ok(()),
+        )?;
+        let row = self
+            .row("get by index, again", self.size)
+            .timed(&timing.part(BATCH))
+            .peers(known::get_again(self.policy, self.size));
+        self.output.row(&row.note(format!(
+            "the same {BATCH} random cars again and again, each on average"
+        )))
     }
 
     /// The second and the third graph: all cars of a partition, of a tag, of two tags.
@@ -213,9 +283,12 @@ impl<'a> Bed<'a> {
                 right(is_right, row)
             },
         )?;
+        let raw = self.raw(|_| find(index).map(drop))?;
         let row = self.row(row, matching).timed(&timing).peers(peers);
-        self.output
-            .row(&row.note(format!("among {} cars", self.size)))
+        self.output.row(
+            &row.raw(raw.as_ref())
+                .note(format!("among {} cars", self.size)),
+        )
     }
 
     fn insert_one_by_one(&mut self) -> Result<()> {
@@ -226,10 +299,39 @@ impl<'a> Bed<'a> {
             |call| Ok(self.cars.insert(groups.car(size + call))?),
             |call, key| right(key == size + call, "add"),
         )?;
+        let next = self.cars.next_key()?;
+        let raw = self.raw(|call| {
+            self.cars.insert(groups.car(next + call))?;
+            Ok(())
+        })?;
         let peers = known::insert(self.policy, self.size);
         let row = self.row("add", self.size).timed(&timing).peers(peers);
+        self.output.row(
+            &row.raw(raw.as_ref())
+                .note("three indexes, six entries, a commit each"),
+        )
+    }
+
+    /// Each call returns when its car is there; calls at the same time share a commit.
+    fn insert_by_threads(&mut self) -> Result<()> {
+        let (cars, next) = (&self.cars, self.cars.next_key()?);
+        let timing = together(THREADS, INSERTS_OF_A_THREAD, |thread| {
+            let mut groups = Groups::new(&[], u64::MAX);
+            let from = next + thread * INSERTS_OF_A_THREAD;
+            (from..from + INSERTS_OF_A_THREAD).try_for_each(|number| {
+                cars.insert(groups.car(number))?;
+                Ok(())
+            })
+        })?;
+        let added = self.cars.next_key()? - next;
+        right(added == THREADS * INSERTS_OF_A_THREAD, "add by threads")?;
+        let peers = known::insert(self.policy, self.size);
+        let row = self
+            .row(format!("add by {THREADS} threads"), self.size)
+            .timed(&timing)
+            .peers(peers);
         self.output
-            .row(&row.note("three indexes, six entries, a commit each"))?;
+            .row(&row.note("of one car, over all threads; calls at once share a commit"))?;
         self.documents.flush()?;
         Ok(())
     }

@@ -1,15 +1,15 @@
 //! What their table leaves out: many threads at once, and a range of many buckets.
 
 use std::sync::Arc;
-use std::thread;
 use std::time::Instant;
 
 use espalier_stats::{Buffer, Limits, Metric, Number, Packed, Path, Range, Stats, Write};
 
 use super::engine::Engine;
+use super::known;
 use super::run::moment;
 use crate::bench::dataset::expect;
-use crate::bench::harness::{Timing, cpu_time};
+use crate::bench::harness::{Timing, cpu_time, together};
 use crate::bench::output::Output;
 use crate::error::{Failure, Result};
 
@@ -43,32 +43,6 @@ fn one() -> Result<Packed> {
     Ok(Packed::one(Path::parse("a")?, Number::from(1)))
 }
 
-/// Has all threads do their part; the time of one call, over all of them.
-fn together(calls: u64, part: impl Fn(u64) -> Result<()> + Sync) -> Result<Timing> {
-    let (cpu, started) = (cpu_time(), Instant::now());
-    let results: Vec<Result<()>> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS)
-            .map(|number| {
-                scope.spawn({
-                    let part = &part;
-                    move || part(number)
-                })
-            })
-            .collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, Result<()>>| {
-            thread
-                .join()
-                .unwrap_or_else(|_| Err(Failure::data("a thread panicked")))
-        };
-        threads.into_iter().map(join).collect()
-    });
-    results.into_iter().collect::<Result<()>>()?;
-    let all = (THREADS * calls) as f64;
-    let seconds = started.elapsed().as_secs_f64() / all;
-    let cpu = cpu_time().saturating_sub(cpu).div_f64(all);
-    Timing::of(vec![seconds], cpu)
-}
-
 /// That each thread's calls are there, exactly.
 fn check(stats: &Stats, calls: u64) -> Result<()> {
     let at = moment(FROM)?;
@@ -91,7 +65,7 @@ fn rate(timing: &Timing) -> String {
 
 fn threads(engine: &Engine, output: &mut Output) -> Result<()> {
     let (stats, at, values) = (engine.stats()?, moment(FROM)?, one()?);
-    let timing = together(CALLS, |thread| {
+    let timing = together(THREADS, CALLS, |thread| {
         (0..CALLS).try_for_each(|_| Ok(stats.track(metric(thread), at, values.clone())?))
     })?;
     check(&stats, CALLS)?;
@@ -102,7 +76,7 @@ fn threads(engine: &Engine, output: &mut Output) -> Result<()> {
 fn buffered(engine: &Engine, output: &mut Output) -> Result<()> {
     let (stats, at, values) = (Arc::new(engine.stats()?), moment(FROM)?, one()?);
     let buffer = Buffer::new(Arc::clone(&stats), Limits::default())?;
-    let timing = together(BUFFERED_CALLS, |thread| {
+    let timing = together(THREADS, BUFFERED_CALLS, |thread| {
         (0..BUFFERED_CALLS).try_for_each(|_| {
             let write = Write::track(metric(thread), at, values.clone());
             buffer.submit(write).map_err(Failure::from)
@@ -159,7 +133,15 @@ fn long_range(engine: &Engine, output: &mut Output) -> Result<()> {
     )?;
     let ratio = each.median_s / ONE_BY_ONE as f64 * BUCKETS as f64 / scan.median_s;
     let row = engine.row("VALUES of 10,000 buckets".to_owned(), BUCKETS as u64);
-    output.row(&row.timed(&scan).note(format!(
-        "x{ratio:.1} faster than bucket by bucket (of {ONE_BY_ONE})"
-    )))
+    let mut row = row.timed(&scan).note(format!(
+        "x{ratio:.1} faster than bucket by bucket on this engine (of {ONE_BY_ONE})"
+    ));
+    if let Some(peer) = engine.peer
+        && let Some(theirs) = known::one_by_one(peer, BUCKETS as u64)
+    {
+        let ratio = theirs.seconds / scan.median_s;
+        row = row.note(format!("x{ratio:.0} faster than theirs, bucket by bucket"));
+        row = row.peers([theirs]);
+    }
+    output.row(&row)
 }

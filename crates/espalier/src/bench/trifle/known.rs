@@ -2,7 +2,7 @@
 
 use espalier_keyspace::Driver;
 
-use super::payload::Payload;
+use super::payload::{PAYLOADS, Payload};
 use crate::bench::row;
 
 /// Where the published figures are from.
@@ -158,6 +158,19 @@ pub fn measured(peer: Peer, payload: Payload, column: Column) -> Option<f64> {
     Some(seconds / MEASURED_CALLS)
 }
 
+/// Buckets that one call of VALUES reads in their table.
+const BUCKETS_OF_VALUES: f64 = 3.0;
+
+/// Reading so many buckets of one value, each by itself, as they read any range.
+pub fn one_by_one(peer: Peer, buckets: u64) -> Option<row::Peer> {
+    let one = measured(peer, PAYLOADS[0], Column::Values)? / BUCKETS_OF_VALUES;
+    Some(row::Peer {
+        name: format!("Trifle::Stats on {}, bucket by bucket", peer.name()),
+        seconds: one * buckets as f64,
+        source: MEASURED.to_owned(),
+    })
+}
+
 /// The figures of one call on their engine.
 pub fn peers(peer: Peer, payload: Payload, column: Column, calls: u64) -> Vec<row::Peer> {
     let name = |by: &str| format!("Trifle::Stats on {}, {by}", peer.name());
@@ -184,7 +197,6 @@ pub fn peers(peer: Peer, payload: Payload, column: Column, calls: u64) -> Vec<ro
 
 #[cfg(test)]
 mod tests {
-    use super::super::payload::PAYLOADS;
     use super::*;
 
     #[test]

@@ -1,0 +1,82 @@
+//! Two handles of one engine, each of which shows what it has in memory of all of it: what one
+//! committed the other decides on, and shows after `refresh`.
+
+mod place;
+
+use std::sync::Arc;
+
+use espalier_documents::{Documents, Policy};
+use espalier_keyspace::Driver;
+use espalier_testkit::servers::{SHARED, shared_url};
+use place::{PREFIX, car, cars};
+
+const VIEW: &str = "policy=cached&staleness_ms=30000";
+
+/// Rounds: each looks at once at what the other has just done.
+const ROUNDS: i32 = 40;
+
+fn on_all(test: impl Fn([Arc<dyn Driver>; 2])) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path().display();
+    let schemes = espalier_drivers::schemes().iter().map(|scheme| scheme.name);
+    let servers = schemes.filter(|name| SHARED.contains(name));
+    let urls = [
+        format!("sqlite:{dir}/db?durability=relaxed&{VIEW}"),
+        format!("embedded:{dir}/lmdb?durability=relaxed&{VIEW}"),
+    ];
+    let servers = servers.filter_map(|name| shared_url(name, VIEW));
+    for url in urls.into_iter().chain(servers) {
+        eprintln!("over {url}");
+        test([(); 2].map(|()| espalier_drivers::open(&url).expect(&url)));
+    }
+}
+
+#[test]
+fn what_one_handle_changed_the_other_decides_on() {
+    on_all(|drivers| {
+        for policy in [Policy::Uncached, Policy::Cached] {
+            let [one, other] = [0, 1].map(|which| {
+                let documents = Documents::new(Arc::clone(&drivers[which]), PREFIX);
+                cars(policy).open(&documents).expect("open")
+            });
+            let name = policy.to_string();
+            let key = one.insert(car(&name, "red", &["a"], 0)).expect("a key");
+            for round in 0..ROUNDS {
+                let (writer, reader) = match round % 2 {
+                    0 => (&one, &other),
+                    _ => (&other, &one),
+                };
+                writer.update(key, |car| car.year += 1).expect("updated");
+                let seen = reader.update(key, |car| car.year += 1).expect("updated");
+                assert_eq!(seen.year, 2 * round + 2, "{policy}");
+                writer.refresh().expect("refreshed");
+                let shown = writer.get(key).expect("read").expect("a car");
+                assert_eq!(shown.year, 2 * round + 2, "{policy}");
+            }
+            let taken = other.insert(car(&name, "blue", &[], 0));
+            assert!(taken.is_err(), "the name is taken");
+            one.delete(key).expect("deleted");
+            other
+                .insert(car(&name, "blue", &[], 0))
+                .expect("it is free again");
+        }
+    });
+}
+
+#[test]
+fn a_collection_that_one_handle_made_is_there_for_the_other() {
+    on_all(|drivers| {
+        let [one, other] = drivers.map(|driver| Documents::new(driver, PREFIX));
+        for round in 0..5 {
+            let name = format!("c{round}");
+            one.configure(&name, Policy::Uncached, Vec::new())
+                .expect("made");
+            let listed = other.list().expect("a list");
+            assert!(listed.iter().any(|info| info.name == name), "{name}");
+            let there = other.open(&name, None).expect("opened");
+            assert_eq!(there.count().expect("a count"), 0);
+            other.remove(&name).expect("removed");
+            assert!(one.open(&name, None).is_err(), "{name} is gone");
+        }
+    });
+}

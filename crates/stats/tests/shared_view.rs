@@ -1,0 +1,73 @@
+//! Two handles of one engine, each of which shows what it has in memory of all of it: sums are
+//! exact, and what one wrote the other decides on, and shows after `refresh`.
+
+mod place;
+
+use std::sync::Arc;
+
+use espalier_stats::{Number, Outcome, Packed, Range, Request, Stats, SystemClock, Write};
+use espalier_testkit::servers::{SHARED, shared_url};
+use place::{PREFIX, packed, path, time};
+
+const VIEW: &str = "policy=cached&staleness_ms=30000";
+
+/// Rounds: each looks at once at what the other has just done.
+const ROUNDS: i64 = 30;
+
+fn on_all(test: impl Fn([Stats; 2])) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path().display();
+    let schemes = espalier_drivers::schemes().iter().map(|scheme| scheme.name);
+    let servers = schemes.filter(|name| SHARED.contains(name));
+    let urls = [
+        format!("sqlite:{dir}/db?durability=relaxed&{VIEW}"),
+        format!("embedded:{dir}/lmdb?durability=relaxed&{VIEW}"),
+    ];
+    let servers = servers.filter_map(|name| shared_url(name, VIEW));
+    for url in urls.into_iter().chain(servers) {
+        eprintln!("over {url}");
+        test([(); 2].map(|()| {
+            let driver = espalier_drivers::open(&url).expect(&url);
+            Stats::open(driver, PREFIX, Arc::new(SystemClock)).expect(&url)
+        }));
+    }
+}
+
+#[test]
+fn what_one_handle_wrote_the_other_adds_to_and_shows() {
+    let at = time("2025-03-05T12:00:31Z");
+    let day = Range::new("1d".parse().expect("a day"), at, at);
+    on_all(|[one, other]| {
+        for round in 1..=ROUNDS {
+            one.track("x", at, packed(r#"{"a":1}"#)).expect("tracked");
+            other.track("x", at, packed(r#"{"a":1}"#)).expect("tracked");
+            let id = format!("r{round}");
+            let request = || {
+                let write = Write::track("x", at, Packed::one(path("b"), Number::from(1)));
+                Request::new([write]).with_id(id.clone())
+            };
+            let outcomes = [&other, &one].map(|stats| stats.submit(request()).expect("done"));
+            assert_eq!(outcomes, [Outcome::Done, Outcome::Repeated]);
+            one.refresh().expect("refreshed");
+            let points = one.values("x", day).expect("read");
+            let sum = |name: &str| points[0].values.get(&path(name)).expect("a value");
+            assert_eq!(sum("a"), Number::from(2 * round));
+            assert_eq!(sum("b"), Number::from(round));
+        }
+    });
+}
+
+#[test]
+fn settings_of_one_handle_are_those_of_the_other() {
+    on_all(|[one, other]| {
+        for count in 1..=5 {
+            let mut settings = one.settings();
+            settings
+                .granularities
+                .insert(format!("{count}0s").parse().expect("a granularity"));
+            one.configure(settings.clone()).expect("new settings");
+            other.refresh().expect("refreshed");
+            assert_eq!(other.settings(), settings);
+        }
+    });
+}
