@@ -2,10 +2,9 @@
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 
-use crate::layout::{self, Kind};
 use crate::limits::METRICS_MAX;
 use crate::stats::Stats;
-use crate::{Error, Granularity, Metric, Result};
+use crate::{Error, Metric, Result};
 
 impl Stats {
     /// The metrics whose names begin with `prefix`, in the order of names.
@@ -30,40 +29,6 @@ impl Stats {
         }
         self.driver.commit(batch)?;
         Ok(existed)
-    }
-
-    /// Deletes all buckets that are no longer kept; writing to a metric deletes its own. Says for
-    /// how many metrics and granularities there was something to look for.
-    pub fn expire(&self) -> Result<usize> {
-        let rules = self.rules();
-        let now = self.clock.now();
-        let mut looked = 0;
-        for metric in self.keys("")? {
-            let mut batch = Batch::new();
-            for &granularity in rules.settings.retention.keys() {
-                let Some(kept_from) = rules.kept_from(granularity, now)? else {
-                    continue;
-                };
-                looked += 1;
-                for kind in Kind::ALL {
-                    batch.delete_range(self.before(kind, &metric, granularity, kept_from));
-                }
-            }
-            self.driver.commit(batch)?;
-        }
-        Ok(looked)
-    }
-
-    fn before(
-        &self,
-        kind: Kind,
-        metric: &Metric,
-        granularity: Granularity,
-        start: i64,
-    ) -> KeyRange {
-        let buckets = self.layout.buckets(kind, metric, granularity);
-        let end = layout::bucket(&buckets, start);
-        KeyRange::new(buckets, end)
     }
 }
 

@@ -49,6 +49,12 @@ pub const STATUS_BYTES_MAX: usize = 1 << 20;
 /// faster.
 pub const CONFLICTS_MAX: usize = 8;
 
+/// Metrics that one step of removing old buckets looks at.
+pub const EXPIRY_METRICS: usize = 256;
+
+/// Rows that one step of removing old buckets removes.
+pub const EXPIRY_ROWS: u64 = 4096;
+
 /// Seconds since 1970 of the first time that has buckets: the year 1.
 pub const TIME_MIN: i64 = -62_135_596_800;
 

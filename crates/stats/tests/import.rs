@@ -4,7 +4,7 @@ mod place;
 
 use espalier_stats::{Action, Calendar, Point, Weekday, import, output};
 use espalier_testkit::seed;
-use place::{json, packed, time};
+use place::{Place, json, packed, time};
 use rand::Rng;
 
 const NOON: &str = "2025-03-05T12:00:30Z";
@@ -107,6 +107,49 @@ fn any_text_is_read_without_panic() {
                 import::prometheus(&text, time(NOON)),
             );
         }
+    });
+}
+
+/// Lines that mean something, for random ones to begin with.
+const LINES: [&str; 6] = [
+    "hits:3:-4.5e3|c|@0.1|#host:a,canary",
+    "heap:+12.5|g",
+    "took:320|ms|@0.5|T1700000000",
+    "users:a.b|s",
+    r#"http_requests_total{method="post",code="2\"00\\"} 1027 1395066363000"#,
+    "# TYPE http_requests_total counter",
+];
+
+#[test]
+fn lines_that_are_nearly_right_are_read_without_panic_and_what_they_mean_can_be_stored() {
+    seed::run("lines_that_are_nearly_right", |random| {
+        let place = Place::new("memory:");
+        let stats = place.stats();
+        let letters: Vec<char> = "ab:|@#,cgmsT{}=\"\\ 0159.+-eé\n\u{0}\u{10ffff}"
+            .chars()
+            .collect();
+        let mut stored = 0;
+        for _ in 0..4000 {
+            let mut text: Vec<char> = LINES[random.random_range(0..LINES.len())].chars().collect();
+            for _ in 0..random.random_range(0..4) {
+                let at = random.random_range(0..text.len().max(1)).min(text.len());
+                let letter = letters[random.random_range(0..letters.len())];
+                match random.random_range(0..4) {
+                    0 if at < text.len() => drop(text.remove(at)),
+                    1 if at < text.len() => text[at] = letter,
+                    2 => text.extend_from_within(at..),
+                    _ => text.insert(at, letter),
+                }
+            }
+            let text: String = text.into_iter().collect();
+            for read in [import::statsd, import::prometheus] {
+                for write in read(&text, time(NOON)).writes {
+                    // A sum that does not fit is refused, no more.
+                    stored += usize::from(stats.submit(write).is_ok());
+                }
+            }
+        }
+        assert!(stored > 1000, "{stored} writes were stored");
     });
 }
 

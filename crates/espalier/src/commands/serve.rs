@@ -47,6 +47,9 @@ const SERVED: [Datastore; 5] = [
 /// How often it is looked whether a confirmed commit has run out.
 const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
 
+/// The rest after each step of removing old buckets.
+const EXPIRY_REST: Duration = Duration::from_millis(50);
+
 /// Serve a store over RESTCONF (RFC 8040)
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -78,6 +81,11 @@ pub struct Serve {
     #[arg(long, value_name = "FILE")]
     tls_key: Option<PathBuf>,
 
+    /// How often buckets of statistics that are no longer kept are removed
+    #[arg(long, value_name = "SECONDS", default_value = "60",
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    stats_expiry: u64,
+
     /// Let clients write state data (config false) too, which RFC 8040 refuses
     #[arg(long)]
     allow_state_writes: bool,
@@ -108,7 +116,9 @@ impl Serve {
             ..settings.clone()
         })?;
         roll_back_in_time(&tree);
-        let router = self.router(&tree, &settings)?;
+        let stats = open_stats(&tree)?;
+        remove_expired(&stats, Duration::from_secs(self.stats_expiry));
+        let router = self.router(&tree, stats, &settings)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
@@ -118,7 +128,7 @@ impl Serve {
         Ok(())
     }
 
-    fn router(&self, tree: &Tree, settings: &Settings) -> Result<Router> {
+    fn router(&self, tree: &Tree, stats: Arc<Stats>, settings: &Settings) -> Result<Router> {
         let config = RestconfConfig {
             state_writes: match self.allow_state_writes {
                 true => StateWrites::Allowed,
@@ -144,7 +154,7 @@ impl Serve {
             .merge(datastore_routes::router(tree.clone()))
             .merge(shell_routes::router(tree.clone(), &source)?)
             .merge(documents_router(tree))
-            .merge(stats_router(tree)?))
+            .merge(stats::router(stats)))
     }
 
     async fn listen(&self, settings: &Settings, router: Router) -> Result<()> {
@@ -190,11 +200,42 @@ fn documents_router(tree: &Tree) -> Router {
 }
 
 /// The statistics of the store.
-fn stats_router(tree: &Tree) -> Result<Router> {
+fn open_stats(tree: &Tree) -> Result<Arc<Stats>> {
     let driver = Arc::clone(tree.store().driver());
     let clock = Arc::new(espalier_stats::SystemClock);
     let stats = Stats::open(driver, &Subspace::Statistics.key(), clock)?;
-    Ok(stats::router(Arc::new(stats)))
+    Ok(Arc::new(stats))
+}
+
+/// Removes buckets that are no longer kept, and takes over settings that other processes changed,
+/// as long as the process lives.
+fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
+    let stats = Arc::clone(stats);
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(interval);
+            match expire(&stats) {
+                Ok(0) => {}
+                Ok(rows) => tracing::info!(rows, "buckets that are no longer kept were removed"),
+                Err(error) => tracing::error!(%error, "old buckets were not removed"),
+            }
+        }
+    });
+}
+
+/// All steps, with a rest after each for those who write. How many rows were removed.
+fn expire(stats: &Stats) -> espalier_stats::Result<u64> {
+    stats.refresh()?;
+    let (mut rows, mut from) = (0, None);
+    loop {
+        let step = stats.expire_step(from.as_ref())?;
+        rows += step.rows;
+        match step.next {
+            Some(next) => from = Some(next),
+            None => return Ok(rows),
+        }
+        std::thread::sleep(EXPIRY_REST);
+    }
 }
 
 /// Rolls back confirmed commits whose time has passed, as long as the process lives.

@@ -274,32 +274,3 @@ fn the_examples_of_the_help_run() {
     }
     assert!(ran > 25, "only {ran} examples ran");
 }
-
-/// The commands of the guide run as they are printed.
-#[test]
-fn the_commands_of_the_guide_run() {
-    let guide = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/guide/collections.md"
-    );
-    let guide = std::fs::read_to_string(guide).expect("the guide");
-    let script = guide.split("```").nth(1).expect("commands");
-    assert!(script.lines().count() > 10, "{script}");
-    let bench = Bench::new();
-    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_espalier"));
-    let folder = binary.parent().expect("a folder").display();
-    let path = std::env::var("PATH").unwrap_or_default();
-    let output = std::process::Command::new("sh")
-        .args(["-e", "-c", script])
-        .env("PATH", format!("{folder}:{path}"))
-        .current_dir(bench.path(""))
-        .output()
-        .expect("a shell");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert!(text.contains(r#""color":"green""#), "{text}");
-}

@@ -10,6 +10,7 @@ mod engines;
 mod errors;
 mod example;
 mod files;
+mod guide;
 mod history;
 mod inventory;
 mod kill;

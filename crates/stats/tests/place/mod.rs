@@ -70,6 +70,12 @@ impl Place {
         *stats = self.stats();
     }
 
+    /// Closes the engine, for others to open it by this URL.
+    pub fn closed_url(&mut self) -> String {
+        self.driver = None;
+        self.url.clone()
+    }
+
     pub fn driver(&self) -> Arc<dyn Driver> {
         Arc::clone(self.driver.as_ref().expect("open"))
     }

@@ -1,0 +1,106 @@
+//! The commands of the guide run as they are printed.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::process::{Bench, Server};
+
+/// The first lines between fences of a page, after a heading.
+fn block(page: &str, heading: &str) -> String {
+    let page = format!("{}/../../docs/guide/{page}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&page).expect("the guide");
+    let (_, below) = text.split_once(heading).expect("the heading");
+    let block = below.split("```").nth(1).expect("commands");
+    // The language of the block stands on the line of the fence.
+    let (_, commands) = block.split_once('\n').expect("lines");
+    commands.to_owned()
+}
+
+/// Runs lines of a shell in the folder; returns what they print.
+fn shell(bench: &Bench, script: &str) -> String {
+    let binary = Path::new(env!("CARGO_BIN_EXE_espalier"));
+    let folder = binary.parent().expect("a folder").display();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = Command::new("sh")
+        .args(["-e", "-c", script])
+        .env("PATH", format!("{folder}:{path}"))
+        .current_dir(bench.path(""))
+        .output()
+        .expect("a shell");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{script}\n{text}{errors}");
+    text
+}
+
+/// Runs lines with `curl` against a server; any answer that is no success is a failure.
+fn curl(bench: &Bench, server: &Server, lines: &str) -> String {
+    let lines = lines.replace("http://127.0.0.1:8080", &server.url);
+    let command = "curl() { command curl -sS --fail-with-body \"$@\"; echo; }\n";
+    shell(bench, &format!("{command}{lines}"))
+}
+
+#[test]
+fn those_of_collections() {
+    let script = block("collections.md", "# Document collections");
+    assert!(script.lines().count() > 10, "{script}");
+    let text = shell(&Bench::new(), &script);
+    assert!(text.contains(r#""color":"green""#), "{text}");
+}
+
+#[test]
+fn those_of_collections_over_http() {
+    let bench = Bench::new();
+    let server = bench.serve(&["--store", "memory:"]);
+    let lines = block("collections.md", "## Over HTTP");
+    assert!(lines.matches("curl ").count() >= 4, "{lines}");
+    curl(&bench, &server, &lines);
+    let get = "curl http://127.0.0.1:8080/documents/cars/items/0";
+    let text = curl(&bench, &server, get);
+    assert!(text.contains(r#""color":"blue""#), "{text}");
+}
+
+#[test]
+fn those_of_statistics_over_http() {
+    let bench = Bench::new();
+    bench.write("metrics.txt", "# TYPE up gauge\nup{job=\"a\"} 1\n");
+    let server = bench.serve(&["--store", "memory:"]);
+    let lines = block("statistics.md", "## Over HTTP");
+    assert!(lines.matches("curl ").count() >= 6, "{lines}");
+    curl(&bench, &server, &lines);
+    let read = "curl 'http://127.0.0.1:8080/stats/series?metric=hits&path=count&aggregate=sum'";
+    let text = curl(&bench, &server, read);
+    assert!(text.contains('8'), "{text}");
+    let keys = curl(&bench, &server, "curl http://127.0.0.1:8080/stats/keys");
+    assert!(keys.contains("\"up\""), "{keys}");
+}
+
+#[test]
+fn a_server_removes_buckets_that_are_no_longer_kept() {
+    let bench = Bench::new();
+    let server = bench.serve(&["--store", "embedded:store", "--stats-expiry", "1"]);
+    let track = |at: &str| {
+        let body = format!(r#"{{"metric":"n","at":"{at}","values":{{"a":1}}}}"#);
+        let line = format!("curl http://127.0.0.1:8080/stats/track -d '{body}'");
+        curl(&bench, &server, &line);
+    };
+    let keys = || {
+        let info = bench.run(&["info", "--store", "embedded:store", "--json"]);
+        info.json()["keys"].as_u64().expect("a number")
+    };
+    (1..30).for_each(|minute| track(&format!("2025-03-05T12:{minute:02}:00Z")));
+    let before = keys();
+    // Another process says for how long minutes are kept; the server takes it over.
+    let configure = ["stats", "configure", "--store", "embedded:store"];
+    bench
+        .run(&[&configure[..], &["--retention", "1m=7d"]].concat())
+        .ok();
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while keys() > before - 29 {
+        assert!(std::time::Instant::now() < patience, "they are still there");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let days = "curl 'http://127.0.0.1:8080/stats/values?metric=n&granularity=1d&from=2025-03-05T00:00:00Z&to=2025-03-05T00:00:00Z'";
+    let text = curl(&bench, &server, days);
+    assert!(text.contains("29"), "days are kept: {text}");
+}
