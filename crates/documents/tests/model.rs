@@ -8,7 +8,8 @@ use std::ops::Bound;
 
 use espalier_documents::{Collection, Error, ErrorKind, Policy, Query, Selection, Value};
 use espalier_testkit::seed;
-use place::{Car, POLICIES, Place, cars, engines, steps_on};
+use espalier_testkit::servers::steps_on;
+use place::{Car, POLICIES, Place, cars, engines};
 use rand::Rng;
 use rand::rngs::StdRng;
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use espalier_documents::{Documents, Policy};
 use espalier_keyspace::Driver;
-use espalier_testkit::servers::{SHARED, shared_url};
-use place::{PREFIX, car, cars};
+use espalier_testkit::servers::shareable_urls;
+use place::{PREFIX, car, cars, schemes};
 
 const VIEW: &str = "policy=cached&staleness_ms=30000";
 
@@ -17,15 +17,7 @@ const ROUNDS: i32 = 40;
 
 fn on_all(test: impl Fn([Arc<dyn Driver>; 2])) {
     let dir = tempfile::tempdir().expect("a directory");
-    let dir = dir.path().display();
-    let schemes = espalier_drivers::schemes().iter().map(|scheme| scheme.name);
-    let servers = schemes.filter(|name| SHARED.contains(name));
-    let urls = [
-        format!("sqlite:{dir}/db?durability=relaxed&{VIEW}"),
-        format!("embedded:{dir}/lmdb?durability=relaxed&{VIEW}"),
-    ];
-    let servers = servers.filter_map(|name| shared_url(name, VIEW));
-    for url in urls.into_iter().chain(servers) {
+    for url in shareable_urls(dir.path(), schemes(), VIEW) {
         eprintln!("over {url}");
         test([(); 2].map(|()| espalier_drivers::open(&url).expect(&url)));
     }

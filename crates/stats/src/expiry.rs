@@ -21,8 +21,9 @@ pub struct Expired {
 
 impl Stats {
     /// Removes all buckets that are no longer kept, and returns how many rows that were. (Writing to
-    /// a metric removes its own too, and none of them is read.)
-    pub fn expire(&self) -> Result<u64> {
+    /// a metric removes its own too, and none of them is read.) Calls `rest` between its steps, which
+    /// may give others time.
+    pub fn expire(&self, rest: impl Fn()) -> Result<u64> {
         let mut rows = 0;
         let mut from = None;
         loop {
@@ -32,6 +33,7 @@ impl Stats {
                 Some(next) => from = Some(next),
                 None => return Ok(rows),
             }
+            rest();
         }
     }
 

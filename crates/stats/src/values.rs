@@ -8,6 +8,9 @@ use crate::row::{Row, entries, row};
 use crate::stats::Stats;
 use crate::{Bucket, Error, Granularity, Metric, Number, Packed, Path, Result, Timestamp};
 
+/// Buckets that room is made for before they are found, at most.
+const BUCKETS_RESERVED: usize = 1 << 16;
+
 /// Whether buckets without values are returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Blanks {
@@ -84,7 +87,7 @@ impl Stats {
             .buckets(Kind::Numbers, metric, range.granularity);
         let keys = keys_of(&buckets, span);
         let cursor = snapshot.scan(&keys, Direction::Forward)?;
-        Reader::new(cursor, buckets.len()).read()
+        Reader::new(cursor, buckets.len(), span.end).read()
     }
 
     /// The first second of a range's buckets that are kept, and the first after them.
@@ -110,7 +113,7 @@ impl Stats {
             return Ok(found.map(|(start, values)| point(start, values)).collect());
         }
         let rules = self.rules();
-        let mut points = Vec::new();
+        let mut points = Vec::with_capacity(found.len());
         for bucket in rules
             .calendar
             .timeline(range.granularity, range.from, range.to)?
@@ -160,6 +163,8 @@ struct Reader<'a> {
     cursor: Box<dyn Cursor + 'a>,
     prefix: usize,
     found: Vec<(i64, Packed)>,
+    /// The first second after the range.
+    end: i64,
     start: Option<i64>,
     values: Vec<(Path, Number)>,
     /// The values did not come in order, as they were in several rows.
@@ -167,11 +172,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(cursor: Box<dyn Cursor + 'a>, prefix: usize) -> Self {
+    fn new(cursor: Box<dyn Cursor + 'a>, prefix: usize, end: i64) -> Self {
         Self {
             cursor,
             prefix,
             found: Vec::new(),
+            end,
             start: None,
             values: Vec::new(),
             is_spread: false,
@@ -185,6 +191,7 @@ impl<'a> Reader<'a> {
                 let values = std::mem::take(&mut self.values);
                 finish(&mut self.found, self.start, values, self.is_spread);
                 self.is_spread = false;
+                reserve(&mut self.found, start, self.end);
                 if self.found.len() > BUCKETS_MAX {
                     return Err(too_many());
                 }
@@ -203,6 +210,17 @@ impl<'a> Reader<'a> {
         }
         finish(&mut self.found, self.start, self.values, self.is_spread);
         Ok(self.found)
+    }
+}
+
+/// Makes room for as many buckets as there are if all up to the end are as far apart as the first
+/// one and the second. Growing step by step would have the system clear far more memory than is
+/// needed, which takes longer than all else.
+fn reserve(found: &mut Vec<(i64, Packed)>, second: i64, end: i64) {
+    if let [(first, _)] = found.as_slice() {
+        let more = (end - second) / (second - first).max(1) + 1;
+        let more = usize::try_from(more).unwrap_or(0);
+        found.reserve(more.min(BUCKETS_RESERVED));
     }
 }
 

@@ -50,7 +50,7 @@ fn a_step_removes_so_many_rows_and_the_next_goes_on() {
     }
     assert_eq!(removed, [EXPIRY_ROWS, EXPIRY_ROWS, 10]);
     assert_eq!(keys(&place), before - minutes as u64);
-    assert_eq!(stats.expire().expect("nothing more"), 0);
+    assert_eq!(stats.expire(|| {}).expect("nothing more"), 0);
     let mut stats = stats;
     place.restart(&mut stats);
     let days = Range::new("1d".parse().expect("days"), second(NOW), second(NOW));
@@ -63,8 +63,13 @@ fn a_step_looks_at_so_many_metrics_and_the_next_goes_on() {
     let place = Place::new("memory:");
     let stats = minutes_for_ten(&place);
     let count = 2 * EXPIRY_METRICS + 1;
-    let writes = (0..count)
-        .map(|number| Write::track(format!("n{number}").as_str(), second(NOW), packed(r#"{"a":1}"#)));
+    let writes = (0..count).map(|number| {
+        Write::track(
+            format!("n{number}").as_str(),
+            second(NOW),
+            packed(r#"{"a":1}"#),
+        )
+    });
     stats.submit(Request::new(writes)).expect("tracked");
     place.clock.set(NOW + 86_400);
     let first = stats.expire_step(None).expect("a step");
@@ -86,7 +91,7 @@ fn a_step_with_nothing_to_remove_commits_nothing() {
         .expect("tracked");
     let version = || place.driver().snapshot().expect("a snapshot").version();
     let before = version();
-    assert_eq!(stats.expire().expect("nothing"), 0);
+    assert_eq!(stats.expire(|| {}).expect("nothing"), 0);
     stats
         .configure(Settings {
             retention: Default::default(),
@@ -96,6 +101,6 @@ fn a_step_with_nothing_to_remove_commits_nothing() {
     let configured = version();
     assert!(configured > before);
     place.clock.set(NOW + 1_000_000_000);
-    assert_eq!(stats.expire().expect("nothing"), 0);
+    assert_eq!(stats.expire(|| {}).expect("nothing"), 0);
     assert_eq!(version(), configured);
 }

@@ -9,7 +9,8 @@ use espalier_stats::{
     SYSTEM_METRIC, Stats, Timestamp, Write,
 };
 use espalier_testkit::seed;
-use place::{Place, engines, steps_on};
+use espalier_testkit::servers::steps_on;
+use place::{Place, engines};
 use rand::Rng;
 use rand::rngs::StdRng;
 

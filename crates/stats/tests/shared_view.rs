@@ -6,8 +6,8 @@ mod place;
 use std::sync::Arc;
 
 use espalier_stats::{Number, Outcome, Packed, Range, Request, Stats, SystemClock, Write};
-use espalier_testkit::servers::{SHARED, shared_url};
-use place::{PREFIX, packed, path, time};
+use espalier_testkit::servers::shareable_urls;
+use place::{PREFIX, packed, path, schemes, time};
 
 const VIEW: &str = "policy=cached&staleness_ms=30000";
 
@@ -16,15 +16,7 @@ const ROUNDS: i64 = 30;
 
 fn on_all(test: impl Fn([Stats; 2])) {
     let dir = tempfile::tempdir().expect("a directory");
-    let dir = dir.path().display();
-    let schemes = espalier_drivers::schemes().iter().map(|scheme| scheme.name);
-    let servers = schemes.filter(|name| SHARED.contains(name));
-    let urls = [
-        format!("sqlite:{dir}/db?durability=relaxed&{VIEW}"),
-        format!("embedded:{dir}/lmdb?durability=relaxed&{VIEW}"),
-    ];
-    let servers = servers.filter_map(|name| shared_url(name, VIEW));
-    for url in urls.into_iter().chain(servers) {
+    for url in shareable_urls(dir.path(), schemes(), VIEW) {
         eprintln!("over {url}");
         test([(); 2].map(|()| {
             let driver = espalier_drivers::open(&url).expect(&url);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use espalier_documents::{Declaration, Documents, Policy};
 use espalier_keyspace::{Driver, ErrorKind};
-use espalier_testkit::servers::{SHARED, is_wanted, shared_url};
+use espalier_testkit::servers::{shared_among, shared_url};
 use serde::{Deserialize, Serialize};
 
 /// The engines of this machine.
@@ -90,18 +90,12 @@ fn open(url: &str) -> Arc<dyn Driver> {
 /// The engines, and the servers that this build knows and this run has, by the names of their
 /// drivers.
 pub fn engines() -> Vec<&'static str> {
-    let schemes = espalier_drivers::schemes().iter().map(|scheme| scheme.name);
-    let servers = schemes.filter(|name| SHARED.contains(name) && is_wanted(name));
-    ENGINES.iter().copied().chain(servers).collect()
+    [ENGINES, &shared_among(schemes())].concat()
 }
 
-/// How many steps of a random run an engine gets: fewer where each is a round trip.
-pub fn steps_on(engine: &str, steps: usize) -> usize {
-    match engine {
-        "etcd" => steps / 15,
-        engine if SHARED.contains(&engine) => steps / 5,
-        _ => steps,
-    }
+/// The names of the drivers that this build has.
+pub fn schemes() -> impl Iterator<Item = &'static str> {
+    espalier_drivers::schemes().iter().map(|scheme| scheme.name)
 }
 
 /// Runs a test on every engine.

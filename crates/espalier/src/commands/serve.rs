@@ -223,19 +223,9 @@ fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
     });
 }
 
-/// All steps, with a rest after each for those who write. How many rows were removed.
 fn expire(stats: &Stats) -> espalier_stats::Result<u64> {
     stats.refresh()?;
-    let (mut rows, mut from) = (0, None);
-    loop {
-        let step = stats.expire_step(from.as_ref())?;
-        rows += step.rows;
-        match step.next {
-            Some(next) => from = Some(next),
-            None => return Ok(rows),
-        }
-        std::thread::sleep(EXPIRY_REST);
-    }
+    stats.expire(|| std::thread::sleep(EXPIRY_REST))
 }
 
 /// Rolls back confirmed commits whose time has passed, as long as the process lives.

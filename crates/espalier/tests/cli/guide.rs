@@ -51,7 +51,7 @@ fn those_of_collections() {
 #[test]
 fn those_of_collections_over_http() {
     let bench = Bench::new();
-    let server = bench.serve(&["--store", "memory:"]);
+    let server = bench.serve(&["--store", "memory:", "--yang", "ietf-interfaces"]);
     let lines = block("collections.md", "## Over HTTP");
     assert!(lines.matches("curl ").count() >= 4, "{lines}");
     curl(&bench, &server, &lines);
@@ -64,7 +64,7 @@ fn those_of_collections_over_http() {
 fn those_of_statistics_over_http() {
     let bench = Bench::new();
     bench.write("metrics.txt", "# TYPE up gauge\nup{job=\"a\"} 1\n");
-    let server = bench.serve(&["--store", "memory:"]);
+    let server = bench.serve(&["--store", "memory:", "--yang", "ietf-interfaces"]);
     let lines = block("statistics.md", "## Over HTTP");
     assert!(lines.matches("curl ").count() >= 6, "{lines}");
     curl(&bench, &server, &lines);
@@ -78,7 +78,8 @@ fn those_of_statistics_over_http() {
 #[test]
 fn a_server_removes_buckets_that_are_no_longer_kept() {
     let bench = Bench::new();
-    let server = bench.serve(&["--store", "embedded:store", "--stats-expiry", "1"]);
+    let store = ["--store", "embedded:store", "--yang", "ietf-interfaces"];
+    let server = bench.serve(&[&store[..], &["--stats-expiry", "1"]].concat());
     let track = |at: &str| {
         let body = format!(r#"{{"metric":"n","at":"{at}","values":{{"a":1}}}}"#);
         let line = format!("curl http://127.0.0.1:8080/stats/track -d '{body}'");

@@ -1,6 +1,8 @@
 //! The servers that a test binary shares, by the names of their drivers.
 
-use super::{Etcd, Postgres, Redis};
+use std::path::Path;
+
+use super::{Etcd, Postgres, Redis, is_wanted};
 
 /// The names of the drivers whose servers can be shared.
 pub const SHARED: &[&str] = &["postgres", "redis", "etcd"];
@@ -18,4 +20,35 @@ pub fn shared_url(driver: &str, options: &str) -> Option<String> {
         "etcd" => Some(Etcd::shared()?.url(options)),
         _ => None,
     }
+}
+
+/// Those of these drivers whose servers this run has.
+pub fn shared_among(drivers: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    drivers
+        .filter(|driver| SHARED.contains(driver) && is_wanted(driver))
+        .collect()
+}
+
+/// How many steps of a random run an engine gets: fewer where each is a round trip, or several.
+pub fn steps_on(engine: &str, steps: usize) -> usize {
+    match engine {
+        "etcd" => steps / 15,
+        engine if SHARED.contains(&engine) => steps / 5,
+        _ => steps,
+    }
+}
+
+/// URLs of key spaces that may be opened several times, with these options: in files below `dir`,
+/// and in the servers of these drivers.
+pub fn shareable_urls(
+    dir: &Path,
+    drivers: impl Iterator<Item = &'static str>,
+    options: &str,
+) -> Vec<String> {
+    let local = ["sqlite", "embedded"].map(|driver| {
+        let place = dir.join(driver);
+        format!("{driver}:{}?durability=relaxed&{options}", place.display())
+    });
+    let servers = drivers.filter_map(|driver| shared_url(driver, options));
+    local.into_iter().chain(servers).collect()
 }
