@@ -108,7 +108,8 @@ impl Documents {
     /// When it returns an error, nothing is changed.
     ///
     /// Transactions of one process are made one after another, and those that come at the same time
-    /// share a commit. Within `body`, use the transaction, not the collections.
+    /// share a commit: one that came before may wait for `body`, which therefore should not wait for
+    /// other threads. Within it, use the transaction, not the collections.
     pub fn transaction<R>(
         &self,
         mut body: impl FnMut(&mut Transaction<'_>) -> Result<R>,
