@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::baseline::{Baseline, Beside};
+use super::growth;
 use super::page::Page;
 use super::plot;
 use super::summary::{FACTORS, Summary, summaries};
@@ -49,6 +50,11 @@ fn page(rows: &[Row], baseline: Option<&Baseline>, command: &str) -> Result<Stri
          orders of magnitude, and growth with size. Dashed lines are peers.</p>",
         escaped(command)
     );
+    page.push_str("<h2 id=\"growth\">growth</h2><ul>");
+    for line in growth::lines(rows) {
+        let _ = write!(page, "<li>{}.</li>", escaped(&line));
+    }
+    page.push_str("</ul>");
     let mut suites: Vec<&str> = Vec::new();
     for row in rows {
         if !suites.contains(&row.suite.as_ref()) {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::growth;
 use super::page::Page;
 use super::summary::{FACTORS, summaries};
 use crate::bench::output::duration;
@@ -73,6 +74,10 @@ impl Page<'_> {
              magnitude, and growth with size.\n\n## Headlines\n\n"
         );
         text.push_str(&headlines(self.rows));
+        text.push_str("\n## Growth\n\n");
+        for line in growth::lines(self.rows) {
+            let _ = writeln!(text, "- {line}.");
+        }
         for table in summaries(self.rows) {
             let _ = write!(text, "\n## {}\n\n{FACTORS}\n\n", table.title);
             line(&mut text, "row", &table.columns);

@@ -1,6 +1,7 @@
 //! What is made of all rows at the end: reports for people, and a comparison with earlier rows.
 
 mod baseline;
+mod growth;
 mod html;
 mod markdown;
 mod page;
