@@ -22,8 +22,8 @@ pub(crate) trait Polled: Send + Sync {
     /// newest version does not take it for another process's.
     fn publishing(&self) -> &Mutex<()>;
 
-    /// The version of the newest commit of any process.
-    fn newest(&self) -> Result<Version>;
+    /// The version of the newest commit of any process that snapshots show already.
+    fn newest(self: &Arc<Self>) -> Result<Version>;
 }
 
 /// A watch of such an engine.
@@ -48,7 +48,7 @@ impl<E: Polled> Watch for PolledWatch<E> {
         let deadline = deadline(timeout);
         let recent = self.engine.recent();
         loop {
-            look_for_others(&*self.engine)?;
+            look_for_others(&self.engine)?;
             let event = recent.event(&self.range, &mut self.after);
             let now = Instant::now();
             if event.is_some() || now >= deadline {
@@ -61,7 +61,7 @@ impl<E: Polled> Watch for PolledWatch<E> {
 
 /// Tells of the commits of other processes. While this one is committing, nobody else is, and the
 /// commit itself tells of those before it.
-fn look_for_others(engine: &impl Polled) -> Result<()> {
+fn look_for_others(engine: &Arc<impl Polled>) -> Result<()> {
     if let Some(_publishing) = engine.publishing().try_lock() {
         engine.recent().push_foreign(engine.newest()?);
     }

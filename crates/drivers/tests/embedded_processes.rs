@@ -90,6 +90,34 @@ fn another_process_is_watched() {
     }
 }
 
+/// What a watch tells of another process is visible, also while that process flushes the end of its
+/// commit.
+#[test]
+fn what_another_process_commits_is_visible_when_it_is_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = format!("embedded:{}?durability=durable", dir.path().display());
+    let driver = open(&url);
+    let start = driver.snapshot().expect("a snapshot").version();
+    let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
+    let part = Part::start("part_counting", &url);
+    let mut told = start;
+    while told.0 < start.0 + COMMITS as u64 {
+        // So that each look is at another moment of a commit.
+        let event = watch
+            .next(Duration::from_micros(told.0 % 97))
+            .expect("a watch");
+        if let Some(WatchEvent::Gap { version }) = event {
+            let shown = driver.snapshot().expect("a snapshot").version();
+            assert!(
+                shown >= version,
+                "{shown:?} is shown after {version:?} was told"
+            );
+            told = version;
+        }
+    }
+    part.finish();
+}
+
 #[test]
 fn part_growing() {
     let Some(url) = process::argument() else {

@@ -74,7 +74,7 @@ fn proxied(ports: impl IntoIterator<Item = u16>) -> Vec<(u16, Proxy)> {
 fn sqlite() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("data.db");
-    let url = format!("sqlite:{}?durability=relaxed", file.display());
+    let url = format!("sqlite:{}?durability=durable", file.display());
     check(&url, &url, Vec::new());
 }
 
@@ -82,7 +82,7 @@ fn sqlite() {
 #[test]
 fn embedded() {
     let dir = tempfile::tempdir().expect("a directory");
-    let url = format!("embedded:{}?durability=relaxed", dir.path().display());
+    let url = format!("embedded:{}?durability=durable", dir.path().display());
     check(&url, &url, Vec::new());
 }
 

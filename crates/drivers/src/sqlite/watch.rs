@@ -1,5 +1,7 @@
 //! Watching the SQLite engine: it is asked for the commits of other processes.
 
+use std::sync::Arc;
+
 use espalier_keyspace::{Result, Version};
 use parking_lot::Mutex;
 
@@ -21,7 +23,7 @@ impl Polled for Engine {
         &self.publishing
     }
 
-    fn newest(&self) -> Result<Version> {
+    fn newest(self: &Arc<Self>) -> Result<Version> {
         Self::newest(self)
     }
 }

@@ -91,9 +91,11 @@ impl Engine {
         self.dir.join(DATA_FILE)
     }
 
-    /// The version of the newest commit of any process.
-    pub(in crate::embedded) fn newest(&self) -> Version {
-        Version(self.env.info().last_txn_id as u64)
+    /// The version of the newest commit of any process that snapshots show already. (What LMDB says
+    /// of its file is newer while another process flushes the end of a commit.)
+    pub(in crate::embedded) fn newest(self: &Arc<Self>) -> Result<Version> {
+        let (txn, _pass) = self.begin_read()?;
+        Ok(Version(txn.id() as u64))
     }
 
     /// Begins to read.

@@ -77,7 +77,7 @@ fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     env.clear_stale_readers().map_err(engine_error)?;
     fill_up(&env)?;
     let keys = open_keys(&env)?;
-    let newest = Version(env.info().last_txn_id as u64);
+    let newest = Version(env.read_txn().map_err(engine_error)?.id() as u64);
     Ok(Engine {
         config,
         dir,
