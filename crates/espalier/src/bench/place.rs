@@ -307,6 +307,11 @@ impl Home {
         Ok((recorder, driver))
     }
 
+    /// The URL of its engine, without a policy.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     /// The engine's own client, on an empty place of its own; none for memory.
     pub fn raw(&self) -> Result<Option<Raw>> {
         let folder = self.folder.as_ref().map(|folder| new_folder(folder.path()));

@@ -680,9 +680,51 @@ fn the_tables_stand_as_markdown_and_may_be_made_of_earlier_rows() {
 }
 
 #[test]
+fn processes_measures_the_engines_that_several_may_have_open() {
+    let bench = Bench::new();
+    let arguments = [
+        "bench",
+        "processes",
+        "--drivers",
+        "memory,sqlite",
+        "--sizes",
+        "20",
+    ];
+    let more = ["--policies", "cached", "--json", "-"];
+    let text = bench.run(&[&arguments[..], &more].concat()).ok();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let names: Vec<_> = rows.iter().map(|row| row["row"].as_str()).collect();
+    let wanted = [
+        "read one entry, 1 process",
+        "read one entry, 3 processes",
+        "a change is visible in 3 processes",
+    ];
+    assert_eq!(names, wanted.map(Some));
+    for row in &rows {
+        assert_eq!(
+            (&row["driver"], &row["policy"]),
+            (&"sqlite".into(), &"cached".into())
+        );
+        assert!(
+            row["n"].as_u64() > Some(0) && row["median_s"].is_number(),
+            "{row}"
+        );
+    }
+    let note = rows[1]["note"].as_str().expect("a note");
+    assert!(note.contains("cores") && note.contains("reads/s"), "{note}");
+}
+
+#[test]
 fn what_no_suite_can_do_is_refused() {
     let bench = Bench::new();
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &["processes", "--drivers", "memory,file"],
+            "several processes",
+        ),
         (&["scale", "--rows", "get"], "--rows"),
         (&["sysrepo", "--drivers", "nothing"], "embedded:DIR"),
         (&["sysrepo", "--policies", "ram"], "cached"),

@@ -16,7 +16,7 @@ pub struct Summary {
 }
 
 /// Suites whose originals have engines across; the others have sizes.
-const ENGINES_ACROSS: [&str; 4] = ["sysrepo", "drivers", "trifle", "cps"];
+const ENGINES_ACROSS: [&str; 5] = ["sysrepo", "drivers", "trifle", "cps", "processes"];
 
 /// The tables of all rows: one for each suite and size with the engines across, or one for each suite
 /// and engine with the sizes across.

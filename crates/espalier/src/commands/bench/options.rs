@@ -19,6 +19,8 @@ Suites:
   cps      the performance tests of ONAP CPS, on devices of 86 fragments
   dodb     the cars of DODB's own bench, added and found by index, partition and tag
   trifle   the table that Trifle::Stats publishes, with the same work
+  processes
+           three processes over one engine: reads, and how soon a change is visible in all
   all      every one of them
 
 Examples:
@@ -29,6 +31,7 @@ Examples:
   espalier bench scale --drivers embedded:/mnt/fast --json -
   espalier bench field --cases a,one-leaf --sizes 1000,100000
   espalier bench trifle --counts 100,1000 --drivers memory,redis://127.0.0.1:6379/0
+  espalier bench processes --drivers postgres://me@127.0.0.1/test,etcd://127.0.0.1:2379
   espalier bench all --json now.jsonl --baseline before.jsonl
   espalier bench --from now.jsonl --html report.html
 
@@ -101,6 +104,10 @@ pub struct Bench {
     /// Report the rows that an earlier --json wrote, beside what is measured; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(super) from: Vec<PathBuf>,
+
+    /// This is one of the processes of `processes`
+    #[arg(long, hide = true)]
+    pub(super) part: bool,
 }
 
 /// A suite, or all of them.
@@ -115,11 +122,12 @@ pub(super) enum Suite {
     Cps,
     Dodb,
     Trifle,
+    Processes,
 }
 
 impl Suite {
     /// Every suite, in the order of the report.
-    pub(super) const EACH: [Self; 8] = [
+    pub(super) const EACH: [Self; 9] = [
         Self::Scale,
         Self::Field,
         Self::Sysrepo,
@@ -128,6 +136,7 @@ impl Suite {
         Self::Cps,
         Self::Trifle,
         Self::Dodb,
+        Self::Processes,
     ];
 }
 

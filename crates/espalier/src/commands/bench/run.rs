@@ -18,6 +18,9 @@ const DODB_POLICIES: [&str; 4] = ["ram", "cached", "indexed", "uncached"];
 impl Bench {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
+        if self.part {
+            return bench::run_processes_part();
+        }
         self.check()?;
         let mut output = Output::new(bench::Destination {
             json: self.json.clone(),
@@ -120,6 +123,14 @@ impl Bench {
                     places: self.places("all", &["uncached"], &both)?,
                 };
                 bench::run_trifle(&trifle, output)
+            }
+            Suite::Processes => {
+                let policies = ["uncached", "cached"];
+                let processes = bench::Processes {
+                    sizes: self.sizes(&[1_000]),
+                    places: self.places("all", &policies, &[Durability::Durable])?,
+                };
+                bench::run_processes(&processes, output)
             }
         }
     }
