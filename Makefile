@@ -15,8 +15,9 @@ help: ## Show this list.
 setup: ## Install the system packages that building needs (Debian; does nothing where all are there).
 	@./scripts/setup $(BUILD_PACKAGES)
 
-servers: setup ## Install the servers that the tests start and stop.
-	@./scripts/setup $(TEST_PACKAGES)
+servers: setup ## Install or build the servers that the tests start and stop.
+	@./scripts/setup $(TEST_PACKAGES) $$(command -v go >/dev/null || echo golang-go)
+	@./scripts/mongo-server/build
 
 build: setup ## Build the release binary, target/release/espalier.
 	$(CARGO) build --release --locked -p espalier

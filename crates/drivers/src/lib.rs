@@ -11,9 +11,9 @@
 //!
 //! Every driver is a Cargo feature of its name. Which engine to use is a URL, see [`open`].
 
-#[cfg(any(feature = "redis", feature = "etcd"))]
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod authority;
-#[cfg(any(feature = "redis", feature = "etcd"))]
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod buffered;
 #[cfg_attr(
     not(any(
@@ -21,7 +21,8 @@ mod buffered;
         feature = "file",
         feature = "sqlite",
         feature = "postgres",
-        feature = "redis"
+        feature = "redis",
+        feature = "mongo"
     )),
     allow(dead_code)
 )]
@@ -42,11 +43,13 @@ mod files;
 mod group;
 #[cfg(feature = "memory")]
 pub mod memory;
+#[cfg(feature = "mongo")]
+pub mod mongo;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod pages;
 #[cfg(feature = "memory")]
 mod policy;
-#[cfg(any(feature = "embedded", feature = "sqlite"))]
+#[cfg(any(feature = "embedded", feature = "sqlite", feature = "mongo"))]
 mod polled;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -57,9 +60,9 @@ pub mod postgres;
     feature = "postgres"
 ))]
 mod queue;
-#[cfg(any(feature = "redis", feature = "etcd"))]
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod range_set;
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mongo"))]
 mod readable;
 #[cfg_attr(
     not(any(
@@ -76,7 +79,7 @@ pub mod redis;
 mod registry;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
-#[cfg(feature = "etcd")]
+#[cfg(any(feature = "mongo", feature = "etcd"))]
 mod staged;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 mod trust;

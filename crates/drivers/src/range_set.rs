@@ -56,7 +56,7 @@ impl RangeSet {
     }
 
     /// The ranges, in order.
-    #[cfg(feature = "etcd")]
+    #[cfg(any(feature = "mongo", feature = "etcd"))]
     pub(crate) fn iter(&self) -> impl Iterator<Item = KeyRange> {
         self.ranges.iter().map(|(start, end)| KeyRange {
             start: start.clone(),

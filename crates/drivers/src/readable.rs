@@ -4,14 +4,14 @@
 //! A row whose `path` is null was written by somebody without a lens, or before the rows that it
 //! depends on. The next commit fills it in.
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mongo"))]
 use std::borrow::Cow;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mongo"))]
 use std::cell::RefCell;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mongo"))]
 use std::collections::HashMap;
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mongo"))]
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Version};
 use espalier_keyspace::{Lens, ReadableRow, Snapshot};
 
@@ -77,13 +77,13 @@ pub(crate) fn parse(value: &str) -> espalier_keyspace::Result<bool> {
 }
 
 /// A state that remembers what it was asked: many rows lie in the same few others.
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mongo"))]
 pub(crate) struct Remembering<'s> {
     state: &'s dyn Snapshot,
     values: RefCell<HashMap<Vec<u8>, Option<Vec<u8>>>>,
 }
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mongo"))]
 impl<'s> Remembering<'s> {
     /// Of a state, some of whose rows are known.
     pub(crate) fn new(state: &'s dyn Snapshot, rows: &[(&[u8], &[u8])]) -> Self {
@@ -96,7 +96,7 @@ impl<'s> Remembering<'s> {
     }
 }
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mongo"))]
 impl Snapshot for Remembering<'_> {
     fn version(&self) -> Version {
         self.state.version()

@@ -76,6 +76,14 @@ const SCHEMES: &[Scheme] = &[
         about: "the same with TLS",
         open: crate::redis::open_url,
     },
+    #[cfg(feature = "mongo")]
+    Scheme {
+        name: crate::mongo::NAME,
+        form: "mongodb://[USER:PASSWORD@]HOST:PORT[,HOST:PORT]/DATABASE?prefix=NAME\
+               &durability=durable|relaxed&readable=true&replicaSet=NAME&tls&ca=FILE",
+        about: "MongoDB, or what speaks its protocol",
+        open: crate::mongo::open_url,
+    },
     #[cfg(feature = "etcd")]
     Scheme {
         name: crate::etcd::NAME,

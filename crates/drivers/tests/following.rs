@@ -113,9 +113,13 @@ fn count(driver: &dyn Driver) {
 
 /// Starts followers, changes things, halts one of them for a while, and lets all count.
 fn check(url: &str) {
+    check_within(url, 2000, VISIBLE);
+}
+
+fn check_within(url: &str, rows: u64, visible: Duration) {
     let driver = open(url);
     let mut batch = Batch::new();
-    (0..2000).for_each(|number| batch.put(format!("row {number}"), vec![7; 50]));
+    (0..rows).for_each(|number| batch.put(format!("row {number}"), vec![7; 50]));
     driver.commit(batch).expect("a batch");
     put(&*driver, "large", &"l".repeat(200_000));
     // The last tick is made while one follower is halted.
@@ -143,7 +147,7 @@ fn check(url: &str) {
         driver.name(),
         ages_us[ages_us.len() - 1]
     );
-    assert!(median < VISIBLE, "{ages_us:?}");
+    assert!(median < visible, "{ages_us:?}");
     parts[0].halt();
     // More than an engine tells one by one, and what it does not tell at all.
     let mut batch = Batch::new();
@@ -216,6 +220,17 @@ fn processes_over_postgres_see_each_other() {
 fn processes_over_etcd_see_each_other() {
     if let Some(etcd) = espalier_testkit::servers::Etcd::shared() {
         check(&etcd.url("policy=cached&staleness_ms=30000"));
+    }
+}
+
+/// Fewer rows and a longer time, as the server of the tests takes milliseconds for each document
+/// that is changed, and reads all for a range.
+#[cfg(feature = "mongo")]
+#[test]
+fn processes_over_mongodb_see_each_other() {
+    const VISIBLE_MONGODB: Duration = Duration::from_secs(1);
+    if let Some(mongo) = espalier_testkit::servers::Mongo::shared() {
+        check_within(&mongo.url(OPTIONS), 50, VISIBLE_MONGODB);
     }
 }
 

@@ -148,3 +148,12 @@ fn fifty_thousand_operations_in_etcd() {
         check(&etcd.url("timeout_ms=60000"), 50_000);
     }
 }
+
+/// Far less, as the server of the tests takes milliseconds for each document that is changed.
+#[cfg(feature = "mongo")]
+#[test]
+fn a_thousand_operations_in_mongodb() {
+    if let Some(mongo) = espalier_testkit::servers::Mongo::shared() {
+        check(&mongo.url("timeout_ms=60000&operations=200"), 1000);
+    }
+}

@@ -4,11 +4,11 @@
 mod mounted;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent, counter};
+use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent};
+use espalier_testkit::adding::{add_while, sum};
 use espalier_testkit::servers::{Proxy, Redis, Signal};
 use espalier_testkit::{crash, process, seed};
 use rand::Rng;
@@ -29,54 +29,13 @@ fn refused(url: &str) -> Error {
     }
 }
 
-fn sum(driver: &dyn Driver) -> i64 {
-    let snapshot = driver.snapshot().expect("a snapshot");
-    let sum = snapshot.get(b"sum").expect("a get");
-    counter::decode(b"sum", sum.as_deref()).expect("a counter")
-}
-
-/// Adds from several threads while `hurt` does its worst. What was acknowledged is there, once;
-/// what is unknown may be.
-fn add_while(driver: &Arc<dyn Driver>, hurt: impl FnOnce()) {
-    let (done, known, unknown) = (AtomicBool::new(false), AtomicI64::new(0), AtomicI64::new(0));
-    thread::scope(|scope| {
-        for thread in 0..3u8 {
-            let (done, known, unknown) = (&done, &known, &unknown);
-            scope.spawn(move || {
-                while !done.load(Ordering::Acquire) {
-                    let mut batch = Batch::new();
-                    batch.add("sum", 1);
-                    batch.add([thread], 1);
-                    match driver.commit(batch) {
-                        Ok(_) => known.fetch_add(1, Ordering::Relaxed),
-                        Err(error) if error.kind() == ErrorKind::OutcomeUnknown => {
-                            unknown.fetch_add(1, Ordering::Relaxed)
-                        }
-                        Err(error) => panic!("{error}"),
-                    };
-                }
-            });
-        }
-        hurt();
-        done.store(true, Ordering::Release);
-    });
-    let (known, unknown) = (known.into_inner(), unknown.into_inner());
-    let sum = sum(&**driver);
-    assert!(known > 0);
-    assert!(
-        sum >= known && sum <= known + unknown,
-        "{sum} after {known} acknowledged and {unknown} unknown"
-    );
-    assert_eq!(driver.check().expect("a check"), []);
-}
-
 #[test]
 fn a_killed_server_keeps_what_it_acknowledged() {
     let Some(redis) = Redis::start(&DURABLE) else {
         return;
     };
     let driver = open(&redis.url("timeout_ms=30000"));
-    add_while(&driver, || {
+    add_while(&*driver, || {
         for signal in [Signal::Kill, Signal::Terminate, Signal::Kill] {
             thread::sleep(Duration::from_millis(300));
             redis.restart(signal);
@@ -91,7 +50,7 @@ fn a_halted_server_is_waited_for() {
         return;
     };
     let driver = open(&redis.url("timeout_ms=1000"));
-    add_while(&driver, || {
+    add_while(&*driver, || {
         for _ in 0..2 {
             thread::sleep(Duration::from_millis(200));
             redis.process().signal(Signal::Pause);
@@ -117,7 +76,7 @@ fn cut_connections_lose_nothing_and_repeat_nothing() {
         .watch(KeyRange::prefix(b"sum"), start)
         .expect("a watch");
     seed::run("cut connections", |random| {
-        add_while(&driver, || {
+        add_while(&*driver, || {
             for _ in 0..60 {
                 thread::sleep(Duration::from_micros(random.random_range(0..30_000)));
                 proxy.cut();

@@ -1,6 +1,7 @@
 //! What correct means, executable. For tests only: everything here panics when it is not so.
 //!
 //! - [`conformance`]: what every driver of a key space does, case by case;
+//! - [`adding`]: threads that count while something is hurt;
 //! - [`model`]: random operations on a driver, compared with a map;
 //! - [`crash`]: a process that is killed while it commits, and what it leaves;
 //! - [`linearizability`]: processes on one engine, while it and they are hurt, and whether what they
@@ -10,6 +11,7 @@
 //! - `oracle`: random documents of a schema, valid and broken, and libyang's verdict on them;
 //! - `validation`: random schemas full of constraints (both with the feature `models`).
 
+pub mod adding;
 pub mod conformance;
 pub mod crash;
 pub mod fault;

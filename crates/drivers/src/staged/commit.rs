@@ -116,8 +116,11 @@ impl<C: Cells> Shared<C> {
             Read::One(layout.gate()),
             Read::One(layout.head()),
             Read::One(layout.long_values()),
-            Read::One(layout.lane(&lane.name)),
         ];
+        // A lane that was never written has no cell.
+        if lane.modified > 0 {
+            reads.push(Read::One(layout.lane(&lane.name)));
+        }
         let fixed = reads.len();
         let keys = asked_for(batch);
         reads.extend(keys.iter().map(|key| Read::One(layout.data(key))));
@@ -171,10 +174,17 @@ impl<C: Cells> Shared<C> {
             guards.push(head);
         }
         guards.push(Guard::Absent(self.layout.gate()));
-        guards.push(self.lane_guard(lane));
         let told = encode_changes(plan.told());
-        match plan.direct(bounds) {
-            Some(mut writes) if !many => {
+        let direct = plan.direct(bounds).filter(|_| !many);
+        if direct.is_none() || !self.cells.finds_out() {
+            guards.push(self.lane_guard(lane));
+        }
+        match direct {
+            Some(mut writes) if self.cells.finds_out() => {
+                writes.push(Write::Put(self.layout.head(), told));
+                self.direct_without_lane(&guards, &writes)
+            }
+            Some(mut writes) => {
                 writes.push(Write::Put(self.layout.head(), told));
                 writes.push(Write::Put(
                     self.layout.lane(&lane.name),
@@ -182,7 +192,15 @@ impl<C: Cells> Shared<C> {
                 ));
                 self.direct(&guards, &writes, lane)
             }
-            _ => self.stage(plan, guards, told, lane),
+            None => self.stage(plan, guards, told, lane),
+        }
+    }
+
+    fn direct_without_lane(&self, guards: &[Guard], writes: &[Write]) -> Result<Option<u64>> {
+        match self.cells.transact(guards, writes) {
+            Ok(revision) => Ok(revision),
+            Err(Failure::Refused(error)) => Err(error),
+            Err(Failure::Lost(error)) => Err(unknown(&error, None)),
         }
     }
 
@@ -214,13 +232,7 @@ impl<C: Cells> Shared<C> {
     /// when it did not.
     fn resolve(&self, lane: &mut Lane, lost: &Error) -> Result<Outcome> {
         let name = self.layout.lane(&lane.name);
-        let unknown = |error: Error| {
-            let message = format!(
-                "the connection broke while a commit was under way ({lost}), and the engine \
-                 cannot be asked whether it happened; read before trying again"
-            );
-            Error::new(ErrorKind::OutcomeUnknown, message).with_source(error)
-        };
+        let unknown = |error: Error| unknown(lost, Some(error));
         let deadline = Instant::now() + self.cells.patience();
         loop {
             let cell = self.read_one(name.clone()).map_err(unknown)?;
@@ -407,6 +419,19 @@ impl<C: Cells> Shared<C> {
                 _ => return Ok(None),
             }
         }
+    }
+}
+
+/// The outcome of a commit is unknown: its answer was lost, and nobody can be asked.
+fn unknown(lost: &Error, error: Option<Error>) -> Error {
+    let message = format!(
+        "the connection broke while a commit was under way ({lost}), and the engine cannot be \
+         asked whether it happened; read before trying again"
+    );
+    let unknown = Error::new(ErrorKind::OutcomeUnknown, message);
+    match error {
+        Some(error) => unknown.with_source(error),
+        None => unknown,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use espalier_keyspace::{
     Batch, Capability, Direction, Driver, Error, ErrorKind, Fill, Finding, KeyRange, Precondition,
-    Result, Snapshot, Usage, Version, Watch, WatchKind,
+    Result, Snapshot, Usage, Version, Watch,
 };
 use parking_lot::{Mutex, RwLock};
 
@@ -162,7 +162,7 @@ impl<C: Cells> Driver for Staged<C> {
             durable: true,
             shared: true,
             native_add: false,
-            watch: WatchKind::Push,
+            watch: self.shared.cells.watch_kind(),
             operations_max: Some(self.shared.cells.bounds().operations),
         }
     }

@@ -37,4 +37,6 @@ pub(crate) mod engine;
 mod snapshot;
 mod watch;
 
+#[cfg(feature = "mongo")]
+pub(crate) use config::STALE;
 pub(crate) use driver::Staged;

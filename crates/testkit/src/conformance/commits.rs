@@ -229,23 +229,31 @@ pub fn a_commit_of_nothing(open: Open<'_>) {
 
 /// A large batch applies whole, and its conflict undoes it whole.
 pub fn a_batch_of_one_hundred_thousand(open: Open<'_>) {
-    const KEYS: u64 = 100_000;
+    a_batch_of(open, 100_000);
+}
+
+/// The same for a slow server.
+pub fn a_batch_of_three_hundred(open: Open<'_>) {
+    a_batch_of(open, 300);
+}
+
+fn a_batch_of(open: Open<'_>, keys: u64) {
     let driver = open();
     let batch = |value: &'static str| {
         let mut batch = Batch::new();
-        (0..KEYS).for_each(|number| batch.put(numbered(number), value));
+        (0..keys).for_each(|number| batch.put(numbered(number), value));
         batch
     };
     driver.commit(batch("one")).expect("a large batch");
-    check_all(&*driver, KEYS, b"one");
+    check_all(&*driver, keys, b"one");
     let mut conflicting = batch("two");
-    conflicting.require(numbered(KEYS / 2), Some(b"two".to_vec()));
+    conflicting.require(numbered(keys / 2), Some(b"two".to_vec()));
     assert_eq!(refusal(driver.commit(conflicting)), ErrorKind::Conflict);
-    check_all(&*driver, KEYS, b"one");
+    check_all(&*driver, keys, b"one");
     let mut halving = Batch::new();
-    halving.delete_range(KeyRange::new(numbered(0), numbered(KEYS / 2)));
+    halving.delete_range(KeyRange::new(numbered(0), numbered(keys / 2)));
     driver.commit(halving).expect("a large range delete");
-    assert_eq!(all(&*driver).len() as u64, KEYS / 2);
+    assert_eq!(all(&*driver).len() as u64, keys / 2);
 }
 
 fn check_all(driver: &dyn Driver, keys: u64, value: &[u8]) {

@@ -31,9 +31,30 @@ pub type Open<'a> = &'a dyn Fn() -> Arc<dyn Driver>;
 /// Makes a `#[test]` of every case of the suite, and of the random model test. Takes an
 /// expression, evaluated once for each test, whose value opens the engine (see the
 /// [module](crate::conformance)).
+///
+/// `conformance!(few: ...)` has fewer keys in the four cases of large batches, for a server that is
+/// slow with many documents.
 #[macro_export]
 macro_rules! conformance {
+    (few: $new:expr) => {
+        $crate::conformance_suite! { $new;
+        commits: a_batch_of_three_hundred; writes: three_hundred_keys_in_one_write;
+        own_writes: a_write_of_two_hundred_reads_itself;
+            watches: a_commit_of_long_values_is_told_or_a_gap; }
+    };
     ($new:expr) => {
+        $crate::conformance_suite! { $new;
+        commits: a_batch_of_one_hundred_thousand; writes: many_keys_in_one_write;
+        own_writes: a_long_write_reads_itself; watches: a_large_commit_is_told_or_a_gap; }
+    };
+}
+
+/// See [`conformance!`](crate::conformance).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_suite {
+    ($new:expr; commits: $large_batch:ident; writes: $large_write:ident;
+            own_writes: $long_write:ident; watches: $large_commit:ident;) => {
         $crate::conformance_cases! { $new;
             points: what_is_put_is_got, what_is_deleted_is_gone, an_empty_value_is_a_value,
                 any_bytes_are_a_key, the_empty_key_is_absent;
@@ -46,18 +67,18 @@ macro_rules! conformance {
                 the_first_broken_precondition_is_named, preconditions_see_the_state_before,
                 counters_add_up, an_overflow_refuses_all, a_value_that_is_no_counter,
                 delete_range_boundaries, delete_range_and_put_in_one_batch,
-                versions_grow, a_commit_of_nothing, a_batch_of_one_hundred_thousand;
+                versions_grow, a_commit_of_nothing, $large_batch;
             writes: what_is_written_is_there, an_error_of_the_fill_undoes_all,
                 a_writer_sees_its_own_writes, put_new_leaves_what_is_there,
                 preconditions_of_a_write, a_panic_in_the_fill_undoes_all,
-                an_overflow_in_a_write, many_keys_in_one_write, snapshots_during_a_write;
+                an_overflow_in_a_write, $large_write, snapshots_during_a_write;
             own_writes: a_write_reads_itself, ranges_of_a_write, a_write_is_its_own_until_it_ends,
-                a_long_write_reads_itself;
+                $long_write;
             threads: a_snapshot_never_changes, scans_during_commits, conflicting_commits_count_exactly,
                 adds_count_exactly, a_failing_commit_fails_alone, snapshots_move_between_threads,
                 readers_see_whole_batches;
             watches: commits_are_told_in_order, only_the_range_is_told, a_forgotten_past_is_a_gap,
-                a_large_commit_is_told_or_a_gap, a_watch_wakes_up, no_event_is_none,
+                $large_commit, a_watch_wakes_up, no_event_is_none,
                 a_watched_state_is_visible, a_watcher_misses_nothing;
             upkeep: a_durable_engine_keeps_everything, usage_counts_keys, a_sound_engine_has_no_findings,
                 versions_grow_across_reopening, values_may_shrink, flush_succeeds;

@@ -120,25 +120,32 @@ pub fn a_write_is_its_own_until_it_ends(open: Open<'_>) {
 
 /// Reads between the puts of a write that is larger than anybody wants in memory.
 pub fn a_long_write_reads_itself(open: Open<'_>) {
-    const KEYS: u64 = 20_000;
-    const EVERY: u64 = 2_500;
+    a_write_reads_itself_every(open, 20_000, 2_500);
+}
+
+/// The same for a slow server.
+pub fn a_write_of_two_hundred_reads_itself(open: Open<'_>) {
+    a_write_reads_itself_every(open, 200, 25);
+}
+
+fn a_write_reads_itself_every(open: Open<'_>, keys: u64, every: u64) {
     let driver = open();
     driver
         .write(&[], &mut |writer| {
-            for number in 0..KEYS {
+            for number in 0..keys {
                 writer.put(&numbered(number), &[7; 100])?;
-                if number % EVERY == EVERY - 1 {
+                if number % every == every - 1 {
                     let snapshot = writer.snapshot()?;
                     let found = scan(&*snapshot, &KeyRange::all(), Direction::Forward);
                     assert_eq!(found.len() as u64, number + 1);
                 }
             }
-            let upper = KeyRange::new(numbered(KEYS / 2), numbered(KEYS));
+            let upper = KeyRange::new(numbered(keys / 2), numbered(keys));
             writer.delete_range(&upper)?;
             let snapshot = writer.snapshot()?;
             let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Backward)?;
             let last = cursor.next()?.map(|(key, _)| key.to_vec());
-            assert_eq!(last, Some(numbered(KEYS / 2 - 1)));
+            assert_eq!(last, Some(numbered(keys / 2 - 1)));
             Ok(())
         })
         .expect("a write");

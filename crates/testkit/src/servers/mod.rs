@@ -7,6 +7,7 @@
 //! with names of its own in it; tests that hurt a server `start` one for themselves.
 
 mod etcd;
+mod mongo;
 mod postgres;
 mod process;
 mod proxy;
@@ -15,6 +16,7 @@ mod shared;
 mod wanted;
 
 pub use etcd::Etcd;
+pub use mongo::Mongo;
 pub use postgres::{PASSWORD, Postgres, USER};
 pub use process::{Directory, Launch, PATIENCE, Process, Signal, free_port, wait_until};
 pub use proxy::Proxy;

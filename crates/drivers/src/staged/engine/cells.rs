@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use espalier_keyspace::{Direction, Error, KeyRange, Result};
+use espalier_keyspace::{Direction, Error, KeyRange, Result, WatchKind};
 
 /// A key and a value of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ pub(crate) trait Cells: Send + Sync + 'static {
     fn bounds(&self) -> Bounds;
 
     /// Answers at a revision, or at the newest one, which shows everything that was acknowledged
-    /// before the call.
+    /// before the call. The value of the head may be left out: [`Self::follow`] tells it.
     fn read(&self, reads: &[Read], at: Option<u64>) -> Result<Found>;
 
     /// Writes if all guards hold, and tells the revision that did; `None` where one does not.
@@ -106,8 +106,19 @@ pub(crate) trait Cells: Send + Sync + 'static {
         writes: &[Write],
     ) -> std::result::Result<Option<u64>, Failure>;
 
-    /// Every later value of a cell.
+    /// Whether [`Self::transact`] itself finds out what became of a request whose answer was lost,
+    /// as far as anybody can. Then a commit of one transaction needs no lane.
+    fn finds_out(&self) -> bool {
+        false
+    }
+
+    /// Every later value of the head.
     fn follow(&self, cell: &[u8], after: u64) -> Result<Box<dyn Follow>>;
+
+    /// How [`Self::follow`] learns of them.
+    fn watch_kind(&self) -> WatchKind {
+        WatchKind::Push
+    }
 
     /// How long a call may try.
     fn patience(&self) -> Duration;

@@ -1,0 +1,171 @@
+//! The options of the MongoDB driver.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use espalier_keyspace::Result;
+
+use crate::authority::Authority;
+use crate::durability::Durability;
+use crate::readable;
+use crate::url::{Url, refusal, unknown_option};
+
+/// The longest that a call tries to reach the server, when not given: ten seconds.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long replaced versions are kept for snapshots, when not given: five minutes.
+pub const KEEP: Duration = Duration::from_secs(300);
+
+/// Operations of one transaction, when not given; a larger batch is staged.
+pub const OPERATIONS: usize = 2000;
+
+/// The fewest that can be made use of, and the most whose names one document has place for.
+const OPERATIONS_MIN_MAX: (u64, u64) = (16, 10_000);
+
+/// The shortest that can be kept: a second.
+const KEEP_MS_MIN: u64 = 1000;
+
+/// Where MongoDB listens when the URL does not say.
+const PORT: u16 = 27017;
+
+/// The database, when the URL does not say.
+const DATABASE: &str = "espalier";
+
+/// The options of the MongoDB driver.
+#[derive(Clone)]
+pub struct Config {
+    pub(super) servers: Authority,
+    pub(super) database: String,
+    /// What the names of all collections begin with.
+    pub(super) prefix: String,
+    pub(super) durability: Durability,
+    /// Whether versions have fields for people; as the database has it where not given.
+    pub(super) readable: Option<bool>,
+    pub(super) timeout: Duration,
+    pub(super) keep: Duration,
+    pub(super) operations: usize,
+    /// The database that knows the user.
+    pub(super) auth_source: Option<String>,
+    pub(super) replica_set: Option<String>,
+    /// Set for TLS.
+    pub(super) tls: Option<Tls>,
+}
+
+/// Files for a TLS connection, all PEM.
+#[derive(Clone, Default)]
+pub(super) struct Tls {
+    /// Who is trusted; Mozilla's list when not given.
+    pub(super) ca: Option<PathBuf>,
+    /// Who we are: certificate and key in one file.
+    pub(super) certificate_key: Option<PathBuf>,
+}
+
+impl Config {
+    /// The options that a URL such as `mongodb://host:27017/database?prefix=espalier` holds.
+    pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
+        let servers = Authority::parse(url, PORT)?;
+        let database = match servers.path.as_str() {
+            "" => DATABASE.to_owned(),
+            path => name(path, "the database")?,
+        };
+        let mut config = Self {
+            servers,
+            database,
+            prefix: "espalier".to_owned(),
+            durability: Durability::default(),
+            readable: None,
+            timeout: TIMEOUT,
+            keep: KEEP,
+            operations: OPERATIONS,
+            auth_source: None,
+            replica_set: None,
+            tls: None,
+        };
+        for (option, value) in url.options() {
+            config.set(url.scheme, option, value)?;
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, scheme: &str, option: &str, value: &str) -> Result<()> {
+        let tls = &mut self.tls;
+        match option {
+            "prefix" => self.prefix = name(value, option)?,
+            "durability" => self.durability = Durability::parse(value)?,
+            "readable" => self.readable = Some(readable::parse(value)?),
+            "timeout_ms" => self.timeout = Duration::from_millis(number(value, option)?),
+            "keep_ms" => {
+                let keep_ms = number(value, option)?.max(KEEP_MS_MIN);
+                self.keep = Duration::from_millis(keep_ms);
+            }
+            "operations" => {
+                let (least, most) = OPERATIONS_MIN_MAX;
+                self.operations = number(value, option)?.clamp(least, most) as usize;
+            }
+            "authSource" => self.auth_source = Some(value.to_owned()),
+            "replicaSet" => self.replica_set = Some(value.to_owned()),
+            "tls" => drop(tls.get_or_insert_default()),
+            "ca" => tls.get_or_insert_default().ca = Some(value.into()),
+            "cert_key" => tls.get_or_insert_default().certificate_key = Some(value.into()),
+            _ => {
+                let known = "prefix, durability, readable, timeout_ms, keep_ms, operations, \
+                             authSource, replicaSet, tls, ca and cert_key";
+                return unknown_option(scheme, option, known);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name of a database or of collections, as MongoDB allows them on every system.
+fn name(value: &str, what: &str) -> Result<String> {
+    let is_allowed =
+        |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    if value.is_empty() || value.len() > 60 || !value.chars().all(is_allowed) {
+        let message = format!(
+            "{what} is {value:?}; it may have up to 60 letters (a to z), digits, '_' and '-'"
+        );
+        return Err(refusal(message));
+    }
+    Ok(value.to_owned())
+}
+
+fn number(value: &str, option: &str) -> Result<u64> {
+    let wrong = |_| refusal(format!("{option} is {value:?}; it may be a number"));
+    value.parse().map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(url: &str) -> Result<Config> {
+        Config::from_url(&Url::parse(url).expect("a scheme"))
+    }
+
+    #[test]
+    fn options_of_a_url() {
+        let plain = config("mongodb://host").expect("no options");
+        assert_eq!((&*plain.database, &*plain.prefix), ("espalier", "espalier"));
+        assert_eq!(plain.durability, Durability::Durable);
+        assert!(plain.tls.is_none() && plain.readable.is_none());
+        let full = "mongodb://u:p@h:1,h:2/d?prefix=x&durability=relaxed&timeout_ms=5&keep_ms=1\
+                    &readable=true&authSource=d&replicaSet=r&ca=f";
+        let full = config(full).expect("options");
+        assert_eq!((&*full.database, full.timeout.as_millis()), ("d", 5));
+        assert_eq!((full.keep.as_millis(), full.readable), (1000, Some(true)));
+        assert!(full.tls.is_some_and(|tls| tls.ca.is_some()));
+        for wrong in [
+            "mongodb:host",
+            "mongodb://h/a.b",
+            "mongodb://h?prefix=",
+            "mongodb://h?prefix=a$b",
+            "mongodb://h?durability=perhaps",
+            "mongodb://h?readable=maybe",
+            "mongodb://h?timeout_ms=soon",
+            "mongodb://h?w=1",
+        ] {
+            assert!(config(wrong).is_err(), "{wrong}");
+        }
+    }
+}

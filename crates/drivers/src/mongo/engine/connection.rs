@@ -1,0 +1,399 @@
+//! The server, and the few commands that it is sent.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant};
+
+use espalier_keyspace::{Error, ErrorKind, Result};
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::event::EventHandler;
+use mongodb::event::cmap::CmapEvent;
+use mongodb::options::{
+    ClientOptions, CollectionOptions, Credential, FindOptions, ReadConcern, ServerAddress,
+    TlsOptions,
+};
+use mongodb::{Client, Collection, Database};
+use tokio::runtime::Runtime;
+
+use super::error::Trouble;
+use crate::durability::Durability;
+use crate::mongo::config::Config;
+
+/// The wait before a request is made again.
+const BACKOFF_MIN: Duration = Duration::from_millis(10);
+const BACKOFF_MAX: Duration = Duration::from_millis(250);
+
+/// How much longer a request may take for each document that it is about.
+const DOCUMENT_PATIENCE: Duration = Duration::from_millis(20);
+
+/// The oldest wire protocol that is spoken: that of MongoDB 5.0.
+const WIRE_VERSION_MIN: i32 = 13;
+
+/// Connections of one process at most.
+const CONNECTIONS_MAX: u32 = 32;
+
+/// How sure a write has to be before it is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mongo) enum Sure {
+    /// Something that is `Last` follows it, in the same order of the server's journal.
+    Soon,
+    /// As the URL asks for.
+    Last,
+}
+
+/// What became of documents that were to be inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mongo) enum Inserted {
+    All,
+    /// Perhaps by an earlier attempt of the same request.
+    SomeWereThere,
+}
+
+/// What is read.
+pub(in crate::mongo) struct Query {
+    pub(in crate::mongo) filter: Document,
+    /// By `_id`; 1 or -1.
+    pub(in crate::mongo) order: i32,
+    /// 0: all.
+    pub(in crate::mongo) limit: usize,
+    /// The fields; all where it is empty.
+    pub(in crate::mongo) fields: Document,
+}
+
+impl Query {
+    /// The document with an `_id`.
+    pub(in crate::mongo) fn of_id(id: &str) -> Self {
+        Self {
+            filter: doc! { "_id": id },
+            order: 1,
+            limit: 1,
+            fields: Document::new(),
+        }
+    }
+
+    /// The first documents in the order of their `_id`s, or the last.
+    pub(in crate::mongo) fn new(filter: Document, order: i32, limit: usize) -> Self {
+        Self {
+            filter,
+            order,
+            limit,
+            fields: Document::new(),
+        }
+    }
+}
+
+/// A database, and the runtime that speaks with its server.
+pub(in crate::mongo) struct Server {
+    runtime: Option<Runtime>,
+    database: Database,
+    prefix: String,
+    pub(in crate::mongo) place: String,
+    pub(in crate::mongo) timeout: Duration,
+    durability: Durability,
+    /// There are several members, any of which may be the next primary.
+    is_replicated: bool,
+    /// Behind one address there are several servers, whose journals are apart.
+    is_sharded: bool,
+    /// Set when connections were lost: the server may have been restarted, or another one be asked.
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// Connects.
+    pub(in crate::mongo) fn open(config: &Config) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("mongodb")
+            .enable_all()
+            .build()
+            .map_err(|error| {
+                Error::new(ErrorKind::Engine, "cannot start a thread").with_source(error)
+            })?;
+        let place = config.servers.shown();
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let client = {
+            let _runtime = runtime.enter();
+            Client::with_options(options(config, Arc::clone(&interrupted)))
+                .map_err(|error| Trouble::of(&place, &error).error)?
+        };
+        let mut server = Self {
+            runtime: Some(runtime),
+            database: client.database(&config.database),
+            prefix: config.prefix.clone(),
+            place,
+            timeout: config.timeout,
+            durability: config.durability,
+            is_replicated: false,
+            is_sharded: false,
+            interrupted,
+        };
+        server.greet()?;
+        Ok(server)
+    }
+
+    /// Asks the server what it is.
+    fn greet(&mut self) -> Result<()> {
+        let hello = self.command(doc! { "hello": 1 }, 0)?;
+        if hello.get_i32("maxWireVersion").unwrap_or_default() < WIRE_VERSION_MIN {
+            let place = &self.place;
+            let message =
+                format!("the server at {place} is too old; it has to be MongoDB 5.0 or later");
+            return Err(Error::new(ErrorKind::WrongVersion, message));
+        }
+        self.is_sharded = hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
+        self.is_replicated = self.is_sharded || hello.contains_key("setName");
+        Ok(())
+    }
+
+    fn collection(&self, name: &str) -> Collection<Document> {
+        let is_majority = self.is_replicated && self.durability == Durability::Durable;
+        let concern = is_majority.then(ReadConcern::majority);
+        let options = CollectionOptions::builder().read_concern(concern).build();
+        let name = self.full_name(name);
+        self.database.collection_with_options(&name, options)
+    }
+
+    fn full_name(&self, name: &str) -> String {
+        format!("{}.{name}", self.prefix)
+    }
+
+    /// Reads.
+    pub(in crate::mongo) fn find(&self, name: &str, query: Query) -> Result<Vec<Document>> {
+        let collection = self.collection(name);
+        let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+        let batch = u32::try_from(query.limit).ok().filter(|limit| *limit > 1);
+        let options = FindOptions::builder()
+            .sort(doc! { "_id": query.order })
+            .limit(limit)
+            .batch_size(batch)
+            .projection((!query.fields.is_empty()).then_some(query.fields))
+            .build();
+        self.ask(query.limit, || {
+            let (collection, options) = (collection.clone(), options.clone());
+            let filter = query.filter.clone();
+            async move {
+                let mut cursor = collection.find(filter).with_options(options).await?;
+                let mut found = Vec::new();
+                while cursor.advance().await? {
+                    found.push(cursor.deserialize_current()?);
+                }
+                Ok(found)
+            }
+        })
+        .map_err(|trouble| trouble.error)
+    }
+
+    /// The document with an `_id`.
+    pub(in crate::mongo) fn get(&self, name: &str, id: &str) -> Result<Option<Document>> {
+        Ok(self.find(name, Query::of_id(id))?.pop())
+    }
+
+    /// Inserts documents, those whose `_id`s are not there yet.
+    pub(in crate::mongo) fn insert(
+        &self,
+        name: &str,
+        documents: Vec<Document>,
+        sure: Sure,
+    ) -> std::result::Result<Inserted, Trouble> {
+        let count = documents.len();
+        let documents: Vec<_> = documents.into_iter().map(Bson::Document).collect();
+        let command = doc! { "insert": self.full_name(name), "documents": documents };
+        let answer = self.write(command, count, sure)?;
+        Ok(match answer.contains_key("writeErrors") {
+            true => Inserted::SomeWereThere,
+            false => Inserted::All,
+        })
+    }
+
+    /// Changes documents: each update is `q`, `u` and perhaps `multi`. `count` is about how many
+    /// documents they are about.
+    pub(in crate::mongo) fn update(
+        &self,
+        name: &str,
+        updates: Vec<Document>,
+        count: usize,
+        sure: Sure,
+    ) -> std::result::Result<(), Trouble> {
+        if updates.is_empty() {
+            return Ok(());
+        }
+        let updates: Vec<_> = updates.into_iter().map(Bson::Document).collect();
+        let command = doc! { "update": self.full_name(name), "updates": updates };
+        self.write(command, count, sure).map(drop)
+    }
+
+    /// Deletes what filters find.
+    pub(in crate::mongo) fn delete(
+        &self,
+        name: &str,
+        filters: Vec<Document>,
+        count: usize,
+        sure: Sure,
+    ) -> std::result::Result<(), Trouble> {
+        if filters.is_empty() {
+            return Ok(());
+        }
+        let delete = |filter| Bson::Document(doc! { "q": filter, "limit": 0 });
+        let deletes: Vec<_> = filters.into_iter().map(delete).collect();
+        let command = doc! { "delete": self.full_name(name), "deletes": deletes };
+        self.write(command, count, sure).map(drop)
+    }
+
+    /// Sends a command that writes `count` documents or so.
+    fn write(
+        &self,
+        mut command: Document,
+        count: usize,
+        sure: Sure,
+    ) -> std::result::Result<Document, Trouble> {
+        command.insert("ordered", false);
+        command.insert("writeConcern", self.concern(sure));
+        let answer = self.run(command, count)?;
+        match Trouble::of_answer(&self.place, &answer) {
+            Some(trouble) => Err(trouble),
+            None => Ok(answer),
+        }
+    }
+
+    fn concern(&self, sure: Sure) -> Document {
+        let durable = self.durability == Durability::Durable;
+        if durable && (sure == Sure::Last || self.is_sharded) {
+            return doc! { "w": "majority", "j": true };
+        }
+        doc! { "w": 1 }
+    }
+
+    /// Has the server make everything durable that was written.
+    pub(in crate::mongo) fn flush(&self) -> Result<()> {
+        let name = self.full_name("state");
+        let update = doc! { "q": { "_id": "flush" }, "u": { "$inc": { "n": 1 } }, "upsert": true };
+        let command = doc! {
+            "update": name,
+            "updates": [update],
+            "writeConcern": { "w": "majority", "j": true },
+        };
+        let answer = self.command(command, 1)?;
+        match Trouble::of_answer(&self.place, &answer) {
+            Some(trouble) => Err(trouble.error),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes an index where there is none.
+    pub(in crate::mongo) fn make_index(&self, name: &str, field: &str) -> Result<()> {
+        let index = doc! { "key": { field: 1 }, "name": field };
+        let command = doc! { "createIndexes": self.full_name(name), "indexes": [index] };
+        self.command(command, 0).map(drop)
+    }
+
+    fn command(&self, command: Document, count: usize) -> Result<Document> {
+        self.run(command, count).map_err(|trouble| trouble.error)
+    }
+
+    /// Sends a command that may be carried out several times.
+    fn run(&self, command: Document, count: usize) -> std::result::Result<Document, Trouble> {
+        self.ask(count, || {
+            let (database, command) = (self.database.clone(), command.clone());
+            async move { database.run_command(command).await }
+        })
+    }
+
+    /// Whether connections were lost since it was asked that last.
+    pub(in crate::mongo) fn was_interrupted(&self) -> bool {
+        self.interrupted.swap(false, Ordering::AcqRel)
+    }
+
+    /// Asks until there is an answer, or the time is out.
+    fn ask<T, W>(&self, count: usize, work: impl Fn() -> W) -> std::result::Result<T, Trouble>
+    where
+        T: Send + 'static,
+        W: Future<Output = mongodb::error::Result<T>> + Send + 'static,
+    {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let patience = self.timeout + DOCUMENT_PATIENCE * count;
+        let deadline = Instant::now() + patience;
+        let mut wait = BACKOFF_MIN;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let trouble = match self.wait_for(work(), left) {
+                Some(Ok(answer)) => return Ok(answer),
+                Some(Err(error)) => Trouble::of(&self.place, &error),
+                None => Trouble::no_answer(&self.place),
+            };
+            self.interrupted.store(true, Ordering::Release);
+            if !trouble.is_passing || Instant::now() + wait >= deadline {
+                return Err(trouble);
+            }
+            std::thread::sleep(wait);
+            wait = (wait * 2).min(BACKOFF_MAX);
+        }
+    }
+
+    /// Waits for work that runs on the runtime: callers may be threads of a runtime of their own,
+    /// which must not run another. `None` when the time is out.
+    fn wait_for<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+        patience: Duration,
+    ) -> Option<T> {
+        let (sender, receiver) = sync_channel(1);
+        self.runtime.as_ref()?.spawn(async move {
+            // Whoever asked has gone when nobody takes the answer.
+            let _ = sender.send(tokio::time::timeout(patience, work).await);
+        });
+        receiver.recv().ok()?.ok()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // A plain drop would wait, which threads of another runtime must not.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn options(config: &Config, interrupted: Arc<AtomicBool>) -> ClientOptions {
+    let servers = config.servers.hosts.iter();
+    let hosts: Vec<_> = servers
+        .map(|(host, port)| ServerAddress::Tcp {
+            host: host.clone(),
+            port: Some(*port),
+        })
+        .collect();
+    let mut options = ClientOptions::builder()
+        .hosts(hosts)
+        .app_name("espalier".to_owned())
+        .connect_timeout(config.timeout)
+        .server_selection_timeout(config.timeout)
+        .max_pool_size(CONNECTIONS_MAX)
+        .retry_reads(false)
+        .retry_writes(false)
+        .build();
+    options.cmap_event_handler = Some(EventHandler::callback(move |event| {
+        if matches!(event, CmapEvent::PoolCleared(_)) {
+            interrupted.store(true, Ordering::Release);
+        }
+    }));
+    options.repl_set_name.clone_from(&config.replica_set);
+    if let Some(user) = &config.servers.user {
+        let source = config.auth_source.clone();
+        options.credential = Some(
+            Credential::builder()
+                .username(user.clone())
+                .password(config.servers.password.clone())
+                .source(source.unwrap_or_else(|| "admin".to_owned()))
+                .build(),
+        );
+    }
+    if let Some(tls) = &config.tls {
+        let tls = TlsOptions::builder()
+            .ca_file_path(tls.ca.clone())
+            .cert_key_file_path(tls.certificate_key.clone())
+            .build();
+        options.tls = Some(tls.into());
+    }
+    options
+}

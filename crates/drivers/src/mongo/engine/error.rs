@@ -1,0 +1,176 @@
+//! From MongoDB's errors to the key space's, with what to do.
+
+use espalier_keyspace::{Error, ErrorKind};
+use mongodb::bson::Document;
+use mongodb::error::ErrorKind as Mongo;
+
+/// A second document with the same `_id`.
+pub(super) const DUPLICATE: i32 = 11000;
+
+/// Codes of a server that is no longer, or not yet, the one to ask: `NotWritablePrimary`,
+/// `NotPrimaryNoSecondaryOk`, `NotPrimaryOrSecondary`.
+const NOT_PRIMARY: &[i32] = &[10107, 13435, 13436];
+
+/// Codes of a server that goes down or changes its part: `HostUnreachable`, `HostNotFound`,
+/// `NetworkTimeout`, `ShutdownInProgress`, `PrimarySteppedDown`, `ExceededTimeLimit`,
+/// `SocketException`, `InterruptedAtShutdown`, `InterruptedDueToReplStateChange`.
+const PASSING: &[i32] = &[6, 7, 89, 91, 189, 262, 9001, 11600, 11602];
+
+const UNAUTHORIZED: i32 = 13;
+const AUTHENTICATION_FAILED: i32 = 18;
+const OUT_OF_DISK_SPACE: i32 = 14031;
+const INTERRUPTED_QUOTA: &[i32] = &[8000, 12501];
+
+/// Why a request was not carried out, or may not have been.
+pub(in crate::mongo) struct Trouble {
+    pub(in crate::mongo) error: Error,
+    /// Whether the same request may succeed later.
+    pub(in crate::mongo) is_passing: bool,
+}
+
+impl Trouble {
+    /// The server did not answer in time.
+    pub(super) fn no_answer(place: &str) -> Self {
+        Self {
+            error: unreachable(place, "it does not answer in time"),
+            is_passing: true,
+        }
+    }
+
+    pub(super) fn of(place: &str, error: &mongodb::error::Error) -> Self {
+        let words = error.to_string();
+        match &*error.kind {
+            Mongo::Command(command) => Self::of_code(place, command.code, &words),
+            Mongo::Authentication { .. } => Self::of_code(place, AUTHENTICATION_FAILED, &words),
+            // What went wrong on the way to a server is told in the words of the selection.
+            Mongo::ServerSelection { .. } if is_about_user(&words) => {
+                Self::of_code(place, AUTHENTICATION_FAILED, &words)
+            }
+            Mongo::ServerSelection { .. } if words.contains("wire version") => Self {
+                error: Error::new(
+                    ErrorKind::WrongVersion,
+                    format!("the server at {place} is too old; it has to be MongoDB 5.0 or later"),
+                )
+                .with_source(Said(words)),
+                is_passing: false,
+            },
+            Mongo::Io(_)
+            | Mongo::ConnectionPoolCleared { .. }
+            | Mongo::ServerSelection { .. }
+            | Mongo::DnsResolve { .. } => Self {
+                error: unreachable(place, &words),
+                is_passing: true,
+            },
+            Mongo::InvalidTlsConfig { .. } => Self {
+                error: Error::new(ErrorKind::Engine, "the files for TLS cannot be used")
+                    .with_source(Said(words)),
+                is_passing: false,
+            },
+            _ => Self {
+                error: refused(place, &words),
+                is_passing: false,
+            },
+        }
+    }
+
+    /// The errors of an answer: of one of its writes, or of waiting until they are safe.
+    pub(super) fn of_answer(place: &str, answer: &Document) -> Option<Self> {
+        let told = |error: &Document| {
+            let code = error.get_i32("code").unwrap_or_default();
+            let words = error.get_str("errmsg").unwrap_or("no reason is given");
+            (code, words.to_owned())
+        };
+        let errors = answer.get_array("writeErrors").ok();
+        let errors = errors
+            .into_iter()
+            .flatten()
+            .filter_map(|error| error.as_document());
+        let mut errors = errors.map(told).filter(|(code, _)| *code != DUPLICATE);
+        if let Some((code, words)) = errors.next() {
+            return Some(Self::of_code(place, code, &words));
+        }
+        let (_, words) = told(answer.get_document("writeConcernError").ok()?);
+        Some(Self {
+            error: unreachable(place, &words),
+            is_passing: true,
+        })
+    }
+
+    fn of_code(place: &str, code: i32, words: &str) -> Self {
+        let (kind, message, is_passing) = match code {
+            AUTHENTICATION_FAILED => (
+                ErrorKind::Denied,
+                format!(
+                    "MongoDB at {place} does not accept user and password; write \
+                     mongodb://user:password@…/database?authSource=admin"
+                ),
+                false,
+            ),
+            UNAUTHORIZED => (
+                ErrorKind::Denied,
+                format!("the user may not do this on MongoDB at {place}; grant readWrite"),
+                false,
+            ),
+            code if NOT_PRIMARY.contains(&code) => (
+                ErrorKind::ReadOnly,
+                format!(
+                    "MongoDB at {place} is read-only: it is not the primary; name all members of \
+                     the replica set, or wait until one is elected"
+                ),
+                true,
+            ),
+            code if PASSING.contains(&code) => {
+                return Self {
+                    error: unreachable(place, words),
+                    is_passing: true,
+                };
+            }
+            code if code == OUT_OF_DISK_SPACE || INTERRUPTED_QUOTA.contains(&code) => (
+                ErrorKind::Full,
+                format!("the disk or the quota of MongoDB at {place} is full; make room there"),
+                false,
+            ),
+            _ => (
+                ErrorKind::Engine,
+                format!("MongoDB at {place} refuses a request"),
+                false,
+            ),
+        };
+        Self {
+            error: Error::new(kind, message).with_source(Said(words.to_owned())),
+            is_passing,
+        }
+    }
+}
+
+fn is_about_user(words: &str) -> bool {
+    words.contains("Authentication") || words.contains("authentication")
+}
+
+fn unreachable(place: &str, words: &str) -> Error {
+    let message = format!("cannot reach MongoDB at {place}; is it running, and is the URL right?");
+    Error::new(ErrorKind::Unavailable, message).with_source(Said(words.to_owned()))
+}
+
+fn refused(place: &str, words: &str) -> Error {
+    let message = format!("MongoDB at {place} refuses a request");
+    Error::new(ErrorKind::Engine, message).with_source(Said(words.to_owned()))
+}
+
+/// A document that this program did not write.
+pub(in crate::mongo) fn corrupt(what: &str) -> Error {
+    let message = format!("a document in MongoDB is not what this program writes: {what}");
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+/// What the server or the driver said.
+#[derive(Debug)]
+struct Said(String);
+
+impl std::fmt::Display for Said {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Said {}

@@ -1,0 +1,17 @@
+//! Connections, names and the chain of revisions: all that only this driver needs.
+
+mod chain;
+mod connection;
+mod error;
+mod names;
+mod open;
+mod prune;
+mod readable;
+
+pub(in crate::mongo) use chain::{Commit, State, binary, revision_in, signed};
+pub(in crate::mongo) use connection::{Inserted, Query, Sure};
+pub(in crate::mongo) use error::{Trouble, corrupt};
+pub use names::REVISION_MAX;
+pub(in crate::mongo) use names::{Kind, order, revision_text, transaction_name};
+pub(in crate::mongo) use open::Engine;
+pub use open::REQUEST_BYTES;

@@ -1,0 +1,228 @@
+//! The MongoDB driver when its server, its connections or its process are hurt.
+#![cfg(feature = "mongo")]
+
+use std::fs;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent};
+use espalier_testkit::adding::{add_while, sum};
+use espalier_testkit::servers::{Mongo, Proxy, Signal, free_port};
+use espalier_testkit::{crash, process, seed};
+use rand::Rng;
+
+fn open(url: &str) -> Arc<dyn Driver> {
+    espalier_drivers::open(url).expect("the server is there")
+}
+
+#[track_caller]
+fn refused(url: &str) -> Error {
+    match espalier_drivers::open(url) {
+        Ok(_) => panic!("{url} opens"),
+        Err(error) => error,
+    }
+}
+
+fn put(driver: &dyn Driver, key: &str, value: &str) {
+    let mut batch = Batch::new();
+    batch.put(key, value);
+    driver.commit(batch).expect("a put");
+}
+
+fn get(driver: &dyn Driver, key: &str) -> Option<String> {
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let value = snapshot.get(key.as_bytes()).expect("a get");
+    value.map(|value| String::from_utf8_lossy(&value).into_owned())
+}
+
+/// The name of the database in a URL.
+fn database(url: &str) -> &str {
+    let (_, rest) = url.rsplit_once('/').expect("a path");
+    rest.split('?').next().expect("a name")
+}
+
+#[test]
+fn a_killed_server_keeps_what_it_acknowledged() {
+    let Some(mongo) = Mongo::start() else { return };
+    let driver = open(&mongo.url("timeout_ms=60000"));
+    add_while(&*driver, || {
+        for signal in [Signal::Kill, Signal::Terminate, Signal::Kill] {
+            thread::sleep(Duration::from_millis(500));
+            mongo.restart(signal);
+        }
+        thread::sleep(Duration::from_millis(500));
+    });
+}
+
+#[test]
+fn a_halted_server_is_waited_for() {
+    let Some(mongo) = Mongo::start() else { return };
+    let driver = open(&mongo.url("timeout_ms=30000"));
+    add_while(&*driver, || {
+        for _ in 0..2 {
+            thread::sleep(Duration::from_millis(300));
+            mongo.process().signal(Signal::Pause);
+            thread::sleep(Duration::from_millis(1500));
+            mongo.process().signal(Signal::Continue);
+        }
+        thread::sleep(Duration::from_millis(300));
+    });
+}
+
+#[test]
+fn cut_connections_lose_nothing_and_repeat_nothing() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let proxy = Proxy::start(mongo.port());
+    let url = mongo.url("timeout_ms=30000");
+    let url = url.replace(
+        &format!(":{}/", mongo.port()),
+        &format!(":{}/", proxy.port()),
+    );
+    let driver = open(&url);
+    let start = driver.snapshot().expect("a snapshot").version();
+    let mut watch = driver
+        .watch(KeyRange::prefix(b"sum"), start)
+        .expect("a watch");
+    seed::run("cut connections", |random| {
+        add_while(&*driver, || {
+            for _ in 0..20 {
+                thread::sleep(Duration::from_micros(random.random_range(0..100_000)));
+                proxy.cut();
+            }
+            thread::sleep(Duration::from_millis(500));
+        });
+    });
+    let (mut told, expected) = (0, sum(&*driver));
+    while told < expected {
+        match watch.next(Duration::from_secs(30)).expect("a watch") {
+            Some(WatchEvent::Commit { changes, .. }) => told += changes.len() as i64,
+            event => panic!("{event:?} after {told} of {expected}"),
+        }
+    }
+}
+
+#[test]
+fn the_part_that_is_killed() {
+    if let Some(url) = process::argument() {
+        crash::part(open(&url));
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_whole_batches() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("timeout_ms=60000");
+    crash::run("the_part_that_is_killed", &url, &|| open(&url));
+}
+
+#[test]
+fn two_drivers_follow_each_other() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("");
+    let (one, two) = (open(&url), open(&url));
+    let start = one.snapshot().expect("a snapshot").version();
+    let mut watch = two.watch(KeyRange::all(), start).expect("a watch");
+    for number in 0..10 {
+        let (from, to) = if number % 2 == 0 {
+            (&one, &two)
+        } else {
+            (&two, &one)
+        };
+        let value = number.to_string();
+        put(&**from, "key", &value);
+        assert_eq!(get(&**to, "key"), Some(value));
+        let told = watch.next(Duration::from_secs(20)).expect("a watch");
+        assert!(matches!(told, Some(WatchEvent::Commit { .. })), "{told:?}");
+    }
+}
+
+/// Old versions are deleted after their time, by commits; a snapshot that needs them is refused,
+/// and what stays is whole.
+#[test]
+fn old_versions_are_kept_for_their_time() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("keep_ms=1000");
+    let (driver, other) = (open(&url), open(&url));
+    let versions = || {
+        let count = r#"{"count": "espalier.data"}"#;
+        mongo.run(database(&url), count)["n"]
+            .as_i64()
+            .expect("a number")
+    };
+    (0..20).for_each(|number| put(&*driver, "key", &number.to_string()));
+    put(&*driver, "other", "value");
+    let old = other.snapshot().expect("a snapshot");
+    thread::sleep(Duration::from_millis(1200));
+    for number in 20..24 {
+        put(&*driver, "key", &number.to_string());
+        thread::sleep(Duration::from_millis(600));
+    }
+    put(&*driver, "key", "the last");
+    assert!(versions() < 8, "{} versions", versions());
+    let error = old.get(b"key").expect_err("it is not kept");
+    assert_eq!(error.kind(), ErrorKind::SnapshotTooOld, "{error}");
+    assert_eq!(get(&*other, "key").as_deref(), Some("the last"));
+    assert_eq!(get(&*other, "other").as_deref(), Some("value"));
+    assert_eq!(get(&*open(&url), "key").as_deref(), Some("the last"));
+    assert_eq!(driver.check().expect("a check"), []);
+}
+
+#[test]
+fn an_absent_server_is_named() {
+    let port = free_port();
+    let error = refused(&format!("mongodb://127.0.0.1:{port}/?timeout_ms=200"));
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains(&port.to_string()), "{error}");
+}
+
+#[test]
+fn another_format_is_refused_and_left_alone() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("");
+    put(&*open(&url), "key", "value");
+    let set = |format: i32| {
+        let update = format!(
+            r#"{{"update": "espalier.state", "updates": [
+                {{"q": {{"_id": "format"}}, "u": {{"$set": {{"format": {format}}}}}}}]}}"#
+        );
+        mongo.run(database(&url), &update);
+    };
+    set(7);
+    let error = refused(&url);
+    assert_eq!(error.kind(), ErrorKind::WrongVersion, "{error}");
+    assert!(error.to_string().contains("format 7"), "{error}");
+    set(1);
+    assert_eq!(get(&*open(&url), "key").as_deref(), Some("value"));
+}
+
+#[test]
+fn a_deleted_key_space_is_noticed() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("keep_ms=1000");
+    let driver = open(&url);
+    put(&*driver, "key", "value");
+    mongo.run(database(&url), r#"{"dropDatabase": 1}"#);
+    thread::sleep(Duration::from_millis(600));
+    let error = driver.snapshot().err().expect("nothing is there");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+}
+
+#[test]
+fn tls_is_spoken_with_those_who_are_trusted() {
+    let name = vec!["127.0.0.1".to_owned()];
+    let made = rcgen::generate_simple_self_signed(name).expect("a certificate");
+    let dir = tempfile::tempdir().expect("a directory");
+    let [certificate, key] = ["cert.pem", "key.pem"].map(|name| dir.path().join(name));
+    fs::write(&certificate, made.cert.pem()).expect("a file");
+    fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
+    let Some(mongo) = Mongo::start_tls(&certificate, &key) else {
+        return;
+    };
+    let url = mongo.url(&format!("timeout_ms=20000&ca={}", certificate.display()));
+    let driver = open(&url);
+    put(&*driver, "key", "value");
+    assert_eq!(get(&*driver, "key").as_deref(), Some("value"));
+    let error = refused(&mongo.url("timeout_ms=1000&tls"));
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+}
