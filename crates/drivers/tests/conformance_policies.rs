@@ -63,13 +63,6 @@ fn etcd(policy: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
     Some(move || open(&url))
 }
 
-#[cfg(feature = "mongo")]
-fn mongo(policy: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
-    let server = espalier_testkit::servers::Mongo::shared()?;
-    let url = server.url(&format!("timeout_ms=60000&policy={policy}"));
-    Some(move || open(&url))
-}
-
 /// The suite for an engine of this machine under some policies.
 macro_rules! suites {
     ($feature:literal, $engine:ident: $($name:ident = $policy:literal),+) => {
@@ -106,13 +99,3 @@ suites_of_server!("redis", redis: cached = "cached", recent = "recent", indexed 
     linearizable = "cached&read=linearizable");
 suites_of_server!("postgres", postgres: cached = "cached", recent = "recent", indexed = "indexed");
 suites_of_server!("etcd", etcd: cached = "cached", indexed = "indexed");
-
-#[cfg(feature = "mongo")]
-mod mongo {
-    mod cached {
-        espalier_testkit::conformance!(few: {
-            let Some(open) = crate::mongo("cached") else { return };
-            open
-        });
-    }
-}

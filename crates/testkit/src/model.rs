@@ -24,11 +24,23 @@ pub const OPERATIONS_VARIABLE: &str = "ESPALIER_OPERATIONS";
 /// Operations in a run when nobody says otherwise.
 const OPERATIONS: u64 = 1_000;
 
+/// And for a slow server.
+const OPERATIONS_FEW: u64 = 150;
+
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Runs random operations on the engine and panics at the first difference from the model.
 pub fn run(open: Open<'_>) {
-    let operations = seed::number_from_environment(OPERATIONS_VARIABLE).unwrap_or(OPERATIONS);
+    run_about(open, OPERATIONS);
+}
+
+/// The same with fewer operations, for a slow server.
+pub fn run_few(open: Open<'_>) {
+    run_about(open, OPERATIONS_FEW);
+}
+
+fn run_about(open: Open<'_>, operations: u64) {
+    let operations = seed::number_from_environment(OPERATIONS_VARIABLE).unwrap_or(operations);
     seed::run("the model test", |random| {
         let mut run = Run::new(open, random);
         (0..operations).for_each(|_| run.step());

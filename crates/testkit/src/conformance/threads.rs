@@ -14,6 +14,15 @@ const COMMITS: u64 = 100;
 
 /// A snapshot shows the same state for as long as it is held.
 pub fn a_snapshot_never_changes(open: Open<'_>) {
+    a_snapshot_outlives(open, 50);
+}
+
+/// The same for a slow server.
+pub fn a_snapshot_outlives_five_commits(open: Open<'_>) {
+    a_snapshot_outlives(open, 5);
+}
+
+fn a_snapshot_outlives(open: Open<'_>, commits: u32) {
     let driver = open();
     put_keys(&*driver, &[b"a", b"b", b"c"]);
     let snapshot = driver.snapshot().expect("a snapshot");
@@ -21,7 +30,7 @@ pub fn a_snapshot_never_changes(open: Open<'_>) {
     let version = snapshot.version();
     put(&*driver, b"b", b"changed");
     put(&*driver, b"bb", b"new");
-    for _ in 0..50 {
+    for _ in 0..commits {
         let mut batch = Batch::new();
         batch.delete_range(KeyRange::all());
         (0..200).for_each(|number| batch.put(numbered(number), vec![7; 300]));
