@@ -12,6 +12,9 @@ use super::acts::{get, get_in, numbered, put, put_keys, refusal, scan};
 const THREADS: u64 = 8;
 const COMMITS: u64 = 100;
 
+/// Commits of a thread on a slow server.
+const COMMITS_FEW: u64 = 10;
+
 /// A snapshot shows the same state for as long as it is held.
 pub fn a_snapshot_never_changes(open: Open<'_>) {
     a_snapshot_outlives(open, 50);
@@ -78,9 +81,18 @@ fn in_threads(work: impl Fn(u64) + Sync) {
 
 /// Read, decide, commit under a precondition, retry on conflict: no update is lost.
 pub fn conflicting_commits_count_exactly(open: Open<'_>) {
+    conflicting_commits_count_exactly_after(open, COMMITS);
+}
+
+/// The same for a slow server.
+pub fn few_conflicting_commits_count_exactly(open: Open<'_>) {
+    conflicting_commits_count_exactly_after(open, COMMITS_FEW);
+}
+
+fn conflicting_commits_count_exactly_after(open: Open<'_>, commits: u64) {
     let driver = open();
-    in_threads(|_| (0..COMMITS).for_each(|_| increment(&*driver)));
-    let count = counter::encode((THREADS * COMMITS) as i64).to_vec();
+    in_threads(|_| (0..commits).for_each(|_| increment(&*driver)));
+    let count = counter::encode((THREADS * commits) as i64).to_vec();
     assert_eq!(get(&*driver, b"count"), Some(count));
 }
 
@@ -100,9 +112,18 @@ fn increment(driver: &dyn Driver) {
 
 /// Adds need no precondition, and none is lost; commits and writes mix.
 pub fn adds_count_exactly(open: Open<'_>) {
+    adds_count_exactly_after(open, COMMITS);
+}
+
+/// The same for a slow server.
+pub fn few_adds_count_exactly(open: Open<'_>) {
+    adds_count_exactly_after(open, COMMITS_FEW);
+}
+
+fn adds_count_exactly_after(open: Open<'_>, commits: u64) {
     let driver = open();
     in_threads(|thread| {
-        for number in 0..COMMITS {
+        for number in 0..commits {
             if (thread + number) % 10 == 0 {
                 driver
                     .write(&[], &mut |writer| writer.add(b"count", 1))
@@ -114,7 +135,7 @@ pub fn adds_count_exactly(open: Open<'_>) {
             }
         }
     });
-    let count = counter::encode((THREADS * COMMITS) as i64).to_vec();
+    let count = counter::encode((THREADS * commits) as i64).to_vec();
     assert_eq!(get(&*driver, b"count"), Some(count));
 }
 
@@ -163,6 +184,15 @@ pub fn snapshots_move_between_threads(open: Open<'_>) {
 
 /// Readers see all of a batch or nothing of it, and never go back in time.
 pub fn readers_see_whole_batches(open: Open<'_>) {
+    readers_see_whole_batches_after(open, COMMITS);
+}
+
+/// The same for a slow server.
+pub fn readers_see_few_whole_batches(open: Open<'_>) {
+    readers_see_whole_batches_after(open, COMMITS_FEW);
+}
+
+fn readers_see_whole_batches_after(open: Open<'_>, commits: u64) {
     const KEYS: u64 = 20;
     let driver = open();
     let done = Arc::new(AtomicBool::new(false));
@@ -187,7 +217,7 @@ pub fn readers_see_whole_batches(open: Open<'_>) {
             })
         })
         .collect();
-    for round in 0..COMMITS {
+    for round in 0..commits {
         let mut batch = Batch::new();
         (0..KEYS).for_each(|number| batch.put(numbered(number), round.to_be_bytes()));
         driver.commit(batch).expect("a batch");
