@@ -1,5 +1,7 @@
 //! Runs a command while PostgreSQL, Redis and etcd run beside it, on free ports and in temporary
-//! folders, as durable as they are installed to be. Their URLs are in `ESPALIER_BENCH_SERVERS`.
+//! folders, as durable as they are installed to be. Their URLs are in `ESPALIER_BENCH_SERVERS`. The
+//! MongoDB server of the tests is left out: it reads whole collections, and no figure of it would tell
+//! anything about MongoDB.
 //!
 //! ```console
 //! $ cargo run -p espalier-testkit --no-default-features --example with_servers -- \

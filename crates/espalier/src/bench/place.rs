@@ -262,7 +262,7 @@ fn named_store(url: &str, name: &str, durability: Durability) -> Result<String> 
     let mut place = place.trim_end_matches('/').to_owned();
     match scheme {
         "postgres" | "postgresql" => options.push(format!("schema={name}")),
-        "redis" | "rediss" => options.push(format!("prefix={name}")),
+        "redis" | "rediss" | "mongodb" => options.push(format!("prefix={name}")),
         "etcd" => place = format!("{place}/{name}"),
         _ => {
             let message = format!("the bench makes no stores of its own on {scheme}:");
@@ -399,6 +399,7 @@ mod tests {
                 "redis://h:1/0?timeout_ms=5&prefix=n&durability=relaxed",
             ),
             ("etcd://a,b/x", "etcd://a,b/x/n"),
+            ("mongodb://h/d", "mongodb://h/d?prefix=n&durability=relaxed"),
         ];
         for (url, wanted) in cases {
             let named = named_store(url, "n", Durability::Relaxed).expect("a server");
