@@ -36,6 +36,20 @@ impl Account {
         assert_eq!(earlier, None, "an operation is told of twice");
     }
 
+    /// All that was said, in a file for whoever looks for what went wrong.
+    pub(super) fn keep(&self) {
+        let lines = self.calls.values().chain(self.returns.values());
+        let mut lines: Vec<_> = lines.collect();
+        lines.sort_by_key(|line| line.at);
+        let text: Vec<_> = lines.iter().map(|line| line.print()).collect();
+        let name = format!("espalier-history-{}", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        match std::fs::write(&file, text.join("\n")) {
+            Ok(()) => println!("all that was said is in {}", file.display()),
+            Err(error) => println!("what was said cannot be kept: {error}"),
+        }
+    }
+
     /// The history, given the receipts that were found in the end. Panics where an acknowledged
     /// commit left none, or one that did not happen left one.
     pub(super) fn history(&self, receipts: &BTreeMap<u64, bool>) -> (Vec<Operation<Act>>, Numbers) {
@@ -145,7 +159,9 @@ fn check_version(
         };
         assert!(
             is_right,
-            "version {version} shows {stamp:#x} in register {register}, whose latest commit is {latest:x?}"
+            "version {version} shows {stamp:#x} (of version {:?}) in register {register}, whose latest \
+             commit is {latest:x?}",
+            acknowledged.get(stamp)
         );
     }
 }

@@ -1,5 +1,6 @@
 //! A run: processes that work on one key space, what hurts them, and the judgement.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -91,7 +92,11 @@ pub fn run(run: &Run<'_>) {
         let account = crew.finish();
         let driver = (run.open)();
         let driver = &*driver;
-        let numbers = judge(account, driver);
+        let judged = catch_unwind(AssertUnwindSafe(|| judge(&account, driver)));
+        let numbers = judged.unwrap_or_else(|panic| {
+            account.keep();
+            resume_unwind(panic)
+        });
         println!("{}: {numbers:?}", driver.name());
         assert!(
             numbers.reads > 0 && numbers.made > 0,
@@ -227,7 +232,7 @@ fn note(what: &str) {
     println!("{}: {what}", now());
 }
 
-fn judge(account: Account, driver: &dyn Driver) -> Numbers {
+fn judge(account: &Account, driver: &dyn Driver) -> Numbers {
     assert_eq!(driver.check().expect("a check"), []);
     let receipts = space::receipts(driver).expect("the receipts");
     let last = space::read(&*driver.snapshot().expect("a snapshot")).expect("the last state");
