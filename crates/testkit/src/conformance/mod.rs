@@ -33,21 +33,21 @@ pub type Open<'a> = &'a dyn Fn() -> Arc<dyn Driver>;
 /// [module](crate::conformance)).
 ///
 /// `conformance!(few: ...)` has fewer keys in the four cases of large batches, and fewer commits in
-/// five long ones, for a server that is slow with many documents.
+/// six long ones, for a server that is slow with many documents.
 #[macro_export]
 macro_rules! conformance {
     (few: $new:expr) => {
         $crate::conformance_suite! { $new;
         commits: a_batch_of_three_hundred; writes: three_hundred_keys_in_one_write;
         own_writes: a_write_of_two_hundred_reads_itself;
-            watches: a_commit_of_long_values_is_told_or_a_gap;
+            watches: a_commit_of_long_values_is_told_or_a_gap, a_short_past_is_told_or_a_gap;
             threads: a_snapshot_outlives_five_commits, few_conflicting_commits_count_exactly,
                 few_adds_count_exactly, readers_see_few_whole_batches; model: run_few; }
     };
     ($new:expr) => {
         $crate::conformance_suite! { $new;
         commits: a_batch_of_one_hundred_thousand; writes: many_keys_in_one_write;
-        own_writes: a_long_write_reads_itself; watches: a_large_commit_is_told_or_a_gap;
+        own_writes: a_long_write_reads_itself; watches: a_large_commit_is_told_or_a_gap, a_forgotten_past_is_a_gap;
             threads: a_snapshot_never_changes, conflicting_commits_count_exactly,
                 adds_count_exactly, readers_see_whole_batches; model: run; }
     };
@@ -58,7 +58,7 @@ macro_rules! conformance {
 #[macro_export]
 macro_rules! conformance_suite {
     ($new:expr; commits: $large_batch:ident; writes: $large_write:ident;
-            own_writes: $long_write:ident; watches: $large_commit:ident;
+            own_writes: $long_write:ident; watches: $($past:ident),+;
             threads: $($long:ident),+; model: $model:ident;) => {
         $crate::conformance_cases! { $new;
             points: what_is_put_is_got, what_is_deleted_is_gone, an_empty_value_is_a_value,
@@ -81,8 +81,8 @@ macro_rules! conformance_suite {
                 $long_write;
             threads: $($long),+, scans_during_commits, a_failing_commit_fails_alone,
                 snapshots_move_between_threads;
-            watches: commits_are_told_in_order, only_the_range_is_told, a_forgotten_past_is_a_gap,
-                $large_commit, a_watch_wakes_up, no_event_is_none,
+            watches: commits_are_told_in_order, only_the_range_is_told, $($past),+,
+                a_watch_wakes_up, no_event_is_none,
                 a_watched_state_is_visible, a_watcher_misses_nothing;
             upkeep: a_durable_engine_keeps_everything, usage_counts_keys, a_sound_engine_has_no_findings,
                 versions_grow_across_reopening, values_may_shrink, flush_succeeds;

@@ -104,10 +104,19 @@ pub fn only_the_range_is_told(open: Open<'_>) {
 
 /// A past that is not kept any more is a gap, after which the events continue.
 pub fn a_forgotten_past_is_a_gap(open: Open<'_>) {
+    a_past_is_told_or_a_gap(open, 40);
+}
+
+/// The same for a slow server.
+pub fn a_short_past_is_told_or_a_gap(open: Open<'_>) {
+    a_past_is_told_or_a_gap(open, 5);
+}
+
+fn a_past_is_told_or_a_gap(open: Open<'_>, commits: u8) {
     let driver = open();
     let start = newest(&*driver);
     let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-    let last_version = (0..40).fold(start, |_, number| {
+    let last_version = (0..commits).fold(start, |_, number| {
         put(&*driver, b"large", &vec![number; 1 << 20])
     });
     let mut seen = start;
