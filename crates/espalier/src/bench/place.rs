@@ -312,6 +312,11 @@ impl Home {
         &self.url
     }
 
+    /// Lets go of the engine, which is closed when nobody else holds it.
+    pub fn close(&mut self) {
+        self.driver = None;
+    }
+
     /// The engine's own client, on an empty place of its own; none for memory.
     pub fn raw(&self) -> Result<Option<Raw>> {
         let folder = self.folder.as_ref().map(|folder| new_folder(folder.path()));

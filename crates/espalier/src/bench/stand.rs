@@ -60,6 +60,26 @@ pub struct Stand {
     home: Home,
 }
 
+/// A store that is closed.
+pub struct Closed {
+    place: Place,
+    home: Home,
+}
+
+impl Closed {
+    /// Opens it again.
+    pub fn open(mut self) -> Result<Stand> {
+        let (recorder, driver) = self.home.open()?;
+        let store = Store::open(driver, Arc::new(SystemClock))?;
+        Ok(Stand {
+            tree: store.tree(NAME, NAME, Datastore::Running)?,
+            place: self.place,
+            recorder,
+            home: self.home,
+        })
+    }
+}
+
 impl Stand {
     /// A new store.
     pub fn open(place: &Place, model: Model) -> Result<Self> {
@@ -76,6 +96,15 @@ impl Stand {
             recorder,
             home,
         })
+    }
+
+    /// Closes it. Memory forgets what it held.
+    pub fn close(self) -> Closed {
+        let Self {
+            place, mut home, ..
+        } = self;
+        home.close();
+        Closed { place, home }
     }
 
     /// A row about this store, with nothing measured yet.

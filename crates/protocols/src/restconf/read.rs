@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use espalier_store::{Datastore, Page, Selection, Tree, View, WithDefaults, WithOrigin};
+use espalier_store::{Content, Datastore, Page, Selection, Tree, View, WithDefaults, WithOrigin};
 use espalier_yang::data::{PrintError, Stop};
 use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Mark, NodeId, Sink, Value};
@@ -65,12 +65,13 @@ pub(super) async fn read(
     };
     // What is selected from much may take long and still be small, and providers of operational
     // state may take their time, so that is not for this task.
-    let (reading, size) = match parts.uri.query() {
-        None if reading.datastore != Datastore::Operational => {
+    let is_at_once = reading.datastore != Datastore::Operational && reading.tells_what_it_reads();
+    let (reading, size) = match is_at_once {
+        true => {
             let size = reading.small();
             (reading, size)
         }
-        _ => {
+        false => {
             let attempt = spawn_blocking(move || {
                 let size = reading.small();
                 (reading, size)
@@ -163,6 +164,17 @@ fn with_origin(datastore: Datastore, query: &Query<'_>) -> Result<WithOrigin> {
 }
 
 impl Reading {
+    /// Whether everything that is read is told, so that a small answer takes a short time.
+    fn tells_what_it_reads(&self) -> bool {
+        let selection = &self.selection;
+        let offset = selection.page.as_ref().map_or(0, |page| page.offset);
+        offset == 0
+            && selection.fields.is_none()
+            && selection.depth.is_none()
+            && selection.content == Content::All
+            && selection.with_defaults != WithDefaults::Trim
+    }
+
     fn small(&self) -> Result<Size> {
         let format = self.media.format();
         if format == Format::Xml && is_whole_list(self.view.schema(), &self.path) {

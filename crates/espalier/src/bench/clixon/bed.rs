@@ -12,7 +12,7 @@ use crate::bench::harness::Plan;
 use crate::bench::pieces::Pieces;
 use crate::bench::place::{Durability, Place};
 use crate::bench::row::Row;
-use crate::bench::stand::{Model, Stand};
+use crate::bench::stand::{Closed, Model, Stand};
 use crate::documents::{self, Format, Found};
 use crate::error::Result;
 
@@ -178,6 +178,13 @@ impl Bed {
         let row = self.stand.row(SUITE, about.row, self.size);
         row.note(about.note)
             .peers(known::peers(about.row, self.size))
+    }
+
+    /// Closes the store.
+    pub fn close(self) -> Closed {
+        // The candidate holds the store too.
+        drop(self.candidate);
+        self.stand.close()
     }
 }
 

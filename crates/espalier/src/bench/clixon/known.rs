@@ -15,6 +15,10 @@ const SOURCE_OF_PAGES: &str = "measured by us: Clixon 7.8, Debian 12, 2 busy cor
 const SOURCE_OF_LATENCY: &str = "measured by us: Clixon 7.8, Debian 12, 2 busy cores; median while another session \
                                  edits and commits";
 
+/// Said of figures of its start.
+const SOURCE_OF_STARTUP: &str = "measured by us: Clixon 7.8, Debian 12, 2 busy cores, a single run: the backend starts \
+                                 with so many entries in its startup datastore";
+
 /// Numbers of entries that there are figures for.
 const SIZES: [u64; 4] = [100, 1_000, 10_000, 100_000];
 
@@ -248,7 +252,7 @@ const SOCKET: [(&str, [(f64, f64); 4]); 2] = [
 ];
 
 /// Other figures: a row, a number of entries, whose they are, milliseconds, where they are from.
-const OTHERS: [(&str, u64, &str, f64, &str); 6] = [
+const OTHERS: [(&str, u64, &str, f64, &str); 11] = [
     (PAGE, 10_000, "Clixon backend, cpu", 54.0, SOURCE_OF_PAGES),
     (
         PAGE,
@@ -273,7 +277,39 @@ const OTHERS: [(&str, u64, &str, f64, &str); 6] = [
     ),
     (BESIDE, 10_000, "Clixon, wall", 456.0, SOURCE_OF_LATENCY),
     (BESIDE, 100_000, "Clixon, wall", 659.0, SOURCE_OF_LATENCY),
+    (STARTUP, 100, "Clixon backend, cpu", 40.0, SOURCE_OF_STARTUP),
+    (
+        STARTUP,
+        1_000,
+        "Clixon backend, cpu",
+        80.0,
+        SOURCE_OF_STARTUP,
+    ),
+    (
+        STARTUP,
+        10_000,
+        "Clixon backend, cpu",
+        460.0,
+        SOURCE_OF_STARTUP,
+    ),
+    (
+        STARTUP,
+        100_000,
+        "Clixon backend, cpu",
+        4_400.0,
+        SOURCE_OF_STARTUP,
+    ),
+    (
+        STARTUP,
+        100_000,
+        "Clixon backend, wall",
+        16_000.0,
+        SOURCE_OF_STARTUP,
+    ),
 ];
+
+/// The row of a store that is opened.
+pub const STARTUP: &str = "startup";
 
 /// The row of a page at the beginning.
 pub const PAGE: &str = "GET page, limit=10";

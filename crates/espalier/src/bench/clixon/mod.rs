@@ -10,5 +10,6 @@ mod known;
 mod library;
 mod resource;
 mod run;
+mod startup;
 
 pub use run::{Clixon, run};

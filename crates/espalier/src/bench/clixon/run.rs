@@ -1,9 +1,10 @@
 //! Running the rows.
 
 use super::bed::{About, Bed};
+use super::startup::startup;
 use super::{candidate, known, library, resource};
 use crate::bench::output::Output;
-use crate::bench::place::Place;
+use crate::bench::place::{Engine, Place};
 use crate::bench::row::Row;
 use crate::error::Result;
 
@@ -26,6 +27,14 @@ pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
                 }
                 let row = measure(&bed, About { row, note })?;
                 output.row(&Row { rank, ..row })?;
+            }
+            // Memory has nothing to open.
+            if place.engine != Engine::Memory {
+                let rank = ROWS.len();
+                output.row(&Row {
+                    rank,
+                    ..startup(bed)?
+                })?;
             }
         }
     }
