@@ -4,6 +4,10 @@
 //! `ESPALIER_SEED` repeats the faults and what each process does, `ESPALIER_FAULT_SECONDS` says for
 //! how long. With `--nocapture` each fault is printed when it happens.
 #![cfg(feature = "memory")]
+#![cfg_attr(
+    not(any(feature = "postgres", feature = "redis", feature = "etcd")),
+    allow(dead_code, unused_imports, reason = "proxies are for servers")
+)]
 
 use std::thread;
 use std::time::Duration;

@@ -104,7 +104,7 @@ impl Engine {
     ) -> Result<(RoTxn<'static, WithoutTls>, Pass)> {
         for _ in 1..BEGIN_ATTEMPTS {
             let pass = Pass::new(self);
-            match self.env.clone().static_read_txn() {
+            match self.read_txn() {
                 Ok(txn) => return Ok((txn, pass)),
                 Err(error) => {
                     drop(pass);
@@ -113,8 +113,25 @@ impl Engine {
             }
         }
         let pass = Pass::new(self);
-        let txn = self.env.clone().static_read_txn().map_err(engine_error)?;
+        let txn = self.read_txn().map_err(engine_error)?;
         Ok((txn, pass))
+    }
+
+    /// Begins a read transaction whose number is that of what it shows.
+    ///
+    /// LMDB takes the number of the newest transaction first, then the roots from the one of its two
+    /// meta pages that belongs to the number. A thread that is held up between the two while two
+    /// transactions are committed finds the roots of the second there, under its own number: whole,
+    /// and nothing in it is used again before its number is let go, but another version than it says.
+    /// So it begins again where a second transaction has been committed since. (One alone writes the
+    /// other meta page, and shows there before it is on the disk: nobody waits for that.)
+    fn read_txn(&self) -> heed::Result<RoTxn<'static, WithoutTls>> {
+        loop {
+            let txn = self.env.clone().static_read_txn()?;
+            if self.env.info().last_txn_id <= txn.id() + 1 {
+                return Ok(txn);
+            }
+        }
     }
 
     /// Begins to write, when the writer of any other process is done.
