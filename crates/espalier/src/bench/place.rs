@@ -284,8 +284,9 @@ pub struct Home {
     place: Place,
     url: String,
     name: String,
-    folder: Option<TempDir>,
+    // Closed before its folder goes.
     driver: Option<Arc<dyn Driver>>,
+    folder: Option<TempDir>,
 }
 
 impl Home {

@@ -139,7 +139,12 @@ fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
         Some(end) => Bound::Excluded(end.as_slice()),
         None => Bound::Unbounded,
     };
-    (Bound::Included(range.start.as_slice()), end)
+    // LMDB knows no empty key.
+    let start = match range.start.as_slice() {
+        [] => Bound::Unbounded,
+        start => Bound::Included(start),
+    };
+    (start, end)
 }
 
 fn failed(error: heed::Error) -> Failure {
