@@ -180,6 +180,8 @@ impl Referrer<'_> {
             .into_iter()
             .filter(|&id| id != leaf && matches!(self.shape.items[id].kind, Kind::Leaf { .. }))
             .filter(|&id| self.shape.items[id].module <= self.shape.items[leaf].module)
+            // libyang takes 0.0 for the key 0; the strings that XPath 1.0 compares (section 3.4) differ.
+            .filter(|&id| !matches!(self.shape.of(id), Some(Of::Decimal)))
             .collect();
         let refers = |id: ItemId| match self.shape.of(id) {
             Some(Of::Leafref(reference)) => reference.target == key,
