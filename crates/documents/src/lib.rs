@@ -30,6 +30,7 @@ mod exchange;
 mod extract;
 mod feed;
 mod group;
+mod joining;
 mod layout;
 pub mod limits;
 mod merge_patch;

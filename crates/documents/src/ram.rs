@@ -11,8 +11,14 @@ use espalier_keyspace::{
     Cursor, Direction, KeyRange, Operation, Result, Snapshot, Version, counter,
 };
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
-type Tree = BTreeMap<Vec<u8>, Vec<u8>>;
+/// Bytes of a key that stand in the tree itself, so that a search follows no pointer for each
+/// comparison: those of short values.
+const INLINE_BYTES: usize = 32;
+
+type Key = SmallVec<[u8; INLINE_BYTES]>;
+type Tree = BTreeMap<Key, Vec<u8>>;
 
 /// The rows. Changed by whoever leads, so that no preconditions are needed.
 #[derive(Default)]
@@ -61,12 +67,12 @@ impl RamRows {
 
 fn apply(rows: &mut Tree, operation: Operation) -> Result<()> {
     match operation {
-        Operation::Put { key, value } => drop(rows.insert(key, value)),
-        Operation::Delete { key } => drop(rows.remove(&key)),
+        Operation::Put { key, value } => drop(rows.insert(Key::from_slice(&key), value)),
+        Operation::Delete { key } => drop(rows.remove(key.as_slice())),
         Operation::DeleteRange(range) => rows.retain(|key, _| !range.contains(key)),
         Operation::Add { key, delta } => {
-            let sum = counter::add(&key, rows.get(&key).map(Vec::as_slice), delta)?;
-            rows.insert(key, sum.to_vec());
+            let sum = counter::add(&key, rows.get(key.as_slice()).map(Vec::as_slice), delta)?;
+            rows.insert(Key::from_slice(&key), sum.to_vec());
         }
     }
     Ok(())
@@ -101,11 +107,7 @@ impl Snapshot for RamSnapshot {
     }
 }
 
-fn rest<'a>(
-    rows: &'a Tree,
-    start: &[u8],
-    end: Bound<&[u8]>,
-) -> Option<Range<'a, Vec<u8>, Vec<u8>>> {
+fn rest<'a>(rows: &'a Tree, start: &[u8], end: Bound<&[u8]>) -> Option<Range<'a, Key, Vec<u8>>> {
     let is_empty = match end {
         Bound::Excluded(end) => end <= start,
         Bound::Included(end) => end < start,
@@ -118,7 +120,7 @@ struct RamCursor<'a> {
     rows: &'a Tree,
     range: KeyRange,
     direction: Direction,
-    rest: Option<Range<'a, Vec<u8>, Vec<u8>>>,
+    rest: Option<Range<'a, Key, Vec<u8>>>,
 }
 
 impl Cursor for RamCursor<'_> {

@@ -198,10 +198,13 @@ impl Changes {
 
     /// The commit: what was read must still be so, and what changed is written.
     pub(crate) fn into_parts(self, layout: &Layout) -> Parts {
+        // Room for all in both: a large list that grows is moved into fresh memory again and again.
+        let most = self.dropped.len() + self.held.len() + self.sums.len();
         let mut parts = Parts {
             engine: Batch::new(),
-            ram: Vec::new(),
+            ram: Vec::with_capacity(most),
         };
+        parts.engine.reserve(most);
         for range in self.dropped {
             let is_ram = layout.is_ram(&range.start);
             parts.push(is_ram, Operation::DeleteRange(range));

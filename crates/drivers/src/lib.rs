@@ -81,7 +81,7 @@ mod registry;
 pub mod sqlite;
 #[cfg(any(feature = "mongo", feature = "etcd"))]
 mod staged;
-#[cfg(any(feature = "redis", feature = "etcd"))]
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod trust;
 mod url;
 

@@ -80,7 +80,7 @@ const SCHEMES: &[Scheme] = &[
     Scheme {
         name: crate::mongo::NAME,
         form: "mongodb://[USER:PASSWORD@]HOST:PORT[,HOST:PORT]/DATABASE?prefix=NAME\
-               &durability=durable|relaxed&readable=true&replicaSet=NAME&tls&ca=FILE",
+               &durability=durable|relaxed&readable=true&replicaSet=NAME&tls&ca=FILE&cert=FILE&key=FILE",
         about: "MongoDB, or what speaks its protocol",
         open: crate::mongo::open_url,
     },

@@ -74,6 +74,13 @@ pub(crate) fn unknown_option<T>(scheme: &str, option: &str, known: &str) -> Resu
     )))
 }
 
+/// A number.
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
+pub(crate) fn number<T: std::str::FromStr>(option: &str, value: &str) -> Result<T> {
+    let wrong = |_| refusal(format!("{option} is {value:?}; it may be a number"));
+    value.parse().map_err(wrong)
+}
+
 /// A number of bytes, such as `4096`, `64K`, `2G`.
 #[cfg(any(feature = "embedded", feature = "memory"))]
 pub(crate) fn bytes(option: &str, value: &str) -> Result<usize> {

@@ -4,11 +4,11 @@
 mod opening;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, WatchEvent, counter};
+use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, WatchEvent};
+use espalier_testkit::adding::{SumWatch, add_more_while, sum};
 use espalier_testkit::servers::{Etcd, Signal, free_port};
 use espalier_testkit::{crash, process};
 
@@ -18,44 +18,18 @@ fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the servers are there")
 }
 
-fn sum(driver: &dyn Driver) -> i64 {
-    let snapshot = driver.snapshot().expect("a snapshot");
-    let sum = snapshot.get(b"sum").expect("a get");
-    counter::decode(b"sum", sum.as_deref()).expect("a counter")
-}
-
-/// One server after the other is killed, the leader first, and another one halted, while two
-/// threads commit, small batches and staged ones.
+/// One server after the other is killed, the leader first, and another one halted, while threads
+/// commit, small batches and staged ones.
 #[test]
 fn killed_leaders_lose_nothing_and_repeat_nothing() {
     let Some(etcd) = Etcd::start() else { return };
     let driver = open(&etcd.url("timeout_ms=60000"));
-    let start = driver.snapshot().expect("a snapshot").version();
-    let mut watch = driver
-        .watch(KeyRange::prefix(b"sum"), start)
-        .expect("a watch");
-    let (done, known, unknown) = (AtomicBool::new(false), AtomicI64::new(0), AtomicI64::new(0));
-    thread::scope(|scope| {
-        for thread in 0..2u8 {
-            let (driver, done, known, unknown) = (&driver, &done, &known, &unknown);
-            scope.spawn(move || {
-                let mut number = 0u8;
-                while !done.load(Ordering::Acquire) {
-                    let mut batch = Batch::new();
-                    batch.add("sum", 1);
-                    let keys = if number % 8 == 7 { 200 } else { 1 };
-                    (0..keys).for_each(|key: u8| batch.put([thread, key], [number]));
-                    number = number.wrapping_add(1);
-                    match driver.commit(batch) {
-                        Ok(_) => known.fetch_add(1, Ordering::Relaxed),
-                        Err(error) if error.kind() == ErrorKind::OutcomeUnknown => {
-                            unknown.fetch_add(1, Ordering::Relaxed)
-                        }
-                        Err(error) => panic!("{error}"),
-                    };
-                }
-            });
-        }
+    let mut watch = SumWatch::start(&*driver);
+    let more = |thread: u8, number: usize, batch: &mut Batch| {
+        let keys = if number % 8 == 7 { 200 } else { 1 };
+        (0..keys).for_each(|key: u8| batch.put([thread, key], number.to_be_bytes()));
+    };
+    add_more_while(&*driver, &more, || {
         for signal in [Signal::Kill, Signal::Terminate] {
             thread::sleep(Duration::from_millis(500));
             etcd.restart(etcd.leader(), signal);
@@ -66,23 +40,8 @@ fn killed_leaders_lose_nothing_and_repeat_nothing() {
         halted.signal(Signal::Continue);
         etcd.wait_healthy();
         thread::sleep(Duration::from_millis(500));
-        done.store(true, Ordering::Release);
     });
-    let (known, unknown) = (known.into_inner(), unknown.into_inner());
-    let sum = sum(&*driver);
-    assert!(known > 0);
-    assert!(
-        sum >= known && sum <= known + unknown,
-        "{sum} after {known} acknowledged and {unknown} unknown"
-    );
-    assert_eq!(driver.check().expect("a check"), []);
-    let mut told = 0;
-    while told < sum {
-        match watch.next(Duration::from_secs(30)).expect("a watch") {
-            Some(WatchEvent::Commit { changes, .. }) => told += changes.len() as i64,
-            event => panic!("{event:?} after {told} of {sum}"),
-        }
-    }
+    watch.assert_all_told(&*driver);
 }
 
 #[test]

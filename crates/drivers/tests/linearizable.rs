@@ -5,15 +5,21 @@
 //! how long. With `--nocapture` each fault is printed when it happens.
 #![cfg(feature = "memory")]
 #![cfg_attr(
-    not(any(feature = "postgres", feature = "redis", feature = "etcd")),
+    not(any(
+        feature = "postgres",
+        feature = "redis",
+        feature = "mongo",
+        feature = "etcd"
+    )),
     allow(dead_code, unused_imports, reason = "proxies are for servers")
 )]
 
+use std::ops::Range;
 use std::thread;
 use std::time::Duration;
 
 use espalier_testkit::linearizability::{Hurt, Run, run, worker};
-use espalier_testkit::servers::Proxy;
+use espalier_testkit::servers::{Process, Proxy, Signal};
 use rand::Rng;
 use rand::rngs::StdRng;
 
@@ -27,6 +33,9 @@ const POLICIES: [&str; 4] = [
 
 /// The longest that answers are lost before the connection is cut.
 const DEAF_MS_MAX: u64 = 20;
+
+/// How long a server is halted.
+const HALT_MS: Range<u64> = 500..3000;
 
 #[test]
 fn the_part_that_works() {
@@ -68,6 +77,13 @@ fn through<'a>(url: &str, proxies: &'a [(u16, Proxy)]) -> (String, Vec<Hurt<'a>>
     (through, hurts)
 }
 
+/// Halts a server for some time: connections stay open, and nothing answers.
+fn halt(server: &Process, random: &mut StdRng) {
+    server.signal(Signal::Pause);
+    thread::sleep(Duration::from_millis(random.random_range(HALT_MS)));
+    server.signal(Signal::Continue);
+}
+
 fn proxied(ports: impl IntoIterator<Item = u16>) -> Vec<(u16, Proxy)> {
     let ports = ports.into_iter();
     ports.map(|port| (port, Proxy::start(port))).collect()
@@ -93,7 +109,7 @@ fn embedded() {
 #[cfg(feature = "postgres")]
 #[test]
 fn postgres() {
-    use espalier_testkit::servers::{Postgres, Signal};
+    use espalier_testkit::servers::Postgres;
 
     let Some(server) = Postgres::start(&[]) else {
         return;
@@ -111,7 +127,7 @@ fn postgres() {
 #[cfg(feature = "redis")]
 #[test]
 fn redis() {
-    use espalier_testkit::servers::{Redis, Signal};
+    use espalier_testkit::servers::Redis;
 
     let Some(server) = Redis::start(&["--appendonly", "yes", "--appendfsync", "always"]) else {
         return;
@@ -125,10 +141,30 @@ fn redis() {
     check(&url, &through, hurts);
 }
 
+#[cfg(feature = "mongo")]
+#[test]
+fn mongo() {
+    use espalier_testkit::servers::Mongo;
+
+    let Some(server) = Mongo::start() else { return };
+    let proxies = proxied([server.port()]);
+    // Transactions are small, so that the widest commits are staged. Old versions are deleted soon, so
+    // that processes are halted for longer than what they know is of use.
+    let url = server.url("timeout_ms=4000&operations=100&keep_ms=3000");
+    let (through, mut hurts) = through(&url, &proxies);
+    hurts.push(Hurt::new("the server is killed", |_| {
+        server.restart(Signal::Kill);
+    }));
+    hurts.push(Hurt::new("the server is halted", |random| {
+        halt(server.process(), random);
+    }));
+    check(&url, &through, hurts);
+}
+
 #[cfg(feature = "etcd")]
 #[test]
 fn etcd() {
-    use espalier_testkit::servers::{Etcd, Signal};
+    use espalier_testkit::servers::Etcd;
 
     let Some(etcd) = Etcd::start() else { return };
     let proxies = proxied(etcd.ports().iter().copied());
@@ -138,10 +174,7 @@ fn etcd() {
         etcd.restart(etcd.leader(), Signal::Kill);
     }));
     hurts.push(Hurt::new("the leader is halted", |random| {
-        let leader = &etcd.members()[etcd.leader()];
-        leader.signal(Signal::Pause);
-        thread::sleep(Duration::from_millis(random.random_range(500..3000)));
-        leader.signal(Signal::Continue);
+        halt(&etcd.members()[etcd.leader()], random);
         etcd.wait_healthy();
     }));
     check(&url, &through, hurts);

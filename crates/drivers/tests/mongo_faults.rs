@@ -1,13 +1,12 @@
 //! The MongoDB driver when its server, its connections or its process are hurt.
 #![cfg(feature = "mongo")]
 
-use std::fs;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent};
-use espalier_testkit::adding::{add_while, sum};
+use espalier_testkit::adding::{SumWatch, add_while};
 use espalier_testkit::servers::{Mongo, Proxy, Signal, free_port};
 use espalier_testkit::{crash, process, seed};
 use rand::Rng;
@@ -80,10 +79,7 @@ fn cut_connections_lose_nothing_and_repeat_nothing() {
         &format!(":{}/", proxy.port()),
     );
     let driver = open(&url);
-    let start = driver.snapshot().expect("a snapshot").version();
-    let mut watch = driver
-        .watch(KeyRange::prefix(b"sum"), start)
-        .expect("a watch");
+    let mut watch = SumWatch::start(&*driver);
     seed::run("cut connections", |random| {
         add_while(&*driver, || {
             for _ in 0..20 {
@@ -93,13 +89,7 @@ fn cut_connections_lose_nothing_and_repeat_nothing() {
             thread::sleep(Duration::from_millis(500));
         });
     });
-    let (mut told, expected) = (0, sum(&*driver));
-    while told < expected {
-        match watch.next(Duration::from_secs(30)).expect("a watch") {
-            Some(WatchEvent::Commit { changes, .. }) => told += changes.len() as i64,
-            event => panic!("{event:?} after {told} of {expected}"),
-        }
-    }
+    watch.assert_all_told(&*driver);
 }
 
 #[test]
@@ -168,6 +158,32 @@ fn old_versions_are_kept_for_their_time() {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
+/// A process that was halted puts its commit into a place of the chain whose commit was deleted
+/// meanwhile, and takes it away again when it sees that. A watcher who comes by is told of a gap.
+#[test]
+fn a_late_commit_in_a_deleted_place_is_not_told() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("keep_ms=1000");
+    let (driver, other) = (open(&url), open(&url));
+    put(&*driver, "key", "first");
+    let start = other.snapshot().expect("a snapshot").version();
+    let mut watch = other.watch(KeyRange::all(), start).expect("a watch");
+    put(&*driver, "key", "true");
+    put(&*driver, "key", "late");
+    let mut commits = mongo.documents(database(&url), "espalier.commits");
+    let (late, deleted) = (commits.pop(), commits.pop());
+    let (mut late, deleted) = late.zip(deleted).expect("two commits");
+    thread::sleep(Duration::from_millis(1200));
+    for number in 0..4 {
+        put(&*driver, "key", &number.to_string());
+        thread::sleep(Duration::from_millis(600));
+    }
+    late.insert("_id", deleted.get("_id").cloned());
+    mongo.insert(database(&url), "espalier.commits", late);
+    let told = watch.next(Duration::from_secs(20)).expect("a watch");
+    assert!(matches!(told, Some(WatchEvent::Gap { .. })), "{told:?}");
+}
+
 #[test]
 fn an_absent_server_is_named() {
     let port = free_port();
@@ -206,23 +222,4 @@ fn a_deleted_key_space_is_noticed() {
     thread::sleep(Duration::from_millis(600));
     let error = driver.snapshot().err().expect("nothing is there");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-}
-
-#[test]
-fn tls_is_spoken_with_those_who_are_trusted() {
-    let name = vec!["127.0.0.1".to_owned()];
-    let made = rcgen::generate_simple_self_signed(name).expect("a certificate");
-    let dir = tempfile::tempdir().expect("a directory");
-    let [certificate, key] = ["cert.pem", "key.pem"].map(|name| dir.path().join(name));
-    fs::write(&certificate, made.cert.pem()).expect("a file");
-    fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
-    let Some(mongo) = Mongo::start_tls(&certificate, &key) else {
-        return;
-    };
-    let url = mongo.url(&format!("timeout_ms=20000&ca={}", certificate.display()));
-    let driver = open(&url);
-    put(&*driver, "key", "value");
-    assert_eq!(get(&*driver, "key").as_deref(), Some("value"));
-    let error = refused(&mongo.url("timeout_ms=1000&tls"));
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
 }

@@ -1,8 +1,6 @@
 //! The PostgreSQL driver in several processes, and while its server and its connections are hurt.
 #![cfg(feature = "postgres")]
 
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
@@ -13,7 +11,7 @@ use espalier_keyspace::{
 };
 use espalier_testkit::process::{self, Part, say};
 use espalier_testkit::seed;
-use espalier_testkit::servers::{Postgres, Signal};
+use espalier_testkit::servers::{Postgres, Proxy, Signal};
 use rand::Rng;
 
 /// Commits that each process makes in the counting test.
@@ -234,63 +232,24 @@ fn connections_that_the_server_ends() {
     });
 }
 
-/// Connections go through a thing that cuts them at random moments, often after a commit was
-/// passed on and before its answer was.
 #[test]
 fn connections_that_are_cut() {
     let Some(server) = Postgres::shared() else {
         return;
     };
     seed::run("connections that are cut", |random| {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
-        let (target, is_cutting) = (server.port(), Arc::new(AtomicBool::new(true)));
-        let seed: u64 = random.random();
-        let cutting = Arc::clone(&is_cutting);
-        thread::spawn(move || {
-            for (number, client) in (0..).zip(listener.incoming().flatten()) {
-                let life = (seed ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
-                let life = cutting.load(Ordering::Relaxed).then_some(life + 8);
-                pass_on(client, target, life);
+        let proxy = Proxy::start(server.port());
+        let ports = [server.port(), proxy.port()].map(|port| format!(":{port}/"));
+        let through = server.url("sslmode=disable").replace(&ports[0], &ports[1]);
+        let pauses: [u64; 60] = std::array::from_fn(|_| random.random_range(0..40_000));
+        count_while(&through, 60, &|round| {
+            thread::sleep(Duration::from_micros(pauses[round as usize]));
+            if round % 2 == 0 {
+                proxy.lose_answers();
+                thread::sleep(Duration::from_millis(1));
             }
+            proxy.cut_after_requests();
         });
-        let url = server.url("sslmode=disable");
-        let through = url.replace(&format!(":{target}/"), &format!(":{port}/"));
-        count_while(&through, 1, &|_| {
-            thread::sleep(Duration::from_millis(1500));
-            is_cutting.store(false, Ordering::Relaxed);
-        });
-    });
-}
-
-/// Passes bytes on, in both directions; after so many answers no more of them, and cuts.
-fn pass_on(client: TcpStream, port: u16, answers: Option<u64>) {
-    let server = TcpStream::connect(("127.0.0.1", port)).expect("the server");
-    let streams = (client.try_clone(), server.try_clone());
-    let (Ok(mut from_client), Ok(mut to_server)) = streams else {
-        return;
-    };
-    thread::spawn(move || {
-        let mut bytes = [0; 1 << 16];
-        while let Ok(length @ 1..) = from_client.read(&mut bytes) {
-            if to_server.write_all(&bytes[..length]).is_err() {
-                break;
-            }
-        }
-        let _ = to_server.shutdown(Shutdown::Write);
-    });
-    thread::spawn(move || {
-        let (mut server, mut client) = (server, client);
-        let mut bytes = [0; 1 << 16];
-        let mut left = answers;
-        while let Ok(length @ 1..) = server.read(&mut bytes) {
-            if left == Some(0) || client.write_all(&bytes[..length]).is_err() {
-                break;
-            }
-            left = left.map(|left| left - 1);
-        }
-        let _ = client.shutdown(Shutdown::Both);
-        let _ = server.shutdown(Shutdown::Write);
     });
 }
 

@@ -1,5 +1,5 @@
 //! Drivers and servers that speak TLS: who is trusted, and what is said where nobody is.
-#![cfg(any(feature = "redis", feature = "etcd"))]
+#![cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 
 mod certificates;
 mod opening;
@@ -150,6 +150,129 @@ mod redis {
         if let Some((_redis, url)) = secured(&files, "yes") {
             check_clients(&files, &url);
         }
+    }
+}
+
+#[cfg(feature = "mongo")]
+mod mongo {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use espalier_drivers::open;
+    use espalier_keyspace::{Batch, Driver, ErrorKind};
+    use espalier_testkit::adding::sum;
+    use espalier_testkit::servers::{Mongo, Proxy, Signal};
+
+    use super::{AT_ONCE, Files, VALID, assert_refused, check, check_clients};
+
+    fn secured(files: &Files, more: &[&str]) -> Option<Mongo> {
+        let certificate = format!("--listen-tls-cert-file={}", files.text("server.crt"));
+        let key = format!("--listen-tls-key-file={}", files.text("server.key"));
+        Mongo::start_with(&[&[certificate.as_str(), key.as_str()], more].concat())
+    }
+
+    #[test]
+    fn the_server_has_to_be_trusted() {
+        let files = Files::new();
+        if let Some(mongo) = secured(&files, &[]) {
+            let restart = || mongo.restart(Signal::Terminate);
+            check(&files, &mongo.url("tls"), &restart);
+        }
+    }
+
+    #[test]
+    fn clients_have_to_be_trusted() {
+        let files = Files::new();
+        let ca = format!("--listen-tls-ca-file={}", files.text("ca"));
+        if let Some(mongo) = secured(&files, &[&ca]) {
+            check_clients(&files, &mongo.url("tls"));
+        }
+    }
+
+    /// Answers are lost, and when the driver asks again, the server is not trusted any more: that is
+    /// no answer to what was asked before. What was denied did not happen.
+    #[test]
+    fn what_was_asked_before_the_trust_was_lost_is_not_denied() {
+        const DRIVERS: usize = 4;
+        const ROUNDS: usize = 3;
+        let files = Files::new();
+        let Some(mongo) = secured(&files, &[]) else {
+            return;
+        };
+        let proxy = Proxy::start(mongo.port());
+        let url = mongo.url(&format!("tls&ca={}", files.text("ca")));
+        let port = |port: u16| format!(":{port}/");
+        let url = url.replace(&port(mongo.port()), &port(proxy.port()));
+        let drivers = [(); DRIVERS].map(|()| open(&url).expect("it is trusted"));
+        let (mut known, mut unknown) = (0, 0);
+        for _ in 0..ROUNDS {
+            let ends = thread::scope(|scope| {
+                let adding = drivers
+                    .each_ref()
+                    .map(|it| scope.spawn(move || add_until_refused(&**it)));
+                thread::sleep(Duration::from_millis(300));
+                proxy.lose_answers();
+                thread::sleep(Duration::from_millis(200));
+                files.sign("server", (2020, 2021));
+                mongo.restart(Signal::Kill);
+                proxy.cut_after_requests();
+                adding.map(|thread| thread.join().expect("an end"))
+            });
+            for (added, kind) in ends {
+                known += added;
+                unknown += i64::from(kind == ErrorKind::OutcomeUnknown);
+            }
+            files.sign("server", VALID);
+            mongo.restart(Signal::Kill);
+            let sum = sum(&*drivers[0]);
+            assert!(
+                known <= sum && sum <= known + unknown,
+                "{sum} after {known} acknowledged and {unknown} unknown"
+            );
+        }
+        assert_eq!(drivers[0].check().expect("a check"), []);
+    }
+
+    /// How many commits were acknowledged, and why the next was not.
+    fn add_until_refused(driver: &dyn Driver) -> (i64, ErrorKind) {
+        for added in 0.. {
+            let mut batch = Batch::new();
+            batch.add("sum", 1);
+            match driver.commit(batch).map_err(|error| error.kind()) {
+                Ok(_) => {}
+                Err(kind @ (ErrorKind::Denied | ErrorKind::OutcomeUnknown)) => {
+                    return (added, kind);
+                }
+                Err(kind) => panic!("{kind:?} after {added}"),
+            }
+        }
+        unreachable!("a server that is not trusted takes no commits")
+    }
+
+    /// What the server refuses. That it lets somebody in cannot be tested here: FerretDB 1.24 ends SCRAM
+    /// with one exchange more than the client has asked for, and than MongoDB has since 4.4.
+    #[test]
+    fn passwords_are_needed_and_tested() {
+        let Some(mongo) = Mongo::start_with(&[
+            "--test-enable-new-auth",
+            "--setup-database=admin",
+            "--setup-username=root",
+            "--setup-password=p@ss",
+        ]) else {
+            return;
+        };
+        let url = mongo.url("");
+        let with = |who: &str| url.replace("://", &format!("://{who}@"));
+        let start = Instant::now();
+        for (wrong, words) in [
+            (&url, "requires authentication"),
+            (&with("root:wrong"), "Authentication failed"),
+            (&with("nobody:p%40ss"), "SCRAM failure"),
+        ] {
+            assert_refused(open(wrong), ErrorKind::Denied, "user and password");
+            assert_refused(open(wrong), ErrorKind::Denied, words);
+        }
+        assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
     }
 }
 

@@ -1,33 +1,43 @@
 //! Runs a command while PostgreSQL, Redis and etcd run beside it, on free ports and in temporary
 //! folders, as durable as they are installed to be. Their URLs are in `ESPALIER_BENCH_SERVERS`. The
-//! MongoDB server of the tests is left out: it reads whole collections, and no figure of it would tell
-//! anything about MongoDB.
+//! MongoDB server of the tests runs where `--mongodb` comes first: it reads whole collections, so its
+//! figures tell nothing of MongoDB, and more than 100 entries take hours.
 //!
 //! ```console
 //! $ cargo run -p espalier-testkit --no-default-features --example with_servers -- \
 //!       target/release/espalier bench drivers --sizes 1000
+//! $ cargo run -p espalier-testkit --no-default-features --example with_servers -- \
+//!       --mongodb target/release/espalier bench drivers --sizes 100
 //! ```
 
 use std::process::{Command, ExitCode};
 
-use espalier_testkit::servers::{Etcd, Postgres, Redis};
+use espalier_testkit::servers::{Etcd, Mongo, Postgres, Redis};
 
 /// Where the bench looks for servers.
 const VARIABLE: &str = "ESPALIER_BENCH_SERVERS";
 
+/// Asks for the MongoDB server too.
+const MONGODB: &str = "--mongodb";
+
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let has_mongo = arguments.next_if(|argument| argument == MONGODB).is_some();
     let Some(program) = arguments.next() else {
-        eprintln!("usage: with_servers COMMAND [ARGUMENT...]");
+        eprintln!("usage: with_servers [--mongodb] COMMAND [ARGUMENT...]");
         return ExitCode::from(2);
     };
     let postgres = Postgres::start(&[]);
     let redis = Redis::start(&["--appendonly", "yes", "--appendfsync", "always"]);
     let etcd = Etcd::start_on_disk();
+    let mongo = has_mongo.then(Mongo::start).flatten();
     let urls = [
         postgres.as_ref().map(Postgres::base),
         redis.as_ref().map(Redis::base),
         etcd.as_ref().map(Etcd::base),
+        mongo
+            .as_ref()
+            .map(|mongo| mongo.url("").trim_end_matches('?').to_owned()),
     ];
     let urls: Vec<_> = urls.into_iter().flatten().collect();
     let status = Command::new(&program)

@@ -1,6 +1,7 @@
 //! One index in memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hint::black_box;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -77,12 +78,28 @@ impl<T> Index<T> {
         if let Some(value) = query.whole()
             && value.components() >= self.components
         {
-            let postings = self.by_value.get(value.full());
-            return postings.map_or_else(Vec::new, Postings::documents);
+            return documents(&self.listed(value));
         }
         let hits = self.find(query).into_iter();
         hits.filter_map(|hit| Some((hit.key, hit.document?)))
             .collect()
+    }
+
+    /// What has a value or begins with it: keys, and the documents where they are kept.
+    pub(super) fn listed(&self, value: &Value) -> Vec<(u64, Option<&Arc<T>>)> {
+        let mut listed = Vec::new();
+        if value.components() >= self.components {
+            if let Some(postings) = self.by_value.get(value.full()) {
+                postings.list(&mut listed);
+            }
+            return listed;
+        }
+        for full in self.sorted.range(bounds(&Query::value(value))) {
+            if let Some(postings) = self.by_value.get(full) {
+                postings.list(&mut listed);
+            }
+        }
+        listed
     }
 
     /// What a query asks for.
@@ -127,6 +144,26 @@ impl<T> Index<T> {
         }
         hits
     }
+}
+
+/// How many documents are brought near at a time.
+const NEAR: usize = 32;
+
+/// The documents of a list.
+pub(super) fn documents<T>(listed: &[(u64, Option<&Arc<T>>)]) -> Vec<(u64, Arc<T>)> {
+    let mut documents = Vec::with_capacity(listed.len());
+    for part in listed.chunks(NEAR) {
+        // One more handle is an atomic addition, which waits for its memory, and nothing after it
+        // goes on meanwhile; what is only read is waited for together. 5,000 of 250,000 documents
+        // take less than half the time so.
+        let held = part.iter().filter_map(|(_, document)| *document);
+        black_box(held.map(Arc::strong_count).sum::<usize>());
+        documents.extend(
+            part.iter()
+                .filter_map(|(key, document)| Some((*key, Arc::clone((*document)?)))),
+        );
+    }
+    documents
 }
 
 /// The values that a query may be about.
@@ -196,18 +233,13 @@ impl<T> Postings<T> {
         }
     }
 
-    /// All documents.
-    fn documents(&self) -> Vec<(u64, Arc<T>)> {
+    /// Appends them to a list.
+    fn list<'a>(&'a self, listed: &mut Vec<(u64, Option<&'a Arc<T>>)>) {
         match self {
-            Self::One(key, document) => document
-                .iter()
-                .map(|held| (*key, Arc::clone(held)))
-                .collect(),
+            Self::One(key, document) => listed.push((*key, document.as_ref())),
             Self::Many(documents) => {
-                let mut all = Vec::with_capacity(documents.len());
-                let kept = documents.iter();
-                all.extend(kept.filter_map(|(key, held)| Some((*key, Arc::clone(held.as_ref()?)))));
-                all
+                let documents = documents.iter();
+                listed.extend(documents.map(|(key, document)| (*key, document.as_ref())));
             }
         }
     }

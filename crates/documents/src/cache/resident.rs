@@ -7,9 +7,10 @@ use espalier_keyspace::{Direction, Version};
 use parking_lot::RwLock;
 
 use super::fact::Fact;
-use super::index::Index;
+use super::index::{Index, documents};
 use crate::document::Document;
 use crate::extract::Values;
+use crate::joining::{Joining, join};
 use crate::shape::Shape;
 use crate::value::Bytes;
 use crate::{Query, Result, Selection, Value};
@@ -90,6 +91,25 @@ impl<T: Document> Resident<T> {
     /// The documents that a query asks for.
     pub(crate) fn documents(&self, slot: usize, query: &Query) -> Vec<(u64, Arc<T>)> {
         self.held.read().indexes[slot].documents(query)
+    }
+
+    /// The documents that have all of these values, or any.
+    pub(crate) fn joined_documents(
+        &self,
+        slot: usize,
+        values: &[Value],
+        joining: Joining,
+    ) -> Vec<(u64, Arc<T>)> {
+        let held = self.held.read();
+        let lists = values.iter().map(|value| held.indexes[slot].listed(value));
+        documents(&join(lists.collect(), joining))
+    }
+
+    /// The keys of the documents that have a value.
+    pub(crate) fn keys(&self, slot: usize, value: &Value) -> Vec<u64> {
+        let held = self.held.read();
+        let listed = held.indexes[slot].listed(value).into_iter();
+        listed.map(|(key, _)| key).collect()
     }
 
     /// Documents in the order of keys.

@@ -1,6 +1,5 @@
 //! Reading and changing documents by the value of an index.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use crate::cache::Hit;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries::{self, Entry};
+use crate::joining::{Joining, join};
 use crate::reader::{Reader, View};
 use crate::shape::BoundIndex;
 use crate::value::IntoValue;
@@ -213,13 +213,7 @@ impl<T: Document> Index<T> {
     /// All documents that have a value.
     fn find_value(&self, value: &Value) -> Result<Vec<(u64, Arc<T>)>> {
         let snapshot = self.snapshot()?;
-        let keys = match self.opened.resident() {
-            Some(resident) => {
-                let hits = resident.find(self.slot, &Query::value(value));
-                hits.into_iter().map(|hit| hit.key).collect()
-            }
-            None => self.keys_of(&*snapshot, value)?,
-        };
+        let keys = self.keys_of(&*snapshot, value)?;
         if keys.is_empty() {
             self.check_generation(&*snapshot)?;
         }
@@ -315,57 +309,32 @@ impl<T: Document> Index<T> {
         values: impl IntoIterator<Item = V>,
         joining: Joining,
     ) -> Result<Vec<(u64, Arc<T>)>> {
-        let mut wanted = 0;
-        let mut held: BTreeMap<u64, (usize, Option<Arc<T>>)> = BTreeMap::new();
         let values: Vec<Option<Value>> = values.into_iter().map(IntoValue::into_value).collect();
-        let resident = self.opened.resident();
-        let snapshot = match resident {
-            Some(_) if self.opened.shape.policy.keeps_documents() => None,
-            _ => Some(self.snapshot()?),
-        };
-        for value in &values {
-            wanted += 1;
-            let Some(value) = value else { continue };
-            let found: Vec<(u64, Option<Arc<T>>)> = match (resident, &snapshot) {
-                (Some(resident), _) => {
-                    let hits = resident.find(self.slot, &Query::value(value));
-                    hits.into_iter()
-                        .map(|hit| (hit.key, hit.document))
-                        .collect()
-                }
-                (None, Some(snapshot)) => {
-                    let keys = self.keys_of(&**snapshot, value)?;
-                    keys.into_iter().map(|key| (key, None)).collect()
-                }
-                (None, None) => Vec::new(),
-            };
-            for (key, document) in found {
-                let entry = held.entry(key).or_insert((0, document));
-                // A value that is asked for twice is found twice.
-                entry.0 = (entry.0 + 1).min(wanted);
-            }
-            if joining == Joining::All {
-                held.retain(|_, (count, _)| *count == wanted);
-            }
-        }
         if joining == Joining::All && values.iter().any(Option::is_none) {
             return Ok(Vec::new());
         }
-        let mut found = Vec::with_capacity(held.len());
-        for (key, (_, document)) in held {
-            let document = match (document, &snapshot) {
-                (Some(document), _) => Some(document),
-                (None, Some(snapshot)) => {
-                    self.joined_document(&**snapshot, key, &values, joining)?
-                }
-                (None, None) => None,
-            };
+        let values: Vec<Value> = values.into_iter().flatten().collect();
+        if let Some(resident) = self.opened.resident_documents() {
+            return Ok(resident.joined_documents(self.slot, &values, joining));
+        }
+        let snapshot = self.snapshot()?;
+        let lists = values.iter().map(|value| {
+            let keys = self.keys_of(&*snapshot, value)?.into_iter();
+            Ok(keys.map(|key| (key, ())).collect())
+        });
+        let joined = join(lists.collect::<Result<_>>()?, joining);
+        let mut found = Vec::with_capacity(joined.len());
+        for (key, ()) in joined {
+            let document = self.joined_document(&*snapshot, key, &values, joining)?;
             found.extend(document.map(|document| (key, document)));
         }
         Ok(found)
     }
 
     fn keys_of(&self, snapshot: &dyn Snapshot, value: &Value) -> Result<Vec<u64>> {
+        if let Some(resident) = self.opened.resident() {
+            return Ok(resident.keys(self.slot, value));
+        }
         let index = self.bound();
         match index.kind {
             Kind::Unique => {
@@ -383,15 +352,10 @@ impl<T: Document> Index<T> {
         &self,
         snapshot: &dyn Snapshot,
         key: u64,
-        values: &[Option<Value>],
+        values: &[Value],
         joining: Joining,
     ) -> Result<Option<Arc<T>>> {
-        let is_meant = |full: &[u8]| {
-            values
-                .iter()
-                .flatten()
-                .any(|value| full.starts_with(value.full()))
-        };
+        let is_meant = |full: &[u8]| values.iter().any(|value| full.starts_with(value.full()));
         let Some(document) = self.document(snapshot, key, is_meant)? else {
             return Ok(None);
         };
@@ -399,7 +363,7 @@ impl<T: Document> Index<T> {
             return Ok(Some(document));
         }
         let has = self.bound().values(&document)?;
-        let has_all = values.iter().flatten().all(|value| {
+        let has_all = values.iter().all(|value| {
             has.iter()
                 .any(|found| found.full().starts_with(value.full()))
         });
@@ -479,12 +443,6 @@ impl<T: Document> Index<T> {
         let core = self.collection.core();
         core.run(&mut |transaction| body(transaction, &self.collection))
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Joining {
-    All,
-    Any,
 }
 
 fn hit_value<T>(hit: &Hit<T>, query: &Query) -> Result<Option<Value>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use espalier_keyspace::Result;
 
 use crate::authority::Authority;
-use crate::url::{Url, refusal, unknown_option};
+use crate::url::{Url, number, unknown_option};
 
 /// The longest that a call tries to reach the servers, when not given: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -73,9 +73,9 @@ impl Config {
     fn set(&mut self, scheme: &str, option: &str, value: &str) -> Result<()> {
         let tls = &mut self.tls;
         match option {
-            "timeout_ms" => self.timeout = Duration::from_millis(number(value, option)?),
+            "timeout_ms" => self.timeout = Duration::from_millis(number(option, value)?),
             "operations" => {
-                let operations: u32 = number(value, option)?;
+                let operations: u32 = number(option, value)?;
                 self.operations = (operations as usize).max(OPERATIONS_MIN);
             }
             "tls" => drop(tls.get_or_insert_default()),
@@ -89,11 +89,6 @@ impl Config {
         }
         Ok(())
     }
-}
-
-fn number<T: std::str::FromStr>(value: &str, option: &str) -> Result<T> {
-    let wrong = |_| refusal(format!("{option} is {value:?}; it may be a number"));
-    value.parse().map_err(wrong)
 }
 
 #[cfg(test)]

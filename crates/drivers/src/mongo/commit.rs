@@ -267,7 +267,7 @@ fn take_place(
             Failure::Refused(trouble.error)
         })?;
     }
-    let lost = |trouble: Trouble| match trouble.is_passing {
+    let lost = |trouble: Trouble| match trouble.may_be_done {
         true => Failure::Lost(trouble.error),
         false => Failure::Refused(trouble.error),
     };

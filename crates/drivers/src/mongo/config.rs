@@ -8,7 +8,7 @@ use espalier_keyspace::Result;
 use crate::authority::Authority;
 use crate::durability::Durability;
 use crate::readable;
-use crate::url::{Url, refusal, unknown_option};
+use crate::url::{Url, number, refusal, unknown_option};
 
 /// The longest that a call tries to reach the server, when not given: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,8 +56,10 @@ pub struct Config {
 pub(super) struct Tls {
     /// Who is trusted; Mozilla's list when not given.
     pub(super) ca: Option<PathBuf>,
-    /// Who we are: certificate and key in one file.
-    pub(super) certificate_key: Option<PathBuf>,
+    /// Who we are.
+    pub(super) certificate: Option<PathBuf>,
+    /// The key of the certificate.
+    pub(super) key: Option<PathBuf>,
 }
 
 impl Config {
@@ -93,23 +95,25 @@ impl Config {
             "prefix" => self.prefix = name(value, option)?,
             "durability" => self.durability = Durability::parse(value)?,
             "readable" => self.readable = Some(readable::parse(value)?),
-            "timeout_ms" => self.timeout = Duration::from_millis(number(value, option)?),
+            "timeout_ms" => self.timeout = Duration::from_millis(number(option, value)?),
             "keep_ms" => {
-                let keep_ms = number(value, option)?.max(KEEP_MS_MIN);
-                self.keep = Duration::from_millis(keep_ms);
+                let keep_ms: u64 = number(option, value)?;
+                self.keep = Duration::from_millis(keep_ms.max(KEEP_MS_MIN));
             }
             "operations" => {
                 let (least, most) = OPERATIONS_MIN_MAX;
-                self.operations = number(value, option)?.clamp(least, most) as usize;
+                let operations: u64 = number(option, value)?;
+                self.operations = operations.clamp(least, most) as usize;
             }
             "authSource" => self.auth_source = Some(value.to_owned()),
             "replicaSet" => self.replica_set = Some(value.to_owned()),
             "tls" => drop(tls.get_or_insert_default()),
             "ca" => tls.get_or_insert_default().ca = Some(value.into()),
-            "cert_key" => tls.get_or_insert_default().certificate_key = Some(value.into()),
+            "cert" => tls.get_or_insert_default().certificate = Some(value.into()),
+            "key" => tls.get_or_insert_default().key = Some(value.into()),
             _ => {
                 let known = "prefix, durability, readable, timeout_ms, keep_ms, operations, \
-                             authSource, replicaSet, tls, ca and cert_key";
+                             authSource, replicaSet, tls, ca, cert and key";
                 return unknown_option(scheme, option, known);
             }
         }
@@ -128,11 +132,6 @@ fn name(value: &str, what: &str) -> Result<String> {
         return Err(refusal(message));
     }
     Ok(value.to_owned())
-}
-
-fn number(value: &str, option: &str) -> Result<u64> {
-    let wrong = |_| refusal(format!("{option} is {value:?}; it may be a number"));
-    value.parse().map_err(wrong)
 }
 
 #[cfg(test)]

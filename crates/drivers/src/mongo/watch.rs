@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use espalier_keyspace::Result;
+use espalier_keyspace::{ErrorKind, Result};
 use mongodb::bson::doc;
 
 use super::engine::{Commit, Engine, Query, revision_text};
@@ -49,6 +49,15 @@ impl MongoFollow {
             .find("commits", Query::new(filter, 1, COMMITS))?;
         found.iter().map(Commit::read).collect()
     }
+
+    /// Whether all commits that follow are there. Where some were deleted, a process that was halted
+    /// since before may have put one of its own into the place, for the moment until it sees that.
+    fn is_kept(&self) -> Result<bool> {
+        match self.engine.check_kept(self.after) {
+            Err(error) if error.kind() == ErrorKind::SnapshotTooOld => Ok(false),
+            kept => kept.map(|()| true),
+        }
+    }
 }
 
 impl Follow for MongoFollow {
@@ -69,7 +78,8 @@ impl Follow for MongoFollow {
             let (newest, _) = self.engine.newest()?;
             if newest.revision > self.after {
                 self.ahead = self.fetch(newest.revision)?.into();
-                if self.ahead.is_empty() {
+                if self.ahead.is_empty() || !self.is_kept()? {
+                    self.ahead.clear();
                     return Ok(Some(Followed::Forgotten));
                 }
                 continue;

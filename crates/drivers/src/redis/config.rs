@@ -7,7 +7,7 @@ use espalier_keyspace::Result;
 
 use crate::authority::Authority;
 use crate::durability::Durability;
-use crate::url::{Url, refusal, unknown_option};
+use crate::url::{Url, number, refusal, unknown_option};
 
 /// The longest that a call tries to reach the server, when not given: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -50,7 +50,7 @@ impl Config {
         let servers = Authority::parse(url, PORT)?;
         let database = match servers.path.as_str() {
             "" => 0,
-            path => number(path, "the database")?,
+            path => number("the database", path)?,
         };
         let mut config = Self {
             servers,
@@ -71,8 +71,8 @@ impl Config {
         match (option, &mut self.tls) {
             ("prefix", _) => self.prefix = prefix(value)?,
             ("durability", _) => self.durability = Durability::parse(value)?,
-            ("timeout_ms", _) => self.timeout = Duration::from_millis(number(value, option)?),
-            ("undo_bytes", _) => self.undo_bytes = number(value, option)?,
+            ("timeout_ms", _) => self.timeout = Duration::from_millis(number(option, value)?),
+            ("undo_bytes", _) => self.undo_bytes = number(option, value)?,
             ("ca", Some(tls)) => tls.ca = Some(value.into()),
             ("cert", Some(tls)) => tls.certificate = Some(value.into()),
             ("key", Some(tls)) => tls.key = Some(value.into()),
@@ -92,11 +92,6 @@ fn prefix(value: &str) -> Result<String> {
         return Err(refusal(message));
     }
     Ok(value.to_owned())
-}
-
-fn number<T: std::str::FromStr>(value: &str, option: &str) -> Result<T> {
-    let wrong = |_| refusal(format!("{option} is {value:?}; it may be a number"));
-    value.parse().map_err(wrong)
 }
 
 #[cfg(test)]

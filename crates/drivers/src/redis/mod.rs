@@ -29,7 +29,8 @@
 //! # Commits
 //! One script tests the preconditions, applies the operations, counts the version and writes the
 //! log. Scripts of Redis are not undone when they fail, so all that can refuse comes first; they
-//! are one unit in the append-only file. A batch over [`DIRECT_BYTES_MAX`] is pipelined into a
+//! are one unit in the append-only file. Operations are looked up and written 64 to a command, as a
+//! call from a script costs more than what it does. A batch over [`DIRECT_BYTES_MAX`] is pipelined into a
 //! list first and then applied by the same script, which holds the server up while it runs: ten
 //! seconds or so for a million operations. Others wait for as long as their `timeout_ms` allows.
 //!

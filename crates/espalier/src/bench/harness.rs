@@ -1,6 +1,5 @@
 //! Measuring: wall-clock time of each repetition, processor time of all of them, the peak of memory.
 
-use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,6 +8,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rustix::time::{ClockId, clock_gettime};
 
+use super::memory::{forget_resident_peak, resident_peak};
 use crate::error::{Failure, Result};
 
 /// What was measured, in seconds of one repetition.
@@ -85,7 +85,7 @@ pub fn measure<T>(
 ) -> Result<Timing> {
     let mut samples = Vec::new();
     let mut cpu = Duration::ZERO;
-    forget_peak();
+    forget_resident_peak();
     let started = Instant::now();
     for call in 0..plan.calls_max() {
         let cpu_before = cpu_time();
@@ -104,25 +104,11 @@ pub fn measure<T>(
             break;
         }
     }
-    let peak_bytes = peak();
+    let peak_bytes = resident_peak();
     Ok(Timing {
         peak_bytes,
         ..Timing::of(samples, cpu)?
     })
-}
-
-/// Has the kernel forget the peak of this process's memory. Where it cannot, a peak is that of the
-/// whole run.
-fn forget_peak() {
-    let _ = fs::write("/proc/self/clear_refs", "5");
-}
-
-/// The peak since it was forgotten, in bytes; 0 where the kernel does not tell.
-fn peak() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kilobytes.unwrap_or(0) * 1024
 }
 
 /// Puts things into an order that is drawn; the same seed draws the same.

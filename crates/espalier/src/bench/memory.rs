@@ -40,12 +40,26 @@ pub fn peak_of(arguments: &[&str]) -> Result<u64> {
     )))
 }
 
-/// `RssAnon` of `/proc/ID/status`; 0 where there is none.
+/// Has the kernel forget the peak of this process's memory. Where it cannot, a peak is that of the
+/// whole run.
+pub fn forget_resident_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The peak of this process's resident memory since it was forgotten, in bytes; 0 where the kernel
+/// does not tell.
+pub fn resident_peak() -> u64 {
+    status_bytes(std::process::id(), "VmHWM:")
+}
+
 fn private_bytes(process: u32) -> u64 {
+    status_bytes(process, "RssAnon:")
+}
+
+/// A line of `/proc/ID/status`; 0 where there is none.
+fn status_bytes(process: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
 }

@@ -106,7 +106,7 @@ impl Output {
                 self.write(row)?;
             }
         }
-        self.text(&report::summary(&rows))?;
+        self.text(&report::summary(&rows.iter().collect::<Vec<_>>()))?;
         let command: Vec<_> = std::env::args().collect();
         let page = Page {
             rows: &rows,
@@ -154,9 +154,9 @@ impl Output {
         self.progress.aside(|| table_row(row, is_first))
     }
 
-    /// Writes text for people, where rows are a table for people.
+    /// Writes text for people, unless standard output is for programs.
     pub fn text(&self, text: &str) -> Result<()> {
-        if self.json.is_none() {
+        if self.destination.json.as_deref() != Some(STANDARD) {
             self.progress
                 .aside(|| io::stdout().lock().write_all(text.as_bytes()))?;
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use espalier_keyspace::{Batch, Driver, KeyRange, Policy};
 use tempfile::TempDir;
 
-use super::raw::{self, RawEngine};
+use super::raw::{self, Contents, RawEngine};
 use super::recorder::Recorder;
 use super::row::On;
 use crate::error::{Failure, Result};
@@ -17,7 +17,9 @@ use crate::error::{Failure, Result};
 pub const SERVERS_VARIABLE: &str = "ESPALIER_BENCH_SERVERS";
 
 /// Engines that work in a folder, and what a store is named in it.
-const LOCAL: [(&str, &str); 3] = [("embedded", ""), ("file", ""), ("sqlite", "/store")];
+const LOCAL: [(&str, &str); 3] = [(EMBEDDED, ""), ("file", ""), ("sqlite", "/store")];
+
+const EMBEDDED: &str = "embedded";
 
 const MEMORY: &str = "memory";
 
@@ -88,6 +90,14 @@ impl Engine {
         Ok(engines)
     }
 
+    /// The embedded driver, with its stores among the temporary files.
+    pub fn embedded() -> Self {
+        Self::Local {
+            scheme: EMBEDDED,
+            below: std::env::temp_dir(),
+        }
+    }
+
     /// Those that work without a server.
     pub fn local() -> Vec<Self> {
         let local = LOCAL.iter().map(|&(scheme, _)| Self::Local {
@@ -125,10 +135,8 @@ impl Engine {
     }
 
     fn server(url: &str) -> Result<Self> {
-        let is_known = espalier_drivers::schemes()
-            .iter()
-            .any(|scheme| url.starts_with(scheme.name) && url.contains("://"));
-        if !is_known {
+        let is_server = url.contains("://") && is_of_known_scheme(url);
+        if !is_server {
             let names = LOCAL.map(|(name, _)| name).join(", ");
             return Err(Failure::usage(format!(
                 "{url:?} is no engine; write memory, {names}, one of them with a folder (embedded:DIR), \
@@ -157,9 +165,14 @@ impl Engine {
 
 /// Whether a part of a list is an item by itself.
 fn begins_item(part: &str) -> bool {
-    let scheme = part.split(':').next().unwrap_or_default();
+    matches!(part, "all" | "local") || is_of_known_scheme(part)
+}
+
+/// Whether what stands before the colon is the scheme of a driver of this build.
+fn is_of_known_scheme(url: &str) -> bool {
+    let scheme = url.split(':').next().unwrap_or_default();
     let mut schemes = espalier_drivers::schemes().iter();
-    matches!(part, "all" | "local") || schemes.any(|known| known.name == scheme)
+    schemes.any(|known| known.name == scheme)
 }
 
 /// An engine, a policy, and a durability.
@@ -204,6 +217,18 @@ impl Place {
             engine: Engine::Memory,
             policy: Policy::Ram,
             durability: Durability::None,
+        }
+    }
+
+    /// An engine as it is, which need not be on the disk when a commit returns.
+    pub fn relaxed(engine: Engine) -> Self {
+        match engine {
+            Engine::Memory => Self::memory(),
+            engine => Self {
+                engine,
+                policy: Policy::Uncached,
+                durability: Durability::Relaxed,
+            },
         }
     }
 
@@ -318,6 +343,15 @@ impl Home {
         self.driver = None;
     }
 
+    /// The engine's own client with what a driver holds now; none for memory.
+    pub fn raw_copy(&self, driver: &dyn Driver) -> Result<Option<Raw>> {
+        let raw = self.raw()?;
+        if let Some(raw) = &raw {
+            raw.engine.load(&Contents::of(driver)?)?;
+        }
+        Ok(raw)
+    }
+
     /// The engine's own client, on an empty place of its own; none for memory.
     pub fn raw(&self) -> Result<Option<Raw>> {
         let folder = self.folder.as_ref().map(|folder| new_folder(folder.path()));
@@ -345,11 +379,13 @@ pub struct Raw {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        if let (Engine::Server { url }, Some(driver)) = (&self.place.engine, &self.driver) {
+        if let (Engine::Server { url }, Some(driver)) = (&self.place.engine, self.driver.take()) {
             let mut batch = Batch::new();
             batch.delete_range(KeyRange::all());
             // What is left has a name of its own, and is in nobody's way.
             drop(driver.commit(batch));
+            // Whoever follows the engine ends before its tables go.
+            drop(driver);
             drop(raw::remove(url, &self.name));
         }
     }
@@ -378,6 +414,14 @@ mod tests {
             .expect_err("no such engine")
             .to_string();
         assert!(error.contains("nothing"), "{error}");
+    }
+
+    #[test]
+    fn a_scheme_is_known_by_its_whole_name() {
+        for url in ["memorya://h", "sqlite3://h/d", "nothing://memory:/"] {
+            let error = Engine::list(url).expect_err(url).to_string();
+            assert!(error.contains(url), "{error}");
+        }
     }
 
     #[cfg(feature = "etcd")]

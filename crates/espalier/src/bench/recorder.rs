@@ -11,6 +11,8 @@ use espalier_keyspace::{
     OperationRef, Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
 };
 
+use crate::error::Result as Outcome;
+
 /// What one operation of the store asked.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
@@ -51,6 +53,14 @@ impl Recorder {
             is_on: AtomicBool::new(false),
             trace: Arc::default(),
         }
+    }
+
+    /// What an operation asks of the driver.
+    pub fn traced(&self, operation: impl FnOnce() -> Outcome<()>) -> Outcome<Trace> {
+        self.start();
+        let result = operation();
+        let trace = self.stop();
+        result.map(|()| trace)
     }
 
     /// Switches on, with an empty trace.

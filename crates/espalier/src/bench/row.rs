@@ -173,14 +173,17 @@ impl Row {
         }
     }
 
-    /// How many times more another system takes: processor time against processor time where its
-    /// figure is that.
-    pub fn times(&self, peer: &Peer) -> String {
-        let ours = match peer.name.ends_with("cpu") {
+    /// What stands beside another system's figure: processor time where its figure is that.
+    pub fn beside_peer(&self, peer: &Peer) -> Option<f64> {
+        match peer.name.ends_with("cpu") {
             true => self.cpu_s,
             false => self.median_s,
-        };
-        self.factor(Some(peer.seconds), ours)
+        }
+    }
+
+    /// How many times more another system takes.
+    pub fn times(&self, peer: &Peer) -> String {
+        self.factor(Some(peer.seconds), self.beside_peer(peer))
     }
 
     /// Measurements of the same row as one: the median of the medians, the least and the greatest of
@@ -215,17 +218,27 @@ impl Row {
 }
 
 #[cfg(test)]
+impl Row {
+    /// A row of a test: each of its repetitions took so many seconds.
+    pub fn example(suite: &'static str, name: &str, driver: &str, size: u64, seconds: f64) -> Self {
+        let on = On {
+            driver: driver.to_owned(),
+            policy: "uncached",
+            durability: "relaxed",
+        };
+        let mut row = Self::new(suite, name, on, size);
+        (row.n, row.median_s, row.min_s) = (1, Some(seconds), Some(seconds));
+        row
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     fn row(median: f64, min: f64) -> Row {
-        let on = On {
-            driver: "memory".to_owned(),
-            policy: "ram",
-            durability: "none",
-        };
-        let mut row = Row::new("scale", "get", on, 10);
-        (row.median_s, row.min_s, row.n) = (Some(median), Some(min), 1);
+        let mut row = Row::example("scale", "get", "memory", 10, median);
+        row.min_s = Some(min);
         row
     }
 

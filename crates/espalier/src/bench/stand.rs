@@ -204,11 +204,7 @@ impl Stand {
 
     /// The engine's own client with what the engine holds now; none for memory.
     pub fn raw_copy(&self) -> Result<Option<Raw>> {
-        let raw = self.home.raw()?;
-        if let Some(raw) = &raw {
-            raw.engine.load(&self.contents()?)?;
-        }
-        Ok(raw)
+        self.home.raw_copy(&*self.recorder)
     }
 
     /// The engine's own client, putting all that the engine holds; none for memory.
@@ -216,22 +212,14 @@ impl Stand {
         let Some(raw) = self.home.raw()? else {
             return Ok(None);
         };
-        let contents = self.contents()?;
+        let contents = Contents::of(&*self.recorder)?;
         let timing = measure(Plan::once(), |_| raw.engine.load(&contents), |_, ()| Ok(()))?;
         Ok(Some(timing))
     }
 
-    fn contents(&self) -> Result<Contents> {
-        Contents::of(&*self.recorder)
-    }
-
     /// What an operation asks of the engine.
     pub fn traced(&self, operation: impl FnOnce() -> Result<()>) -> Result<Trace> {
-        self.recorder.start();
-        let result = operation();
-        let trace = self.recorder.stop();
-        result?;
-        Ok(trace)
+        self.recorder.traced(operation)
     }
 }
 

@@ -33,10 +33,13 @@ fn rows(arguments: &[&str]) -> Vec<Value> {
         arguments,
     ]
     .concat();
-    let text = bench.run(&arguments).ok();
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect()
+    json_lines(&bench.run(&arguments).ok())
+}
+
+/// The rows of `--json`.
+fn json_lines(text: &str) -> Vec<Value> {
+    let rows = text.lines().map(serde_json::from_str);
+    rows.map(|row| row.expect("JSON")).collect()
 }
 
 #[test]
@@ -117,10 +120,7 @@ fn field_runs_every_case_and_says_how_rows_grow() {
         "-",
     ];
     let text = bench.run(&arguments).ok();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows = json_lines(&text);
     for row in &rows {
         let members: Vec<_> = row.as_object().expect("an object").keys().collect();
         assert_eq!(members, MEMBERS);
@@ -174,10 +174,7 @@ fn field_runs_some_cases_in_memory() {
         "-",
     ];
     let text = bench.run(&arguments).ok();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows = json_lines(&text);
     let wanted = [
         "a: commit all references",
         "a: change one reference",
@@ -219,10 +216,7 @@ fn sysrepo_prints_all_rows_for_each_driver_and_durability() {
     let text = bench
         .run(&["bench", "sysrepo", "--sizes", "20", "--json", "-"])
         .ok();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows = json_lines(&text);
     for durability in ["none", "relaxed", "durable"] {
         // In an order that is drawn.
         assert_eq!(
@@ -255,10 +249,7 @@ fn sysrepo_measures_the_rows_that_are_named() {
         "-",
     ];
     let text = bench.run(&some).ok();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows = json_lines(&text);
     let wanted: Vec<&str> = SYSREPO
         .into_iter()
         .filter(|row| row.contains("oper") || row.contains("batch"))
@@ -286,10 +277,7 @@ fn dodb_prints_the_data_of_its_three_graphs_for_each_policy() {
             "-",
         ])
         .ok();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows = json_lines(&text);
     for policy in ["ram", "cached", "indexed", "uncached"] {
         let of = |name: &str| {
             let rows = rows
@@ -324,11 +312,7 @@ fn dodb_prints_the_data_of_its_three_graphs_for_each_policy() {
 fn suite(arguments: &[&str]) -> Vec<Value> {
     let bench = Bench::new();
     let text = bench.run(&[&["bench"], arguments, &["--json", "-"]].concat());
-    let rows: Vec<Value> = text
-        .ok()
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows = json_lines(&text.ok());
     for row in &rows {
         let members: Vec<_> = row.as_object().expect("an object").keys().collect();
         assert_eq!(members, MEMBERS);
@@ -508,10 +492,7 @@ fn trifle_fills_the_published_table_for_each_engine_and_durability() {
     let text = bench
         .run(&["bench", "trifle", "--counts", "3", "--json", "-"])
         .ok();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows = json_lines(&text);
     let columns = ["ASSORT", "ASSERT", "TRACK", "VALUES", "BEAM", "SCAN"];
     let payloads = ["1 value", "5 values", "5 nested values", "23 values"];
     let engines = [
@@ -632,10 +613,7 @@ fn drivers_measures_every_local_engine_beside_its_own_client() {
         "-",
     ];
     let text = bench.run(&some).ok();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows = json_lines(&text);
     for driver in ["memory", "embedded", "file", "sqlite"] {
         let of = |row: &&Value| row["driver"] == driver && row["row"] == "modify an item";
         let policies: Vec<_> = rows.iter().filter(of).map(|row| &row["policy"]).collect();
@@ -694,10 +672,7 @@ fn processes_measures_the_engines_that_several_may_have_open() {
     ];
     let more = ["--policies", "cached", "--json", "-"];
     let text = bench.run(&[&arguments[..], &more].concat()).ok();
-    let rows: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows = json_lines(&text);
     let names: Vec<_> = rows.iter().map(|row| row["row"].as_str()).collect();
     let wanted = [
         "read one entry, 1 process",

@@ -19,5 +19,6 @@
 //! | §7.7.7 | the system orders entries as it likes | by type; enumerations, identities and bits otherwise than here | functions that take the first of several nodes only where the order is the same |
 //! | XPath §2.3 | `*` is an element, never the root | `ancestor::*` and `parent::*` have the root | no such steps |
 //! | XPath §2.4 | a position is that among the nodes of one context node | among those of all | positions only in lists that are in no other list |
+//! | XPath §3.4 | two nodes are equal where their strings are: the key `0` is not the decimal `0.0` | a predicate on a key takes the value as one of the key's type | no key is compared with a decimal |
 //! | XPath §4.4 | `floor(NaN)` is NaN | the context node | `floor` of numbers only |
 //! | §7.5.1, §7.21.5 | an implicit container whose `when` is false does not exist | other conditions may still see it | no `when` reads the existence of a container without presence |

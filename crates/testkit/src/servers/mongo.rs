@@ -2,7 +2,9 @@
 //! builds.
 //!
 //! It has no transactions and no change streams, reads whole collections for all but a single
-//! `_id`, and changes documents slowly. It is there for what is right, not for what is fast.
+//! `_id`, and changes documents slowly. Users are an experiment of it (`--test-enable-new-auth`),
+//! which refuses wrong passwords, and cannot tell the `mongodb` crate that one is right. It is there
+//! for what is right, not for what is fast.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -24,6 +26,7 @@ const ANSWER: Duration = Duration::from_secs(5);
 pub struct Mongo {
     process: Process,
     port: u16,
+    is_plain: bool,
     names: AtomicU64,
 }
 
@@ -39,24 +42,39 @@ impl Mongo {
         is_wanted(NAME).then(|| Self::launch(&[]))
     }
 
-    /// One that speaks TLS only, with these PEM files.
-    pub fn start_tls(certificate: &Path, key: &Path) -> Option<Self> {
-        let files = [certificate, key].map(|file| file.display().to_string());
-        is_wanted(NAME).then(|| Self::launch(&files))
+    /// The same with further options as on the command line of `ferretdb`; it speaks TLS where they
+    /// name a certificate (`--listen-tls-cert-file=FILE` and `--listen-tls-key-file=FILE`).
+    pub fn start_with(options: &[&str]) -> Option<Self> {
+        is_wanted(NAME).then(|| Self::launch(options))
     }
 
-    fn launch(files: &[String]) -> Self {
+    fn launch(options: &[&str]) -> Self {
         let port = free_port();
         let dir = Directory::in_memory(NAME);
-        let fixed = [format!("127.0.0.1:{port}"), ".".to_owned()];
-        let launch = Launch::new(NAME, program());
-        let launch = launch.arguments(fixed).arguments(files.iter().cloned());
-        let is_plain = files.is_empty();
+        let is_plain = !options
+            .iter()
+            .any(|option| option.starts_with("--listen-tls-cert-file"));
+        let (plain, secured) = match is_plain {
+            true => (format!("127.0.0.1:{port}"), String::new()),
+            false => (String::new(), format!("127.0.0.1:{port}")),
+        };
+        let launch = Launch::new(NAME, program()).arguments([
+            "--handler=sqlite".to_owned(),
+            "--sqlite-url=file:./".to_owned(),
+            format!("--listen-addr={plain}"),
+            format!("--listen-tls={secured}"),
+            "--debug-addr=-".to_owned(),
+            "--state-dir=-".to_owned(),
+            "--telemetry=disable".to_owned(),
+            "--log-level=error".to_owned(),
+        ]);
+        let launch = launch.arguments(options.iter().copied());
         let process = Process::start(launch, dir, || ready(port, is_plain));
         let names = AtomicU64::new(0);
         Self {
             process,
             port,
+            is_plain,
             names,
         }
     }
@@ -80,6 +98,24 @@ impl Mongo {
         serde_json::to_value(answer).expect("JSON")
     }
 
+    /// All documents of a collection, in the order of their `_id`s.
+    pub fn documents(&self, database: &str, collection: &str) -> Vec<bson::Document> {
+        let find = bson::doc! { "find": collection, "sort": { "_id": 1 } };
+        let answer = run(self.port, database, find).expect("an answer");
+        let found = answer.get_document("cursor").and_then(|cursor| {
+            let documents = cursor.get_array("firstBatch")?.iter();
+            Ok(documents.filter_map(bson::Bson::as_document).cloned())
+        });
+        found.expect("documents").collect()
+    }
+
+    /// Inserts a document, with an `_id` that is not there yet.
+    pub fn insert(&self, database: &str, collection: &str, document: bson::Document) {
+        let insert = bson::doc! { "insert": collection, "documents": [document] };
+        let answer = run(self.port, database, insert).expect("an answer");
+        assert!(!answer.contains_key("writeErrors"), "{answer}");
+    }
+
     /// The process, to hurt it.
     pub fn process(&self) -> &Process {
         &self.process
@@ -87,7 +123,8 @@ impl Mongo {
 
     /// Ends it with a signal and starts it again; on return it answers.
     pub fn restart(&self, signal: Signal) {
-        self.process.restart(signal, || ready(self.port, true));
+        let (port, is_plain) = (self.port, self.is_plain);
+        self.process.restart(signal, || ready(port, is_plain));
     }
 }
 

@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
-use super::{Etcd, Postgres, Redis, is_wanted};
+use super::{Etcd, Mongo, Postgres, Redis, is_wanted};
 
-/// The names of the drivers whose servers can be shared.
+/// The names of the drivers on whose shared servers whole suites run. The MongoDB-protocol server is
+/// shared as well, by tests that ask for it: it takes minutes for thousands of documents.
 pub const SHARED: &[&str] = &["postgres", "redis", "etcd"];
+
+/// How long the MongoDB-protocol server is waited for: it is slow, and may be asked by many tests.
+const MONGO_PATIENCE: &str = "timeout_ms=60000";
 
 /// The URL of a key space of its own in the shared server of a driver, with these options, and
 /// relaxed where commits can be. None for other drivers, and where this run is to do without.
@@ -17,6 +21,7 @@ pub fn shared_url(driver: &str, options: &str) -> Option<String> {
     match driver {
         "postgres" => Some(Postgres::shared()?.url(&relaxed)),
         "redis" => Some(Redis::shared()?.url(&relaxed)),
+        "mongodb" => Some(Mongo::shared()?.url(&format!("{MONGO_PATIENCE}&{relaxed}"))),
         "etcd" => Some(Etcd::shared()?.url(options)),
         _ => None,
     }

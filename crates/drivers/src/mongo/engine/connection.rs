@@ -1,21 +1,17 @@
 //! The server, and the few commands that it is sent.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 use mongodb::bson::{Bson, Document, doc};
-use mongodb::event::EventHandler;
-use mongodb::event::cmap::CmapEvent;
-use mongodb::options::{
-    ClientOptions, CollectionOptions, Credential, FindOptions, ReadConcern, ServerAddress,
-    TlsOptions,
-};
-use mongodb::{Client, Collection, Database};
+use mongodb::options::{CollectionOptions, FindOptions, ReadConcern};
+use mongodb::{Collection, Database};
 use tokio::runtime::Runtime;
 
+use super::client::{Watched, client};
 use super::error::Trouble;
 use crate::durability::Durability;
 use crate::mongo::config::Config;
@@ -29,9 +25,6 @@ const DOCUMENT_PATIENCE: Duration = Duration::from_millis(20);
 
 /// The oldest wire protocol that is spoken: that of MongoDB 5.0.
 const WIRE_VERSION_MIN: i32 = 13;
-
-/// Connections of one process at most.
-const CONNECTIONS_MAX: u32 = 32;
 
 /// How sure a write has to be before it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +41,13 @@ pub(in crate::mongo) enum Inserted {
     All,
     /// Perhaps by an earlier attempt of the same request.
     SomeWereThere,
+}
+
+/// What the server said in the end.
+struct Answer<T> {
+    said: T,
+    /// Whether an earlier attempt may have been carried out, or still be.
+    is_repeated: bool,
 }
 
 /// What is read.
@@ -95,8 +95,8 @@ pub(in crate::mongo) struct Server {
     is_replicated: bool,
     /// Behind one address there are several servers, whose journals are apart.
     is_sharded: bool,
-    /// Set when connections were lost: the server may have been restarted, or another one be asked.
-    interrupted: Arc<AtomicBool>,
+    /// What the client tells of its connections.
+    watched: Arc<Watched>,
 }
 
 impl Server {
@@ -111,11 +111,10 @@ impl Server {
                 Error::new(ErrorKind::Engine, "cannot start a thread").with_source(error)
             })?;
         let place = config.servers.shown();
-        let interrupted = Arc::new(AtomicBool::new(false));
+        let watched = Arc::default();
         let client = {
             let _runtime = runtime.enter();
-            Client::with_options(options(config, Arc::clone(&interrupted)))
-                .map_err(|error| Trouble::of(&place, &error).error)?
+            client(config, &watched)?
         };
         let mut server = Self {
             runtime: Some(runtime),
@@ -126,7 +125,7 @@ impl Server {
             durability: config.durability,
             is_replicated: false,
             is_sharded: false,
-            interrupted,
+            watched,
         };
         server.greet()?;
         Ok(server)
@@ -181,6 +180,7 @@ impl Server {
                 Ok(found)
             }
         })
+        .map(|answer| answer.said)
         .map_err(|trouble| trouble.error)
     }
 
@@ -249,10 +249,13 @@ impl Server {
     ) -> std::result::Result<Document, Trouble> {
         command.insert("ordered", false);
         command.insert("writeConcern", self.concern(sure));
-        let answer = self.run(command, count)?;
-        match Trouble::of_answer(&self.place, &answer) {
-            Some(trouble) => Err(trouble),
-            None => Ok(answer),
+        let Answer { said, is_repeated } = self.run(command, count)?;
+        match Trouble::of_answer(&self.place, &said) {
+            Some(mut trouble) => {
+                trouble.may_be_done |= is_repeated;
+                Err(trouble)
+            }
+            None => Ok(said),
         }
     }
 
@@ -288,11 +291,18 @@ impl Server {
     }
 
     fn command(&self, command: Document, count: usize) -> Result<Document> {
-        self.run(command, count).map_err(|trouble| trouble.error)
+        let answer = self.run(command, count);
+        answer
+            .map(|answer| answer.said)
+            .map_err(|trouble| trouble.error)
     }
 
     /// Sends a command that may be carried out several times.
-    fn run(&self, command: Document, count: usize) -> std::result::Result<Document, Trouble> {
+    fn run(
+        &self,
+        command: Document,
+        count: usize,
+    ) -> std::result::Result<Answer<Document>, Trouble> {
         self.ask(count, || {
             let (database, command) = (self.database.clone(), command.clone());
             async move { database.run_command(command).await }
@@ -301,27 +311,44 @@ impl Server {
 
     /// Whether connections were lost since it was asked that last.
     pub(in crate::mongo) fn was_interrupted(&self) -> bool {
-        self.interrupted.swap(false, Ordering::AcqRel)
+        self.watched.interrupted.swap(false, Ordering::AcqRel)
     }
 
     /// Asks until there is an answer, or the time is out.
-    fn ask<T, W>(&self, count: usize, work: impl Fn() -> W) -> std::result::Result<T, Trouble>
+    fn ask<T, W>(
+        &self,
+        count: usize,
+        work: impl Fn() -> W,
+    ) -> std::result::Result<Answer<T>, Trouble>
     where
         T: Send + 'static,
         W: Future<Output = mongodb::error::Result<T>> + Send + 'static,
     {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         let patience = self.timeout + DOCUMENT_PATIENCE * count;
-        let deadline = Instant::now() + patience;
+        let start = Instant::now();
+        let deadline = start + patience;
         let mut wait = BACKOFF_MIN;
+        let mut may_be_done = false;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let trouble = match self.wait_for(work(), left) {
-                Some(Ok(answer)) => return Ok(answer),
+            let mut trouble = match self.wait_for(work(), left) {
+                Some(Ok(said)) => {
+                    let is_repeated = may_be_done;
+                    return Ok(Answer { said, is_repeated });
+                }
                 Some(Err(error)) => Trouble::of(&self.place, &error),
                 None => Trouble::no_answer(&self.place),
             };
-            self.interrupted.store(true, Ordering::Release);
+            if trouble.is_passing
+                && let Some(problem) = self.watched.distrust.of_all(start)
+            {
+                trouble = trouble.for_distrust(&self.place, &problem);
+            }
+            // What a later attempt says is not what became of an earlier one.
+            may_be_done |= trouble.may_be_done;
+            trouble.may_be_done = may_be_done;
+            self.watched.interrupted.store(true, Ordering::Release);
             if !trouble.is_passing || Instant::now() + wait >= deadline {
                 return Err(trouble);
             }
@@ -353,47 +380,4 @@ impl Drop for Server {
             runtime.shutdown_background();
         }
     }
-}
-
-fn options(config: &Config, interrupted: Arc<AtomicBool>) -> ClientOptions {
-    let servers = config.servers.hosts.iter();
-    let hosts: Vec<_> = servers
-        .map(|(host, port)| ServerAddress::Tcp {
-            host: host.clone(),
-            port: Some(*port),
-        })
-        .collect();
-    let mut options = ClientOptions::builder()
-        .hosts(hosts)
-        .app_name("espalier".to_owned())
-        .connect_timeout(config.timeout)
-        .server_selection_timeout(config.timeout)
-        .max_pool_size(CONNECTIONS_MAX)
-        .retry_reads(false)
-        .retry_writes(false)
-        .build();
-    options.cmap_event_handler = Some(EventHandler::callback(move |event| {
-        if matches!(event, CmapEvent::PoolCleared(_)) {
-            interrupted.store(true, Ordering::Release);
-        }
-    }));
-    options.repl_set_name.clone_from(&config.replica_set);
-    if let Some(user) = &config.servers.user {
-        let source = config.auth_source.clone();
-        options.credential = Some(
-            Credential::builder()
-                .username(user.clone())
-                .password(config.servers.password.clone())
-                .source(source.unwrap_or_else(|| "admin".to_owned()))
-                .build(),
-        );
-    }
-    if let Some(tls) = &config.tls {
-        let tls = TlsOptions::builder()
-            .ca_file_path(tls.ca.clone())
-            .cert_key_file_path(tls.certificate_key.clone())
-            .build();
-        options.tls = Some(tls.into());
-    }
-    options
 }

@@ -4,6 +4,8 @@ use espalier_keyspace::{Error, ErrorKind};
 use mongodb::bson::Document;
 use mongodb::error::ErrorKind as Mongo;
 
+use super::distrust;
+
 /// A second document with the same `_id`.
 pub(super) const DUPLICATE: i32 = 11000;
 
@@ -26,6 +28,8 @@ pub(in crate::mongo) struct Trouble {
     pub(in crate::mongo) error: Error,
     /// Whether the same request may succeed later.
     pub(in crate::mongo) is_passing: bool,
+    /// Whether it may have been carried out all the same, or will be.
+    pub(in crate::mongo) may_be_done: bool,
 }
 
 impl Trouble {
@@ -34,11 +38,24 @@ impl Trouble {
         Self {
             error: unreachable(place, "it does not answer in time"),
             is_passing: true,
+            may_be_done: true,
+        }
+    }
+
+    /// No server is trusted, or none trusts us.
+    pub(super) fn for_distrust(self, place: &str, problem: &str) -> Self {
+        Self {
+            error: untrusted(place, problem),
+            is_passing: false,
+            ..self
         }
     }
 
     pub(super) fn of(place: &str, error: &mongodb::error::Error) -> Self {
         let words = error.to_string();
+        if let Some(problem) = distrust::of(error) {
+            return Self::refusal(untrusted(place, &problem));
+        }
         match &*error.kind {
             Mongo::Command(command) => Self::of_code(place, command.code, &words),
             Mongo::Authentication { .. } => Self::of_code(place, AUTHENTICATION_FAILED, &words),
@@ -46,30 +63,41 @@ impl Trouble {
             Mongo::ServerSelection { .. } if is_about_user(&words) => {
                 Self::of_code(place, AUTHENTICATION_FAILED, &words)
             }
-            Mongo::ServerSelection { .. } if words.contains("wire version") => Self {
-                error: Error::new(
+            Mongo::ServerSelection { .. } if words.contains("wire version") => Self::refusal(
+                Error::new(
                     ErrorKind::WrongVersion,
                     format!("the server at {place} is too old; it has to be MongoDB 5.0 or later"),
                 )
                 .with_source(Said(words)),
-                is_passing: false,
-            },
-            Mongo::Io(_)
-            | Mongo::ConnectionPoolCleared { .. }
-            | Mongo::ServerSelection { .. }
-            | Mongo::DnsResolve { .. } => Self {
+            ),
+            Mongo::Io(_) | Mongo::ConnectionPoolCleared { .. } => Self {
                 error: unreachable(place, &words),
                 is_passing: true,
+                may_be_done: true,
             },
-            Mongo::InvalidTlsConfig { .. } => Self {
-                error: Error::new(ErrorKind::Engine, "the files for TLS cannot be used")
+            Mongo::ServerSelection { .. } | Mongo::DnsResolve { .. } => Self {
+                error: unreachable(place, &words),
+                is_passing: true,
+                may_be_done: false,
+            },
+            Mongo::InvalidTlsConfig { .. } => Self::refusal(
+                Error::new(ErrorKind::Engine, "the files for TLS cannot be used")
                     .with_source(Said(words)),
-                is_passing: false,
+            ),
+            Mongo::InvalidResponse { .. } => Self {
+                may_be_done: true,
+                ..Self::refusal(refused(place, &words))
             },
-            _ => Self {
-                error: refused(place, &words),
-                is_passing: false,
-            },
+            _ => Self::refusal(refused(place, &words)),
+        }
+    }
+
+    /// Nothing was done, and will not be however often it is asked for.
+    fn refusal(error: Error) -> Self {
+        Self {
+            error,
+            is_passing: false,
+            may_be_done: false,
         }
     }
 
@@ -93,23 +121,22 @@ impl Trouble {
         Some(Self {
             error: unreachable(place, &words),
             is_passing: true,
+            may_be_done: true,
         })
     }
 
     fn of_code(place: &str, code: i32, words: &str) -> Self {
-        let (kind, message, is_passing) = match code {
-            AUTHENTICATION_FAILED => (
+        let (kind, message) = match code {
+            code if code == AUTHENTICATION_FAILED || is_without_user(code, words) => (
                 ErrorKind::Denied,
                 format!(
                     "MongoDB at {place} does not accept user and password; write \
                      mongodb://user:password@…/database?authSource=admin"
                 ),
-                false,
             ),
             UNAUTHORIZED => (
                 ErrorKind::Denied,
                 format!("the user may not do this on MongoDB at {place}; grant readWrite"),
-                false,
             ),
             code if NOT_PRIMARY.contains(&code) => (
                 ErrorKind::ReadOnly,
@@ -117,30 +144,33 @@ impl Trouble {
                     "MongoDB at {place} is read-only: it is not the primary; name all members of \
                      the replica set, or wait until one is elected"
                 ),
-                true,
             ),
             code if PASSING.contains(&code) => {
                 return Self {
                     error: unreachable(place, words),
                     is_passing: true,
+                    may_be_done: true,
                 };
             }
             code if code == OUT_OF_DISK_SPACE || INTERRUPTED_QUOTA.contains(&code) => (
                 ErrorKind::Full,
                 format!("the disk or the quota of MongoDB at {place} is full; make room there"),
-                false,
             ),
             _ => (
                 ErrorKind::Engine,
                 format!("MongoDB at {place} refuses a request"),
-                false,
             ),
         };
         Self {
-            error: Error::new(kind, message).with_source(Said(words.to_owned())),
-            is_passing,
+            is_passing: kind == ErrorKind::ReadOnly,
+            ..Self::refusal(Error::new(kind, message).with_source(Said(words.to_owned())))
         }
     }
+}
+
+/// Whether a server that knows users was asked without one.
+fn is_without_user(code: i32, words: &str) -> bool {
+    code == UNAUTHORIZED && words.contains("requires authentication")
 }
 
 fn is_about_user(words: &str) -> bool {
@@ -155,6 +185,11 @@ fn unreachable(place: &str, words: &str) -> Error {
 fn refused(place: &str, words: &str) -> Error {
     let message = format!("MongoDB at {place} refuses a request");
     Error::new(ErrorKind::Engine, message).with_source(Said(words.to_owned()))
+}
+
+fn untrusted(place: &str, problem: &str) -> Error {
+    let message = format!("the connection to MongoDB at {place} cannot be secured: {problem}");
+    Error::new(ErrorKind::Denied, message)
 }
 
 /// A document that this program did not write.

@@ -1,7 +1,9 @@
 //! Connections, names and the chain of revisions: all that only this driver needs.
 
 mod chain;
+mod client;
 mod connection;
+mod distrust;
 mod error;
 mod names;
 mod open;

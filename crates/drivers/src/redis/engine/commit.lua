@@ -80,32 +80,95 @@ local function record(bytes, ...)
   end
 end
 
--- What a snapshot of an earlier version reads instead of what is written now.
-local function save(key, old)
-  if not keep then return end
-  local member = string.gsub(key, '%z', '\0\255') .. '\0\0' .. stamp
-  if call('ZADD', undo, 0, member) == 1 then
-    call('RPUSH', queue, member)
-    undo_bytes = undo_bytes + 3 * #member + 200
-    if old then
-      call('HSET', before, member, old)
-      undo_bytes = undo_bytes + #old
-    end
+-- Operations that are looked at and sent together: a call costs more than what it does.
+local TOGETHER = 64
+local added, removed, set, unset, saved, held = {}, {}, {}, {}, {}, {}
+
+local function send(command, name, list)
+  if #list > 0 then call(command, name, unpack(list)) end
+  return {}
+end
+
+local function flush()
+  added, removed = send('ZADD', keys, added), send('ZREM', keys, removed)
+  set, unset = send('HSET', values, set), send('HDEL', values, unset)
+  held = send('HSET', before, held)
+  if #saved > 0 then
+    local members = {}
+    for at = 2, #saved, 2 do members[#members + 1] = saved[at] end
+    call('RPUSH', queue, unpack(members))
+    saved = send('ZADD', undo, saved)
   end
 end
 
+-- What a snapshot of an earlier version reads instead of what is written now.
+local is_saved = {}
+local function save(key, old)
+  if not keep or is_saved[key] then return end
+  is_saved[key] = true
+  local member = string.gsub(key, '%z', '\0\255') .. '\0\0' .. stamp
+  saved[#saved + 1] = 0
+  saved[#saved + 1] = member
+  undo_bytes = undo_bytes + 3 * #member + 200
+  if old then
+    held[#held + 1] = member
+    held[#held + 1] = old
+    undo_bytes = undo_bytes + #old
+  end
+end
+
+-- What the keys of some operations held before them, and which of them are changed since.
+local found, changed, is_ranged
+local function look(items, from)
+  found, changed, is_ranged = {}, {}, false
+  local wanted, at, count = {}, from, 0
+  while at <= #items and count < TOGETHER do
+    local operation = items[at]
+    if operation == 'a' or operation == 'd' or operation == 'p' and keep then
+      wanted[#wanted + 1] = items[at + 1]
+    end
+    at = at + (operation == 'r' and 4 or operation == 'd' and 2 or 3)
+    count = count + 1
+  end
+  if #wanted > 0 then
+    for number, value in ipairs(call('HMGET', values, unpack(wanted))) do
+      found[wanted[number]] = value
+    end
+  end
+  return at
+end
+
+local function current(key)
+  if not changed[key] and not is_ranged then return found[key] end
+  flush()
+  return call('HGET', values, key)
+end
+
 local function put(key, value)
-  if keep then save(key, call('HGET', values, key)) end
-  if call('HSET', values, key, value) == 1 then call('ZADD', keys, 0, key) end
+  local old = nil
+  if keep then
+    old = current(key)
+    save(key, old)
+  elseif changed[key] then
+    flush()
+  end
+  changed[key] = true
+  if not old then
+    added[#added + 1] = 0
+    added[#added + 1] = key
+  end
+  set[#set + 1] = key
+  set[#set + 1] = value
   record(#key + #value, 'p', key, value)
 end
 
 local function delete(key)
-  local old = call('HGET', values, key)
+  local old = current(key)
   if old then
     save(key, old)
-    call('HDEL', values, key)
-    call('ZREM', keys, key)
+    changed[key] = true
+    unset[#unset + 1] = key
+    removed[#removed + 1] = key
     record(#key, 'd', key)
   end
 end
@@ -114,12 +177,16 @@ local function delete_range(first, last, bounded)
   local from = first == '' and '-' or '[' .. first
   local to = bounded == '1' and '(' .. last or '+'
   local any = false
+  flush()
+  is_ranged = true
   while true do
     local page = call('ZRANGEBYLEX', keys, from, to, 'LIMIT', 0, 1000)
     if #page == 0 then break end
     any = true
     if keep then
-      for _, key in ipairs(page) do save(key, call('HGET', values, key)) end
+      local olds = call('HMGET', values, unpack(page))
+      for number, key in ipairs(page) do save(key, olds[number]) end
+      flush()
     end
     call('HDEL', values, unpack(page))
     call('ZREM', keys, unpack(page))
@@ -130,20 +197,24 @@ end
 for number = checks + 1, blocks do
   local items, at = block(number), 1
   while at <= #items do
-    local operation, key = items[at], items[at + 1]
-    if operation == 'p' then
-      put(key, items[at + 2])
-      at = at + 3
-    elseif operation == 'd' then
-      delete(key)
-      at = at + 2
-    elseif operation == 'a' then
-      put(key, add(call('HGET', values, key), items[at + 2]))
-      at = at + 3
-    else
-      delete_range(key, items[at + 2], items[at + 3])
-      at = at + 4
+    local after = look(items, at)
+    while at < after do
+      local operation, key = items[at], items[at + 1]
+      if operation == 'p' then
+        put(key, items[at + 2])
+        at = at + 3
+      elseif operation == 'd' then
+        delete(key)
+        at = at + 2
+      elseif operation == 'a' then
+        put(key, add(current(key), items[at + 2]))
+        at = at + 3
+      else
+        delete_range(key, items[at + 2], items[at + 3])
+        at = at + 4
+      end
     end
+    flush()
   end
 end
 if staged then call('DEL', stage) end
@@ -164,28 +235,34 @@ if keep then
   local total = call('HINCRBY', meta, 'undo_bytes', undo_bytes)
   local forgotten, freed = nil, 0
   while total - freed > undo_max do
-    local member = call('LPOP', queue)
-    if not member then break end
-    freed = freed + 3 * #member + 200 + call('HSTRLEN', before, member)
-    call('HDEL', before, member)
-    call('ZREM', undo, member)
-    forgotten = string.sub(member, -8)
+    local oldest, gone = call('LRANGE', queue, 0, TOGETHER - 1), {}
+    if #oldest == 0 then break end
+    for _, member in ipairs(oldest) do
+      if total - freed <= undo_max then break end
+      freed = freed + 3 * #member + 200 + call('HSTRLEN', before, member)
+      gone[#gone + 1] = member
+    end
+    call('LTRIM', queue, #gone, -1)
+    call('HDEL', before, unpack(gone))
+    call('ZREM', undo, unpack(gone))
+    forgotten = string.sub(gone[#gone], -8)
   end
   if forgotten then
     call('HSET', meta, 'floor', string.format('%.0f', (struct.unpack('>I8', forgotten))))
-    call('HINCRBY', meta, 'undo_bytes', -freed)
+    call('HINCRBY', meta, 'undo_bytes', 0 - freed)
   end
 else
   call('DEL', undo, before, queue)
   call('HSET', meta, 'floor', text, 'undo_bytes', 0)
 end
 
+-- Redis refuses '-0', which is what the negative of 0 is written as: it is taken from 0.
 local data = changes and cmsgpack.pack(changes) or ''
 call('XADD', log, text .. '-0', 's', #data, 'd', data)
 local log_bytes = call('HINCRBY', meta, 'log_bytes', #data)
 while call('XLEN', log) > tonumber(ARGV[6]) or log_bytes > tonumber(ARGV[7]) do
   local oldest = call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
   call('XDEL', log, oldest[1])
-  log_bytes = call('HINCRBY', meta, 'log_bytes', -tonumber(oldest[2][2]))
+  log_bytes = call('HINCRBY', meta, 'log_bytes', 0 - oldest[2][2])
 end
 return finish()

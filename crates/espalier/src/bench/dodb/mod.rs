@@ -4,7 +4,6 @@
 //! `cars.rs` makes the cars, `known.rs` has the figures of others, `run.rs` measures.
 
 mod cars;
-mod floor;
 mod known;
 mod run;
 

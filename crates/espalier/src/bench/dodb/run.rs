@@ -1,21 +1,19 @@
 //! Measuring.
 
 use std::hint::black_box;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use espalier_documents::{Collection, Documents, Index, Policy};
-use espalier_keyspace::Driver;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::cars::{Car, Groups, cars, color, name, second_tag, tag};
-use super::floor::Floor;
 use super::known;
 use crate::bench::harness::{Plan, Timing, cpu_time, measure, together};
 use crate::bench::output::Output;
-use crate::bench::recorder::Recorder;
+use crate::bench::place::{Home, Place, Raw};
+use crate::bench::recorder::{Recorder, Trace};
 use crate::bench::row::{On, Peer, Row};
 use crate::error::{Failure, Result};
 
@@ -43,8 +41,8 @@ pub struct Dodb {
     pub matches: Vec<u64>,
     /// The policies.
     pub policies: Vec<Policy>,
-    /// Where stores are made; none for memory.
-    pub folder: Option<PathBuf>,
+    /// Where.
+    pub place: Place,
 }
 
 /// Runs the bench. Fails at the first wrong answer.
@@ -69,52 +67,45 @@ pub fn run(dodb: &Dodb, output: &mut Output) -> Result<()> {
 struct Bed<'a> {
     output: &'a mut Output,
     policy: Policy,
-    driver: &'static str,
+    driver: String,
     size: u64,
     sizes: Vec<u64>,
     documents: Documents,
     cars: Collection<Car>,
     /// Notes what is asked of the driver.
     recorder: Arc<Recorder>,
-    /// LMDB alone, where it is below.
-    floor: Option<Floor>,
-    _folder: Option<tempfile::TempDir>,
+    /// The engine's own client, where documents are read from the engine.
+    raw: Option<Raw>,
+    home: Home,
 }
 
 impl<'a> Bed<'a> {
     fn open(dodb: &Dodb, policy: Policy, size: u64, output: &'a mut Output) -> Result<Self> {
-        let folder = match &dodb.folder {
-            Some(folder) => Some(tempfile::tempdir_in(folder)?),
-            None => None,
-        };
-        let url = match &folder {
-            Some(folder) => format!("embedded:{}?durability=relaxed", folder.path().display()),
-            None => "memory:".to_owned(),
-        };
-        let recorder = Arc::new(Recorder::new(espalier_drivers::open(&url)?));
-        let name = recorder.name();
+        let mut home = dodb.place.home()?;
+        let (recorder, driver) = home.open()?;
         let prefix = espalier_store::Subspace::Documents.key();
-        let documents = Documents::new(Arc::clone(&recorder) as Arc<dyn Driver>, &prefix);
+        let documents = Documents::new(driver, &prefix);
         let mut groups = Groups::new(&dodb.matches, size);
         let sizes = groups.sizes();
         let cars = cars(policy).open(&documents)?;
         let mut bed = Self {
             output,
             policy,
-            driver: if policy == Policy::Ram { "none" } else { name },
+            driver: match policy {
+                Policy::Ram => "none".to_owned(),
+                _ => dodb.place.on().driver,
+            },
             size,
             sizes,
             documents,
             cars,
             recorder,
-            floor: None,
-            _folder: folder,
+            raw: None,
+            home,
         };
         bed.fill(&mut groups)?;
-        if let Some(folder) = &bed._folder
-            && policy != Policy::Ram
-        {
-            bed.floor = Some(Floor::new(folder.path(), &*bed.recorder)?);
+        if policy != Policy::Ram {
+            bed.raw = bed.home.raw_copy(&*bed.recorder)?;
         }
         Ok(bed)
     }
@@ -122,23 +113,22 @@ impl<'a> Bed<'a> {
     /// The time of the raw engine doing what `operation` has the driver do; none where nothing is
     /// asked of it.
     fn raw(&self, mut operation: impl FnMut(u64) -> Result<()>) -> Result<Option<Timing>> {
-        let Some(floor) = &self.floor else {
+        let Some(raw) = &self.raw else {
             return Ok(None);
         };
-        let traces = (0..TRACES).map(|call| {
-            self.recorder.start();
-            let done = operation(call);
-            let trace = self.recorder.stop();
-            done.map(|()| trace)
-        });
-        floor.measure(&traces.collect::<Result<Vec<_>>>()?)
+        let traces = (0..TRACES).map(|call| self.recorder.traced(|| operation(call)));
+        let traces = traces.collect::<Result<Vec<_>>>()?;
+        match traces.iter().any(Trace::is_empty) {
+            true => Ok(None),
+            false => raw.replay(&traces).map(Some),
+        }
     }
 
     fn row(&self, row: impl Into<String>, size: u64) -> Row {
         let on = On {
-            driver: self.driver.to_owned(),
+            driver: self.driver.clone(),
             policy: self.policy.as_str(),
-            durability: match self.driver {
+            durability: match self.driver.as_str() {
                 "none" | "memory" => "none",
                 _ => "relaxed",
             },

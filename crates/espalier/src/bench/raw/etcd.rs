@@ -10,12 +10,16 @@ use tonic::transport::{Channel, Endpoint};
 use tonic_prost::ProstCodec;
 
 use super::contents::Contents;
+use super::end::end;
 use super::open::RawEngine;
 use crate::bench::recorder::{ReadStep, Trace};
 use crate::error::{Failure, Result};
 
 /// Operations that a transaction of a server takes as it is installed.
 const OPERATIONS_MAX: usize = 128;
+
+/// Bytes of a transaction, below what a server takes as it is installed: 1.5 MiB.
+const REQUEST_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of an answer.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -117,13 +121,6 @@ impl Etcd {
         [self.prefix.as_slice(), key].concat()
     }
 
-    fn end(&self, range: &KeyRange) -> Vec<u8> {
-        match &range.end {
-            Some(end) => self.key(end),
-            None => self.key(&[0xff]),
-        }
-    }
-
     async fn call<Q, A>(
         &self,
         path: &'static str,
@@ -155,7 +152,7 @@ impl Etcd {
             },
             ReadStep::Scan(range, direction, count) => Get {
                 key: self.key(&range.start),
-                end: self.end(range),
+                end: self.key(end(range)),
                 limit: i64::try_from(*count).unwrap_or(i64::MAX),
                 order: match direction {
                     Direction::Forward => 0,
@@ -183,7 +180,7 @@ impl Etcd {
             }),
             Operation::DeleteRange(range) => Change::Delete(Delete {
                 key: self.key(&range.start),
-                end: self.end(range),
+                end: self.key(end(range)),
             }),
             // etcd adds nothing itself: the driver reads, and puts the sum.
             Operation::Add { key, delta } => Change::Put(Put {
@@ -197,11 +194,19 @@ impl Etcd {
     }
 
     async fn commit(&self, steps: &[Step]) -> std::result::Result<(), tonic::Status> {
-        for some in steps.chunks(OPERATIONS_MAX) {
+        let mut rest = steps;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = rest.iter().take(OPERATIONS_MAX).take_while(|step| {
+                bytes += step.encoded_len();
+                bytes <= REQUEST_BYTES_MAX
+            });
+            let (some, others) = rest.split_at(fits.count().max(1));
             let steps = some.to_vec();
             let _: Done = self
                 .call("/etcdserverpb.KV/Txn", Transaction { steps })
                 .await?;
+            rest = others;
         }
         Ok(())
     }

@@ -6,16 +6,19 @@
 //! sets and hashes, arrays of parameters, pipelines.
 
 mod contents;
+mod end;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod journal;
 mod lmdb;
+#[cfg(feature = "mongo")]
+mod mongo;
 mod open;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(any(feature = "postgres", feature = "redis", feature = "mongo"))]
 mod runs;
 mod sqlite;
 

@@ -40,7 +40,12 @@ pub fn open(
 }
 
 #[cfg_attr(
-    not(any(feature = "postgres", feature = "redis", feature = "etcd")),
+    not(any(
+        feature = "postgres",
+        feature = "redis",
+        feature = "mongo",
+        feature = "etcd"
+    )),
     allow(unused_variables, reason = "a build without servers")
 )]
 fn server(url: &str, name: &str, durability: Durability) -> Result<Option<Box<dyn RawEngine>>> {
@@ -55,6 +60,10 @@ fn server(url: &str, name: &str, durability: Durability) -> Result<Option<Box<dy
         }
         #[cfg(feature = "etcd")]
         Some("etcd") => Some(Box::new(super::etcd::Etcd::create(url, name)?)),
+        #[cfg(feature = "mongo")]
+        Some("mongodb") => Some(Box::new(super::mongo::Mongo::create(
+            url, name, durability,
+        )?)),
         _ => None,
     })
 }

@@ -1,19 +1,17 @@
 //! PostgreSQL alone: one table, prepared statements, arrays of parameters.
 
-use espalier_keyspace::{Direction, KeyRange, Operation};
+use espalier_keyspace::{Direction, Operation};
 use tokio::runtime::Runtime;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, NoTls, Statement};
 
 use super::contents::Contents;
+use super::end::end;
 use super::open::RawEngine;
-use super::runs::{Run, is_single, runs};
+use super::runs::{Run, runs};
 use crate::bench::place::Durability;
 use crate::bench::recorder::{ReadStep, Trace};
 use crate::error::{Failure, Result};
-
-/// A range without an end ends here.
-const NO_END: [u8; 1] = [0xff];
 
 /// A connection, and a schema of its own.
 pub struct Postgres {
@@ -168,7 +166,7 @@ impl Postgres {
     }
 
     async fn commit(&self, operations: &[Operation]) -> std::result::Result<(), Error> {
-        if is_single(operations) {
+        if operations.len() == 1 {
             return self.apply(operations).await;
         }
         self.client.batch_execute("BEGIN").await?;
@@ -195,10 +193,6 @@ impl Postgres {
         }
         Ok(())
     }
-}
-
-fn end(range: &KeyRange) -> &[u8] {
-    range.end.as_deref().unwrap_or(&NO_END)
 }
 
 impl RawEngine for Postgres {

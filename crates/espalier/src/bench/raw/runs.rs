@@ -29,9 +29,3 @@ pub fn runs(operations: &[Operation]) -> Vec<Run<'_>> {
     }
     runs
 }
-
-/// Whether there is nothing but one operation to do.
-#[cfg(feature = "postgres")]
-pub fn is_single(operations: &[Operation]) -> bool {
-    operations.len() == 1
-}

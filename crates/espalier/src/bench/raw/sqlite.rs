@@ -6,13 +6,11 @@ use espalier_keyspace::{Direction, KeyRange, Operation, counter};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::contents::Contents;
+use super::end::end;
 use super::open::RawEngine;
 use crate::bench::place::Durability;
 use crate::bench::recorder::{ReadStep, Trace};
 use crate::error::{Failure, Result};
-
-/// Greater than every key: a range without an end ends here.
-const NO_END: [u8; 1] = [0xff];
 
 const GET: &str = "SELECT value FROM entries WHERE key = ?1";
 const PUT: &str = "INSERT INTO entries VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2";
@@ -93,10 +91,6 @@ impl Sqlite {
         work().map_err(failed)?;
         transaction.commit().map_err(failed)
     }
-}
-
-fn end(range: &KeyRange) -> &[u8] {
-    range.end.as_deref().unwrap_or(&NO_END)
 }
 
 impl RawEngine for Sqlite {

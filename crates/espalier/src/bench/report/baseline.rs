@@ -103,16 +103,10 @@ pub fn rows_of(file: &Path) -> Result<Vec<Row>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::row::On;
 
     fn row(min: f64, median: f64) -> Row {
-        let on = On {
-            driver: "memory".to_owned(),
-            policy: "ram",
-            durability: "none",
-        };
-        let mut row = Row::new("scale", "get", on, 10);
-        (row.min_s, row.median_s) = (Some(min), Some(median));
+        let mut row = Row::example("scale", "get", "memory", 10, median);
+        row.min_s = Some(min);
         row
     }
 

@@ -1,7 +1,7 @@
 //! Rows whose work is one entry, and whether they grow with everything around it.
 
-use std::fmt::Write;
-
+use super::page::Finding;
+use super::reasons::{self, About};
 use crate::bench::row::Row;
 
 /// What a row of one entry may grow by while the size grows tenfold.
@@ -67,34 +67,6 @@ const SYSREPO: &[&str] = &[
     "remove an item",
 ];
 
-/// Rows of one entry that grow for a reason: the suite, the name, and the reason.
-const REASONS: [(&str, &str, &str); 4] = [
-    (
-        "clixon",
-        "read 1, xpath on non-key leaf",
-        "the leaf has no index, so every entry is looked at; with an index it is one read",
-    ),
-    (
-        "clixon",
-        "GET page, limit=10&offset=N/2",
-        "the keys before the offset are read and counted; a page after a key does not grow",
-    ),
-    (
-        "clixon",
-        "read 1, beside commits",
-        "a reader waits for a core while the other session commits, not for the commit",
-    ),
-    (
-        "dodb",
-        "get by index",
-        "memory that does not fit into the processor's caches takes longer to reach",
-    ),
-];
-
-/// Said of a row that has no reason of its own.
-const OTHERWISE: &str =
-    "measure again with --repeat on an idle machine; if it stays, it is a fault";
-
 /// How a row grew while the size grew tenfold.
 struct Growth<'r> {
     large: &'r Row,
@@ -102,9 +74,9 @@ struct Growth<'r> {
     factor: f64,
 }
 
-/// What the report says of growth, as a line each.
-pub fn lines(rows: &[Row]) -> Vec<String> {
-    let (mut lines, mut within) = (Vec::new(), 0);
+/// What the report says of growth.
+pub fn finding(rows: &[Row]) -> Finding {
+    let (mut exceptions, mut within) = (Vec::new(), 0);
     for large in rows.iter().filter(|row| is_one_entry(row)) {
         let Some(growth) = growth(large, rows) else {
             continue;
@@ -113,38 +85,23 @@ pub fn lines(rows: &[Row]) -> Vec<String> {
             within += 1;
             continue;
         }
-        let mut line = String::new();
-        // Writing to a string cannot fail.
-        let _ = write!(
-            line,
-            "{}: {}, {}: x{:.2} for each tenfold from {} to {}: {}",
-            large.suite,
-            large.row,
-            large.engine(),
-            growth.factor,
-            growth.small,
-            growth.large.size,
-            reason(large)
+        let (engine, size) = (large.engine(), growth.large.size);
+        let what = format!(
+            "{}: {}, {engine}: x{:.2} for each tenfold from {} to {size}",
+            large.suite, large.row, growth.factor, growth.small
         );
-        lines.push(line);
+        exceptions.push((reasons::of(About::Growth, large), what));
     }
-    lines.insert(
-        0,
-        format!("{within} rows of one entry grow by no more than x{GROWTH_MAX} (and their noise) for each tenfold size"),
+    let summary = format!(
+        "{within} rows of one entry grow by no more than x{GROWTH_MAX} (and their noise) for each tenfold size"
     );
-    lines
+    Finding::new("Growth", summary, exceptions)
 }
 
-fn is_one_entry(row: &Row) -> bool {
+/// Whether the work of a row is one entry, or a number that does not change with the size.
+pub fn is_one_entry(row: &Row) -> bool {
     let of_suite = ONE_ENTRY.iter().find(|(suite, _)| row.suite == *suite);
     of_suite.is_some_and(|(_, names)| names.iter().any(|name| row.row.starts_with(name)))
-}
-
-fn reason(row: &Row) -> &'static str {
-    let known = REASONS
-        .iter()
-        .find(|known| row.suite == known.0 && row.row == known.1);
-    known.map_or(OTHERWISE, |known| known.2)
 }
 
 /// How a row grew from the smallest size of the same row, where it is the largest.
@@ -169,17 +126,9 @@ fn growth<'r>(large: &'r Row, rows: &[Row]) -> Option<Growth<'r>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::row::On;
 
     fn row(name: &str, size: u64, median: f64) -> Row {
-        let on = On {
-            driver: "memory".to_owned(),
-            policy: "ram",
-            durability: "none",
-        };
-        let mut row = Row::new("clixon", name, on, size);
-        (row.median_s, row.min_s) = (Some(median), Some(median));
-        row
+        Row::example("clixon", name, "memory", size, median)
     }
 
     #[test]
@@ -194,18 +143,18 @@ mod tests {
             row("read N", 100, 1e-6),
             row("read N", 1_000, 1e-5),
         ];
-        let lines = lines(&rows);
-        assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[0].starts_with("1 rows"), "{}", lines[0]);
+        let finding = finding(&rows);
+        assert!(finding.summary.starts_with("1 rows"), "{}", finding.summary);
+        let [(first, firsts), (second, seconds)] = finding.exceptions.as_slice() else {
+            panic!("{:?}", finding.exceptions);
+        };
         assert!(
-            lines[1].contains("x10.00") && lines[1].contains("no index"),
-            "{}",
-            lines[1]
+            first.contains("no index") && firsts[0].contains("x10.00"),
+            "{first} {firsts:?}"
         );
         assert!(
-            lines[2].contains("DELETE 1") && lines[2].contains("fault"),
-            "{}",
-            lines[2]
+            second.contains("fault") && seconds[0].contains("DELETE 1"),
+            "{second} {seconds:?}"
         );
     }
 }

@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use super::baseline::{Baseline, Beside};
-use super::growth;
-use super::page::Page;
+use super::page::{Finding, Page};
 use super::plot;
-use super::summary::{FACTORS, Summary, summaries};
+use super::summary::{FACTORS, Summary, distinct, summaries};
 use crate::bench::output::{duration, megabytes};
 use crate::bench::row::Row;
 use crate::error::Result;
@@ -21,6 +20,7 @@ figcaption{font-weight:600;overflow-wrap:anywhere}svg{width:100%;height:auto;dis
 .table{overflow-x:auto;margin-top:1rem}table{border-collapse:collapse;font-size:.85rem}
 th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--soft)}
 th:first-child,td:first-child,.text{text-align:left}td.note{white-space:normal;min-width:18rem;text-align:left}
+details{margin:.4rem 0}summary{cursor:pointer}
 caption{text-align:left;padding:.4rem 0}.slower{color:#c22;font-weight:600}.faster{color:#184}
 @media(prefers-color-scheme:dark){caption{text-align:left;padding:.4rem 0}.slower{color:#f77}.faster{color:#6c9}}
 ";
@@ -28,11 +28,16 @@ caption{text-align:left;padding:.4rem 0}.slower{color:#c22;font-weight:600}.fast
 impl Page<'_> {
     /// The report as a page with everything in it.
     pub fn html(&self) -> Result<String> {
-        page(self.rows, self.baseline, self.command)
+        page(self.rows, &self.findings(), self.baseline, self.command)
     }
 }
 
-fn page(rows: &[Row], baseline: Option<&Baseline>, command: &str) -> Result<String> {
+fn page(
+    rows: &[Row],
+    findings: &[Finding],
+    baseline: Option<&Baseline>,
+    command: &str,
+) -> Result<String> {
     let mut page =
         String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     page.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
@@ -50,18 +55,23 @@ fn page(rows: &[Row], baseline: Option<&Baseline>, command: &str) -> Result<Stri
          orders of magnitude, and growth with size. Dashed lines are peers.</p>",
         escaped(command)
     );
-    page.push_str("<h2 id=\"growth\">growth</h2><ul>");
-    for line in growth::lines(rows) {
-        let _ = write!(page, "<li>{}.</li>", escaped(&line));
-    }
-    page.push_str("</ul>");
-    let mut suites: Vec<&str> = Vec::new();
-    for row in rows {
-        if !suites.contains(&row.suite.as_ref()) {
-            suites.push(&row.suite);
+    for finding in findings {
+        let _ = write!(
+            page,
+            "<details><summary><b>{}</b>: {}</summary><ul>",
+            finding.title,
+            escaped(&finding.summary)
+        );
+        for (reason, whats) in &finding.exceptions {
+            let _ = write!(page, "<li>{}:<ul>", escaped(reason));
+            for what in whats {
+                let _ = write!(page, "<li>{}</li>", escaped(what));
+            }
+            page.push_str("</ul></li>");
         }
+        page.push_str("</ul></details>");
     }
-    for suite in suites {
+    for suite in distinct(rows.iter().map(|row| row.suite.as_ref())) {
         let rows: Vec<_> = rows.iter().filter(|row| row.suite == suite).collect();
         section(&mut page, suite, &rows, baseline)?;
     }
@@ -80,13 +90,7 @@ fn section(
         "<h2 id=\"{0}\">{0}</h2><div class=\"plots\">",
         escaped(suite)
     );
-    let mut names: Vec<&str> = Vec::new();
-    for row in rows {
-        if !names.contains(&row.row.as_str()) {
-            names.push(&row.row);
-        }
-    }
-    for name in names {
+    for name in distinct(rows.iter().map(|row| row.row.as_str())) {
         let rows: Vec<_> = rows.iter().copied().filter(|row| row.row == name).collect();
         if let Some(picture) = plot::svg(&rows)? {
             let name = escaped(name);
@@ -97,8 +101,7 @@ fn section(
         }
     }
     page.push_str("</div>");
-    let owned: Vec<Row> = rows.iter().copied().cloned().collect();
-    for table in summaries(&owned) {
+    for table in summaries(rows) {
         summary(page, &table);
     }
     page.push_str("<div class=\"table\"><table><thead><tr><th>row</th><th class=\"text\">engine</th><th>size</th>");

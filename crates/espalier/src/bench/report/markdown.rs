@@ -50,7 +50,7 @@ const HEADLINES: [(&str, &str, &str); 12] = [
     ),
     (
         "dodb",
-        "get by index",
+        "get by index, again",
         "DODB's bench: one document by index",
     ),
     (
@@ -74,11 +74,16 @@ impl Page<'_> {
              magnitude, and growth with size.\n\n## Headlines\n\n"
         );
         text.push_str(&headlines(self.rows));
-        text.push_str("\n## Growth\n\n");
-        for line in growth::lines(self.rows) {
-            let _ = writeln!(text, "- {line}.");
+        for finding in self.findings() {
+            let _ = write!(text, "\n## {}\n\n{}.\n\n", finding.title, finding.summary);
+            for (reason, whats) in &finding.exceptions {
+                let _ = writeln!(text, "- {reason}:");
+                for what in whats {
+                    let _ = writeln!(text, "  - {what}");
+                }
+            }
         }
-        for table in summaries(self.rows) {
+        for table in summaries(&self.rows.iter().collect::<Vec<_>>()) {
             let _ = write!(text, "\n## {}\n\n{FACTORS}\n\n", table.title);
             line(&mut text, "row", &table.columns);
             text.push_str("|---|");
@@ -102,11 +107,11 @@ fn line(text: &mut String, name: &str, cells: &[String]) {
     );
 }
 
-/// One table of what matters most: the row at its smallest and its largest size, and beside it another
-/// system.
+/// One table of what matters most: the row at the largest size that another system has a figure of, or
+/// at the largest, and where it is one entry, how it grew since the smallest.
 fn headlines(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| what | engine | sizes | median | growth | another system | it takes |\n|---|---|---:|---:|---:|---|---:|\n",
+        "| what | engine | size | median | growth | another system, at that size | it takes |\n|---|---|---:|---:|---:|---|---:|\n",
     );
     for (suite, name, about) in HEADLINES {
         let of_row = || {
@@ -126,34 +131,28 @@ fn headlines(rows: &[Row]) -> String {
         ) else {
             continue;
         };
-        let with_peer = of_engine()
-            .filter(|row| !row.peer.is_empty())
-            .max_by_key(|row| row.size);
-        let peer = with_peer.and_then(|row| row.peer.first().map(|peer| (row, peer)));
-        let (theirs, times) = match peer {
-            Some((row, peer)) => (
-                format!(
-                    "{}: {} at {}",
-                    peer.name,
-                    duration(Some(peer.seconds)),
-                    row.size
-                ),
-                row.factor(Some(peer.seconds), row.median_s),
+        let with_peer = of_engine().filter(|row| !row.peer.is_empty());
+        let shown = with_peer.max_by_key(|row| row.size).unwrap_or(large);
+        let (theirs, times) = match shown.peer.first() {
+            Some(peer) => (
+                format!("{}: {}", peer.name, duration(Some(peer.seconds))),
+                shown.times(peer),
             ),
             None => ("-".to_owned(), "-".to_owned()),
         };
-        let (sizes, growth) = match small.size == large.size {
-            true => (small.size.to_string(), "-".to_owned()),
-            false => (
-                format!("{} to {}", small.size, large.size),
-                large.factor(large.median_s, small.median_s),
+        let growth = match growth::is_one_entry(shown) && small.size < shown.size {
+            true => format!(
+                "{} since {}",
+                shown.factor(shown.median_s, small.median_s),
+                small.size
             ),
+            false => "-".to_owned(),
         };
-        let median = duration(large.median_s);
+        let (size, median) = (shown.size, duration(shown.median_s));
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "| {about} | {engine} | {sizes} | {median} | {growth} | {theirs} | {times} |"
+            "| {about} | {engine} | {size} | {median} | {growth} | {theirs} | {times} |"
         );
     }
     text

@@ -267,16 +267,10 @@ fn count(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::row::{On, Peer};
+    use crate::bench::row::Peer;
 
     fn row(size: u64, median: f64) -> Row {
-        let on = On {
-            driver: "embedded".to_owned(),
-            policy: "uncached",
-            durability: "relaxed",
-        };
-        let mut row = Row::new("scale", "get", on, size);
-        row.median_s = Some(median);
+        let mut row = Row::example("scale", "get", "embedded", size, median);
         row.peer.push(Peer {
             name: "another <one>".to_owned(),
             seconds: median * 10.0,

@@ -20,11 +20,11 @@ const ENGINES_ACROSS: [&str; 5] = ["sysrepo", "drivers", "trifle", "cps", "proce
 
 /// The tables of all rows: one for each suite and size with the engines across, or one for each suite
 /// and engine with the sizes across.
-pub fn summaries(rows: &[Row]) -> Vec<Summary> {
+pub fn summaries(rows: &[&Row]) -> Vec<Summary> {
     let mut tables = Vec::new();
     for suite in distinct(rows.iter().map(|row| row.suite.to_string())) {
-        let mut of_suite: Vec<&Row> = rows.iter().filter(|row| row.suite == suite).collect();
-        of_suite.retain(|row| row.median_s.is_some());
+        let of_suite = rows.iter().copied().filter(|row| row.suite == suite);
+        let mut of_suite: Vec<&Row> = of_suite.filter(|row| row.median_s.is_some()).collect();
         of_suite.sort_by_key(|row| row.rank);
         let mut sizes = distinct(of_suite.iter().map(|row| row.size));
         sizes.sort_unstable();
@@ -100,7 +100,8 @@ fn cell(row: &Row) -> String {
     }
 }
 
-fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+/// Each of them once, in the order in which they come.
+pub fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
     for one in all {
         if !distinct.contains(&one) {
@@ -115,7 +116,7 @@ pub const FACTORS: &str = "Medians of one operation; behind them, how many times
                            systems takes (~1: less than the noise).";
 
 /// The tables as text.
-pub fn summary(rows: &[Row]) -> String {
+pub fn summary(rows: &[&Row]) -> String {
     let mut text = String::new();
     for table in summaries(rows) {
         // Writing to a string cannot fail.
@@ -151,16 +152,11 @@ pub fn summary(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::row::{On, Peer};
+    use crate::bench::row::Peer;
 
     fn row(name: &str, driver: &str, size: u64, rank: usize) -> Row {
-        let on = On {
-            driver: driver.to_owned(),
-            policy: "uncached",
-            durability: "relaxed",
-        };
-        let mut row = Row::new("sysrepo", name, on, size);
-        (row.median_s, row.min_s, row.rank) = (Some(1e-3), Some(1e-3), rank);
+        let mut row = Row::example("sysrepo", name, driver, size, 1e-3);
+        row.rank = rank;
         row.peer.push(Peer {
             name: "sysrepo".to_owned(),
             seconds: 5e-3,
@@ -176,7 +172,7 @@ mod tests {
             row("first", "file", 10, 0),
             row("first", "sqlite", 10, 0),
         ];
-        let tables = summaries(&rows);
+        let tables = summaries(&rows.each_ref());
         assert_eq!(tables.len(), 1);
         assert_eq!(
             tables[0].columns,
@@ -193,8 +189,8 @@ mod tests {
         for row in &mut rows {
             row.suite = "scale".into();
         }
-        let tables = summaries(&rows);
+        let tables = summaries(&rows.each_ref());
         assert_eq!(tables[0].columns, ["10", "100"]);
-        assert!(summary(&rows).contains("scale, file relaxed, by size"));
+        assert!(summary(&rows.each_ref()).contains("scale, file relaxed, by size"));
     }
 }

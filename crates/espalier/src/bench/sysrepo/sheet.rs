@@ -50,7 +50,8 @@ impl<'o> Sheet<'o> {
         if place.engine != Engine::Memory
             && let Some(memory) = self.seen(&row.row, row.size, |seen| seen.driver == "memory")
         {
-            row = beside(row, memory, "of memory's");
+            let factor = row.factor(row.median_s, memory.median_s);
+            row = row.note(format!("{factor} of memory's"));
         }
         let on_same = |seen: &Row| seen.key()[2..] == row.key()[2..];
         let other = match row.row.as_str() {
@@ -74,10 +75,4 @@ impl<'o> Sheet<'o> {
         let is_it = |row: &&Row| row.row == name && row.size == size && is_wanted(row);
         self.seen.iter().find(is_it)
     }
-}
-
-/// Notes how many times another row's median this one is.
-fn beside(row: Row, other: &Row, what: &str) -> Row {
-    let factor = row.factor(row.median_s, other.median_s);
-    row.note(format!("{factor} {what}"))
 }

@@ -140,11 +140,10 @@ impl Bench {
     }
 
     fn scale(&self, output: &mut Output) -> Result<()> {
-        let folder = match self.engines("embedded")?.as_slice() {
-            [Engine::Memory] => None,
-            [Engine::Local { scheme, below }] if *scheme == "embedded" => Some(below.clone()),
-            _ if self.is_all() => Some(std::env::temp_dir()),
-            _ => {
+        let engine = match self.embedded_or_memory()? {
+            Some(engine) => engine,
+            None if self.is_all() => Engine::embedded(),
+            None => {
                 return Err(Failure::usage(
                     "scale measures embedded, embedded:DIR or memory; drivers measures every engine",
                 ));
@@ -152,7 +151,10 @@ impl Bench {
         };
         let scale = bench::Scale {
             sizes: self.sizes(&[1_000, 10_000, 100_000, 1_000_000]),
-            folder,
+            folder: match engine {
+                Engine::Local { below, .. } => Some(below),
+                _ => None,
+            },
         };
         bench::run_scale(&scale, output)
     }
@@ -212,16 +214,13 @@ impl Bench {
             [] => vec![(most / 100).max(1), (most / 10).max(1)],
             matches => matches.to_vec(),
         };
-        let folder = match self.engines("embedded")?.as_slice() {
-            [Engine::Memory] => None,
-            [Engine::Local { scheme, below }] if *scheme == "embedded" => Some(below.clone()),
-            _ => Some(std::env::temp_dir()),
-        };
+        let engine = self.embedded_or_memory()?;
+        let engine = engine.unwrap_or_else(Engine::embedded);
         let dodb = bench::Dodb {
             sizes,
             matches: ascending(&matches),
             policies: policies.collect::<espalier_documents::Result<_>>()?,
-            folder,
+            place: Place::relaxed(engine),
         };
         bench::run_dodb(&dodb, output)
     }
@@ -244,6 +243,14 @@ impl Bench {
                 Ok(engines?.into_iter().flatten().collect())
             }
         }
+    }
+
+    /// The one engine that is asked for, where it is the embedded one, which is the default, or memory.
+    fn embedded_or_memory(&self) -> Result<Option<Engine>> {
+        Ok(match self.engines("embedded")?.as_slice() {
+            [engine] if matches!(engine.scheme(), "embedded" | "memory") => Some(engine.clone()),
+            _ => None,
+        })
     }
 
     /// The engines with the policies and durabilities that are asked for, else these.

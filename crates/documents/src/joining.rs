@@ -1,0 +1,79 @@
+//! Lists of documents as one: what is in all of them, or in any.
+
+/// Which documents are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joining {
+    /// Those that are in every list.
+    All,
+    /// Those that are in at least one.
+    Any,
+}
+
+/// What is in all lists or in any, each key once and in order.
+pub(crate) fn join<D>(mut lists: Vec<Vec<(u64, D)>>, joining: Joining) -> Vec<(u64, D)> {
+    for list in &mut lists {
+        // What begins with a value comes in the order of longer values.
+        if !list.is_sorted_by_key(|(key, _)| *key) {
+            list.sort_by_key(|(key, _)| *key);
+        }
+        list.dedup_by_key(|(key, _)| *key);
+    }
+    match joining {
+        Joining::All => {
+            lists.sort_by_key(Vec::len);
+            let mut lists = lists.into_iter();
+            let mut joined = lists.next().unwrap_or_default();
+            for list in lists {
+                let mut others = list.into_iter().map(|(key, _)| key).peekable();
+                joined.retain(|(key, _)| {
+                    while others.next_if(|other| other < key).is_some() {}
+                    others.peek() == Some(key)
+                });
+            }
+            joined
+        }
+        Joining::Any => {
+            let mut joined: Vec<_> = lists.into_iter().flatten().collect();
+            joined.sort_by_key(|(key, _)| *key);
+            joined.dedup_by_key(|(key, _)| *key);
+            joined
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn lists_are_joined_as_sets_are() {
+        let lists: [&[u64]; 3] = [&[5, 1, 3, 3, 9], &[1, 2, 3, 5, 8], &[9, 5, 3, 3]];
+        for count in 0..=lists.len() {
+            let sets: Vec<BTreeSet<u64>> = lists[..count]
+                .iter()
+                .map(|list| list.iter().copied().collect())
+                .collect();
+            let any: BTreeSet<u64> = sets.iter().flatten().copied().collect();
+            let all = any
+                .iter()
+                .filter(|key| sets.iter().all(|set| set.contains(key)));
+            let all: Vec<u64> = all.copied().collect();
+            let keys = |joining| -> Vec<u64> {
+                let lists = lists[..count].iter().map(|list| {
+                    let list = list.iter().map(|key| (*key, ()));
+                    list.collect()
+                });
+                let joined = join(lists.collect(), joining).into_iter();
+                joined.map(|(key, ())| key).collect()
+            };
+            assert_eq!(keys(Joining::All), all, "{count} lists");
+            assert_eq!(
+                keys(Joining::Any),
+                any.into_iter().collect::<Vec<_>>(),
+                "{count} lists"
+            );
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Where a range ends, for clients that need a key there.
+
+use espalier_keyspace::KeyRange;
+
+/// Greater than every key: a range without an end ends here.
+const NO_END: [u8; 1] = [0xff];
+
+/// The first key after a range.
+pub fn end(range: &KeyRange) -> &[u8] {
+    range.end.as_deref().unwrap_or(&NO_END)
+}
