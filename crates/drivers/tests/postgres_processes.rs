@@ -1,6 +1,7 @@
 //! The PostgreSQL driver in several processes, and while its server and its connections are hurt.
 #![cfg(feature = "postgres")]
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
