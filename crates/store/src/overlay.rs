@@ -8,6 +8,7 @@ mod changes;
 mod gap;
 mod key_map;
 mod layered;
+mod read_once;
 mod writer;
 
 use std::borrow::Cow;
@@ -18,6 +19,7 @@ use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 pub(crate) use changes::Changes;
 pub(crate) use gap::Gap;
 pub(crate) use layered::Layered;
+pub(crate) use read_once::ReadOnce;
 pub(crate) use writer::ChangesWriter;
 
 /// A snapshot with changes that are not committed.

@@ -7,7 +7,7 @@ use espalier_testkit::seed;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use super::{Gap, Overlay};
+use super::{Gap, Overlay, ReadOnce};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -33,7 +33,11 @@ fn round(random: &mut StdRng) {
     }
     driver.commit(batch).expect("a commit");
     let base = model.clone();
-    let mut overlay = Overlay::new(driver.snapshot().expect("a snapshot"));
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let mut overlay = Overlay::new(match random.random() {
+        true => Box::new(ReadOnce::new(snapshot)),
+        false => snapshot,
+    });
     // What is below never changes, so one gap serves while the changes do.
     let mut gap = Gap::default();
     for _ in 0..random.random_range(0..30) {

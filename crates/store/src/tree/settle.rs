@@ -178,13 +178,13 @@ impl Tree {
 
     /// What is stored, with the indexes that the constraints need.
     fn kept_view(&self) -> Result<View> {
-        let view = self.stored_view()?;
+        let view = self.stored_view()?.for_change();
         if !self.is_validated() || is_kept(self.compiled(), self.id(), view.state().snapshot)? {
             return Ok(view);
         }
         drop(view);
         self.keep_indexes()?;
-        self.stored_view()
+        Ok(self.stored_view()?.for_change())
     }
 
     /// Builds the indexes that the constraints need, where a model that changed needs others than

@@ -12,6 +12,7 @@ use super::selection::Selection;
 use super::stamp::{self, Stamp};
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
+use crate::overlay::ReadOnce;
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
 
@@ -61,6 +62,14 @@ impl View {
             compiled,
             tree,
         })
+    }
+
+    /// The same, for a change that reads some keys again and again.
+    pub(super) fn for_change(mut self) -> Self {
+        if let Data::Stored(snapshot) = self.data {
+            self.data = Data::Stored(Box::new(ReadOnce::new(snapshot)));
+        }
+        self
     }
 
     pub(super) fn into_snapshot(self) -> Box<dyn Snapshot + Send> {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use espalier_keyspace::metered::{Meter, Metered};
+use espalier_keyspace::metered::{Call, Meter, Metered};
 use espalier_store::{CommitOptions, Edit, LoadMode, Tree};
 use espalier_yang::InstancePath;
 
@@ -71,4 +71,23 @@ fn costs(entries: u32) -> Vec<u64> {
 fn diffs_and_earlier_states_cost_what_changed() {
     let (small, large) = (costs(100), costs(5_000));
     assert_eq!(small, large);
+}
+
+/// The entry, the locks, and the stamps of the datastore and of the entry: what it held is asked for by
+/// the edit, by the indexes, by the log and when the batch is made.
+#[test]
+fn a_change_of_one_leaf_reads_each_key_once() {
+    let (tree, meter) = tree_of(100);
+    let gets = || {
+        let readings = meter.readings();
+        let get = readings.iter().find(|reading| reading.call == Call::Get);
+        get.map_or(0, |reading| reading.count)
+    };
+    for age in [3, 4] {
+        let edit = format!(r#"{{"m:user":[{{"id":50,"age":{age}}}]}}"#);
+        let edit = Edit::merge(InstancePath::root(), data(tree.schema(), &edit));
+        let before = gets();
+        assert!(commit(&tree, &[edit]).is_ok());
+        assert_eq!(gets() - before, 4);
+    }
 }
