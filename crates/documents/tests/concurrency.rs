@@ -77,11 +77,12 @@ fn updates_of_many_threads_and_handles_add_up() {
             .map(|policy| cars(policy).open(&place.documents()).expect("open"))
             .collect();
         handles[0].insert(car("a", "red", &[], 0)).expect("a key");
+        let rounds = place.rounds(50);
         std::thread::scope(|scope| {
             for thread in 0..8 {
                 let cars = &handles[thread % 2];
                 scope.spawn(move || {
-                    for _ in 0..50 {
+                    for _ in 0..rounds {
                         cars.update(0, |car| car.year += 1).expect("updated");
                     }
                 });
@@ -89,7 +90,8 @@ fn updates_of_many_threads_and_handles_add_up() {
         });
         for cars in &handles {
             cars.refresh().expect("refreshed");
-            assert_eq!(cars.get(0).expect("read").expect("a car").year, 400);
+            let year = cars.get(0).expect("read").expect("a car").year;
+            assert_eq!(year, 8 * rounds as i32);
         }
     });
 }
@@ -103,9 +105,10 @@ fn readers_see_a_transaction_whole_or_not_at_all() {
             cars.insert_many((0..10).map(|n| car(&format!("{policy}{n}"), "red", &[], 0)))
                 .expect("keys");
             let done = std::sync::atomic::AtomicBool::new(false);
+            let rounds = place.rounds(100);
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    for round in 0..100 {
+                    for round in 0..rounds {
                         let color = ["red", "blue"][round % 2];
                         documents
                             .transaction(|transaction| {

@@ -63,6 +63,15 @@ fn etcd(policy: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
     Some(move || open(&url))
 }
 
+#[cfg(feature = "mongo")]
+fn mongo(policy: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
+    let server = espalier_testkit::servers::Mongo::shared()?;
+    let url = server.url(&format!(
+        "durability=relaxed&timeout_ms=60000&operations=100&policy={policy}"
+    ));
+    Some(move || open(&url))
+}
+
 /// The suite for an engine of this machine under some policies.
 macro_rules! suites {
     ($feature:literal, $engine:ident: $($name:ident = $policy:literal),+) => {
@@ -75,13 +84,13 @@ macro_rules! suites {
     };
 }
 
-/// The same for a server, which this run may leave out.
+/// The same for a server, which this run may leave out: with `few` keys and commits where it is slow.
 macro_rules! suites_of_server {
-    ($feature:literal, $engine:ident: $($name:ident = $policy:literal),+) => {
+    ($feature:literal, $engine:ident: $($name:ident = $($few:ident)? $policy:literal),+) => {
         #[cfg(feature = $feature)]
         mod $engine {
             $(mod $name {
-                espalier_testkit::conformance!({
+                espalier_testkit::conformance!($($few:)? {
                     let Some(open) = crate::$engine($policy) else { return };
                     open
                 });
@@ -99,3 +108,5 @@ suites_of_server!("redis", redis: cached = "cached", recent = "recent", indexed 
     linearizable = "cached&read=linearizable");
 suites_of_server!("postgres", postgres: cached = "cached", recent = "recent", indexed = "indexed");
 suites_of_server!("etcd", etcd: cached = "cached", indexed = "indexed");
+suites_of_server!("mongo", mongo: cached = few "cached", recent = few "recent",
+    indexed = few "indexed", linearizable = few "cached&read=linearizable");

@@ -20,6 +20,9 @@ const OPTIONS: &str = "durability=relaxed&policy=cached&staleness_ms=30000";
 /// How soon half of all changes have to be visible everywhere.
 const VISIBLE: Duration = Duration::from_millis(100);
 
+/// Rows that are there from the beginning.
+const ROWS: u64 = 2000;
+
 /// Long enough for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -113,13 +116,13 @@ fn count(driver: &dyn Driver) {
 
 /// Starts followers, changes things, halts one of them for a while, and lets all count.
 fn check(url: &str) {
-    check_within(url, 2000, VISIBLE);
+    check_within(url, VISIBLE);
 }
 
-fn check_within(url: &str, rows: u64, visible: Duration) {
+fn check_within(url: &str, visible: Duration) {
     let driver = open(url);
     let mut batch = Batch::new();
-    (0..rows).for_each(|number| batch.put(format!("row {number}"), vec![7; 50]));
+    (0..ROWS).for_each(|number| batch.put(format!("row {number}"), vec![7; 50]));
     driver.commit(batch).expect("a batch");
     put(&*driver, "large", &"l".repeat(200_000));
     // The last tick is made while one follower is halted.
@@ -223,14 +226,13 @@ fn processes_over_etcd_see_each_other() {
     }
 }
 
-/// Fewer rows and a longer time, as the server of the tests takes milliseconds for each document
-/// that is changed, and reads all for a range.
+/// In a longer time, as the server of the tests takes milliseconds for each command.
 #[cfg(feature = "mongo")]
 #[test]
 fn processes_over_mongodb_see_each_other() {
     const VISIBLE_MONGODB: Duration = Duration::from_secs(1);
     if let Some(mongo) = espalier_testkit::servers::Mongo::shared() {
-        check_within(&mongo.url(OPTIONS), 50, VISIBLE_MONGODB);
+        check_within(&mongo.url(OPTIONS), VISIBLE_MONGODB);
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use espalier_documents::{Declaration, Documents, Policy};
 use espalier_keyspace::{Driver, ErrorKind};
-use espalier_testkit::servers::{shared_among, shared_url};
+use espalier_testkit::servers::{rounds_on, shared_among, shared_url};
 use serde::{Deserialize, Serialize};
 
 /// The engines of this machine.
@@ -34,6 +34,7 @@ pub const PREFIX: &[u8] = &[0x30];
 
 /// An engine that can be closed and opened again.
 pub struct Place {
+    engine: String,
     pub url: String,
     dir: tempfile::TempDir,
     driver: Option<Arc<dyn Driver>>,
@@ -49,6 +50,7 @@ impl Place {
         let mut place = Self {
             url,
             dir,
+            engine: engine.to_owned(),
             driver: None,
         };
         place.restart();
@@ -62,6 +64,11 @@ impl Place {
             self.driver = None;
             self.driver = Some(open(&self.url));
         }
+    }
+
+    /// How many rounds a test with many writers, or many documents, makes here.
+    pub fn rounds(&self, rounds: usize) -> usize {
+        rounds_on(&self.engine, rounds)
     }
 
     pub fn driver(&self) -> Arc<dyn Driver> {

@@ -10,10 +10,10 @@ use mongodb::bson::{Document, doc};
 use rand::RngCore;
 
 use super::engine::{
-    Commit, Engine, Inserted, Kind, REVISION_MAX, State, Sure, Trouble, binary, revision_text,
+    Commit, Engine, Inserted, Kind, REVISION_MAX, Row, State, Sure, Trouble, binary, revision_text,
     signed, transaction_name,
 };
-use super::snapshot::{Row, Values, lookup, page};
+use super::snapshot::{Values, lookup_unknown, page};
 use crate::staged::engine::{Failure, Guard, Write};
 
 /// How long a commit that another process has put into the chain is left to that process.
@@ -51,11 +51,17 @@ pub(super) fn transact(
 ) -> std::result::Result<Option<u64>, Failure> {
     let _turn = engine.turn.lock();
     let deadline = Instant::now() + engine.server.timeout;
+    // Where another process has committed since, that is found out in the place after it.
+    let (mut base, mut known_at) = engine.presumed().map_err(Failure::Refused)?;
     loop {
-        let (base, known_at) = engine.newest().map_err(Failure::Refused)?;
         let draft = draft(engine, &base, guards, writes).map_err(Failure::Refused)?;
         let Some(draft) = draft else {
-            return Ok(None);
+            let newest = engine.newest().map_err(Failure::Refused)?;
+            if newest.0.revision == base.revision {
+                return Ok(None);
+            }
+            (base, known_at) = newest;
+            continue;
         };
         match take_place(engine, &base, known_at, draft)? {
             (Place::Taken, commit) => {
@@ -71,6 +77,7 @@ pub(super) fn transact(
                 return Err(Failure::Refused(error));
             }
         }
+        (base, known_at) = engine.newest().map_err(Failure::Refused)?;
     }
 }
 
@@ -215,12 +222,9 @@ fn rows_asked_for(
         }
     }
     let mut rows = Rows::new();
-    for (kind, mut cells) in cells {
-        cells.sort_unstable();
-        cells.dedup();
-        for row in lookup(engine, kind, &cells, base.revision, values)? {
-            rows.insert(row.cell.key.clone(), row);
-        }
+    for (kind, cells) in cells {
+        let found = lookup_unknown(engine, kind, cells, base.revision, values)?;
+        rows.extend(found.into_iter().map(|row| (row.cell.key.clone(), row)));
     }
     Ok(rows)
 }

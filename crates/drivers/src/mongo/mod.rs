@@ -21,7 +21,8 @@
 //! a letter, in letters that stand in the order of their values (`engine/names.rs`).
 //!
 //! # How a transaction happens
-//! 1. What its tests and writes depend on is read at the newest revision.
+//! 1. What its tests and writes depend on is read at the newest revision that this process knows,
+//!    where it was not just read there. If there is a newer one, step 3 tells.
 //! 2. The new versions are inserted as pending. Nobody sees them.
 //! 3. The commit is inserted, under the number that follows. Of two that follow the same revision
 //!    one is refused, reads again and decides again.

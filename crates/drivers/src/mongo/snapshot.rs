@@ -5,17 +5,11 @@ use std::collections::BTreeMap;
 use espalier_keyspace::{Direction, KeyRange, Result};
 use mongodb::bson::{Document, doc};
 
-use super::engine::{Engine, Kind, Query, State, corrupt, order, revision_in, signed};
+use super::engine::{Engine, Kind, Query, Row, State, corrupt, order, revision_in, signed};
 use crate::staged::engine::{Cell, Found, Read};
 
 /// Cells that one query asks for.
 const CELLS_MAX: usize = 64;
-
-/// A version of a cell.
-pub(super) struct Row {
-    pub(super) id: String,
-    pub(super) cell: Cell,
-}
 
 /// Whether values are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +33,7 @@ pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<F
     let mut answers = Answers {
         engine,
         revision,
-        ones: ones(engine, reads, revision)?,
+        ones: ones(engine, reads, revision, at)?,
         state: newest.as_deref(),
     };
     let cells = reads.iter().map(|read| answers.answer(read));
@@ -48,8 +42,14 @@ pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<F
     Ok(Found { revision, cells })
 }
 
-/// The single cells that are asked for, of each collection in as few queries as may be.
-fn ones(engine: &Engine, reads: &[Read], revision: u64) -> Result<BTreeMap<Vec<u8>, Cell>> {
+/// The single cells that are asked for, of each collection in as few queries as may be. Whoever asks
+/// `at` a revision reads for people; at the newest one, for a commit, which may know them already.
+fn ones(
+    engine: &Engine,
+    reads: &[Read],
+    revision: u64,
+    at: Option<u64>,
+) -> Result<BTreeMap<Vec<u8>, Cell>> {
     let mut asked: BTreeMap<Kind, Vec<&[u8]>> = BTreeMap::new();
     for read in reads {
         if let Read::One(cell) = read
@@ -59,12 +59,12 @@ fn ones(engine: &Engine, reads: &[Read], revision: u64) -> Result<BTreeMap<Vec<u
         }
     }
     let mut found = BTreeMap::new();
-    for (kind, mut cells) in asked {
-        cells.sort_unstable();
-        cells.dedup();
-        for row in lookup(engine, kind, &cells, revision, Values::Read)? {
-            found.insert(row.cell.key.clone(), row.cell);
-        }
+    for (kind, cells) in asked {
+        let rows = match at {
+            Some(_) => lookup(engine, kind, cells, revision, Values::Read)?,
+            None => lookup_unknown(engine, kind, cells, revision, Values::Read)?,
+        };
+        found.extend(rows.into_iter().map(|row| (row.cell.key.clone(), row.cell)));
     }
     Ok(found)
 }
@@ -98,8 +98,46 @@ impl Answers<'_> {
     }
 }
 
-/// The versions of some cells that hold at a revision. The cells are in order, each once.
-pub(super) fn lookup(
+/// The versions of some cells that hold at a revision, where they are not among what was read last.
+pub(super) fn lookup_unknown(
+    engine: &Engine,
+    kind: Kind,
+    mut cells: Vec<&[u8]>,
+    revision: u64,
+    values: Values,
+) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    {
+        let recent = engine.recent.lock();
+        cells.retain(|cell| {
+            let known = recent.recall(revision, cell);
+            rows.extend(known.cloned().flatten());
+            known.is_none()
+        });
+    }
+    rows.extend(lookup(engine, kind, cells, revision, values)?);
+    Ok(rows)
+}
+
+/// The versions of some cells that hold at a revision.
+fn lookup(
+    engine: &Engine,
+    kind: Kind,
+    mut cells: Vec<&[u8]>,
+    revision: u64,
+    values: Values,
+) -> Result<Vec<Row>> {
+    cells.sort_unstable();
+    cells.dedup();
+    let rows = ask(engine, kind, &cells, revision, values)?;
+    if values == Values::Read {
+        engine.recent.lock().learn(revision, &cells, &rows);
+    }
+    Ok(rows)
+}
+
+/// The same of cells in order, each once.
+fn ask(
     engine: &Engine,
     kind: Kind,
     cells: &[&[u8]],
@@ -156,16 +194,15 @@ pub(super) fn page(
     rows(engine, kind, Query::new(filter, order(direction), limit))
 }
 
-/// A filter, and that the version holds at a revision.
-fn holding(filter: Document, revision: u64) -> Document {
+/// A filter of `_id`s, and that the version holds at a revision.
+fn holding(mut filter: Document, revision: u64) -> Document {
     let revision = signed(revision);
-    doc! {
-        "$and": [
-            filter,
-            { "pending": null, "m": { "$lte": revision } },
-            { "$or": [{ "until": null }, { "until": { "$gt": revision } }] },
-        ]
-    }
+    filter.extend(doc! {
+        "pending": null,
+        "m": { "$lte": revision },
+        "$and": [{ "$or": [{ "until": null }, { "until": { "$gt": revision } }] }],
+    });
+    filter
 }
 
 fn fields(values: Values) -> Document {

@@ -59,7 +59,7 @@ fn engines() -> Vec<String> {
         "sqlite:cached.db?policy=cached&durability=relaxed".to_owned(),
         "embedded:there?policy=indexed".to_owned(),
     ];
-    urls.extend(servers().filter(|url| !is_slow(url)));
+    urls.extend(servers());
     eprintln!("around {urls:?}");
     urls
 }
@@ -68,19 +68,6 @@ fn engines() -> Vec<String> {
 fn servers() -> impl Iterator<Item = String> {
     let policies = ["policy=uncached", "policy=cached"];
     policies.into_iter().flat_map(servers_under)
-}
-
-/// The MongoDB-protocol server of the tests takes minutes for thousands of rows.
-fn is_slow(url: &str) -> bool {
-    url.starts_with("mongodb:")
-}
-
-#[test]
-fn a_small_store_goes_around_the_slow_server_and_comes_back_the_same() {
-    let urls: Vec<_> = servers().filter(|url| is_slow(url)).collect();
-    if !urls.is_empty() {
-        check_circle(&store("10"), &urls);
-    }
 }
 
 #[test]

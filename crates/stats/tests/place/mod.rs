@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use espalier_keyspace::Driver;
 use espalier_stats::{Clock, Nested, Number, Packed, Path, Settings, Stats, Timestamp};
-use espalier_testkit::servers::{shared_among, shared_url};
+use espalier_testkit::servers::{rounds_on, shared_among, shared_url};
 
 /// The engines of this machine. `{dir}` is a directory of the test.
 pub const ENGINES: &[&str] = &[
@@ -37,6 +37,7 @@ impl Clock for TestClock {
 
 /// An engine that can be closed and opened again.
 pub struct Place {
+    engine: String,
     url: String,
     dir: tempfile::TempDir,
     driver: Option<Arc<dyn Driver>>,
@@ -54,6 +55,7 @@ impl Place {
             driver: Some(espalier_drivers::open(&url).expect(&url)),
             url,
             dir,
+            engine: engine.to_owned(),
             clock: Arc::new(TestClock::default()),
         }
     }
@@ -74,6 +76,11 @@ impl Place {
     pub fn closed_url(&mut self) -> String {
         self.driver = None;
         self.url.clone()
+    }
+
+    /// How many rounds a test with many writers, or many documents, makes here.
+    pub fn rounds(&self, rounds: usize) -> usize {
+        rounds_on(&self.engine, rounds)
     }
 
     pub fn driver(&self) -> Arc<dyn Driver> {

@@ -21,5 +21,5 @@ pub use postgres::{PASSWORD, Postgres, USER};
 pub use process::{Directory, Launch, PATIENCE, Process, Signal, free_port, wait_until};
 pub use proxy::Proxy;
 pub use redis::Redis;
-pub use shared::{SHARED, shareable_urls, shared_among, shared_url, steps_on};
+pub use shared::{SHARED, rounds_on, shareable_urls, shared_among, shared_url, steps_on};
 pub use wanted::{SERVERS_VARIABLE, is_wanted};

@@ -1,8 +1,8 @@
 //! A server that speaks MongoDB's protocol: FerretDB over SQLite, which `scripts/mongo-server`
 //! builds.
 //!
-//! It has no transactions and no change streams, reads whole collections for all but a single
-//! `_id`, and changes documents slowly. Users are an experiment of it (`--test-enable-new-auth`),
+//! It has no transactions and no change streams, reads whole collections for all but `_id`s, and
+//! changes documents one by one. Users are an experiment of it (`--test-enable-new-auth`),
 //! which refuses wrong passwords, and cannot tell the `mongodb` crate that one is right. It is there
 //! for what is right, not for what is fast.
 

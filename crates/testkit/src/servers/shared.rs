@@ -4,11 +4,10 @@ use std::path::Path;
 
 use super::{Etcd, Mongo, Postgres, Redis, is_wanted};
 
-/// The names of the drivers on whose shared servers whole suites run. The MongoDB-protocol server is
-/// shared as well, by tests that ask for it: it takes minutes for thousands of documents.
-pub const SHARED: &[&str] = &["postgres", "redis", "etcd"];
+/// The names of the drivers on whose shared servers whole suites run.
+pub const SHARED: &[&str] = &["postgres", "redis", "etcd", "mongodb"];
 
-/// How long the MongoDB-protocol server is waited for: it is slow, and may be asked by many tests.
+/// How long the MongoDB-protocol server is waited for: it may be asked by many tests at once.
 const MONGO_PATIENCE: &str = "timeout_ms=60000";
 
 /// The URL of a key space of its own in the shared server of a driver, with these options, and
@@ -38,8 +37,19 @@ pub fn shared_among(drivers: impl Iterator<Item = &'static str>) -> Vec<&'static
 pub fn steps_on(engine: &str, steps: usize) -> usize {
     match engine {
         "etcd" => steps / 15,
+        "mongodb" => steps / 30,
         engine if SHARED.contains(&engine) => steps / 5,
         _ => steps,
+    }
+}
+
+/// How many rounds of a test with many writers, or many documents, an engine gets: a fifth, and at
+/// least one, where a commit is half a dozen commands, and each document that it changes is a
+/// transaction of the server.
+pub fn rounds_on(engine: &str, rounds: usize) -> usize {
+    match engine {
+        "mongodb" => (rounds / 5).max(1),
+        _ => rounds,
     }
 }
 

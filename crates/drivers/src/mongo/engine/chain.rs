@@ -303,10 +303,7 @@ impl Engine {
     /// process knew half that time ago that there was none after it, then the absence of the next
     /// one says that there still is none; after a longer time it has to look for the newest.
     pub(in crate::mongo) fn newest(&self) -> Result<(Arc<State>, Instant)> {
-        if self.server.was_interrupted() {
-            self.chain.doubt();
-        }
-        let (mut state, confirmed) = self.chain.known();
+        let (mut state, confirmed) = self.known();
         for _ in 0..STEPS_MAX {
             let Some(known_at) = confirmed else { break };
             let asked = Instant::now();
@@ -324,6 +321,25 @@ impl Engine {
             state = Arc::new(State::read(&next).ok_or_else(|| corrupt("a version"))?);
         }
         self.look_for_newest()
+    }
+
+    /// The newest state that this process knows, without asking where none after it can have been
+    /// deleted yet: whoever then inserts the commit after it is refused where there is one.
+    pub(in crate::mongo) fn presumed(&self) -> Result<(Arc<State>, Instant)> {
+        let (state, confirmed) = self.known();
+        match confirmed.filter(|known_at| self.is_fresh(*known_at)) {
+            Some(known_at) => Ok((state, known_at)),
+            None => self.newest(),
+        }
+    }
+
+    /// What this process knows, and since when, unless the server may not be what it was.
+    fn known(&self) -> (Arc<State>, Option<Instant>) {
+        if self.server.was_interrupted() {
+            self.chain.doubt();
+            self.recent.lock().clear();
+        }
+        self.chain.known()
     }
 
     /// Whether what was the newest then cannot have been deleted.

@@ -9,6 +9,7 @@ mod names;
 mod open;
 mod prune;
 mod readable;
+mod recent;
 
 pub(in crate::mongo) use chain::{Commit, State, binary, revision_in, signed};
 pub(in crate::mongo) use connection::{Inserted, Query, Sure};
@@ -17,3 +18,4 @@ pub use names::REVISION_MAX;
 pub(in crate::mongo) use names::{Kind, order, revision_text, transaction_name};
 pub(in crate::mongo) use open::Engine;
 pub use open::REQUEST_BYTES;
+pub(in crate::mongo) use recent::Row;

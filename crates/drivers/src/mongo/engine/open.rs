@@ -10,6 +10,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::chain::Chain;
 use super::connection::{Server, Sure};
+use super::recent::Recent;
 use crate::mongo::config::Config;
 
 /// Bytes of one transaction: 2 MiB. The limit of MongoDB is 16 MiB a document, and keys and values
@@ -23,6 +24,8 @@ const FORMAT: i32 = 1;
 pub(in crate::mongo) struct Engine {
     pub(in crate::mongo) server: Server,
     pub(in crate::mongo) chain: Chain,
+    /// What was read last, for the commit that follows.
+    pub(in crate::mongo) recent: Mutex<Recent>,
     /// Held by the transaction of this process that is under way.
     pub(in crate::mongo) turn: Mutex<()>,
     /// How long old versions are kept.
@@ -42,6 +45,7 @@ impl Engine {
         let engine = Self {
             server: Server::open(config)?,
             chain: Chain::new(config.keep),
+            recent: Mutex::default(),
             turn: Mutex::new(()),
             keep: config.keep,
             operations: config.operations,
