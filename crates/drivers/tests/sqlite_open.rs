@@ -1,11 +1,14 @@
 //! Opening files with the SQLite driver: what is there already, and who else is.
 #![cfg(feature = "sqlite")]
 
+mod long_values;
 mod mounted;
 mod opening;
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use espalier_drivers::open;
 use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, Result};
@@ -122,12 +125,12 @@ fn a_file_becomes_readable_and_plain_again() {
             .expect("a count")
     };
     for (options, expected) in [
-        ("", 2),
-        ("?readable=true", 6),
-        ("", 6),
-        ("?readable=true", 6),
-        ("?readable=false", 2),
-        ("?readable=false", 2),
+        ("", 3),
+        ("?readable=true", 7),
+        ("", 7),
+        ("?readable=true", 7),
+        ("?readable=false", 3),
+        ("?readable=false", 3),
     ] {
         let driver = open(&format!("{}{options}", url(&file))).expect("opens");
         put(&*driver, "key 0");
@@ -273,21 +276,30 @@ fn opening_and_closing_at_once() {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// Readers that follow one another without a gap do not make the log grow for ever.
+/// Readers that follow one another without a gap do not make the log grow for ever. (Values differ, as
+/// SQLite does not write again what is the same.)
 #[test]
 fn the_log_stays_bounded_under_readers() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("data.db");
     let driver = open(&format!("{}?durability=relaxed", url(&file))).expect("opens");
-    let value = vec![3; 1 << 20];
-    let mut held = driver.snapshot().expect("a snapshot");
-    for number in 0..300u32 {
-        let mut batch = Batch::new();
-        batch.put((number % 20).to_be_bytes(), value.clone());
-        driver.commit(batch).expect("a commit");
-        held = driver.snapshot().expect("a snapshot");
-    }
-    drop(held);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut held = driver.snapshot().expect("a snapshot");
+            while !is_done.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+                let next = driver.snapshot().expect("a snapshot");
+                drop(std::mem::replace(&mut held, next));
+            }
+        });
+        for number in 0..300_u32 {
+            let mut batch = Batch::new();
+            batch.put((number % 20).to_be_bytes(), vec![number as u8; 1 << 20]);
+            driver.commit(batch).expect("a commit");
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
     let log = fs::metadata(dir.path().join("data.db-wal")).expect("the log");
     let most = 3 * espalier_drivers::sqlite::LOG_BYTES_MAX;
     assert!(log.len() < most, "the log has {} bytes", log.len());

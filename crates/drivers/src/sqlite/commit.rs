@@ -7,7 +7,7 @@ use espalier_keyspace::{
     Batch, Error, ErrorKind, Existed, Fill, KeyRange, Lens, OperationRef, Precondition, Result,
     Snapshot, Version, Writer, counter,
 };
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::engine::{Engine, Transaction, engine_error, fill_in, show};
 use super::snapshot::{UnfinishedSnapshot, get};
@@ -15,8 +15,6 @@ use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
 use crate::readable::columns;
 use crate::recent::{Effect, Recorder};
 
-const PUT: &str = "INSERT OR REPLACE INTO entries (key, value) VALUES (?1, ?2)";
-const PUT_NEW: &str = "INSERT OR IGNORE INTO entries (key, value) VALUES (?1, ?2)";
 const DELETE: &str = "DELETE FROM entries WHERE key = ?1";
 const DELETE_ALL: &str = "DELETE FROM entries";
 const DELETE_FROM: &str = "DELETE FROM entries WHERE key >= ?1";
@@ -198,7 +196,7 @@ impl Changing for SqliteWriter<'_> {
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
-        self.transaction.run(PUT, params![key, value])?;
+        self.transaction.put(key, value)?;
         self.recorder.put(key, value);
         self.show(key, value)
     }
@@ -242,9 +240,9 @@ impl Writer for SqliteWriter<'_> {
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
         OperationRef::Put(key, value).check_limits()?;
         self.is_sound()?;
-        match self.transaction.run(PUT_NEW, params![key, value]) {
-            Ok(0) => Ok(Existed::Yes),
-            Ok(_) => {
+        match self.transaction.put_new(key, value) {
+            Ok(false) => Ok(Existed::Yes),
+            Ok(true) => {
                 self.recorder.put(key, value);
                 let shown = self.show(key, value);
                 shown.map_err(|error| self.failure(error))?;

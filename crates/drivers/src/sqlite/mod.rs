@@ -4,6 +4,10 @@
 //! - **One table without row numbers**, `entries (key, value)`: its B-tree is ordered by the key's
 //!   bytes, so a range of keys is a range of pages, and deleting one is one statement. `state`
 //!   holds the version, which each commit raises in its own transaction.
+//! - **Long values beside the entries.** A row that does not fit on its page is read whole by every
+//!   search that passes by, and a B-tree whose rows are its keys has some of them near its root: with
+//!   twenty values of 4 MiB among 20,000 keys, reading any key took 75 us instead of 4. So a value
+//!   that is too long for its row lies in the table `long_values`, and the entry has its number.
 //! - **Write-ahead log.** Readers never wait for the writer, nor it for them. A snapshot is a read
 //!   transaction on a connection of its own, which comes from a pool (at most [`SNAPSHOTS_MAX`] at
 //!   once) and goes back to it.

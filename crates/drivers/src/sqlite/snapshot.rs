@@ -6,15 +6,14 @@ use std::sync::Arc;
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 use rusqlite::{Connection, Rows};
 
-use super::engine::{Engine, Reader, engine_error};
+use super::engine::{Engine, Reader, engine_error, pairs, value};
 use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source};
 
-const GET: &str = "SELECT value FROM entries WHERE key = ?1";
-const FORWARD: &str = "SELECT key, value FROM entries WHERE key >= ?1 ORDER BY key";
-const FORWARD_TO: &str = "SELECT key, value FROM entries WHERE key >= ?1 AND key < ?2 ORDER BY key";
-const BACKWARD: &str = "SELECT key, value FROM entries WHERE key >= ?1 ORDER BY key DESC";
-const BACKWARD_FROM: &str =
-    "SELECT key, value FROM entries WHERE key >= ?1 AND key < ?2 ORDER BY key DESC";
+const GET: &str = concat!("SELECT ", value!(), " FROM entries WHERE key = ?1");
+const FORWARD: &str = pairs!("key >= ?1 ORDER BY key");
+const FORWARD_TO: &str = pairs!("key >= ?1 AND key < ?2 ORDER BY key");
+const BACKWARD: &str = pairs!("key >= ?1 ORDER BY key DESC");
+const BACKWARD_FROM: &str = pairs!("key >= ?1 AND key < ?2 ORDER BY key DESC");
 
 /// A committed state, held.
 pub(super) struct SqliteSnapshot {

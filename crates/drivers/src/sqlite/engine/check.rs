@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{Finding, KEY_BYTES_MAX, Result, Usage, VALUE_BYTES_MAX};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, Params};
 
 use super::error::engine_error;
+use super::long_value::value;
 use super::open::Engine;
 
 /// The most findings of a check.
@@ -17,6 +18,9 @@ pub(in crate::sqlite) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
     let mut findings = told(check_structure(reader.connection()))?;
     if findings.is_empty() {
         findings = told(check_entries(reader.connection()))?;
+    }
+    if findings.is_empty() {
+        findings = told(check_long_values(reader.connection()))?;
     }
     Ok(findings)
 }
@@ -47,16 +51,48 @@ fn check_structure(connection: &Connection) -> rusqlite::Result<Vec<Finding>> {
 }
 
 fn check_entries(connection: &Connection) -> rusqlite::Result<Vec<Finding>> {
-    let mut statement = connection.prepare(
-        "SELECT key FROM entries
-         WHERE length(key) NOT BETWEEN 1 AND ?1 OR length(value) > ?2 LIMIT ?3",
-    )?;
+    let text = concat!(
+        "SELECT key FROM entries WHERE length(key) NOT BETWEEN 1 AND ?1 OR length(",
+        value!(),
+        ") > ?2 LIMIT ?3"
+    );
     let limits = [KEY_BYTES_MAX, VALUE_BYTES_MAX, FINDINGS_MAX].map(|limit| limit as i64);
-    let keys = statement.query_map(limits, |row| row.get::<_, Vec<u8>>(0))?;
+    let problem = "the key or the value has a length that none can have";
+    at_keys(connection, text, limits, problem)
+}
+
+fn check_long_values(connection: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    let text = "SELECT key FROM entries WHERE long_value IS NOT NULL \
+                AND long_value NOT IN (SELECT id FROM long_values) LIMIT ?1";
+    let limit = [FINDINGS_MAX as i64];
+    let mut findings = at_keys(
+        connection,
+        text,
+        limit,
+        "the long value of the key is missing",
+    )?;
+    let nobodys = "SELECT count(*) FROM long_values WHERE id NOT IN \
+                   (SELECT long_value FROM entries WHERE long_value IS NOT NULL)";
+    let nobodys: i64 = connection.query_row(nobodys, [], |row| row.get(0))?;
+    if nobodys > 0 {
+        findings.push(in_file(format!("{nobodys} long values belong to no key")));
+    }
+    Ok(findings)
+}
+
+/// A problem at each of the keys that a query tells.
+fn at_keys(
+    connection: &Connection,
+    text: &str,
+    values: impl Params,
+    problem: &str,
+) -> rusqlite::Result<Vec<Finding>> {
+    let mut statement = connection.prepare(text)?;
+    let keys = statement.query_map(values, |row| row.get::<_, Vec<u8>>(0))?;
     keys.map(|key| {
         Ok(Finding {
             place: format!("key {}", key?.escape_ascii()),
-            problem: "the key or the value has a length that none can have".into(),
+            problem: problem.into(),
         })
     })
     .collect()

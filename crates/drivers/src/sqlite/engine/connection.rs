@@ -37,6 +37,8 @@ pub(super) fn open_writer(file: &Path, durability: Durability) -> rusqlite::Resu
         Durability::Relaxed => "NORMAL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
+    // What is replaced fires the trigger of what is deleted, too.
+    connection.pragma_update(None, "recursive_triggers", true)?;
     Ok(connection)
 }
 

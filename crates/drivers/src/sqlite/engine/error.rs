@@ -37,6 +37,11 @@ pub(in crate::sqlite) fn engine_error(error: rusqlite::Error) -> Error {
         Some(ErrorCode::SystemIoFailure) => {
             (ErrorKind::Engine, "the file cannot be read or written")
         }
+        // No key is without a value.
+        None if matches!(error, rusqlite::Error::FromSqlConversionFailure(..)) => (
+            ErrorKind::Corrupt,
+            "a value is missing; restore the file from a backup",
+        ),
         _ => (ErrorKind::Engine, "SQLite failed"),
     };
     Error::new(kind, message).with_source(error)

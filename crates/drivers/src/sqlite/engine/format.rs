@@ -11,10 +11,18 @@ use super::error::open_error;
 const APPLICATION: i32 = i32::from_be_bytes(*b"ESPA");
 
 /// The version that this code reads and writes, kept as SQLite's user version.
-const VERSION: i32 = 1;
+const VERSION: i32 = 3;
 
 /// The same of a file whose rows have columns for people who query them.
-const VERSION_READABLE: i32 = 2;
+const VERSION_READABLE: i32 = 4;
+
+/// The versions before these two, whose long values lie in the entries. They are taken over.
+const VERSIONS_BEFORE: [i32; 2] = [VERSION - 2, VERSION_READABLE - 2];
+
+/// Keys and values that are longer together have the value elsewhere. SQLite keeps at most 1,002 bytes
+/// of a row on its page of 4,096, of which the row's own description takes a few; and it reads all of
+/// a longer row whenever a search passes by, which may be any search for any key.
+pub(in crate::sqlite) const ENTRY_BYTES_MAX: usize = 980;
 
 /// The number of the newest commit.
 pub(super) const VERSION_OF_STATE: &str = "SELECT version FROM state";
@@ -31,6 +39,16 @@ const TABLES: &str = "
     INSERT INTO state (id, version) VALUES (1, 1);
 ";
 
+/// Where long values lie. An entry that goes takes its own along; so does one that is replaced, as
+/// the writing connection has recursive triggers.
+const LONG_VALUES: &str = "
+    CREATE TABLE long_values (id INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT;
+    ALTER TABLE entries ADD COLUMN long_value INTEGER;
+    CREATE TRIGGER entries_long_value AFTER DELETE ON entries WHEN old.long_value IS NOT NULL BEGIN
+        DELETE FROM long_values WHERE id = old.long_value;
+    END;
+";
+
 /// What a readable file has more. The index has the rows that are to be filled in: mostly none.
 const READABLE: &str = "
     ALTER TABLE entries ADD COLUMN document TEXT;
@@ -39,7 +57,7 @@ const READABLE: &str = "
     ALTER TABLE entries ADD COLUMN leaves TEXT;
     CREATE INDEX entries_unshown ON entries (key) WHERE path IS NULL;
     CREATE VIEW data AS SELECT document, node, path, leaves FROM entries WHERE path <> '';
-    PRAGMA user_version = 2;
+    PRAGMA user_version = 4;
 ";
 
 const PLAIN: &str = "
@@ -49,7 +67,7 @@ const PLAIN: &str = "
     ALTER TABLE entries DROP COLUMN path;
     ALTER TABLE entries DROP COLUMN node;
     ALTER TABLE entries DROP COLUMN document;
-    PRAGMA user_version = 1;
+    PRAGMA user_version = 3;
 ";
 
 /// Whether the file held a key space before.
@@ -63,7 +81,9 @@ pub(super) enum Found {
 pub(super) fn check_or_create(connection: &mut Connection, file: &Path) -> Result<Found> {
     let failed = |error| open_error(file, error);
     if !is_empty(connection).map_err(failed)? {
-        return check(connection, file).map(|()| Found::Existing);
+        check(connection, file)?;
+        take_over(connection).map_err(failed)?;
+        return Ok(Found::Existing);
     }
     let mode: String = connection
         .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
@@ -89,10 +109,27 @@ fn create(connection: &mut Connection) -> rusqlite::Result<Found> {
         return Ok(Found::Existing);
     }
     transaction.execute_batch(TABLES)?;
+    transaction.execute_batch(LONG_VALUES)?;
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()?;
     Ok(Found::Made)
+}
+
+/// Makes a file of the versions before one of these. Long values that are there stay where they are until
+/// they are written again.
+fn take_over(connection: &mut Connection) -> rusqlite::Result<()> {
+    if !VERSIONS_BEFORE.contains(&marks(connection)?.1) {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let (_, version) = marks(&transaction)?;
+    // Another process may have done so since.
+    if VERSIONS_BEFORE.contains(&version) {
+        transaction.execute_batch(LONG_VALUES)?;
+        transaction.pragma_update(None, "user_version", version + 2)?;
+    }
+    transaction.commit()
 }
 
 /// Whether nobody has put anything into the file.
@@ -111,9 +148,9 @@ fn marks(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
 fn check(connection: &Connection, file: &Path) -> Result<()> {
     let marks = marks(connection).map_err(|error| open_error(file, error))?;
     let message = match marks {
-        (APPLICATION, VERSION | VERSION_READABLE) => return Ok(()),
+        (APPLICATION, 1..=VERSION_READABLE) => return Ok(()),
         (APPLICATION, other) => format!(
-            "{} has format {other}; this version of Espalier reads formats {VERSION} and \
+            "{} has format {other}; this version of Espalier reads formats up to \
              {VERSION_READABLE}: \
              use the version that wrote it, or another file",
             file.display()

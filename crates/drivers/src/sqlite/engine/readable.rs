@@ -6,6 +6,7 @@ use espalier_keyspace::{Lens, Result, Version};
 use rusqlite::{Connection, params};
 
 use super::error::engine_error;
+use super::long_value::pairs;
 use super::open::Engine;
 use super::transaction::Transaction;
 use crate::readable::{Columns, columns_at_last};
@@ -17,7 +18,7 @@ const ROWS_MAX: usize = 1000;
 const SHOW: &str =
     "UPDATE entries SET document = ?2, node = ?3, path = ?4, leaves = ?5 WHERE key = ?1";
 
-const UNSHOWN: &str = "SELECT key, value FROM entries WHERE path IS NULL ORDER BY key LIMIT ?1";
+const UNSHOWN: &str = pairs!("path IS NULL ORDER BY key LIMIT ?1");
 
 /// Stores the columns of a row that is there.
 pub(in crate::sqlite) fn show(
