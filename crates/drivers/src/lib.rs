@@ -45,7 +45,7 @@ mod group;
 pub mod memory;
 #[cfg(feature = "mongo")]
 pub mod mongo;
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
 mod pages;
 #[cfg(feature = "memory")]
 mod policy;

@@ -158,7 +158,7 @@ impl<S: Source> PagedCursor<S> {
 }
 
 /// What is left of a range after the key.
-fn after(mut range: KeyRange, key: &[u8], direction: Direction) -> KeyRange {
+pub(crate) fn after(mut range: KeyRange, key: &[u8], direction: Direction) -> KeyRange {
     match direction {
         Direction::Forward => range.start = [key, &[0]].concat(),
         Direction::Backward => range.end = Some(key.to_vec()),

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use espalier_drivers::redis::LOG_COMMITS_MAX;
-use espalier_keyspace::{Batch, Driver, Error, ErrorKind};
+use espalier_keyspace::{Batch, Direction, Driver, Error, ErrorKind, Expected, KeyRange};
 use espalier_testkit::adding::{SumWatch, add_while, sum};
 use espalier_testkit::servers::{Proxy, Redis, Signal};
 use espalier_testkit::{crash, process, seed};
@@ -226,6 +226,58 @@ fn a_batch_that_is_too_large_for_the_log_leaves_it_in_its_time() {
     let held = held.get(b"small").expect("a value");
     let last = LOG_COMMITS_MAX as u64;
     assert_eq!(held.as_deref(), Some(last.to_le_bytes().as_slice()));
+}
+
+/// A snapshot does not ask for what it was told beforehand that it will be asked for.
+#[test]
+fn what_was_expected_needs_no_server() {
+    let Some(redis) = Redis::start(&[]) else {
+        return;
+    };
+    let driver = open(&redis.url("durability=relaxed&timeout_ms=300"));
+    let mut batch = Batch::new();
+    for key in ["a", "b1", "b2", "c", "d"] {
+        batch.put(key, key);
+    }
+    driver.commit(batch).expect("a commit");
+    let expect = |expected: &mut Expected| {
+        expected.key("a");
+        expected.key("absent");
+        expected.range(KeyRange::prefix(b"b"), 16);
+    };
+    let snapshot = driver.snapshot_expecting(&expect).expect("a snapshot");
+    let get = |key: &str| {
+        let value = snapshot.get(key.as_bytes())?;
+        Ok(value.map(|value| String::from_utf8_lossy(&value).into_owned()))
+    };
+    let asked = |value: Result<Option<String>, Error>| value.expect("a value");
+    redis.process().stop(Signal::Kill);
+    assert_eq!(asked(get("a")).as_deref(), Some("a"));
+    assert_eq!(asked(get("absent")), None);
+    let mut cursor = snapshot
+        .scan(&KeyRange::prefix(b"b"), Direction::Forward)
+        .expect("a scan");
+    let mut keys = Vec::new();
+    while let Some((key, _)) = cursor.next().expect("a step") {
+        keys.push(key.to_vec());
+    }
+    assert_eq!(keys, [b"b1", b"b2"]);
+    let error = get("d").expect_err("nobody can tell");
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+}
+
+/// Values of the first format have no stamps.
+#[test]
+fn an_earlier_format_is_refused_and_left_alone() {
+    let Some(redis) = Redis::shared() else { return };
+    let url = redis.url("durability=relaxed&prefix=earlier");
+    drop(open(&url));
+    redis.command("HSET {earlier}:meta format 1");
+    let error = refused(&url);
+    assert_eq!(error.kind(), ErrorKind::WrongVersion, "{error}");
+    let advice = "the program that wrote it";
+    assert!(error.to_string().contains(advice), "{error}");
+    assert_eq!(redis.command("HGET {earlier}:meta format"), "$1");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Batch, Capability, KeyRange, Lens, Precondition, Residence, Result, Take};
+use crate::{Batch, Capability, Expect, KeyRange, Lens, Precondition, Residence, Result, Take};
 
 /// The number of a committed state of one key space: a later state has a larger one.
 ///
@@ -38,6 +38,13 @@ pub trait Driver: Send + Sync + 'static {
     /// from a snapshot that is older, with [`crate::ErrorKind::SnapshotTooOld`]. A driver may limit
     /// how many are held at once, and refuses more as [`crate::ErrorKind::Unavailable`].
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>>;
+
+    /// As [`Self::snapshot`], with what will be read from it. An engine behind a network brings that
+    /// along in the same round trip, where it can; the others do not ask `expect`, which is called
+    /// once at most. What was not expected is read all the same, and what was expected need not be.
+    fn snapshot_expecting(&self, _expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.snapshot()
+    }
 
     /// Applies the batch if all its preconditions hold, else applies nothing and returns
     /// [`crate::ErrorKind::Conflict`] with the key of the first that does not. On return the

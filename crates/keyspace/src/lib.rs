@@ -15,6 +15,7 @@ mod capability;
 pub mod counter;
 mod driver;
 mod error;
+mod expected;
 mod lens;
 mod limits;
 pub mod metered;
@@ -30,6 +31,7 @@ pub use driver::{
     WatchEvent, Writer,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use expected::{Expect, Expected};
 pub use lens::{Document, EditedDocument, Lens, ReadableRow, Take};
 pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use range::KeyRange;

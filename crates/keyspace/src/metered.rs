@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{
-    Batch, Capability, Cursor, Direction, Driver, Fill, Finding, KeyRange, Lens, Precondition,
-    Residence, Result, Snapshot, Take, Usage, Version, Watch,
+    Batch, Capability, Cursor, Direction, Driver, Expect, Fill, Finding, KeyRange, Lens,
+    Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
 };
 
 /// A kind of call that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
-    /// [`Driver::snapshot`]; its time is that of taking it.
+    /// [`Driver::snapshot`], expecting something or not; its time is that of taking it.
     Snapshot,
     /// [`Snapshot::get`]; counted, not timed.
     Get,
@@ -146,6 +146,14 @@ impl Metered {
     pub fn meter(&self) -> Arc<Meter> {
         Arc::clone(&self.meter)
     }
+
+    fn metered(&self, inner: Box<dyn Snapshot + Send>) -> Box<dyn Snapshot + Send> {
+        Box::new(MeteredSnapshot {
+            inner,
+            meter: Arc::clone(&self.meter),
+            gets: Cell::new(0),
+        })
+    }
 }
 
 impl Driver for Metered {
@@ -159,11 +167,12 @@ impl Driver for Metered {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         let inner = self.meter.time(Call::Snapshot, || self.inner.snapshot())?;
-        Ok(Box::new(MeteredSnapshot {
-            inner,
-            meter: Arc::clone(&self.meter),
-            gets: Cell::new(0),
-        }))
+        Ok(self.metered(inner))
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        let take = || self.inner.snapshot_expecting(expect);
+        Ok(self.metered(self.meter.time(Call::Snapshot, take)?))
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Batch, Capability, Driver, Error, ErrorKind, Fill, Finding, KeyRange, Precondition, Residence,
-    Result, Snapshot, Usage, Version, Watch,
+    Batch, Capability, Driver, Error, ErrorKind, Expect, Fill, Finding, KeyRange, Precondition,
+    Residence, Result, Snapshot, Usage, Version, Watch,
 };
 
 /// A driver over another one that refuses every change with [`ErrorKind::ReadOnly`].
@@ -30,6 +30,10 @@ impl Driver for ReadOnly {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         self.inner.snapshot()
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.inner.snapshot_expecting(expect)
     }
 
     fn commit(&self, _batch: Batch) -> Result<Version> {

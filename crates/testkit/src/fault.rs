@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Cursor, Direction, Driver, Error, ErrorKind, Existed, Fill, Finding,
+    Batch, Capability, Cursor, Direction, Driver, Error, ErrorKind, Existed, Expect, Fill, Finding,
     KeyRange, Lens, Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
     WatchEvent, Writer,
 };
@@ -135,6 +135,14 @@ impl Driver for Faulty {
         self.plan.pass(Site::Snapshot)?;
         Ok(Box::new(FaultySnapshot {
             inner: self.inner.snapshot()?,
+            plan: Arc::clone(&self.plan),
+        }))
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.plan.pass(Site::Snapshot)?;
+        Ok(Box::new(FaultySnapshot {
+            inner: self.inner.snapshot_expecting(expect)?,
             plan: Arc::clone(&self.plan),
         }))
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Change, Driver, ErrorKind, Fill, Finding, KeyRange, Lens, Precondition,
-    Residence, Result, Snapshot, Take, Usage, Version, Watch, WatchEvent,
+    Batch, Capability, Change, Driver, ErrorKind, Expect, Fill, Finding, KeyRange, Lens,
+    Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch, WatchEvent,
 };
 
 use super::follow::{Follower, Following};
@@ -24,6 +24,14 @@ pub(super) trait Keeper: Sized + Send + Sync + 'static {
 
     /// A view for a reader.
     fn snapshot(following: &Arc<Following<Self>>) -> Result<Box<dyn Snapshot + Send>>;
+
+    /// The same for a reader who says what it will read: one that has it in memory needs no telling.
+    fn snapshot_expecting(
+        following: &Arc<Following<Self>>,
+        _expect: Expect<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        Self::snapshot(following)
+    }
 
     /// See [`Driver::catch_up`]: nothing to do where snapshots ask the engine.
     fn catch_up(_following: &Following<Self>) -> Result<()> {
@@ -85,6 +93,10 @@ impl<K: Keeper> Driver for Kept<K> {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         K::snapshot(self.following())
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        K::snapshot_expecting(self.following(), expect)
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

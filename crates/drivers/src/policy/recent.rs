@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Change, Cursor, Direction, Driver, KeyRange, Policy, Residence, Result, Snapshot, Version,
+    Change, Cursor, Direction, Driver, Expect, KeyRange, Policy, Residence, Result, Snapshot,
+    Version,
 };
 use parking_lot::RwLock;
 use quick_cache::Weighter;
@@ -108,7 +109,14 @@ impl Keeper for Recent {
     }
 
     fn snapshot(following: &Arc<Following<Self>>) -> Result<Box<dyn Snapshot + Send>> {
-        let engine = following.engine().snapshot()?;
+        Self::snapshot_expecting(following, &|_| {})
+    }
+
+    fn snapshot_expecting(
+        following: &Arc<Following<Self>>,
+        expect: Expect<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        let engine = following.engine().snapshot_expecting(expect)?;
         if following.keeper().version() < engine.version() {
             following.try_reach(engine.version(), Duration::ZERO);
         }

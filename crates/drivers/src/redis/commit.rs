@@ -171,6 +171,7 @@ impl Request {
             &numbers[2],
             &numbers[3],
             &numbers[4],
+            self.blocks.kind.name(),
         ];
         if !staged {
             // Without a block the script would look for staged ones.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
-    Version, Watch, WatchKind,
+    Batch, Capability, Driver, Expect, Fill, Finding, KeyRange, Precondition, Result, Snapshot,
+    Usage, Version, Watch, WatchKind,
 };
 
 use super::commit;
@@ -55,6 +55,10 @@ impl Driver for Redis {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         Ok(Box::new(RedisSnapshot::new(&self.engine)?))
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(Box::new(RedisSnapshot::expecting(&self.engine, expect)?))
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

@@ -6,12 +6,12 @@
 //!
 //! | name | type | holds |
 //! |---|---|---|
-//! | `meta` | hash | `format`, `version` (of the newest commit), `floor` (the oldest that can be read), bytes of undo and log |
+//! | `meta` | hash | `format`, `version` (of the newest commit), `floor` (the oldest that can be read), bytes of undo, bytes and entries of the log |
 //! | `keys` | sorted set | every key, all of score 0, so that they stand in the order of their bytes |
-//! | `values` | hash | key to value |
-//! | `undo` | sorted set | for each change that is kept: the key (`00` as `00 FF`, ended by `00 00`) and the version, big endian |
-//! | `before` | hash | the same members, to what the key held before that change; nothing where it was absent |
-//! | `queue` | list | the same members in the order of time |
+//! | `values` | hash | key to value, with the version that wrote it in front (8 bytes, big endian) |
+//! | `undo` | sorted set | for each change of a key that was there: the key (`00` as `00 FF`, ended by `00 00`) and the version, big endian |
+//! | `before` | hash | the same members, to what the key held before that change, with its version |
+//! | `queue` | list | of each commit that saved something: version, bytes, and its members, in the order of time |
 //! | `log` | stream | the changes of each commit, by version |
 //! | `lane:*` | string | the last commit of a connection, and what became of it; an hour long |
 //! | `stage:*` | list | a large batch on its way; an hour long |
@@ -20,17 +20,22 @@
 //! Redis keeps no old versions, and a snapshot must not change. The alternatives: versions in the
 //! members of the sorted set would make every read a range read and every scan pass over the dead;
 //! a registry of open snapshots would cost two more round trips for each, and has to guess when
-//! their process is gone. So commits save what they overwrite, and a read at a version first looks
-//! for the oldest change after it: one more lookup in the server, the same one round trip, and none
-//! of it where nothing was committed since. What is saved is bounded by bytes (`undo_bytes`); a
-//! snapshot that needs what was dropped is refused as too old, and taken again by the store.
+//! their process is gone. So commits save what they overwrite, and each value has the version that
+//! wrote it in front. A read at a version takes the value that is there where it is no newer; else it
+//! looks for the oldest change after the version, which saved what there was, unless the key was new
+//! then: so a new key, as are most of a large load, has nothing saved. It is the same one round trip.
+//! What is saved is bounded by bytes (`undo_bytes`); a snapshot that needs what was dropped is refused
+//! as too old, and taken again by the store. What was expected to be read comes with the version, in
+//! the round trip that takes the snapshot.
 //! A batch beyond [`UNDO_OPERATIONS_MAX`] saves nothing and ends all older snapshots.
 //!
 //! # Commits
 //! One script tests the preconditions, applies the operations, counts the version and writes the
 //! log. Scripts of Redis are not undone when they fail, so all that can refuse comes first; they
-//! are one unit in the append-only file. Operations are looked up and written 64 to a command, as a
-//! call from a script costs more than what it does. A batch over [`DIRECT_BYTES_MAX`] is pipelined into a
+//! are one unit in the append-only file. Operations are looked up and written 128 to a command, as a
+//! call from a script costs more than what it does. Puts of different keys, which most batches are,
+//! have a way of their own: the sorted set tells how many of the keys are new, so only others are
+//! looked at, and the log takes the batch as it came. A batch over [`DIRECT_BYTES_MAX`] is pipelined into a
 //! list first and then applied by the same script, which holds the server up while it runs: ten
 //! seconds or so for a million operations. Others wait for as long as their `timeout_ms` allows.
 //!

@@ -1,22 +1,19 @@
-//! Snapshots and cursors: the newest state, with what was changed since put back.
+//! Snapshots and cursors: the newest state, with what was changed since put back. What was expected to
+//! be read is there from the beginning.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use espalier_keyspace::{Cursor, Direction, KEY_BYTES_MAX, KeyRange, Result, Snapshot, Version};
-use redis::Value;
+use espalier_keyspace::{
+    Cursor, Direction, Expect, Expected, KEY_BYTES_MAX, KeyRange, Result, Snapshot, Version,
+};
 
-use super::engine::{Answer, Engine, bytes, escaped, key_of, undo_member, wrong_answer};
+use super::engine::{Answer, Engine, Part, Rows, Values, bare, stamped, wrong_answer};
+use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
 
-/// Rows of the first page of a scan.
-const ROWS_MIN: usize = 16;
-
-/// Rows of a page at most; each page has four times as many as the one before.
-const ROWS_MAX: usize = 1024;
-
-/// Bytes of a page, about: 1 MiB.
-const PAGE_BYTES: usize = 1 << 20;
+/// Rows that are fetched at once at most.
+const ROWS_MAX: usize = 4096;
 
 /// A version that is read at.
 pub(super) struct RedisSnapshot {
@@ -24,112 +21,91 @@ pub(super) struct RedisSnapshot {
     version: Version,
     /// The version as scripts compare it.
     text: String,
+    known: Known,
+}
+
+/// What is known of the state without asking.
+#[derive(Default)]
+struct Known {
+    values: HashMap<Vec<u8>, Option<Vec<u8>>>,
+    /// How ranges begin that were expected.
+    heads: Vec<(KeyRange, Head)>,
+}
+
+struct Head {
+    rows: Rows,
+    more: More,
 }
 
 impl RedisSnapshot {
     pub(super) fn new(engine: &Arc<Engine>) -> Result<Self> {
         let version = engine.newest()?;
-        Ok(Self {
+        Ok(Self::at(engine, version, Known::default()))
+    }
+
+    /// With what is expected to be read, in the same round trip.
+    pub(super) fn expecting(engine: &Arc<Engine>, expect: Expect<'_>) -> Result<Self> {
+        let mut expected = Expected::new();
+        expect(&mut expected);
+        if expected.is_empty() {
+            return Self::new(engine);
+        }
+        let names = &engine.names;
+        let keys: [&str; 3] = [&names.meta, &names.keys, &names.values];
+        let wanted: Vec<&[u8]> = expected
+            .keys()
+            .iter()
+            .map(Vec::as_slice)
+            .filter(|key| is_key(key))
+            .collect();
+        let mut arguments = vec![wanted.len().to_string().into_bytes()];
+        arguments.extend(wanted.iter().map(|key| key.to_vec()));
+        for (range, keys) in expected.ranges() {
+            let (least, greatest) = bounds(range);
+            arguments.extend([least, greatest, keys.to_string().into_bytes()]);
+        }
+        let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
+        let answer = engine.ask(|link| link.script(&engine.scripts.take, &keys, &arguments))?;
+        let mut answer = engine.checked(answer)?;
+        let version = Version(answer.number()?);
+        let mut known = Known::default();
+        let mut wanted = wanted.into_iter();
+        Values::of(answer.list()?)?.each(|stored| {
+            let key = wanted.next().ok_or_else(wrong_answer)?;
+            let value = stored.map(|stored| Ok(stamped(stored)?.1.to_vec()));
+            known.values.insert(key.to_vec(), value.transpose()?);
+            Ok(())
+        })?;
+        for (range, _) in expected.ranges() {
+            let mut part = answer.part()?;
+            let more = match part.number()? {
+                1 => More::Perhaps,
+                _ => More::Nothing,
+            };
+            let rows = Rows::take(&mut part)?;
+            known.heads.push((range.clone(), Head { rows, more }));
+        }
+        Ok(Self::at(engine, version, known))
+    }
+
+    fn at(engine: &Arc<Engine>, version: Version, known: Known) -> Self {
+        Self {
             engine: Arc::clone(engine),
             version,
             text: version.0.to_string(),
-        })
-    }
-}
-
-impl Snapshot for RedisSnapshot {
-    fn version(&self) -> Version {
-        self.version
-    }
-
-    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        if key.is_empty() || key.len() > KEY_BYTES_MAX {
-            return Ok(None);
+            known,
         }
+    }
+
+    fn ask(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let engine = &self.engine;
         let names = &engine.names;
         let keys: [&str; 4] = [&names.meta, &names.values, &names.undo, &names.before];
-        let least = [b"[", &undo_member(key, self.version.0 + 1)[..]].concat();
-        let most = [b"[", &undo_member(key, u64::MAX)[..]].concat();
-        let arguments: [&[u8]; 4] = [self.text.as_bytes(), key, &least, &most];
+        let arguments: [&[u8]; 2] = [self.text.as_bytes(), key];
         let answer = engine.ask(|link| link.script(&engine.scripts.get, &keys, &arguments))?;
-        let value = engine.checked(answer)?.bytes()?;
-        Ok(value.map(Cow::Owned))
+        engine.checked(answer)?.bytes()?.map(bare).transpose()
     }
 
-    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
-        Ok(Box::new(RedisCursor {
-            snapshot: self,
-            range: range.clone(),
-            direction,
-            rest: Some(range.clone()),
-            rows: ROWS_MIN,
-            page: VecDeque::new(),
-            current: Pair::default(),
-        }))
-    }
-}
-
-type Pair = (Vec<u8>, Vec<u8>);
-
-struct RedisCursor<'a> {
-    snapshot: &'a RedisSnapshot,
-    range: KeyRange,
-    direction: Direction,
-    /// What was not fetched yet.
-    rest: Option<KeyRange>,
-    rows: usize,
-    /// What was fetched and not lent yet.
-    page: VecDeque<Pair>,
-    /// What was lent last.
-    current: Pair,
-}
-
-impl Cursor for RedisCursor<'_> {
-    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        while self.page.is_empty() {
-            let Some(rest) = self.rest.take().filter(|rest| !rest.is_empty()) else {
-                return Ok(None);
-            };
-            let answer = self.snapshot.page(&rest, self.direction, self.rows)?;
-            let page = Page::read(answer, self.direction)?;
-            self.rows = (self.rows * 4).min(ROWS_MAX);
-            self.rest = page.reached.map(|key| after(rest, key, self.direction));
-            self.page = page.pairs.into();
-        }
-        self.current = self.page.pop_front().unwrap_or_default();
-        Ok(Some((&self.current.0, &self.current.1)))
-    }
-
-    fn seek(&mut self, key: &[u8]) -> Result<()> {
-        let mut rest = self.range.clone();
-        match self.direction {
-            Direction::Forward if key > rest.start.as_slice() => rest.start = key.to_vec(),
-            Direction::Backward if rest.is_before_end(key) => {
-                rest.end = Some([key, &[0]].concat());
-            }
-            _ => {}
-        }
-        self.rest = Some(rest);
-        self.rows = ROWS_MIN;
-        self.page.clear();
-        Ok(())
-    }
-}
-
-/// The part of a range that comes after a key in the direction of a scan.
-fn after(mut range: KeyRange, mut key: Vec<u8>, direction: Direction) -> KeyRange {
-    match direction {
-        Direction::Forward => {
-            key.push(0);
-            range.start = key;
-        }
-        Direction::Backward => range.end = Some(key),
-    }
-    range
-}
-
-impl RedisSnapshot {
     fn page(&self, range: &KeyRange, direction: Direction, rows: usize) -> Result<Answer> {
         let engine = &self.engine;
         let names = &engine.names;
@@ -140,26 +116,17 @@ impl RedisSnapshot {
             &names.undo,
             &names.before,
         ];
-        let from = |bytes: &[u8]| match bytes {
-            b"" => b"-".to_vec(),
-            bytes => [b"[", bytes].concat(),
-        };
-        let to = |bytes: Option<Vec<u8>>| match bytes {
-            None => b"+".to_vec(),
-            Some(bytes) => [b"(", &bytes[..]].concat(),
-        };
         let way: &[u8] = match direction {
             Direction::Forward => b"f",
             Direction::Backward => b"b",
         };
+        let (least, greatest) = bounds(range);
         let (rows, bytes) = (rows.to_string(), PAGE_BYTES.to_string());
-        let arguments: [&[u8]; 8] = [
+        let arguments: [&[u8]; 6] = [
             self.text.as_bytes(),
             way,
-            &from(&range.start),
-            &to(range.end.clone()),
-            &from(&escaped(&range.start)),
-            &to(range.end.as_deref().map(escaped)),
+            &least,
+            &greatest,
             rows.as_bytes(),
             bytes.as_bytes(),
         ];
@@ -168,71 +135,84 @@ impl RedisSnapshot {
     }
 }
 
-/// A page as the snapshot shows it.
-struct Page {
-    pairs: Vec<Pair>,
-    /// The last key that it is about, where more may follow.
-    reached: Option<Vec<u8>>,
-}
-
-impl Page {
-    /// Puts the newest rows and the saved ones together, both in the direction of the scan.
-    fn read(mut answer: Answer, direction: Direction) -> Result<Self> {
-        let more = answer.number()? == 1;
-        let cut = answer.bytes()?.as_deref().map(saved_key).transpose()?;
-        let rows = pairs(answer.list()?)?;
-        let saved = pairs(answer.list()?)?;
-        let before = |one: &[u8], two: &[u8]| match direction {
-            Direction::Forward => one < two,
-            Direction::Backward => one > two,
+impl Known {
+    /// Fills a page from how a range begins, where that is known.
+    fn show(&self, range: &KeyRange, page: &mut Page) -> Result<Option<More>> {
+        let Some((_, head)) = self.heads.iter().find(|(known, _)| known == range) else {
+            return Ok(None);
         };
-        let last = rows.last().filter(|_| more).map(|(key, _)| key.clone());
-        let reached = match (last, cut) {
-            (Some(last), Some(cut)) if before(&cut, &last) => Some(cut),
-            (last, cut) => last.or(cut),
-        };
-        let within = |key: &[u8]| reached.as_deref().is_none_or(|end| !before(end, key));
-        let mut pairs = Vec::with_capacity(rows.len());
-        let mut saved = saved.into_iter().peekable();
-        for (key, value) in rows {
-            let mut replaced = false;
-            while let Some((member, _)) = saved.peek() {
-                let old_key = saved_key(member)?;
-                if before(&key, &old_key) {
-                    break;
-                }
-                replaced |= old_key == key;
-                let old = saved.next().and_then(|(_, old)| old);
-                pairs.extend(old.map(|old| (old_key, old)));
-            }
-            if !replaced {
-                pairs.push((key, value.ok_or_else(wrong_answer)?));
-            }
-        }
-        for (member, old) in saved {
-            if let Some(old) = old {
-                pairs.push((saved_key(&member)?, old));
-            }
-        }
-        pairs.retain(|(key, _)| within(key));
-        Ok(Self { pairs, reached })
+        head.rows.each(|key, stored| {
+            page.push(key, stamped(stored)?.1);
+            Ok(())
+        })?;
+        Ok(Some(head.more))
     }
 }
 
-fn saved_key(member: &[u8]) -> Result<Vec<u8>> {
-    key_of(member).ok_or_else(wrong_answer)
+/// Whether there can be anything at a key.
+fn is_key(key: &[u8]) -> bool {
+    !key.is_empty() && key.len() <= KEY_BYTES_MAX
 }
 
-type Row = (Vec<u8>, Option<Vec<u8>>);
+/// The least and the greatest key of a range, as Redis has them.
+fn bounds(range: &KeyRange) -> (Vec<u8>, Vec<u8>) {
+    let least = match range.start.as_slice() {
+        b"" => b"-".to_vec(),
+        start => [b"[", start].concat(),
+    };
+    let greatest = match &range.end {
+        None => b"+".to_vec(),
+        Some(end) => [b"(", end.as_slice()].concat(),
+    };
+    (least, greatest)
+}
 
-/// A flat list of keys and values.
-fn pairs(list: Vec<Value>) -> Result<Vec<Row>> {
-    let mut pairs = Vec::with_capacity(list.len() / 2);
-    let mut list = list.into_iter();
-    while let Some(key) = list.next() {
-        let key = bytes(key)?.ok_or_else(wrong_answer)?;
-        let value = bytes(list.next().ok_or_else(wrong_answer)?)?;
-        pairs.push((key, value));
+impl Snapshot for RedisSnapshot {
+    fn version(&self) -> Version {
+        self.version
     }
-    Ok(pairs)
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        if !is_key(key) {
+            return Ok(None);
+        }
+        if let Some(value) = self.known.values.get(key) {
+            return Ok(value.as_deref().map(Cow::Borrowed));
+        }
+        Ok(self.ask(key)?.map(Cow::Owned))
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        Ok(Box::new(PagedCursor::new(self, range, direction)))
+    }
+}
+
+impl Source for &RedisSnapshot {
+    fn read(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        wanted: usize,
+        page: &mut Page,
+    ) -> Result<More> {
+        if direction == Direction::Forward
+            && let Some(more) = self.known.show(range, page)?
+        {
+            return Ok(more);
+        }
+        let (mut rest, mut rows) = (range.clone(), wanted);
+        loop {
+            let answer = self.page(&rest, direction, rows)?;
+            let reached = Part::of(answer, self.version, direction)?.show(page)?;
+            let Some(reached) = reached else {
+                return Ok(More::Nothing);
+            };
+            if page.len() > 0 {
+                return Ok(More::Perhaps);
+            }
+            // All of it is newer than the version.
+            rest = after(rest, &reached, direction);
+            rows = (rows * 2).min(ROWS_MAX);
+        }
+    }
 }

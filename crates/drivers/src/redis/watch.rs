@@ -80,7 +80,7 @@ impl RedisWatch {
         Ok(stream.into_iter().nth(1).map(list).unwrap_or_default())
     }
 
-    /// Takes `[id, [s, size, d, data]]`.
+    /// Takes `[id, [s, size, name, data]]`.
     fn take(&mut self, entry: Value) -> Result<()> {
         let mut entry = list(entry).into_iter();
         let id = entry.next().map(bytes).transpose()?.flatten();
@@ -89,14 +89,15 @@ impl RedisWatch {
             .and_then(version_of)
             .ok_or_else(wrong_answer)?;
         let fields = entry.next().map(list).unwrap_or_default();
-        let data = fields.into_iter().nth(3).ok_or_else(wrong_answer)?;
-        let data = bytes(data)?.unwrap_or_default();
+        let mut fields = fields.into_iter().skip(2);
+        let mut next = || bytes(fields.next().ok_or_else(wrong_answer)?);
+        let (name, data) = (next()?.unwrap_or_default(), next()?.unwrap_or_default());
         if version.0 > self.after.0 + 1 {
             let version = Version(version.0 - 1);
             self.events.push_back(WatchEvent::Gap { version });
         }
         self.after = version;
-        match changes_of(&data)? {
+        match changes_of(&name, &data)? {
             None => self.events.push_back(WatchEvent::Gap { version }),
             Some(changes) => {
                 let changes = changes

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use espalier_keyspace::{
-    Batch, Capability, Cursor, Direction, Driver, Fill, Finding, KeyRange, Lens, Operation,
+    Batch, Capability, Cursor, Direction, Driver, Expect, Fill, Finding, KeyRange, Lens, Operation,
     OperationRef, Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
 };
 
@@ -63,6 +63,15 @@ impl Recorder {
         result.map(|()| trace)
     }
 
+    /// A snapshot whose reads are noted, while it is on.
+    fn recording(&self, inner: Box<dyn Snapshot + Send>) -> Box<dyn Snapshot + Send> {
+        if !self.is_on.load(Ordering::Relaxed) {
+            return inner;
+        }
+        let trace = Arc::clone(&self.trace);
+        Box::new(RecordingSnapshot { inner, trace })
+    }
+
     /// Switches on, with an empty trace.
     pub fn start(&self) {
         *lock(&self.trace) = Trace::default();
@@ -106,12 +115,11 @@ impl Driver for Recorder {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        let inner = self.inner.snapshot()?;
-        if !self.is_on.load(Ordering::Relaxed) {
-            return Ok(inner);
-        }
-        let trace = Arc::clone(&self.trace);
-        Ok(Box::new(RecordingSnapshot { inner, trace }))
+        Ok(self.recording(self.inner.snapshot()?))
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(self.recording(self.inner.snapshot_expecting(expect)?))
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

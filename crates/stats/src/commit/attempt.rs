@@ -1,7 +1,7 @@
 //! Committing requests: with what was read as the condition, again where somebody was faster.
 
 use espalier_keyspace::{
-    Batch, ErrorKind as KeyspaceErrorKind, KeyRange, OperationRef, Snapshot, Writer,
+    Batch, ErrorKind as KeyspaceErrorKind, Expected, KeyRange, OperationRef, Snapshot, Writer,
 };
 
 use super::plan::{Planner, Target};
@@ -50,11 +50,46 @@ impl Stats {
     }
 
     fn commit_once(&self, rules: &Rules, requests: &[Request]) -> Result<Vec<Outcome>> {
-        let snapshot = self.driver.snapshot()?;
+        let snapshot = self
+            .driver
+            .snapshot_expecting(&|expected| self.expect(rules, requests, expected))?;
         let (batch, outcomes) = self.batch(rules, &*snapshot, requests)?;
         drop(snapshot);
         self.driver.commit(batch)?;
         Ok(outcomes)
+    }
+
+    /// Tells the rows that requests read, as far as the requests alone say.
+    fn expect(&self, rules: &Rules, requests: &[Request], expected: &mut Expected) {
+        let mut planner = Planner::new(self, rules);
+        for request in requests {
+            if let Some(id) = &request.id {
+                expected.key(self.layout.request(id));
+            }
+            for write in &request.writes {
+                self.expect_write(&mut planner, write, expected);
+                if let Ok(Some(listing)) = planner.listing(write) {
+                    self.expect_write(&mut planner, &listing, expected);
+                }
+            }
+        }
+    }
+
+    fn expect_write(&self, planner: &mut Planner<'_>, write: &Write, expected: &mut Expected) {
+        if write.values.is_empty() {
+            return;
+        }
+        expected.key(self.layout.metric(&write.metric));
+        for target in planner.targets(write).unwrap_or_default() {
+            let bucket = target.key();
+            match write.action {
+                Action::Track | Action::Assert => expected.key(bucket),
+                Action::Observe => {
+                    let paths = write.values.iter().map(|(path, _)| path);
+                    paths.for_each(|path| expected.key(layout::sketch(&bucket, path)));
+                }
+            }
+        }
     }
 
     /// Commits in a write that no other can come before.

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use espalier_keyspace::Batch;
+use espalier_keyspace::{Batch, Expect, Expected};
 use espalier_yang::data::Origin;
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
+use super::confirm::Plan;
 use super::datastore::Datastore;
 use super::edit::{Applying, Edit, Remembered};
 use super::operational::{Provider, Registration, rooted};
+use super::rehearsal::rehearse;
 use super::settle::Proposal;
 use super::view::View;
 use crate::catalog::{AnchorRow, Validation};
@@ -156,7 +158,12 @@ impl Tree {
 
     /// What is stored of the datastore: of the operational state, what was pushed.
     pub(crate) fn stored_view(&self) -> Result<View> {
-        let snapshot = self.store().driver().snapshot()?;
+        self.stored_view_expecting(&|_| {})
+    }
+
+    /// The same, with what will be read of it.
+    pub(super) fn stored_view_expecting(&self, expect: Expect<'_>) -> Result<View> {
+        let snapshot = self.store().driver().snapshot_expecting(expect)?;
         if self.datastore().is_candidate() {
             return self.candidate_view(snapshot);
         }
@@ -192,7 +199,9 @@ impl Tree {
             Datastore::Operational => (rooted(self.schema(), edits), Remembered::Datastore),
             _ => (Cow::Borrowed(edits), Remembered::Each),
         };
-        self.settle(options, &mut |view| {
+        let of = (&**self.compiled(), self.id());
+        let expect = |expected: &mut Expected| rehearse(&edits, of, expected);
+        self.settle_planned(options, Plan::Edit, &expect, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
             let applying = Applying::new(&mut overlay, self.compiled(), self.id());
             let mut applying = applying.remembering(remembered);

@@ -23,6 +23,7 @@ mod presence;
 mod print;
 mod query;
 mod read;
+mod rehearsal;
 mod selection;
 mod settle;
 mod stamp;

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use espalier_keyspace::{Batch, Direction, ErrorKind, Precondition, Snapshot};
+use espalier_keyspace::{
+    Batch, Direction, ErrorKind, Expect, Expected, KeyRange, Precondition, Snapshot,
+};
 
 use super::change::{each_change, logged_ranges};
 use super::commit::{Commit, CommitOptions, Tree};
@@ -13,11 +15,12 @@ use super::edit::Touch;
 use super::log::CommitLog;
 use super::operational::record_origins;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
-use super::validate::{is_kept, rebuild, validate};
+use super::validate::{definition_key, is_kept, rebuild, validate};
 use super::view::View;
 use crate::catalog::AnchorRow;
 use crate::error::{Error, Result};
 use crate::overlay::{Gap, Overlay};
+use crate::subspace::Subspace;
 
 /// How often a commit is tried again when another process changed the datastore meanwhile.
 const COMMIT_TRIES_MAX: usize = 64;
@@ -51,20 +54,22 @@ impl Tree {
         options: CommitOptions<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
-        self.settle_planned(options, Plan::Edit, propose)
+        self.settle_planned(options, Plan::Edit, &|_| {}, propose)
     }
 
-    /// As [`Self::settle`], with what the commit means for a confirmed commit that is pending.
+    /// As [`Self::settle`], with what the commit means for a confirmed commit that is pending, and
+    /// what the proposal will read.
     pub(super) fn settle_planned(
         &self,
         options: CommitOptions<'_>,
         plan: Plan<'_>,
+        expect: Expect<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
         self.check_not_calling()?;
         self.store().driver().catch_up()?;
         loop {
-            let result = self.settle_locked(options, plan, propose);
+            let result = self.settle_locked(options, plan, expect, propose);
             if !result.as_ref().is_err_and(is_overdue) {
                 return result;
             }
@@ -76,13 +81,14 @@ impl Tree {
         &self,
         options: CommitOptions<'_>,
         plan: Plan<'_>,
+        expect: Expect<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
         let _one_at_a_time = self.store().lock(self.id());
         let mut tries = 0;
         loop {
             tries += 1;
-            let view = self.kept_view()?;
+            let view = self.kept_view(expect)?;
             if let Some(guard) = options.guard {
                 guard(&view)?;
             }
@@ -177,14 +183,34 @@ impl Tree {
     }
 
     /// What is stored, with the indexes that the constraints need.
-    fn kept_view(&self) -> Result<View> {
-        let view = self.stored_view()?.for_change();
+    fn kept_view(&self, expect: Expect<'_>) -> Result<View> {
+        let view = self.stored_view_expecting(&|expected| {
+            self.expect_commit(expected);
+            expect(expected);
+        })?;
+        let view = view.for_change();
         if !self.is_validated() || is_kept(self.compiled(), self.id(), view.state().snapshot)? {
             return Ok(view);
         }
         drop(view);
         self.keep_indexes()?;
         Ok(self.stored_view()?.for_change())
+    }
+
+    /// What every commit reads, whatever it changes.
+    fn expect_commit(&self, expected: &mut Expected) {
+        expected.key(stamp_key(&self.tree_key()));
+        expected.key(self.holds_key());
+        if self.is_validated() && !self.compiled().index_definition.is_empty() {
+            expected.key(definition_key(self.id()));
+        }
+        // What is to be kept of the log, and the oldest of it.
+        let log = self.id().prefix(Subspace::Log);
+        expected.range(KeyRange::prefix(&log), 2);
+        if self.datastore() == Datastore::Operational {
+            let origins = self.id().prefix(Subspace::Origin);
+            expected.range(KeyRange::prefix(&origins), 1);
+        }
     }
 
     /// Builds the indexes that the constraints need, where a model that changed needs others than

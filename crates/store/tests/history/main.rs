@@ -23,5 +23,6 @@ mod apply;
 mod changes;
 mod constraints;
 mod cost;
+mod expected;
 mod random_runs;
 mod retention;

@@ -18,6 +18,7 @@ pub mod points;
 pub mod scans;
 pub mod threads;
 pub mod upkeep;
+pub mod versions;
 pub mod watches;
 pub mod writes;
 
@@ -81,6 +82,7 @@ macro_rules! conformance_suite {
                 $long_write;
             threads: $($long),+, scans_during_commits, a_failing_commit_fails_alone,
                 snapshots_move_between_threads;
+            versions: old_versions_show_what_was_there, what_is_expected_is_read;
             watches: commits_are_told_in_order, only_the_range_is_told, $($past),+,
                 a_watch_wakes_up, no_event_is_none,
                 a_watched_state_is_visible, a_watcher_misses_nothing;

@@ -1,13 +1,68 @@
-//! Lists of byte strings as the scripts read and write them: MessagePack arrays of strings.
+//! A batch as the commit script takes it, and as the log tells it.
+
+use std::collections::{HashMap, HashSet};
 
 use espalier_keyspace::{Batch, Change, Error, ErrorKind, KeyRange, OperationRef, Result, counter};
-use std::collections::HashMap;
+
+use super::pack::{Encoder, Strings};
+use crate::recent::RECORD_BYTES_MAX;
 
 /// Bytes in one block, about; a longer string has a block of its own.
 const BLOCK_BYTES: usize = 256 << 10;
 
+/// Bytes that a change counts for beside its key and value, when it is decided whether the log
+/// tells it.
+const CHANGE_OVERHEAD: usize = 64;
+
+/// The name of what the log tells of a commit of [`Kind::Puts`].
+const PUTS: &[u8] = b"p";
+
+/// What the operations of a batch are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Puts of different keys, in one block, which the log tells as it stands.
+    Puts,
+    /// The same, of which the log tells nothing, as they are too much.
+    UntoldPuts,
+    /// Anything else.
+    Any,
+}
+
+impl Kind {
+    fn of(batch: &Batch) -> Self {
+        let count = batch.operations().len();
+        let mut keys = HashSet::with_capacity(count);
+        for operation in batch.operations() {
+            let OperationRef::Put(key, _) = operation else {
+                return Self::Any;
+            };
+            if !keys.insert(key) {
+                return Self::Any;
+            }
+        }
+        if count == 0 {
+            return Self::Any;
+        }
+        match batch.bytes() + CHANGE_OVERHEAD * count <= RECORD_BYTES_MAX {
+            true => Self::Puts,
+            false => Self::UntoldPuts,
+        }
+    }
+
+    /// As the script has it.
+    pub(crate) fn name(self) -> &'static [u8] {
+        match self {
+            Self::Puts => b"puts",
+            Self::UntoldPuts => b"untold",
+            Self::Any => b"any",
+        }
+    }
+}
+
 /// What a batch is to the commit script.
 pub(crate) struct Blocks {
+    /// What those after the checks are.
+    pub(crate) kind: Kind,
     /// Those before the rest that can refuse it.
     pub(crate) checks: usize,
     /// All of them, the checks first.
@@ -17,44 +72,70 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// Encodes a batch. Additions to what the batch itself set are worked out here.
     pub(crate) fn of(batch: &Batch) -> Self {
-        let mut checks = Encoder::default();
+        let mut checks = Encoder::new(BLOCK_BYTES);
         for condition in batch.preconditions() {
             match &condition.value {
                 Some(value) => checks.item(&[b"c", &condition.key, value]),
                 None => checks.item(&[b"n", &condition.key]),
             }
         }
-        let sums = Sums::of(batch);
-        let mut changes = Encoder::default();
-        for (at, operation) in batch.operations().enumerate() {
-            match operation {
-                OperationRef::Put(key, value) => changes.item(&[b"p", key, value]),
-                OperationRef::Delete(key) => changes.item(&[b"d", key]),
-                OperationRef::DeleteRange(range) if range.is_empty() => {}
-                OperationRef::DeleteRange(range) => {
-                    let end = range.end.as_deref();
-                    let bounded: &[u8] = if end.is_some() { b"1" } else { b"0" };
-                    changes.item(&[b"r", &range.start, end.unwrap_or_default(), bounded]);
-                }
-                OperationRef::Add(key, delta) => match sums.get(at) {
-                    Some(Some(sum)) => changes.item(&[b"p", key, sum]),
-                    Some(None) => checks.item(&[b"o", key]),
-                    None => {
-                        checks.item(&[b"a", key, &delta.to_le_bytes()]);
-                        changes.item(&[b"a", key, &delta.to_le_bytes()]);
-                    }
-                },
-            }
-        }
+        let kind = Kind::of(batch);
+        let changes = match kind {
+            Kind::Any => operations(batch, &mut checks),
+            Kind::Puts => puts(batch, usize::MAX),
+            Kind::UntoldPuts => puts(batch, BLOCK_BYTES),
+        };
         let mut blocks = checks.finish();
         let checks = blocks.len();
         blocks.extend(changes.finish());
-        Self { checks, blocks }
+        Self {
+            kind,
+            checks,
+            blocks,
+        }
     }
 
     pub(crate) fn bytes(&self) -> usize {
         self.blocks.iter().map(Vec::len).sum()
     }
+}
+
+/// Keys and values, one after the other.
+fn puts(batch: &Batch, block_bytes: usize) -> Encoder {
+    let mut changes = Encoder::new(block_bytes);
+    for operation in batch.operations() {
+        if let OperationRef::Put(key, value) = operation {
+            changes.item(&[key, value]);
+        }
+    }
+    changes
+}
+
+/// Each operation by its letter. What of them can refuse the batch is checked, too.
+fn operations(batch: &Batch, checks: &mut Encoder) -> Encoder {
+    let sums = Sums::of(batch);
+    let mut changes = Encoder::new(BLOCK_BYTES);
+    for (at, operation) in batch.operations().enumerate() {
+        match operation {
+            OperationRef::Put(key, value) => changes.item(&[b"p", key, value]),
+            OperationRef::Delete(key) => changes.item(&[b"d", key]),
+            OperationRef::DeleteRange(range) if range.is_empty() => {}
+            OperationRef::DeleteRange(range) => {
+                let end = range.end.as_deref();
+                let bounded: &[u8] = if end.is_some() { b"1" } else { b"0" };
+                changes.item(&[b"r", &range.start, end.unwrap_or_default(), bounded]);
+            }
+            OperationRef::Add(key, delta) => match sums.get(at) {
+                Some(Some(sum)) => changes.item(&[b"p", key, sum]),
+                Some(None) => checks.item(&[b"o", key]),
+                None => {
+                    checks.item(&[b"a", key, &delta.to_le_bytes()]);
+                    changes.item(&[b"a", key, &delta.to_le_bytes()]);
+                }
+            },
+        }
+    }
+    changes
 }
 
 /// The sums that follow from the batch alone, by the number of the operation; `None` where it
@@ -123,61 +204,32 @@ fn latest<'a>(
     known.map(|(_, known)| known.clone())
 }
 
-#[derive(Default)]
-struct Encoder {
-    full: Vec<Vec<u8>>,
-    block: Vec<u8>,
-    strings: u32,
-}
-
-impl Encoder {
-    /// Appends the strings of one operation, which stay in one block.
-    fn item(&mut self, strings: &[&[u8]]) {
-        for string in strings {
-            let length = u32::try_from(string.len()).unwrap_or(u32::MAX);
-            self.block.push(0xdb);
-            self.block.extend(length.to_be_bytes());
-            self.block.extend(*string);
-            self.strings += 1;
-        }
-        if self.block.len() >= BLOCK_BYTES {
-            self.close();
-        }
-    }
-
-    fn close(&mut self) {
-        if self.strings > 0 {
-            let mut block = vec![0xdd];
-            block.extend(self.strings.to_be_bytes());
-            block.append(&mut self.block);
-            self.full.push(block);
-            self.strings = 0;
-        }
-    }
-
-    fn finish(mut self) -> Vec<Vec<u8>> {
-        self.close();
-        self.full
-    }
-}
-
-/// The changes that an entry of the log tells; `None` for one that is told as a gap.
-pub(crate) fn changes_of(data: &[u8]) -> Result<Option<Vec<Change>>> {
+/// The changes that an entry of the log tells, by the name of what it tells; `None` for one that is
+/// told as a gap.
+pub(crate) fn changes_of(name: &[u8], data: &[u8]) -> Result<Option<Vec<Change>>> {
     if data.is_empty() {
         return Ok(None);
     }
     let corrupt = || {
-        Error::new(
-            ErrorKind::Corrupt,
-            "an entry of the log is no list of changes",
-        )
+        let message = "an entry of the log is no list of changes";
+        Error::new(ErrorKind::Corrupt, message)
     };
-    let mut strings = decode(data).ok_or_else(corrupt)?.into_iter();
+    let mut strings = Strings::of(data).map_err(|_| corrupt())?;
     let mut changes = Vec::new();
-    while let Some(kind) = strings.next() {
-        let mut next = || strings.next().ok_or_else(corrupt);
+    while let Some(first) = strings.next() {
+        let owned = |string: Result<Option<&[u8]>>| match string {
+            Ok(Some(string)) => Ok(string.to_vec()),
+            _ => Err(corrupt()),
+        };
+        let first = owned(first)?;
+        let mut next = || strings.next().map_or_else(|| Err(corrupt()), owned);
+        if name == PUTS {
+            let value = next()?;
+            changes.push(Change::Put { key: first, value });
+            continue;
+        }
         let key = next()?;
-        changes.push(match kind.as_slice() {
+        changes.push(match first.as_slice() {
             b"p" => Change::Put {
                 key,
                 value: next()?,
@@ -192,40 +244,6 @@ pub(crate) fn changes_of(data: &[u8]) -> Result<Option<Vec<Change>>> {
         });
     }
     Ok(Some(changes))
-}
-
-/// The strings of a MessagePack array.
-fn decode(data: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let mut rest = data;
-    let count = match take(&mut rest, 1)?[0] {
-        small @ 0x90..=0x9f => usize::from(small & 0x0f),
-        0xdc => length(&mut rest, 2)?,
-        0xdd => length(&mut rest, 4)?,
-        _ => return None,
-    };
-    let mut strings = Vec::new();
-    for _ in 0..count {
-        let bytes = match take(&mut rest, 1)?[0] {
-            small @ 0xa0..=0xbf => usize::from(small & 0x1f),
-            0xd9 => length(&mut rest, 1)?,
-            0xda => length(&mut rest, 2)?,
-            0xdb => length(&mut rest, 4)?,
-            _ => return None,
-        };
-        strings.push(take(&mut rest, bytes)?.to_vec());
-    }
-    rest.is_empty().then_some(strings)
-}
-
-fn length(rest: &mut &[u8], bytes: usize) -> Option<usize> {
-    let digits = take(rest, bytes)?.iter();
-    Some(digits.fold(0, |sum, &digit| sum << 8 | usize::from(digit)))
-}
-
-fn take<'a>(rest: &mut &'a [u8], bytes: usize) -> Option<&'a [u8]> {
-    let (taken, left) = rest.split_at_checked(bytes)?;
-    *rest = left;
-    Some(taken)
 }
 
 #[cfg(test)]
@@ -251,27 +269,40 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded() {
-        let mut encoder = Encoder::default();
-        let long = vec![7; BLOCK_BYTES];
-        encoder.item(&[b"p", b"key", b""]);
-        encoder.item(&[b"p", b"key", &long]);
-        encoder.item(&[b"d", b"\0"]);
-        let blocks = encoder.finish();
-        assert_eq!(blocks.len(), 2);
-        assert_eq!(decode(&blocks[0]).expect("a block")[5], long);
-        let changes = changes_of(&blocks[1]).expect("changes");
+    fn puts_of_different_keys_are_a_kind_of_their_own() {
+        let mut batch = Batch::new();
+        assert_eq!(Kind::of(&batch), Kind::Any);
+        batch.put("a", "1");
+        batch.put("b", "2");
+        let blocks = Blocks::of(&batch);
+        assert_eq!((blocks.kind, blocks.blocks.len()), (Kind::Puts, 1));
+        let put = |key: &str, value: &str| Change::Put {
+            key: key.into(),
+            value: value.into(),
+        };
+        let told = changes_of(PUTS, &blocks.blocks[0]).expect("changes");
+        assert_eq!(told, Some(vec![put("a", "1"), put("b", "2")]));
+        let mut twice = batch.clone();
+        twice.put("a", "3");
+        assert_eq!(Kind::of(&twice), Kind::Any);
+        batch.put("c", vec![0; RECORD_BYTES_MAX]);
+        assert_eq!(Kind::of(&batch), Kind::UntoldPuts);
+        batch.delete("d");
+        assert_eq!(Kind::of(&batch), Kind::Any);
+    }
+
+    #[test]
+    fn what_is_encoded_is_told() {
+        let mut batch = Batch::new();
+        batch.delete("\0");
+        let blocks = Blocks::of(&batch);
+        assert_eq!(blocks.kind, Kind::Any);
+        let changes = changes_of(b"d", &blocks.blocks[0]).expect("changes");
         let key = b"\0".to_vec();
         assert_eq!(changes, Some(vec![Change::Delete { key }]));
-        assert_eq!(changes_of(b"").expect("a gap"), None);
-        for wrong in [
-            &b"\x91"[..],
-            b"\x91\xa1",
-            b"\x91\xa1xy",
-            b"\x92\xa1p\xa1k",
-            b"\x01",
-        ] {
-            assert!(changes_of(wrong).is_err());
+        assert_eq!(changes_of(b"d", b"").expect("a gap"), None);
+        for wrong in [&b"\x91"[..], b"\x91\xa1x", b"\x92\xa1p\xa1k", b"\x01"] {
+            assert!(changes_of(b"d", wrong).is_err());
         }
     }
 }

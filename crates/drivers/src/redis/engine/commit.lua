@@ -1,13 +1,16 @@
 -- Applies a batch as a whole, or refuses it as a whole. See ../mod.rs for the layout.
 -- KEYS: meta keys values undo before queue log lane stage
 -- ARGV: sequence, check blocks, expected version or '', 'undo' or 'none', undo bytes max, log
---       commits max, log bytes max, record bytes max, then the blocks (none: they are staged)
+--       commits max, log bytes max, record bytes max, what the blocks after the checks are ('puts'
+--       of different keys, told in the log as they stand; such puts, 'untold'; or 'any'), then the
+--       blocks (none: they are staged)
 local meta, keys, values, undo, before, queue, log, lane, stage = unpack(KEYS)
-local call, byte, char = redis.call, string.byte, string.char
-local FIXED = 8
+local call, byte, char, sub, gsub = redis.call, string.byte, string.char, string.sub, string.gsub
+local pack = cmsgpack.pack
+local FIXED = 9
 
-local state = call('HMGET', meta, 'format', 'version')
-if state[1] ~= '1' then return {'format', state[1] or ''} end
+local state = call('HMGET', meta, 'format', 'version', 'undo_bytes', 'log_bytes', 'log_count')
+if state[1] ~= '2' then return {'format', state[1] or ''} end
 local done = call('GET', lane)
 if done then
   local sequence, outcome = string.match(done, '^(%d+) (.*)$')
@@ -23,9 +26,26 @@ if ARGV[3] ~= '' and ARGV[3] ~= state[2] then return {'changed'} end
 local staged = #ARGV == FIXED
 local checks = tonumber(ARGV[2])
 local blocks = staged and call('LLEN', stage) or #ARGV - FIXED
-local function block(number)
-  if staged then return cmsgpack.unpack(call('LINDEX', stage, number - 1)) end
-  return cmsgpack.unpack(ARGV[FIXED + number])
+local function packed(number)
+  if staged then return call('LINDEX', stage, number - 1) end
+  return ARGV[FIXED + number]
+end
+local function block(number) return cmsgpack.unpack(packed(number)) end
+
+-- Operations that are looked at and sent together: a call costs more than what it does.
+local TOGETHER = 128
+
+-- A value as it was put: the version that wrote it stands in front.
+local function bare(stored) return stored and sub(stored, 9) end
+
+-- What keys hold, into a table.
+local function fetch(wanted, into)
+  for at = 1, #wanted, TOGETHER do
+    local to = math.min(at + TOGETHER - 1, #wanted)
+    for number, value in ipairs(call('HMGET', values, unpack(wanted, at, to))) do
+      into[wanted[at + number - 1]] = value
+    end
+  end
 end
 
 -- Counters are 8 bytes, little endian; a double would not hold them. Nil on overflow.
@@ -45,31 +65,40 @@ end
 
 -- Everything that can refuse the batch comes before the first write: a script is not undone.
 local sums = {}
+local function width(operation)
+  if operation == 'r' then return 4 end
+  return (operation == 'd' or operation == 'n' or operation == 'o') and 2 or 3
+end
 for number = 1, checks do
-  local items, at = block(number), 1
+  local items, at, wanted, held = block(number), 1, {}, {}
+  while at <= #items do
+    wanted[#wanted + 1] = items[at + 1]
+    at = at + width(items[at])
+  end
+  fetch(wanted, held)
+  at = 1
   while at <= #items do
     local operation, key = items[at], items[at + 1]
     if operation == 'c' then
-      if call('HGET', values, key) ~= items[at + 2] then return {'conflict', key} end
-      at = at + 3
+      if bare(held[key]) ~= items[at + 2] then return {'conflict', key} end
     elseif operation == 'n' then
-      if call('HEXISTS', values, key) == 1 then return {'conflict', key} end
-      at = at + 2
+      if held[key] then return {'conflict', key} end
     elseif operation == 'o' then
       return {'overflow', key}
     else
-      local sum = add(sums[key] or call('HGET', values, key), items[at + 2])
+      local sum = add(sums[key] or bare(held[key]), items[at + 2])
       if not sum then return {'overflow', key} end
       sums[key] = sum
-      at = at + 3
     end
+    at = at + width(operation)
   end
 end
 
 local keep = ARGV[4] == 'undo'
 local undo_max, record_max = tonumber(ARGV[5]), tonumber(ARGV[8])
 local stamp = struct.pack('>I8', version + 1)
-local effect, changes, recorded, undo_bytes = false, {}, 0, 0
+local effect, changes, recorded = false, {}, 0
+local members, undo_bytes = {}, 0
 
 local function record(bytes, ...)
   effect = true
@@ -80,8 +109,6 @@ local function record(bytes, ...)
   end
 end
 
--- Operations that are looked at and sent together: a call costs more than what it does.
-local TOGETHER = 64
 local added, removed, set, unset, saved, held = {}, {}, {}, {}, {}, {}
 
 local function send(command, name, list)
@@ -92,28 +119,44 @@ end
 local function flush()
   added, removed = send('ZADD', keys, added), send('ZREM', keys, removed)
   set, unset = send('HSET', values, set), send('HDEL', values, unset)
-  held = send('HSET', before, held)
-  if #saved > 0 then
-    local members = {}
-    for at = 2, #saved, 2 do members[#members + 1] = saved[at] end
-    call('RPUSH', queue, unpack(members))
-    saved = send('ZADD', undo, saved)
-  end
+  saved, held = send('ZADD', undo, saved), send('HSET', before, held)
 end
 
--- What a snapshot of an earlier version reads instead of what is written now.
+-- What a snapshot of an earlier version reads instead of what is written now. Of a key that is new
+-- there is nothing to save: the stamp of its value says so.
 local is_saved = {}
 local function save(key, old)
-  if not keep or is_saved[key] then return end
+  if not old or is_saved[key] or sub(old, 1, 8) == stamp then return end
   is_saved[key] = true
-  local member = string.gsub(key, '%z', '\0\255') .. '\0\0' .. stamp
-  saved[#saved + 1] = 0
+  local member = gsub(key, '%z', '\0\255') .. '\0\0' .. stamp
+  saved[#saved + 1] = '0'
   saved[#saved + 1] = member
-  undo_bytes = undo_bytes + 3 * #member + 200
-  if old then
-    held[#held + 1] = member
-    held[#held + 1] = old
-    undo_bytes = undo_bytes + #old
+  held[#held + 1] = member
+  held[#held + 1] = old
+  members[#members + 1] = member
+  undo_bytes = undo_bytes + 3 * #member + #old + 200
+end
+
+-- Puts of different keys. That all of some are new is told by how many the set takes.
+local function put_all(items)
+  effect = true
+  for at = 1, #items, 2 * TOGETHER do
+    local to, count = math.min(at + 2 * TOGETHER - 1, #items), 0
+    for place = at, to, 2 do
+      count = count + 2
+      added[count - 1], added[count] = '0', items[place]
+      set[count - 1], set[count] = items[place], stamp .. items[place + 1]
+    end
+    local fresh = call('ZADD', keys, unpack(added, 1, count))
+    if keep and 2 * fresh < count then
+      local wanted = {}
+      for place = at, to, 2 do wanted[#wanted + 1] = items[place] end
+      for number, old in ipairs(call('HMGET', values, unpack(wanted))) do
+        save(wanted[number], old)
+      end
+      saved, held = send('ZADD', undo, saved), send('HSET', before, held)
+    end
+    call('HSET', values, unpack(set, 1, count))
   end
 end
 
@@ -127,14 +170,10 @@ local function look(items, from)
     if operation == 'a' or operation == 'd' or operation == 'p' and keep then
       wanted[#wanted + 1] = items[at + 1]
     end
-    at = at + (operation == 'r' and 4 or operation == 'd' and 2 or 3)
+    at = at + width(operation)
     count = count + 1
   end
-  if #wanted > 0 then
-    for number, value in ipairs(call('HMGET', values, unpack(wanted))) do
-      found[wanted[number]] = value
-    end
-  end
+  fetch(wanted, found)
   return at
 end
 
@@ -154,18 +193,18 @@ local function put(key, value)
   end
   changed[key] = true
   if not old then
-    added[#added + 1] = 0
+    added[#added + 1] = '0'
     added[#added + 1] = key
   end
   set[#set + 1] = key
-  set[#set + 1] = value
+  set[#set + 1] = stamp .. value
   record(#key + #value, 'p', key, value)
 end
 
 local function delete(key)
   local old = current(key)
   if old then
-    save(key, old)
+    if keep then save(key, old) end
     changed[key] = true
     unset[#unset + 1] = key
     removed[#removed + 1] = key
@@ -194,75 +233,83 @@ local function delete_range(first, last, bounded)
   if any then record(#first + #last, 'r', first, last, bounded) end
 end
 
-for number = checks + 1, blocks do
-  local items, at = block(number), 1
+local function operate(items)
+  local at = 1
   while at <= #items do
     local after = look(items, at)
     while at < after do
       local operation, key = items[at], items[at + 1]
       if operation == 'p' then
         put(key, items[at + 2])
-        at = at + 3
       elseif operation == 'd' then
         delete(key)
-        at = at + 2
       elseif operation == 'a' then
-        put(key, add(current(key), items[at + 2]))
-        at = at + 3
+        put(key, add(bare(current(key)), items[at + 2]))
       else
         delete_range(key, items[at + 2], items[at + 3])
-        at = at + 4
       end
+      at = at + width(operation)
     end
     flush()
   end
 end
+
+local apply = ARGV[9] == 'any' and operate or put_all
+for number = checks + 1, blocks do apply(block(number)) end
+
+local data, kind = '', 'd'
+if ARGV[9] == 'any' then
+  data = changes and pack(changes) or ''
+elseif ARGV[9] == 'puts' and effect then
+  data, kind = packed(checks + 1), 'p'
+end
 if staged then call('DEL', stage) end
 
+local function text_of(number) return string.format('%.0f', number) end
 local function finish()
-  local text = string.format('%.0f', version)
+  local text = text_of(version)
   call('SET', lane, ARGV[1] .. ' ' .. text, 'EX', 3600)
   return {'ok', text}
 end
 if not effect then return finish() end
 
 version = version + 1
-local text = string.format('%.0f', version)
-call('HSET', meta, 'version', text)
+local text = text_of(version)
+local total, floor = tonumber(state[3]) + undo_bytes, nil
 
--- Old values that are too many to keep are forgotten, and with them the snapshots that need them.
+-- Old values that are too many to keep are forgotten, commit by commit, and with them the snapshots
+-- that need them.
 if keep then
-  local total = call('HINCRBY', meta, 'undo_bytes', undo_bytes)
-  local forgotten, freed = nil, 0
-  while total - freed > undo_max do
-    local oldest, gone = call('LRANGE', queue, 0, TOGETHER - 1), {}
-    if #oldest == 0 then break end
-    for _, member in ipairs(oldest) do
-      if total - freed <= undo_max then break end
-      freed = freed + 3 * #member + 200 + call('HSTRLEN', before, member)
-      gone[#gone + 1] = member
-    end
-    call('LTRIM', queue, #gone, -1)
-    call('HDEL', before, unpack(gone))
-    call('ZREM', undo, unpack(gone))
-    forgotten = string.sub(gone[#gone], -8)
+  if #members > 0 then
+    call('RPUSH', queue, struct.pack('>I8I8', version, undo_bytes) .. pack(members))
   end
-  if forgotten then
-    call('HSET', meta, 'floor', string.format('%.0f', (struct.unpack('>I8', forgotten))))
-    call('HINCRBY', meta, 'undo_bytes', 0 - freed)
+  while total > undo_max do
+    local oldest = call('LPOP', queue)
+    if not oldest then break end
+    local gone, bytes = struct.unpack('>I8I8', oldest)
+    local dead = cmsgpack.unpack(sub(oldest, 17))
+    for at = 1, #dead, 1000 do
+      local to = math.min(at + 999, #dead)
+      call('HDEL', before, unpack(dead, at, to))
+      call('ZREM', undo, unpack(dead, at, to))
+    end
+    total = total - bytes
+    floor = text_of(gone)
   end
 else
   call('DEL', undo, before, queue)
-  call('HSET', meta, 'floor', text, 'undo_bytes', 0)
+  total, floor = 0, text
 end
 
--- Redis refuses '-0', which is what the negative of 0 is written as: it is taken from 0.
-local data = changes and cmsgpack.pack(changes) or ''
-call('XADD', log, text .. '-0', 's', #data, 'd', data)
-local log_bytes = call('HINCRBY', meta, 'log_bytes', #data)
-while call('XLEN', log) > tonumber(ARGV[6]) or log_bytes > tonumber(ARGV[7]) do
+call('XADD', log, text .. '-0', 's', #data, kind, data)
+local log_bytes, log_count = tonumber(state[4]) + #data, tonumber(state[5]) + 1
+while log_count > tonumber(ARGV[6]) or log_bytes > tonumber(ARGV[7]) do
   local oldest = call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
   call('XDEL', log, oldest[1])
-  log_bytes = call('HINCRBY', meta, 'log_bytes', 0 - oldest[2][2])
+  log_bytes, log_count = log_bytes - oldest[2][2], log_count - 1
 end
+local numbers = {'version', text, 'undo_bytes', text_of(total), 'log_bytes', text_of(log_bytes)}
+numbers[7], numbers[8] = 'log_count', text_of(log_count)
+if floor then numbers[9], numbers[10] = 'floor', floor end
+call('HSET', meta, unpack(numbers))
 return finish()

@@ -143,6 +143,14 @@ impl Answer {
         }
     }
 
+    /// The next part, which has parts itself.
+    pub(crate) fn part(&mut self) -> Result<Self> {
+        Ok(Self {
+            word: String::new(),
+            rest: self.list()?.into_iter(),
+        })
+    }
+
     /// The next part, a number.
     pub(crate) fn number(&mut self) -> Result<u64> {
         redis::from_redis_value(self.next()?).map_err(|_| wrong_answer())

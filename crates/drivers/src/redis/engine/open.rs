@@ -15,10 +15,10 @@ use crate::durability::Durability;
 use crate::redis::config::Config;
 
 /// The layout of names that this code writes and reads.
-pub const FORMAT: u64 = 1;
+pub const FORMAT: u64 = 2;
 
-/// Bytes of a batch that is sent with the script that applies it: 1 MiB. A larger one is staged.
-pub const DIRECT_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a batch that is sent with the script that applies it: 16 MiB. A larger one is staged.
+pub const DIRECT_BYTES_MAX: usize = 16 << 20;
 
 /// Operations of a batch that saves what it overwrites. A larger one ends all older snapshots.
 pub const UNDO_OPERATIONS_MAX: usize = 200_000;
@@ -71,8 +71,17 @@ fn wrong_format(found: &[u8]) -> Error {
         let message = "the key space is gone: somebody deleted it in the server";
         return Error::new(ErrorKind::Corrupt, message);
     }
+    let number: Option<u64> = std::str::from_utf8(found)
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let advice = match number {
+        Some(number) if number < FORMAT => {
+            "use the program that wrote it, and copy its store into a new one with this"
+        }
+        _ => "use a newer one",
+    };
     let message = format!(
-        "the key space has format {}; this program reads {FORMAT}; use a newer one",
+        "the key space has format {}; this program reads {FORMAT}; {advice}",
         found.escape_ascii()
     );
     Error::new(ErrorKind::WrongVersion, message)

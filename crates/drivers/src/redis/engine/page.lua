@@ -1,10 +1,10 @@
 -- A page of a scan at a version: the newest keys and values, and beside them what the keys that
 -- were changed since held before. The caller puts the two together, in the order of bytes: strings
--- of a script compare as the server's locale has it.
--- KEYS: meta keys values undo before
--- ARGV: version, 'f' or 'b', least and greatest key, least and greatest undo member, rows, bytes
--- Answer: 'ok', 1 when there are more rows, the last undo member when there are more of those,
---         the rows (key, value), the saved (member, value or nil)
+-- of a script compare as the server's locale has it. Values have the version that wrote them in
+-- front.
+-- KEYS: meta keys values undo before   ARGV: version, 'f' or 'b', least and greatest key, rows, bytes
+-- Answer: 'ok', 1 when there are more rows, the last undo member when there are more of those, the
+--         keys (MessagePack), lists of their values (MessagePack), the saved (member, value)
 local meta, keys, values, undo, before = unpack(KEYS)
 local call = redis.call
 local state = call('HMGET', meta, 'version', 'floor')
@@ -13,41 +13,38 @@ local version = tonumber(ARGV[1])
 if version > tonumber(state[1]) then return {'lost', state[1]} end
 if version < tonumber(state[2]) then return {'old', state[2]} end
 local forward = ARGV[2] == 'f'
-local limit, bytes_max = tonumber(ARGV[7]), tonumber(ARGV[8])
+local limit, bytes_max = tonumber(ARGV[5]), tonumber(ARGV[6])
 
 local function range(set, least, greatest, count)
   if forward then return call('ZRANGEBYLEX', set, least, greatest, 'LIMIT', 0, count) end
   return call('ZREVRANGEBYLEX', set, greatest, least, 'LIMIT', 0, count)
 end
 
-local function member_of(key)
-  return string.gsub(key, '%z', '\0\255') .. '\0\0'
-end
+local function escaped(text) return (string.gsub(text, '%z', '\0\255')) end
 
 local found = range(keys, ARGV[3], ARGV[4], limit)
-local more = #found == limit
-local rows, bytes, at = {}, 0, 1
+local more = #found == limit and 1 or 0
+local held, bytes, at, step = {}, 0, 1, 16
 while at <= #found do
-  local to = math.min(at + 15, #found)
-  local held = call('HMGET', values, unpack(found, at, to))
-  for number = at, to do
-    local value = held[number - at + 1]
-    rows[#rows + 1] = found[number]
-    rows[#rows + 1] = value
-    bytes = bytes + #found[number] + #(value or '')
+  local to = math.min(at + step - 1, #found)
+  local list = call('HMGET', values, unpack(found, at, to))
+  for number = 1, #list do bytes = bytes + #found[at + number - 1] + #(list[number] or '') end
+  held[#held + 1] = cmsgpack.pack(list)
+  if bytes > bytes_max and to < #found then
+    for number = #found, to + 1, -1 do found[number] = nil end
+    more = 1
   end
+  -- Many at once where they are short.
+  step = bytes * 256 < bytes_max * to and 256 or 16
   at = to + 1
-  if bytes > bytes_max and at <= #found then
-    more = true
-    break
-  end
 end
-if state[1] == ARGV[1] then return {'ok', more and 1 or 0, false, rows, {}} end
+local rows = cmsgpack.pack(found)
+if state[1] == ARGV[1] then return {'ok', more, false, rows, held, {}} end
 
-local least, greatest = ARGV[5], ARGV[6]
-if more then
-  local last = member_of(rows[#rows - 1])
-  if forward then greatest = '[' .. last .. string.rep('\255', 8) else least = '[' .. last end
+local least, greatest = escaped(ARGV[3]), escaped(ARGV[4])
+if more == 1 then
+  local last = '[' .. escaped(found[#found]) .. '\0\0'
+  if forward then greatest = last .. string.rep('\255', 8) else least = last end
 end
 
 local saved, decided, cut = {}, nil, false
@@ -85,4 +82,4 @@ while not cut do
     greatest = '(' .. last
   end
 end
-return {'ok', more and 1 or 0, cut, rows, saved}
+return {'ok', more, cut, rows, held, saved}

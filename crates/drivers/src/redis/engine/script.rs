@@ -16,6 +16,7 @@ impl Script {
 /// All scripts, with their hashes.
 pub(crate) struct Scripts {
     pub(crate) open: Script,
+    pub(crate) take: Script,
     pub(crate) get: Script,
     pub(crate) page: Script,
     pub(crate) commit: Script,
@@ -27,6 +28,7 @@ impl Scripts {
     pub(crate) fn new() -> Self {
         Self {
             open: Script::new(include_str!("open.lua")),
+            take: Script::new(include_str!("take.lua")),
             get: Script::new(include_str!("get.lua")),
             page: Script::new(include_str!("page.lua")),
             commit: Script::new(include_str!("commit.lua")),

@@ -53,7 +53,7 @@ impl Tree {
         self.check_candidate("only a candidate is committed")?;
         let running = self.beside(Datastore::Running, "")?;
         let mut is_discarded = false;
-        let commit = running.settle_planned(options, plan, &mut |view| {
+        let commit = running.settle_planned(options, plan, &|_| {}, &mut |view| {
             let mut beside = Batch::new();
             let snapshot = view.into_snapshot();
             self.require_unheld(&*snapshot, options.session, &mut beside)?;

@@ -48,7 +48,7 @@ impl Tree {
             comment,
             ..CommitOptions::default()
         };
-        let commit = self.settle_planned(options, Plan::Rollback, &mut |view| {
+        let commit = self.settle_planned(options, Plan::Rollback, &|_| {}, &mut |view| {
             let snapshot = view.into_snapshot();
             let restored = match self.holds(&*snapshot)?.locks.pending {
                 Some(pending) => changes_back_to(&*snapshot, self.id(), pending.restores)?

@@ -65,7 +65,7 @@ pub(super) fn unique_prefix(state: &State<'_>, list: NodeId, unique: usize) -> V
 }
 
 /// The key that says which indexes there are.
-pub(super) fn definition_key(tree: TreeId) -> Vec<u8> {
+pub(in crate::tree) fn definition_key(tree: TreeId) -> Vec<u8> {
     let mut key = tree.prefix(Subspace::Index);
     key.push(END_OF_IDS);
     key

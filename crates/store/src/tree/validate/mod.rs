@@ -10,7 +10,7 @@ mod verify;
 mod whole;
 
 pub(crate) use index::definition as index_definition;
-pub(super) use index::is_kept;
+pub(super) use index::{definition_key, is_kept};
 pub(super) use instances::{Indexes, StoreInstances};
 pub(super) use rebuild::rebuild;
 pub(super) use run::validate;

@@ -1,0 +1,165 @@
+//! Lists of byte strings as the scripts read and write them: MessagePack arrays of strings.
+
+use espalier_keyspace::Result;
+
+use super::error::wrong_answer;
+
+/// Writes lists, each of about so many bytes.
+pub(crate) struct Encoder {
+    bytes_max: usize,
+    full: Vec<Vec<u8>>,
+    list: Vec<u8>,
+    strings: u32,
+}
+
+impl Encoder {
+    /// Begins a new list wherever one has that many bytes.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self {
+            bytes_max,
+            full: Vec::new(),
+            list: Vec::new(),
+            strings: 0,
+        }
+    }
+
+    /// Appends strings that stay in one list.
+    pub(crate) fn item(&mut self, strings: &[&[u8]]) {
+        for string in strings {
+            let length = u32::try_from(string.len()).unwrap_or(u32::MAX);
+            self.list.push(0xdb);
+            self.list.extend(length.to_be_bytes());
+            self.list.extend(*string);
+            self.strings += 1;
+        }
+        if self.list.len() >= self.bytes_max {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        if self.strings > 0 {
+            let mut list = vec![0xdd];
+            list.extend(self.strings.to_be_bytes());
+            list.append(&mut self.list);
+            self.full.push(list);
+            self.strings = 0;
+        }
+    }
+
+    /// The lists.
+    pub(crate) fn finish(mut self) -> Vec<Vec<u8>> {
+        self.close();
+        self.full
+    }
+}
+
+/// The strings of a list, one after the other; `None` for one that is nothing.
+#[derive(Clone)]
+pub(crate) struct Strings<'a> {
+    rest: &'a [u8],
+    left: usize,
+}
+
+impl<'a> Strings<'a> {
+    /// Of a list. Fails where it is none; what is in it is looked at as it is read.
+    pub(crate) fn of(list: &'a [u8]) -> Result<Self> {
+        let mut rest = list;
+        let left = count(&mut rest).ok_or_else(wrong_answer)?;
+        Ok(Self { rest, left })
+    }
+}
+
+impl<'a> Iterator for Strings<'a> {
+    type Item = Result<Option<&'a [u8]>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            let is_over = self.rest.is_empty();
+            self.rest = &[];
+            return (!is_over).then(|| Err(wrong_answer()));
+        }
+        self.left -= 1;
+        let string = string(&mut self.rest);
+        if string.is_none() {
+            (self.left, self.rest) = (0, &[]);
+        }
+        Some(string.ok_or_else(wrong_answer))
+    }
+}
+
+fn count(rest: &mut &[u8]) -> Option<usize> {
+    match take(rest, 1)?[0] {
+        small @ 0x90..=0x9f => Some(usize::from(small & 0x0f)),
+        0xdc => length(rest, 2),
+        0xdd => length(rest, 4),
+        // A table of Lua without anything in it may as well be a map.
+        0x80 => Some(0),
+        _ => None,
+    }
+}
+
+fn string<'a>(rest: &mut &'a [u8]) -> Option<Option<&'a [u8]>> {
+    let bytes = match take(rest, 1)?[0] {
+        small @ 0xa0..=0xbf => usize::from(small & 0x1f),
+        0xd9 => length(rest, 1)?,
+        0xda => length(rest, 2)?,
+        0xdb => length(rest, 4)?,
+        // Nil, and false, as which a script has it.
+        0xc0 | 0xc2 => return Some(None),
+        _ => return None,
+    };
+    take(rest, bytes).map(Some)
+}
+
+fn length(rest: &mut &[u8], bytes: usize) -> Option<usize> {
+    let digits = take(rest, bytes)?.iter();
+    Some(digits.fold(0, |sum, &digit| sum << 8 | usize::from(digit)))
+}
+
+fn take<'a>(rest: &mut &'a [u8], bytes: usize) -> Option<&'a [u8]> {
+    let (taken, left) = rest.split_at_checked(bytes)?;
+    *rest = left;
+    Some(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(list: &[u8]) -> Result<Vec<Option<&[u8]>>> {
+        Strings::of(list)?.collect()
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        let mut encoder = Encoder::new(1000);
+        let long = vec![7; 1000];
+        encoder.item(&[b"key", b""]);
+        encoder.item(&[b"key", &long]);
+        encoder.item(&[b"\0"]);
+        let lists = encoder.finish();
+        assert_eq!(lists.len(), 2);
+        let first = decode(&lists[0]).expect("a list");
+        let texts: [&[u8]; 4] = [b"key", b"", b"key", &long];
+        assert_eq!(first, texts.map(Some));
+        assert_eq!(decode(&lists[1]).expect("a list"), [Some(&b"\0"[..])]);
+        let absent = decode(b"\x93\xc2\xa1x\xc0").expect("a list");
+        assert_eq!(absent, [None, Some(&b"x"[..]), None]);
+        assert!(decode(b"\x80").expect("an empty table").is_empty());
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        for wrong in [
+            &b""[..],
+            b"\x91",
+            b"\x91\xa1",
+            b"\x91\xa1xy",
+            b"\x91\x01",
+            b"\x01",
+        ] {
+            assert!(decode(wrong).is_err(), "{}", wrong.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What a commit of one leaf reads is told to the engine when the snapshot is taken, so that a server
+//! answers all of it in one round trip.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use espalier_keyspace::{
+    Batch, Capability, Cursor, Direction, Driver, Expect, Expected, Fill, Finding, KeyRange,
+    Precondition, Result, Snapshot, Usage, Version, Watch,
+};
+use espalier_store::{Datastore, Edit, Tree};
+use espalier_yang::InstancePath;
+
+use crate::setting::{commit, data, open_tree};
+
+const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
+  container system { list user { key id; leaf id { type uint32; } leaf age { type uint8; } } }
+}"#;
+
+/// A driver over another one that notes which keys are read that were not expected.
+struct Noting {
+    inner: Arc<dyn Driver>,
+    unexpected: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+struct NotingSnapshot {
+    inner: Box<dyn Snapshot + Send>,
+    expected: BTreeSet<Vec<u8>>,
+    unexpected: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl Driver for Noting {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn capability(&self) -> Capability {
+        self.inner.capability()
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
+        self.snapshot_expecting(&|_| {})
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        let mut expected = Expected::new();
+        expect(&mut expected);
+        Ok(Box::new(NotingSnapshot {
+            inner: self.inner.snapshot()?,
+            expected: expected.keys().iter().cloned().collect(),
+            unexpected: Arc::clone(&self.unexpected),
+        }))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.inner.commit(batch)
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        self.inner.write(preconditions, fill)
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        self.inner.watch(range, after)
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        self.inner.usage()
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        self.inner.check()
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl Snapshot for NotingSnapshot {
+    fn version(&self) -> Version {
+        self.inner.version()
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        if !self.expected.contains(key) {
+            self.unexpected.lock().unwrap().push(key.to_vec());
+        }
+        self.inner.get(key)
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        self.inner.scan(range, direction)
+    }
+}
+
+fn merge(tree: &Tree, age: u32) -> Edit {
+    let text = format!(r#"{{"m:system":{{"user":[{{"id":50,"age":{age}}}]}}}}"#);
+    Edit::merge(InstancePath::root(), data(tree.schema(), &text))
+}
+
+#[test]
+fn a_commit_of_one_leaf_reads_what_it_told() {
+    let unexpected = Arc::default();
+    let running = open_tree(
+        Arc::new(Noting {
+            inner: espalier_drivers::open("memory:").unwrap(),
+            unexpected: Arc::clone(&unexpected),
+        }),
+        MODEL,
+    );
+    let pushed = running.beside(Datastore::Operational, "").unwrap();
+    for tree in [&running, &pushed] {
+        assert!(commit(tree, &[merge(tree, 1)]).is_ok());
+        unexpected.lock().unwrap().clear();
+        for age in 2..5 {
+            assert!(commit(tree, &[merge(tree, age)]).is_ok());
+        }
+        let keys = std::mem::take(&mut *unexpected.lock().unwrap());
+        assert!(keys.is_empty(), "{:?}: {keys:?}", tree.datastore());
+    }
+}

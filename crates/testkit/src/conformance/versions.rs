@@ -1,0 +1,114 @@
+//! What snapshots show of the past, and of what they were told to expect.
+
+use std::collections::BTreeMap;
+
+use espalier_keyspace::{Batch, Direction, Expected, KEY_BYTES_MAX, KeyRange, Snapshot};
+
+use super::Open;
+use super::acts::{Pairs, get_in, put, put_keys, scan};
+
+/// What one commit does: a value for each key, or none where the key is deleted.
+type Step = &'static [(&'static [u8], Option<&'static [u8]>)];
+
+/// Every way of a key from one state to the next: it is new, overwritten, deleted, there again, all
+/// of that within one commit, and beside keys that are longer by a zero.
+const HISTORY: [Step; 9] = [
+    &[
+        (b"a", Some(b"1")),
+        (b"a\0", Some(b"1")),
+        (b"b", Some(b"1")),
+        (b"c", Some(b"1")),
+    ],
+    &[(b"b", Some(b"2")), (b"d", Some(b"2"))],
+    &[(b"a", None), (b"e", Some(b""))],
+    &[(b"a", Some(b"4")), (b"a\0\xff", Some(b"4"))],
+    &[(b"b", None), (b"b", Some(b"5")), (b"b", Some(b"5 again"))],
+    &[(b"c", None), (b"d", Some(b"6")), (b"f", Some(b"6"))],
+    &[(b"f", None), (b"g", Some(b"7")), (b"g", None)],
+    &[(b"f", Some(b"8")), (b"f", None), (b"f", Some(b"8 again"))],
+    &[(b"c", Some(b"9")), (b"a", Some(b"9")), (b"a\0", None)],
+];
+
+/// Each version shows what was there when it was committed, whatever became of it later.
+pub fn old_versions_show_what_was_there(open: Open<'_>) {
+    let driver = open();
+    let mut state = BTreeMap::new();
+    let mut held = vec![(driver.snapshot().expect("a snapshot"), Pairs::new())];
+    for step in HISTORY {
+        let mut batch = Batch::new();
+        for (key, value) in step {
+            match value {
+                Some(value) => {
+                    batch.put(*key, *value);
+                    state.insert(key.to_vec(), value.to_vec());
+                }
+                None => {
+                    batch.delete(*key);
+                    state.remove(*key);
+                }
+            }
+        }
+        driver.commit(batch).expect("a commit");
+        let pairs = state.clone().into_iter().collect();
+        held.push((driver.snapshot().expect("a snapshot"), pairs));
+    }
+    let keys = HISTORY.iter().flat_map(|step| step.iter());
+    let keys: Vec<&[u8]> = keys.map(|(key, _)| *key).collect();
+    for (snapshot, pairs) in &held {
+        shows(&**snapshot, &keys, pairs);
+    }
+}
+
+fn shows(snapshot: &dyn Snapshot, keys: &[&[u8]], pairs: &Pairs) {
+    let version = snapshot.version();
+    let mut found = scan(snapshot, &KeyRange::all(), Direction::Backward);
+    found.reverse();
+    assert_eq!(&found, pairs, "backward at {version:?}");
+    let found = scan(snapshot, &KeyRange::all(), Direction::Forward);
+    assert_eq!(&found, pairs, "forward at {version:?}");
+    for key in keys {
+        let there = pairs.iter().find(|(held, _)| held == key);
+        let value = there.map(|(_, value)| value.clone());
+        assert_eq!(get_in(snapshot, key), value, "{key:?} at {version:?}");
+    }
+}
+
+/// A snapshot that was told what it will be asked for answers that, and all else, as any other.
+pub fn what_is_expected_is_read(open: Open<'_>) {
+    let driver = open();
+    put_keys(&*driver, &[b"a", b"b", b"b1", b"b2", b"b3", b"c"]);
+    let (few, all) = (KeyRange::prefix(b"b"), KeyRange::all());
+    let expect = |expected: &mut Expected| {
+        for key in [&b"a"[..], b"absent", b"", b"b1", b"a"] {
+            expected.key(key);
+        }
+        expected.key(vec![b'k'; KEY_BYTES_MAX + 1]);
+        expected.range(few.clone(), 2);
+        expected.range(all.clone(), 100);
+        expected.range(KeyRange::prefix(b"z"), 1);
+    };
+    let expecting = driver.snapshot_expecting(&expect).expect("a snapshot");
+    let plain = driver.snapshot().expect("a snapshot");
+    assert_eq!(expecting.version(), plain.version());
+    put(&*driver, b"a", b"later");
+    put(&*driver, b"b0", b"later");
+    for key in [&b"a"[..], b"absent", b"", b"b1", b"b2", b"c", b"a"] {
+        assert_eq!(get_in(&*expecting, key), get_in(&*plain, key), "{key:?}");
+    }
+    assert_eq!(get_in(&*expecting, &[b'k'; KEY_BYTES_MAX + 1]), None);
+    for range in [few, all, KeyRange::prefix(b"z"), KeyRange::new("b1", "c")] {
+        for direction in [Direction::Forward, Direction::Backward] {
+            let found = scan(&*expecting, &range, direction);
+            assert_eq!(found, scan(&*plain, &range, direction), "{range:?}");
+        }
+    }
+    let mut cursor = expecting
+        .scan(&KeyRange::prefix(b"b"), Direction::Forward)
+        .expect("a scan");
+    cursor.next().expect("a step");
+    cursor.seek(b"b3").expect("a seek");
+    let found = cursor.next().expect("a step").map(|(key, _)| key.to_vec());
+    assert_eq!(found.as_deref(), Some(&b"b3"[..]));
+    let nothing = driver.snapshot_expecting(&|_| {}).expect("a snapshot");
+    assert_eq!(get_in(&*nothing, b"a").as_deref(), Some(&b"later"[..]));
+}
