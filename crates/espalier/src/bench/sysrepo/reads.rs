@@ -33,7 +33,7 @@ fn expect_text(stand: &Stand, tree: &DataTree, n: u64) -> Result<()> {
 /// Row 1: one leaf of N entries by a condition, with the nodes around it.
 pub fn get_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
     bed.hold(Data::Rows)?;
-    let (middle, plan) = (bed.middle(), bed.all());
+    let (middle, plan) = (bed.middle(), bed.one());
     let about = About {
         row: "get tree",
         note: "by a condition on both keys, parsed each time",
@@ -53,7 +53,7 @@ pub fn get_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
 /// Row 2: the same, the value alone.
 pub fn get_item(bed: &mut Bed<'_, '_>) -> Result<()> {
     bed.hold(Data::Rows)?;
-    let (middle, plan) = (bed.middle(), bed.all());
+    let (middle, plan) = (bed.middle(), bed.one());
     let about = About {
         row: "get item",
         note: "by a condition on both keys, parsed each time",
