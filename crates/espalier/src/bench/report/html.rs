@@ -19,10 +19,10 @@ figure{margin:0;padding:.5rem;border:1px solid var(--line);border-radius:.5rem}
 figcaption{font-weight:600;overflow-wrap:anywhere}svg{width:100%;height:auto;display:block}
 .table{overflow-x:auto;margin-top:1rem}table{border-collapse:collapse;font-size:.85rem}
 th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--soft)}
-th:first-child,td:first-child,.text{text-align:left}td.note{white-space:normal;min-width:18rem;text-align:left}
+th:first-child,td:first-child,.text{text-align:left}th:first-child,td:first-child{position:sticky;left:0;background:Canvas}td.note{white-space:normal;min-width:18rem;text-align:left}
 details{margin:.4rem 0}summary{cursor:pointer}
-caption{text-align:left;padding:.4rem 0}.slower{color:#c22;font-weight:600}.faster{color:#184}
-@media(prefers-color-scheme:dark){caption{text-align:left;padding:.4rem 0}.slower{color:#f77}.faster{color:#6c9}}
+.title{margin:1.5rem 0 0}.slower{color:#c22;font-weight:600}.faster{color:#184}
+@media(prefers-color-scheme:dark){.slower{color:#f77}.faster{color:#6c9}}
 ";
 
 impl Page<'_> {
@@ -104,7 +104,12 @@ fn section(
     for table in summaries(rows) {
         summary(page, &table);
     }
-    page.push_str("<div class=\"table\"><table><thead><tr><th>row</th><th class=\"text\">engine</th><th>size</th>");
+    let open = if baseline.is_some() { " open" } else { "" };
+    let _ = write!(
+        page,
+        "<details{open}><summary>Every row, with the raw engine, other systems and notes</summary>\
+         <div class=\"table\"><table><thead><tr><th>row</th><th class=\"text\">engine</th><th>size</th>"
+    );
     for name in [
         "n",
         "median",
@@ -126,14 +131,14 @@ fn section(
     for row in rows {
         line(page, row, baseline);
     }
-    page.push_str("</tbody></table></div>");
+    page.push_str("</tbody></table></div></details>");
     Ok(())
 }
 
 fn summary(page: &mut String, table: &Summary) {
     let _ = write!(
         page,
-        "<div class=\"table\"><table><caption>{}. {FACTORS}</caption><thead><tr><th>row</th>",
+        "<p class=\"title\">{}. {FACTORS}</p><div class=\"table\"><table><thead><tr><th>row</th>",
         escaped(&table.title)
     );
     for column in &table.columns {
