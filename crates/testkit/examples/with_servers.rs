@@ -35,9 +35,7 @@ fn main() -> ExitCode {
         postgres.as_ref().map(Postgres::base),
         redis.as_ref().map(Redis::base),
         etcd.as_ref().map(Etcd::base),
-        mongo
-            .as_ref()
-            .map(|mongo| mongo.url("").trim_end_matches('?').to_owned()),
+        mongo.as_ref().map(Mongo::base),
     ];
     let urls: Vec<_> = urls.into_iter().flatten().collect();
     let status = Command::new(&program)

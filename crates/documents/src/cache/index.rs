@@ -75,9 +75,7 @@ impl<T> Index<T> {
 
     /// The documents that a query asks for, where they are kept.
     pub(super) fn documents(&self, query: &Query) -> Vec<(u64, Arc<T>)> {
-        if let Some(value) = query.whole()
-            && value.components() >= self.components
-        {
+        if let Some(value) = query.whole() {
             return documents(&self.listed(value));
         }
         let hits = self.find(query).into_iter();

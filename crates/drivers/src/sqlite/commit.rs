@@ -15,7 +15,6 @@ use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
 use crate::readable::columns;
 use crate::recent::{Effect, Recorder};
 
-const DELETE: &str = "DELETE FROM entries WHERE key = ?1";
 const DELETE_ALL: &str = "DELETE FROM entries";
 const DELETE_FROM: &str = "DELETE FROM entries WHERE key >= ?1";
 const DELETE_RANGE: &str = "DELETE FROM entries WHERE key >= ?1 AND key < ?2";
@@ -202,7 +201,7 @@ impl Changing for SqliteWriter<'_> {
     }
 
     fn remove(&mut self, key: &[u8]) -> rusqlite::Result<()> {
-        if self.transaction.run(DELETE, [key])? > 0 {
+        if self.transaction.delete(key)? {
             self.recorder.delete(key);
         }
         Ok(())

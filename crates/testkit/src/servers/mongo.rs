@@ -81,8 +81,13 @@ impl Mongo {
 
     /// The URL of an empty key space in this server, with options for the driver.
     pub fn url(&self, options: &str) -> String {
+        format!("{}?{options}", self.base())
+    }
+
+    /// The same without options.
+    pub fn base(&self) -> String {
         let number = self.names.fetch_add(1, Ordering::Relaxed);
-        format!("mongodb://127.0.0.1:{}/test{number}?{options}", self.port)
+        format!("mongodb://127.0.0.1:{}/test{number}", self.port)
     }
 
     /// The port it listens on.

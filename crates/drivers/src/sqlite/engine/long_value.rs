@@ -40,10 +40,15 @@ impl Transaction<'_> {
             return self.run(PUT, params![key, value, None::<i64>]).map(drop);
         }
         // The pages of what was there are those that are taken next.
-        self.run(DELETE, [key])?;
+        self.delete(key)?;
         self.run(KEEP, [value])?;
         let id = self.connection().last_insert_rowid();
         self.run(PUT, params![key, [0_u8; 0], id]).map(drop)
+    }
+
+    /// Deletes a key; whether it was there.
+    pub(in crate::sqlite) fn delete(&self, key: &[u8]) -> rusqlite::Result<bool> {
+        Ok(self.run(DELETE, [key])? > 0)
     }
 
     /// Sets a key that is absent; false where it is there.

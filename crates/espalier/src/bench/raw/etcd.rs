@@ -12,6 +12,7 @@ use tonic_prost::ProstCodec;
 use super::contents::Contents;
 use super::end::end;
 use super::open::RawEngine;
+use super::remote::{Remote, replay};
 use crate::bench::recorder::{ReadStep, Trace};
 use crate::error::{Failure, Result};
 
@@ -142,6 +143,53 @@ impl Etcd {
         Ok(answer.await?.into_inner())
     }
 
+    fn step(&self, operation: &Operation) -> Step {
+        let change = match operation {
+            Operation::Put { key, value } => Change::Put(Put {
+                key: self.key(key),
+                value: value.clone(),
+            }),
+            Operation::Delete { key } => Change::Delete(Delete {
+                key: self.key(key),
+                end: Vec::new(),
+            }),
+            Operation::DeleteRange(range) => Change::Delete(Delete {
+                key: self.key(&range.start),
+                end: self.key(end(range)),
+            }),
+            // etcd adds nothing itself: the driver reads, and puts the sum.
+            Operation::Add { key, delta } => Change::Put(Put {
+                key: self.key(key),
+                value: delta.to_le_bytes().to_vec(),
+            }),
+        };
+        Step {
+            change: Some(change),
+        }
+    }
+
+    async fn send(&self, steps: &[Step]) -> std::result::Result<(), tonic::Status> {
+        let mut rest = steps;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = rest.iter().take(OPERATIONS_MAX).take_while(|step| {
+                bytes += step.encoded_len();
+                bytes <= REQUEST_BYTES_MAX
+            });
+            let (some, others) = rest.split_at(fits.count().max(1));
+            let steps = some.to_vec();
+            let _: Done = self
+                .call("/etcdserverpb.KV/Txn", Transaction { steps })
+                .await?;
+            rest = others;
+        }
+        Ok(())
+    }
+}
+
+impl Remote for Etcd {
+    type Error = tonic::Status;
+
     async fn read(&self, step: &ReadStep) -> std::result::Result<usize, tonic::Status> {
         let get = match step {
             ReadStep::Get(key) => Get {
@@ -168,47 +216,9 @@ impl Etcd {
             .sum())
     }
 
-    fn step(&self, operation: &Operation) -> Step {
-        let change = match operation {
-            Operation::Put { key, value } => Change::Put(Put {
-                key: self.key(key),
-                value: value.clone(),
-            }),
-            Operation::Delete { key } => Change::Delete(Delete {
-                key: self.key(key),
-                end: Vec::new(),
-            }),
-            Operation::DeleteRange(range) => Change::Delete(Delete {
-                key: self.key(&range.start),
-                end: self.key(end(range)),
-            }),
-            // etcd adds nothing itself: the driver reads, and puts the sum.
-            Operation::Add { key, delta } => Change::Put(Put {
-                key: self.key(key),
-                value: delta.to_le_bytes().to_vec(),
-            }),
-        };
-        Step {
-            change: Some(change),
-        }
-    }
-
-    async fn commit(&self, steps: &[Step]) -> std::result::Result<(), tonic::Status> {
-        let mut rest = steps;
-        while !rest.is_empty() {
-            let mut bytes = 0;
-            let fits = rest.iter().take(OPERATIONS_MAX).take_while(|step| {
-                bytes += step.encoded_len();
-                bytes <= REQUEST_BYTES_MAX
-            });
-            let (some, others) = rest.split_at(fits.count().max(1));
-            let steps = some.to_vec();
-            let _: Done = self
-                .call("/etcdserverpb.KV/Txn", Transaction { steps })
-                .await?;
-            rest = others;
-        }
-        Ok(())
+    async fn commit(&self, operations: &[Operation]) -> std::result::Result<(), tonic::Status> {
+        let steps = operations.iter().map(|operation| self.step(operation));
+        self.send(&steps.collect::<Vec<_>>()).await
     }
 }
 
@@ -219,24 +229,11 @@ impl RawEngine for Etcd {
             value: value.to_vec(),
         };
         let steps: Vec<_> = contents.iter().map(|pair| self.step(&put(pair))).collect();
-        self.runtime.block_on(self.commit(&steps)).map_err(failed)
+        self.runtime.block_on(self.send(&steps)).map_err(failed)
     }
 
     fn replay(&self, trace: &Trace) -> Result<usize> {
-        let done = self.runtime.block_on(async {
-            let mut bytes = 0;
-            for step in &trace.reads {
-                bytes += self.read(step).await?;
-            }
-            for operations in &trace.commits {
-                let steps: Vec<_> = operations
-                    .iter()
-                    .map(|operation| self.step(operation))
-                    .collect();
-                self.commit(&steps).await?;
-            }
-            Ok(bytes)
-        });
+        let done = self.runtime.block_on(replay(self, trace));
         done.map_err(failed)
     }
 }
@@ -246,7 +243,7 @@ impl Drop for Etcd {
         let all = Operation::DeleteRange(KeyRange::all());
         let steps = [self.step(&all)];
         // What is left has a name of its own, and is in nobody's way.
-        drop(self.runtime.block_on(self.commit(&steps)));
+        drop(self.runtime.block_on(self.send(&steps)));
     }
 }
 

@@ -18,6 +18,8 @@ mod open;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(any(feature = "postgres", feature = "etcd", feature = "mongo"))]
+mod remote;
 #[cfg(any(feature = "postgres", feature = "redis", feature = "mongo"))]
 mod runs;
 mod sqlite;

@@ -6,11 +6,12 @@ use ::mongodb::bson::spec::BinarySubtype;
 use ::mongodb::bson::{Binary, Bson, Document, doc};
 use ::mongodb::error::Error;
 use ::mongodb::{Client, Collection, Database};
-use espalier_keyspace::Direction;
+use espalier_keyspace::{Direction, KeyRange, Operation};
 use tokio::runtime::Runtime;
 
 use super::contents::Contents;
 use super::open::RawEngine;
+use super::remote::{Remote, replay};
 use super::runs::{Run, runs};
 use crate::bench::place::Durability;
 use crate::bench::recorder::{ReadStep, Trace};
@@ -59,31 +60,6 @@ impl Mongo {
         self.database.run_command(command).await.map(drop)
     }
 
-    async fn read(&self, step: &ReadStep) -> std::result::Result<usize, Error> {
-        let (filter, order, count) = match step {
-            ReadStep::Get(key) => (doc! { "_id": id(key) }, 1, 1),
-            ReadStep::Scan(range, direction, count) => {
-                let mut within = doc! { "$gte": id(&range.start) };
-                if let Some(end) = &range.end {
-                    within.insert("$lt", id(end));
-                }
-                let order = match direction {
-                    Direction::Forward => 1,
-                    Direction::Backward => -1,
-                };
-                (doc! { "_id": within }, order, *count)
-            }
-        };
-        let collection = self.collection();
-        let find = collection.find(filter).sort(doc! { "_id": order });
-        let mut found = find.limit(i64::try_from(count).unwrap_or(i64::MAX)).await?;
-        let mut bytes = 0;
-        while found.advance().await? {
-            bytes += found.current().as_bytes().len();
-        }
-        Ok(bytes)
-    }
-
     async fn put(&self, pairs: &[(&[u8], &[u8])]) -> std::result::Result<(), Error> {
         let updates = pairs.iter().map(|(key, value)| {
             doc! { "q": { "_id": id(key) }, "u": { "v": binary(value) }, "upsert": true }
@@ -98,34 +74,15 @@ impl Mongo {
         self.run(doc! { "delete": &self.name, "deletes": deletes.to_vec() })
             .await
     }
+}
 
-    async fn commit(
-        &self,
-        operations: &[espalier_keyspace::Operation],
-    ) -> std::result::Result<(), Error> {
-        for run in runs(operations) {
-            match run {
-                Run::Puts(pairs) => self.put(&pairs).await?,
-                Run::Deletes(keys) => {
-                    let ids: Vec<_> = keys.iter().map(|key| Bson::String(id(key))).collect();
-                    self.delete(doc! { "$in": ids }).await?;
-                }
-                Run::DeleteRange(range) => {
-                    let mut within = doc! { "$gte": id(&range.start) };
-                    if let Some(end) = &range.end {
-                        within.insert("$lt", id(end));
-                    }
-                    self.delete(within).await?;
-                }
-                Run::Add(key, delta) => {
-                    let update = doc! { "q": { "_id": id(key) }, "u": { "$inc": { "n": delta } }, "upsert": true };
-                    self.run(doc! { "update": &self.name, "updates": [update] })
-                        .await?;
-                }
-            }
-        }
-        Ok(())
+/// The condition that an `_id` is that of a key of a range.
+fn within(range: &KeyRange) -> Document {
+    let mut within = doc! { "$gte": id(&range.start) };
+    if let Some(end) = &range.end {
+        within.insert("$lt", id(end));
     }
+    within
 }
 
 /// Text in the order of keys: binary values are in the order of their lengths.
@@ -145,6 +102,52 @@ fn binary(value: &[u8]) -> Binary {
     }
 }
 
+impl Remote for Mongo {
+    type Error = Error;
+
+    async fn read(&self, step: &ReadStep) -> std::result::Result<usize, Error> {
+        let (filter, order, count) = match step {
+            ReadStep::Get(key) => (doc! { "_id": id(key) }, 1, 1),
+            ReadStep::Scan(range, direction, count) => {
+                let order = match direction {
+                    Direction::Forward => 1,
+                    Direction::Backward => -1,
+                };
+                (doc! { "_id": within(range) }, order, *count)
+            }
+        };
+        let collection = self.collection();
+        let find = collection.find(filter).sort(doc! { "_id": order });
+        let mut found = find.limit(i64::try_from(count).unwrap_or(i64::MAX)).await?;
+        let mut bytes = 0;
+        while found.advance().await? {
+            bytes += found.current().as_bytes().len();
+        }
+        Ok(bytes)
+    }
+
+    async fn commit(&self, operations: &[Operation]) -> std::result::Result<(), Error> {
+        for run in runs(operations) {
+            match run {
+                Run::Puts(pairs) => self.put(&pairs).await?,
+                Run::Deletes(keys) => {
+                    let ids: Vec<_> = keys.iter().map(|key| Bson::String(id(key))).collect();
+                    self.delete(doc! { "$in": ids }).await?;
+                }
+                Run::DeleteRange(range) => {
+                    self.delete(within(range)).await?;
+                }
+                Run::Add(key, delta) => {
+                    let update = doc! { "q": { "_id": id(key) }, "u": { "$inc": { "n": delta } }, "upsert": true };
+                    self.run(doc! { "update": &self.name, "updates": [update] })
+                        .await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl RawEngine for Mongo {
     fn load(&self, contents: &Contents) -> Result<()> {
         let pairs: Vec<_> = contents.iter().collect();
@@ -161,16 +164,7 @@ impl RawEngine for Mongo {
     }
 
     fn replay(&self, trace: &Trace) -> Result<usize> {
-        let done = self.runtime.block_on(async {
-            let mut bytes = 0;
-            for step in &trace.reads {
-                bytes += self.read(step).await?;
-            }
-            for operations in &trace.commits {
-                self.commit(operations).await?;
-            }
-            Ok(bytes)
-        });
+        let done = self.runtime.block_on(replay(self, trace));
         done.map_err(failed)
     }
 }

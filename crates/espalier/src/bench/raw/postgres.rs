@@ -8,6 +8,7 @@ use tokio_postgres::{Client, Error, NoTls, Statement};
 use super::contents::Contents;
 use super::end::end;
 use super::open::RawEngine;
+use super::remote::{Remote, replay};
 use super::runs::{Run, runs};
 use crate::bench::place::Durability;
 use crate::bench::recorder::{ReadStep, Trace};
@@ -124,29 +125,6 @@ impl Postgres {
         })
     }
 
-    async fn read(&self, step: &ReadStep) -> std::result::Result<usize, Error> {
-        let statements = &self.statements;
-        let (statement, range, count) = match step {
-            ReadStep::Get(key) => {
-                let row = self.client.query_opt(&statements.get, &[key]).await?;
-                return Ok(row.map_or(0, |row| row.get::<_, &[u8]>(0).len()));
-            }
-            ReadStep::Scan(range, Direction::Forward, count) => (&statements.forward, range, count),
-            ReadStep::Scan(range, Direction::Backward, count) => {
-                (&statements.backward, range, count)
-            }
-        };
-        let count = i64::try_from(*count).unwrap_or(i64::MAX);
-        let rows = self
-            .client
-            .query(statement, &[&range.start, &end(range), &count])
-            .await?;
-        let bytes = rows
-            .iter()
-            .map(|row| row.get::<_, &[u8]>(0).len() + row.get::<_, &[u8]>(1).len());
-        Ok(bytes.sum())
-    }
-
     async fn put(&self, pairs: &[(&[u8], &[u8])]) -> std::result::Result<(), Error> {
         if let [(key, value)] = pairs {
             return self.execute(&self.statements.put, &[key, value]).await;
@@ -163,15 +141,6 @@ impl Postgres {
     ) -> std::result::Result<(), Error> {
         self.client.execute(statement, values).await?;
         Ok(())
-    }
-
-    async fn commit(&self, operations: &[Operation]) -> std::result::Result<(), Error> {
-        if operations.len() == 1 {
-            return self.apply(operations).await;
-        }
-        self.client.batch_execute("BEGIN").await?;
-        self.apply(operations).await?;
-        self.client.batch_execute("COMMIT").await
     }
 
     async fn apply(&self, operations: &[Operation]) -> std::result::Result<(), Error> {
@@ -195,6 +164,42 @@ impl Postgres {
     }
 }
 
+impl Remote for Postgres {
+    type Error = Error;
+
+    async fn read(&self, step: &ReadStep) -> std::result::Result<usize, Error> {
+        let statements = &self.statements;
+        let (statement, range, count) = match step {
+            ReadStep::Get(key) => {
+                let row = self.client.query_opt(&statements.get, &[key]).await?;
+                return Ok(row.map_or(0, |row| row.get::<_, &[u8]>(0).len()));
+            }
+            ReadStep::Scan(range, Direction::Forward, count) => (&statements.forward, range, count),
+            ReadStep::Scan(range, Direction::Backward, count) => {
+                (&statements.backward, range, count)
+            }
+        };
+        let count = i64::try_from(*count).unwrap_or(i64::MAX);
+        let rows = self
+            .client
+            .query(statement, &[&range.start, &end(range), &count])
+            .await?;
+        let bytes = rows
+            .iter()
+            .map(|row| row.get::<_, &[u8]>(0).len() + row.get::<_, &[u8]>(1).len());
+        Ok(bytes.sum())
+    }
+
+    async fn commit(&self, operations: &[Operation]) -> std::result::Result<(), Error> {
+        if operations.len() == 1 {
+            return self.apply(operations).await;
+        }
+        self.client.batch_execute("BEGIN").await?;
+        self.apply(operations).await?;
+        self.client.batch_execute("COMMIT").await
+    }
+}
+
 impl RawEngine for Postgres {
     fn load(&self, contents: &Contents) -> Result<()> {
         let pairs: Vec<_> = contents.iter().collect();
@@ -205,16 +210,7 @@ impl RawEngine for Postgres {
     }
 
     fn replay(&self, trace: &Trace) -> Result<usize> {
-        let done = self.runtime.block_on(async {
-            let mut bytes = 0;
-            for step in &trace.reads {
-                bytes += self.read(step).await?;
-            }
-            for operations in &trace.commits {
-                self.commit(operations).await?;
-            }
-            Ok(bytes)
-        });
+        let done = self.runtime.block_on(replay(self, trace));
         done.map_err(failed)
     }
 }
