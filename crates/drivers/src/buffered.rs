@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use espalier_keyspace::{
-    BATCH_BYTES_MAX, Batch, Cursor, Direction, Error, ErrorKind, Existed, Fill, KEY_BYTES_MAX,
-    KeyRange, Operation, OperationRef, Precondition, Result, Snapshot, Version, Writer, counter,
+    BATCH_BYTES_MAX, Batch, Cursor, Direction, Error, ErrorKind, Existed, Fill, KeyRange,
+    Operation, OperationRef, Precondition, Result, Snapshot, Version, Writer, counter, is_key,
 };
 
 use crate::range_set::RangeSet;
@@ -243,7 +243,7 @@ impl Writer for Buffer {
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        if key.is_empty() || key.len() > KEY_BYTES_MAX {
+        if !is_key(key) {
             return Ok(None);
         }
         if self.own(key).is_none() {

@@ -41,6 +41,8 @@ mod files;
     allow(dead_code)
 )]
 mod group;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod known;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "mongo")]

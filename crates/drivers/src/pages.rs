@@ -37,7 +37,7 @@ pub(crate) enum More {
 }
 
 /// Entries that follow one another.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Page {
     bytes: Vec<u8>,
     /// For each entry, where its key and its value end; it begins where the one before it ends.

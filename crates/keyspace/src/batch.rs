@@ -1,6 +1,8 @@
 //! A set of changes that happens as a whole or not at all.
 
-use crate::{BATCH_BYTES_MAX, Error, ErrorKind, KEY_BYTES_MAX, KeyRange, Result, VALUE_BYTES_MAX};
+use crate::{
+    BATCH_BYTES_MAX, Error, ErrorKind, KEY_BYTES_MAX, KeyRange, Result, VALUE_BYTES_MAX, is_key,
+};
 
 /// What must hold for a batch to be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,7 +200,7 @@ impl OperationRef<'_> {
 }
 
 fn check_key(key: &[u8]) -> Result<()> {
-    if key.is_empty() || key.len() > KEY_BYTES_MAX {
+    if !is_key(key) {
         let message = format!(
             "a key has {} bytes; it may have 1 to {KEY_BYTES_MAX}",
             key.len()

@@ -33,7 +33,7 @@ pub use driver::{
 pub use error::{Error, ErrorKind, Result};
 pub use expected::{Expect, Expected};
 pub use lens::{Document, EditedDocument, Lens, ReadableRow, Take};
-pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX};
+pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX, is_key};
 pub use range::KeyRange;
 pub use read_only::ReadOnly;
 pub use residence::{Policy, Residence};

@@ -8,6 +8,11 @@
 /// with costs that nobody expects of a key.
 pub const KEY_BYTES_MAX: usize = 1024;
 
+/// Whether there can be anything at a key: it is neither empty nor longer than [`KEY_BYTES_MAX`].
+pub fn is_key(key: &[u8]) -> bool {
+    !key.is_empty() && key.len() <= KEY_BYTES_MAX
+}
+
 /// Bytes in one value: 4 MiB.
 pub const VALUE_BYTES_MAX: usize = 4 << 20;
 

@@ -1,5 +1,7 @@
 //! Runs a command while PostgreSQL, Redis and etcd run beside it, on free ports and in temporary
-//! folders, as durable as they are installed to be. Their URLs are in `ESPALIER_BENCH_SERVERS`. The
+//! folders, as durable as they are installed to be; of Redis two, one that flushes its log with every
+//! commit and one that has no log, as its packages install it. Their URLs are in
+//! `ESPALIER_BENCH_SERVERS`. The
 //! MongoDB server of the tests runs where `--mongodb` comes first: it reads whole collections, so its
 //! figures tell nothing of MongoDB, and more than 100 entries take hours.
 //!
@@ -29,11 +31,13 @@ fn main() -> ExitCode {
     };
     let postgres = Postgres::start(&[]);
     let redis = Redis::start(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let redis_relaxed = Redis::start(&["--appendonly", "no"]);
     let etcd = Etcd::start_on_disk();
     let mongo = has_mongo.then(Mongo::start).flatten();
     let urls = [
         postgres.as_ref().map(Postgres::base),
-        redis.as_ref().map(Redis::base),
+        redis.as_ref().map(|redis| told(redis, "durable")),
+        redis_relaxed.as_ref().map(|redis| told(redis, "relaxed")),
         etcd.as_ref().map(Etcd::base),
         mongo.as_ref().map(Mongo::base),
     ];
@@ -53,4 +57,9 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// A server for commits that are so durable, and for no others.
+fn told(redis: &Redis, durability: &str) -> String {
+    format!("{}?durability={durability}", redis.base())
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
-    Version, Watch,
+    Batch, Capability, Driver, Expect, Fill, Finding, KeyRange, Precondition, Result, Snapshot,
+    Usage, Version, Watch,
 };
 
 use super::config::{Config, REQUEST_BYTES};
@@ -88,6 +88,10 @@ impl Driver for Etcd {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         self.staged.snapshot()
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.staged.snapshot_expecting(expect)
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Fill, Finding, KeyRange, Lens, Precondition, Result, Snapshot, Take,
-    Usage, Version, Watch, WatchKind,
+    Batch, Capability, Driver, Expect, Fill, Finding, KeyRange, Lens, Precondition, Result,
+    Snapshot, Take, Usage, Version, Watch, WatchKind,
 };
 
 use super::config::Config;
@@ -100,6 +100,10 @@ impl Driver for Mongo {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         self.staged.snapshot()
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.staged.snapshot_expecting(expect)
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

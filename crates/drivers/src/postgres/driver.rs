@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Fill, Finding, KeyRange, Lens, Precondition, Result, Snapshot, Take,
-    Usage, Version, Watch, WatchKind,
+    Batch, Capability, Driver, Expect, Fill, Finding, KeyRange, Lens, Precondition, Result,
+    Snapshot, Take, Usage, Version, Watch, WatchKind,
 };
 
 use super::commit;
@@ -53,7 +53,11 @@ impl Driver for Postgres {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(Box::new(PostgresSnapshot::new(&self.engine)?))
+        self.snapshot_expecting(&|_| {})
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(Box::new(PostgresSnapshot::new(&self.engine, expect)?))
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

@@ -1,12 +1,16 @@
-//! Snapshots and cursors: a transaction on a connection of its own, and queries within it.
+//! Snapshots and cursors: a transaction on a connection of its own, and queries within it. What was
+//! expected to be read is there from the beginning.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
+use espalier_keyspace::{
+    Cursor, Direction, Expect, Expected, KeyRange, Result, Snapshot, Version, is_key,
+};
 
 use super::engine::{Connection, Engine, Lease, Setup};
+use crate::known::Known;
 use crate::pages::{More, Page, PagedCursor, Source};
 
 /// A committed state, held.
@@ -14,15 +18,20 @@ pub(super) struct PostgresSnapshot {
     lease: RefCell<Lease>,
     engine: Arc<Engine>,
     version: Version,
+    known: Known,
 }
 
 impl PostgresSnapshot {
-    pub(super) fn new(engine: &Arc<Engine>) -> Result<Self> {
-        let (lease, version) = engine.read()?;
+    /// With what is expected to be read, in the same round trip.
+    pub(super) fn new(engine: &Arc<Engine>, expect: Expect<'_>) -> Result<Self> {
+        let mut expected = Expected::new();
+        expect(&mut expected);
+        let (lease, (version, known)) = engine.read(&expected)?;
         Ok(Self {
             lease: RefCell::new(lease),
             engine: Arc::clone(engine),
             version,
+            known,
         })
     }
 }
@@ -33,6 +42,9 @@ impl Snapshot for PostgresSnapshot {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        if let Some(value) = self.known.get(key) {
+            return Ok(value.map(Cow::Borrowed));
+        }
         let mut lease = self.lease.borrow_mut();
         get(lease.connection()?, &self.engine.setup, key)
     }
@@ -50,6 +62,9 @@ impl Source for &PostgresSnapshot {
         wanted: usize,
         page: &mut Page,
     ) -> Result<More> {
+        if let Some(more) = self.known.show(range, direction, page) {
+            return Ok(more);
+        }
         let mut lease = self.lease.borrow_mut();
         let connection = lease.connection()?;
         read(
@@ -107,7 +122,7 @@ fn get<'a>(
     setup: &Setup,
     key: &[u8],
 ) -> Result<Option<Cow<'a, [u8]>>> {
-    if key.is_empty() {
+    if !is_key(key) {
         return Ok(None);
     }
     let value = connection.get(key);
@@ -123,9 +138,5 @@ fn read(
     page: &mut Page,
 ) -> Result<More> {
     let read = connection.read_page(range, direction, wanted, page);
-    read.map_err(|failure| failure.into_error(setup))?;
-    Ok(match page.len() < wanted {
-        true => More::Nothing,
-        false => More::Perhaps,
-    })
+    read.map_err(|failure| failure.into_error(setup))
 }

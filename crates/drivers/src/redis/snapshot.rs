@@ -2,14 +2,14 @@
 //! be read is there from the beginning.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Cursor, Direction, Expect, Expected, KEY_BYTES_MAX, KeyRange, Result, Snapshot, Version,
+    Cursor, Direction, Expect, Expected, KeyRange, Result, Snapshot, Version, is_key,
 };
 
 use super::engine::{Answer, Engine, Part, Rows, Values, bare, stamped, wrong_answer};
+use crate::known::Known;
 use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
 
 /// Rows that are fetched at once at most.
@@ -22,19 +22,6 @@ pub(super) struct RedisSnapshot {
     /// The version as scripts compare it.
     text: String,
     known: Known,
-}
-
-/// What is known of the state without asking.
-#[derive(Default)]
-struct Known {
-    values: HashMap<Vec<u8>, Option<Vec<u8>>>,
-    /// How ranges begin that were expected.
-    heads: Vec<(KeyRange, Head)>,
-}
-
-struct Head {
-    rows: Rows,
-    more: More,
 }
 
 impl RedisSnapshot {
@@ -73,7 +60,7 @@ impl RedisSnapshot {
         Values::of(answer.list()?)?.each(|stored| {
             let key = wanted.next().ok_or_else(wrong_answer)?;
             let value = stored.map(|stored| Ok(stamped(stored)?.1.to_vec()));
-            known.values.insert(key.to_vec(), value.transpose()?);
+            known.value(key, value.transpose()?);
             Ok(())
         })?;
         for (range, _) in expected.ranges() {
@@ -82,8 +69,12 @@ impl RedisSnapshot {
                 1 => More::Perhaps,
                 _ => More::Nothing,
             };
-            let rows = Rows::take(&mut part)?;
-            known.heads.push((range.clone(), Head { rows, more }));
+            let mut head = Page::default();
+            Rows::take(&mut part)?.each(|key, stored| {
+                head.push(key, stamped(stored)?.1);
+                Ok(())
+            })?;
+            known.head(range, head, more);
         }
         Ok(Self::at(engine, version, known))
     }
@@ -135,25 +126,6 @@ impl RedisSnapshot {
     }
 }
 
-impl Known {
-    /// Fills a page from how a range begins, where that is known.
-    fn show(&self, range: &KeyRange, page: &mut Page) -> Result<Option<More>> {
-        let Some((_, head)) = self.heads.iter().find(|(known, _)| known == range) else {
-            return Ok(None);
-        };
-        head.rows.each(|key, stored| {
-            page.push(key, stamped(stored)?.1);
-            Ok(())
-        })?;
-        Ok(Some(head.more))
-    }
-}
-
-/// Whether there can be anything at a key.
-fn is_key(key: &[u8]) -> bool {
-    !key.is_empty() && key.len() <= KEY_BYTES_MAX
-}
-
 /// The least and the greatest key of a range, as Redis has them.
 fn bounds(range: &KeyRange) -> (Vec<u8>, Vec<u8>) {
     let least = match range.start.as_slice() {
@@ -176,8 +148,8 @@ impl Snapshot for RedisSnapshot {
         if !is_key(key) {
             return Ok(None);
         }
-        if let Some(value) = self.known.values.get(key) {
-            return Ok(value.as_deref().map(Cow::Borrowed));
+        if let Some(value) = self.known.get(key) {
+            return Ok(value.map(Cow::Borrowed));
         }
         Ok(self.ask(key)?.map(Cow::Owned))
     }
@@ -195,9 +167,7 @@ impl Source for &RedisSnapshot {
         wanted: usize,
         page: &mut Page,
     ) -> Result<More> {
-        if direction == Direction::Forward
-            && let Some(more) = self.known.show(range, page)?
-        {
+        if let Some(more) = self.known.show(range, direction, page) {
             return Ok(more);
         }
         let (mut rest, mut rows) = (range.clone(), wanted);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use espalier_keyspace::{
-    Batch, Capability, Direction, Driver, Error, ErrorKind, Fill, Finding, KeyRange, Precondition,
-    Result, Snapshot, Usage, Version, Watch,
+    Batch, Capability, Direction, Driver, Error, ErrorKind, Expect, Fill, Finding, KeyRange,
+    Precondition, Result, Snapshot, Usage, Version, Watch,
 };
 use parking_lot::{Mutex, RwLock};
 
@@ -168,7 +168,12 @@ impl<C: Cells> Driver for Staged<C> {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(Box::new(StagedSnapshot::newest(&self.shared)?))
+        self.snapshot_expecting(&|_| {})
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        let snapshot = StagedSnapshot::newest_expecting(&self.shared, expect)?;
+        Ok(Box::new(snapshot))
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

@@ -1,12 +1,13 @@
-//! Snapshots: reads at a revision. While a staged batch is applied, the one that made its gate.
+//! Snapshots: reads at a revision. While a staged batch is applied, the one that made its gate. What was
+//! expected to be read is there from the beginning.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Cursor, Direction, Error, ErrorKind, Finding, KEY_BYTES_MAX, KeyRange, Result, Snapshot, Usage,
-    Version,
+    Cursor, Direction, Error, ErrorKind, Expect, Expected, Finding, KeyRange, Result, Snapshot,
+    Usage, Version, is_key,
 };
 
 use super::config::CHUNK_BYTES;
@@ -27,21 +28,54 @@ pub(crate) struct StagedSnapshot<C> {
     shared: Arc<Shared<C>>,
     version: Version,
     revision: u64,
+    known: Known,
+}
+
+/// What is known without asking, by data cell and by range of data cells.
+#[derive(Default)]
+struct Known {
+    cells: HashMap<Vec<u8>, Option<Cell>>,
+    heads: Vec<(KeyRange, Vec<Cell>)>,
 }
 
 impl<C: Cells> StagedSnapshot<C> {
     /// The newest committed state.
     pub(super) fn newest(shared: &Arc<Shared<C>>) -> Result<Self> {
+        Self::newest_expecting(shared, &|_| {})
+    }
+
+    /// The same, with what is expected to be read, as far as one question of the engine has room.
+    pub(super) fn newest_expecting(shared: &Arc<Shared<C>>, expect: Expect<'_>) -> Result<Self> {
         let layout = &shared.layout;
-        let reads = [Read::One(layout.gate()), Read::One(layout.head())];
-        let mut found = shared.cells.read(&reads, None)?;
-        let head = found.cells.pop().and_then(|mut cells| cells.pop());
-        let gate = found.cells.pop().and_then(|mut cells| cells.pop());
+        let mut expected = Expected::new();
+        expect(&mut expected);
+        let mut reads = vec![Read::One(layout.gate()), Read::One(layout.head())];
+        let keys = expected.keys().iter().filter(|key| is_key(key));
+        reads.extend(keys.map(|key| Read::One(layout.data(key))));
+        // A cursor begins with a page of its own size.
+        reads.extend(expected.ranges().iter().map(|(range, _)| Read::Some {
+            range: layout.data_range(range),
+            direction: Direction::Forward,
+            limit: ROWS_MIN,
+        }));
+        reads.truncate(shared.cells.bounds().operations);
+        let found = shared.cells.read(&reads, None)?;
+        let mut answers = found.cells.into_iter();
+        let mut first = || answers.next().and_then(|mut cells| cells.pop());
+        let (gate, head) = (first(), first());
         let version = Version(head.ok_or_else(gone)?.modified);
+        let mut known = Known::default();
+        // Behind a gate is another state than the newest.
+        if gate.is_none() {
+            for (read, cells) in reads.into_iter().skip(2).zip(answers) {
+                known.learn(read, cells);
+            }
+        }
         Ok(Self {
             shared: Arc::clone(shared),
             version,
             revision: gate.map_or(found.revision, |gate| gate.created),
+            known,
         })
     }
 
@@ -51,10 +85,17 @@ impl<C: Cells> StagedSnapshot<C> {
             shared: Arc::clone(shared),
             version,
             revision,
+            known: Known::default(),
         }
     }
 
     fn cells(&self, range: KeyRange, direction: Direction, limit: usize) -> Result<Vec<Cell>> {
+        if direction == Direction::Forward
+            && limit == ROWS_MIN
+            && let Some((_, head)) = self.known.heads.iter().find(|(known, _)| *known == range)
+        {
+            return Ok(head.clone());
+        }
         let read = Read::Some {
             range,
             direction,
@@ -168,6 +209,15 @@ impl<C: Cells> StagedSnapshot<C> {
     }
 }
 
+impl Known {
+    fn learn(&mut self, read: Read, mut cells: Vec<Cell>) {
+        match read {
+            Read::One(key) => drop(self.cells.insert(key, cells.pop())),
+            Read::Some { range, .. } => self.heads.push((range, cells)),
+        }
+    }
+}
+
 pub(super) fn gone() -> Error {
     let message = "the key space is gone: somebody deleted it in the engine";
     Error::new(ErrorKind::Corrupt, message)
@@ -179,12 +229,18 @@ impl<C: Cells> Snapshot for StagedSnapshot<C> {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        if key.is_empty() || key.len() > KEY_BYTES_MAX {
+        if !is_key(key) {
             return Ok(None);
         }
-        let read = Read::One(self.shared.layout.data(key));
-        let mut found = self.shared.cells.read(&[read], Some(self.revision))?;
-        let cell = found.cells.pop().and_then(|mut cells| cells.pop());
+        let key = self.shared.layout.data(key);
+        let cell = match self.known.cells.get(&key) {
+            Some(cell) => cell.clone(),
+            None => {
+                let reads = [Read::One(key)];
+                let mut found = self.shared.cells.read(&reads, Some(self.revision))?;
+                found.cells.pop().and_then(|mut cells| cells.pop())
+            }
+        };
         cell.map(|cell| self.value(cell).map(Cow::Owned))
             .transpose()
     }

@@ -1,179 +1,17 @@
 //! Where stores of the bench are made: on an engine, under a memory policy, with a durability.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use espalier_keyspace::{Batch, Driver, KeyRange, Policy};
 use tempfile::TempDir;
 
+use super::engine::{Durability, Engine, LOCAL, MEMORY};
 use super::raw::{self, Contents, RawEngine};
 use super::recorder::Recorder;
 use super::row::On;
 use crate::error::{Failure, Result};
-
-/// Names the servers that `all` means beside the engines without a server: their URLs, with spaces
-/// between them.
-pub const SERVERS_VARIABLE: &str = "ESPALIER_BENCH_SERVERS";
-
-/// Engines that work in a folder, and what a store is named in it.
-const LOCAL: [(&str, &str); 3] = [(EMBEDDED, ""), ("file", ""), ("sqlite", "/store")];
-
-const EMBEDDED: &str = "embedded";
-
-const MEMORY: &str = "memory";
-
-/// When commits are on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// When they return.
-    Durable,
-    /// When the system writes them.
-    Relaxed,
-    /// Never: memory.
-    None,
-}
-
-impl Durability {
-    /// As in rows, and in the URL of a store.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Durable => "durable",
-            Self::Relaxed => "relaxed",
-            Self::None => "none",
-        }
-    }
-}
-
-/// An engine that stores can be made on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Engine {
-    /// The memory driver.
-    Memory,
-    /// One that works in a folder.
-    Local {
-        /// Its scheme.
-        scheme: &'static str,
-        /// Stores are made in new folders below this one.
-        below: PathBuf,
-    },
-    /// A server.
-    Server {
-        /// Its URL. Each store has a name of its own in it.
-        url: String,
-    },
-}
-
-impl Engine {
-    /// The engines that a list names: `memory`, `embedded`, `embedded:DIR`, the URL of a server,
-    /// `local` (those without a server) or `all` (those of [`SERVERS_VARIABLE`] too). A URL may have
-    /// commas: what does not begin an item continues the one before.
-    pub fn list(text: &str) -> Result<Vec<Self>> {
-        let mut items: Vec<String> = Vec::new();
-        for part in text.split(',') {
-            match items.last_mut() {
-                Some(last) if !begins_item(part) && last.contains("//") => {
-                    last.push(',');
-                    last.push_str(part);
-                }
-                _ => items.push(part.to_owned()),
-            }
-        }
-        let mut engines = Vec::new();
-        for item in &items {
-            for engine in Self::named(item)? {
-                if !engines.contains(&engine) {
-                    engines.push(engine);
-                }
-            }
-        }
-        Ok(engines)
-    }
-
-    /// The embedded driver, with its stores among the temporary files.
-    pub fn embedded() -> Self {
-        Self::Local {
-            scheme: EMBEDDED,
-            below: std::env::temp_dir(),
-        }
-    }
-
-    /// Those that work without a server.
-    pub fn local() -> Vec<Self> {
-        let local = LOCAL.iter().map(|&(scheme, _)| Self::Local {
-            scheme,
-            below: std::env::temp_dir(),
-        });
-        std::iter::once(Self::Memory).chain(local).collect()
-    }
-
-    /// Every engine that there is here.
-    pub fn all() -> Result<Vec<Self>> {
-        let servers = std::env::var(SERVERS_VARIABLE).unwrap_or_default();
-        let servers = servers.split_whitespace().map(Self::server);
-        let servers = servers.collect::<Result<Vec<_>>>()?;
-        Ok(Self::local().into_iter().chain(servers).collect())
-    }
-
-    fn named(item: &str) -> Result<Vec<Self>> {
-        let (scheme, place) = item.split_once(':').unwrap_or((item, ""));
-        let local = LOCAL.iter().find(|(name, _)| *name == scheme);
-        Ok(match (item, local) {
-            ("all", _) => Self::all()?,
-            ("local", _) => Self::local(),
-            ("memory" | "memory:", _) => vec![Self::Memory],
-            (_, Some(&(scheme, _))) => {
-                let below = match place {
-                    "" => std::env::temp_dir(),
-                    folder => PathBuf::from(folder),
-                };
-                std::fs::create_dir_all(&below)?;
-                vec![Self::Local { scheme, below }]
-            }
-            _ => vec![Self::server(item)?],
-        })
-    }
-
-    fn server(url: &str) -> Result<Self> {
-        let is_server = url.contains("://") && is_of_known_scheme(url);
-        if !is_server {
-            let names = LOCAL.map(|(name, _)| name).join(", ");
-            return Err(Failure::usage(format!(
-                "{url:?} is no engine; write memory, {names}, one of them with a folder (embedded:DIR), \
-                 the URL of a server (postgres://...), local or all"
-            )));
-        }
-        Ok(Self::Server {
-            url: url.to_owned(),
-        })
-    }
-
-    /// What stands before the colon of its URLs.
-    pub fn scheme(&self) -> &str {
-        match self {
-            Self::Memory => MEMORY,
-            Self::Local { scheme, .. } => scheme,
-            Self::Server { url } => url.split(':').next().unwrap_or_default(),
-        }
-    }
-
-    /// Whether its commits may be relaxed.
-    fn can_relax(&self) -> bool {
-        !matches!(self.scheme(), MEMORY | "etcd")
-    }
-}
-
-/// Whether a part of a list is an item by itself.
-fn begins_item(part: &str) -> bool {
-    matches!(part, "all" | "local") || is_of_known_scheme(part)
-}
-
-/// Whether what stands before the colon is the scheme of a driver of this build.
-fn is_of_known_scheme(url: &str) -> bool {
-    let scheme = url.split(':').next().unwrap_or_default();
-    let mut schemes = espalier_drivers::schemes().iter();
-    schemes.any(|known| known.name == scheme)
-}
 
 /// An engine, a policy, and a durability.
 #[derive(Clone, Debug)]
@@ -196,10 +34,8 @@ impl Place {
                 continue;
             }
             for &policy in policies {
-                let can = |durability: &&Durability| {
-                    **durability == Durability::Durable || engine.can_relax()
-                };
-                for &durability in durabilities.iter().filter(can) {
+                let can = durabilities.iter().copied();
+                for durability in can.filter(|&durability| engine.takes(durability)) {
                     places.push(Self {
                         engine: engine.clone(),
                         policy,
@@ -294,7 +130,10 @@ fn named_store(url: &str, name: &str, durability: Durability) -> Result<String> 
             return Err(Failure::usage(message));
         }
     }
-    if scheme != "etcd" {
+    let is_told = options
+        .iter()
+        .any(|options| options.contains("durability="));
+    if scheme != "etcd" && !is_told {
         options.push(format!("durability={}", durability.as_str()));
     }
     let options = options.join("&");
@@ -406,38 +245,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_engines_may_hold_urls_with_commas() {
-        let engines = Engine::list("memory,sqlite,embedded").expect("a list");
-        let schemes: Vec<_> = engines.iter().map(Engine::scheme).collect();
-        assert_eq!(schemes, ["memory", "sqlite", "embedded"]);
-        let error = Engine::list("memory,nothing")
-            .expect_err("no such engine")
-            .to_string();
-        assert!(error.contains("nothing"), "{error}");
-    }
-
-    #[test]
-    fn a_scheme_is_known_by_its_whole_name() {
-        for url in ["memorya://h", "sqlite3://h/d", "nothing://memory:/"] {
-            let error = Engine::list(url).expect_err(url).to_string();
-            assert!(error.contains(url), "{error}");
-        }
-    }
-
-    #[cfg(feature = "etcd")]
-    #[test]
-    fn hosts_of_one_url_stay_together() {
-        let engines = Engine::list("etcd://a:1,b:2,c:3/x,memory").expect("a list");
-        assert_eq!(engines.len(), 2);
-        assert_eq!(
-            engines[0],
-            Engine::Server {
-                url: "etcd://a:1,b:2,c:3/x".to_owned()
-            }
-        );
-    }
-
-    #[test]
     fn each_store_of_a_server_has_a_name_of_its_own() {
         let cases = [
             (
@@ -447,6 +254,10 @@ mod tests {
             (
                 "redis://h:1/0?timeout_ms=5",
                 "redis://h:1/0?timeout_ms=5&prefix=n&durability=relaxed",
+            ),
+            (
+                "redis://h:1/0?durability=relaxed",
+                "redis://h:1/0?durability=relaxed&prefix=n",
             ),
             ("etcd://a,b/x", "etcd://a,b/x/n"),
             ("mongodb://h/d", "mongodb://h/d?prefix=n&durability=relaxed"),

@@ -10,10 +10,10 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::dataset::{self, Received, expect};
+use super::engine::Durability;
 use super::harness::{Plan, Timing, measure};
 use super::http::Server;
 use super::memory;
-use super::place::Durability;
 use super::raw::{Contents, Lmdb, RawEngine};
 use super::recorder::Trace;
 use super::row::{On, Row};

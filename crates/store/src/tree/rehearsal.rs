@@ -1,5 +1,6 @@
 //! What edits are going to read, found by trying them on an empty state. What is there leads to other
-//! keys than these, but the first ones are the same: the entries on the way, and their stamps.
+//! keys than these, but the first ones are the same: the entries on the way, and their stamps; what is
+//! deleted with them.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,14 +11,18 @@ use espalier_keyspace::{
 };
 use parking_lot::Mutex;
 
-use super::edit::{Applying, Edit};
+use super::edit::{Applying, Edit, Request};
 use super::stamp::stamp_key;
+use crate::error;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::Compiled;
 
-/// Keys that are found at most: a large edit is not done twice.
-const KEYS_MAX: usize = 32;
+/// Keys, and ranges, that are found at most: a large edit is not done twice.
+const READS_MAX: usize = 32;
+
+/// Entries of a range that are read before anybody asks for more.
+const ENTRIES: usize = 16;
 
 /// Tells what some edits will read first.
 pub(super) fn rehearse(
@@ -25,22 +30,61 @@ pub(super) fn rehearse(
     (compiled, tree): (&Compiled, TreeId),
     expected: &mut Expected,
 ) {
-    let asked = Asked::default();
+    let asked = Arc::new(Mutex::new(Asked::default()));
     let mut overlay = Overlay::new(Box::new(Blank(Arc::clone(&asked))));
     let mut applying = Applying::new(&mut overlay, compiled, tree);
-    let edits = edits.iter().take(KEYS_MAX);
+    let mut resources = BTreeSet::new();
     // An edit that cannot be done on nothing, or not so soon, has told what it asked for till then.
-    let _ = edits.into_iter().try_for_each(|edit| applying.edit(edit));
-    let mut keys: BTreeSet<_> = applying.touched.into_keys().take(KEYS_MAX).collect();
+    let _ = try_out(edits, &mut applying, &mut resources);
+    resources.extend(applying.touched.into_keys());
+    let mut keys: BTreeSet<_> = resources.into_iter().take(READS_MAX).collect();
     keys.iter().for_each(|key| expected.key(stamp_key(key)));
-    keys.extend(std::mem::take(&mut *asked.lock()));
+    let asked = std::mem::take(&mut *asked.lock());
+    keys.extend(asked.keys);
     keys.into_iter().for_each(|key| expected.key(key));
+    let ranges = asked.ranges.into_iter();
+    ranges.for_each(|range| expected.range(range, ENTRIES));
 }
 
-type Asked = Arc<Mutex<Vec<Vec<u8>>>>;
+/// Applies edits; what is around their places, and at them, is put with the resources.
+fn try_out(
+    edits: &[Edit],
+    applying: &mut Applying<'_>,
+    resources: &mut BTreeSet<Vec<u8>>,
+) -> error::Result<()> {
+    for edit in edits.iter().take(READS_MAX) {
+        applying.edit(edit)?;
+        let Some(place) = applying.state().locate(&edit.at)? else {
+            continue;
+        };
+        let around = place.boundaries.iter();
+        resources.extend(around.map(|&length| place.key[..length].to_vec()));
+        if matches!(edit.request, Request::Delete | Request::Remove) {
+            applying.clear(&place.key)?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct Asked {
+    keys: Vec<Vec<u8>>,
+    ranges: Vec<KeyRange>,
+}
+
+/// Puts something with what was asked for, where it is new and there is room.
+fn note<T: PartialEq>(asked: &mut Vec<T>, one: T) -> Result<()> {
+    if asked.len() == READS_MAX {
+        return Err(Error::new(ErrorKind::Aborted, "that is enough"));
+    }
+    if !asked.contains(&one) {
+        asked.push(one);
+    }
+    Ok(())
+}
 
 /// A state in which there is nothing, and which remembers what it was asked for.
-struct Blank(Asked);
+struct Blank(Arc<Mutex<Asked>>);
 
 impl Snapshot for Blank {
     fn version(&self) -> Version {
@@ -48,17 +92,12 @@ impl Snapshot for Blank {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        let mut asked = self.0.lock();
-        if asked.len() == KEYS_MAX {
-            return Err(Error::new(ErrorKind::Aborted, "that is enough"));
-        }
-        if !asked.iter().any(|known| known == key) {
-            asked.push(key.to_vec());
-        }
+        note(&mut self.0.lock().keys, key.to_vec())?;
         Ok(None)
     }
 
-    fn scan(&self, _: &KeyRange, _: Direction) -> Result<Box<dyn Cursor + '_>> {
+    fn scan(&self, range: &KeyRange, _: Direction) -> Result<Box<dyn Cursor + '_>> {
+        note(&mut self.0.lock().ranges, range.clone())?;
         Ok(Box::new(Nothing))
     }
 }

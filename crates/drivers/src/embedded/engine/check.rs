@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Finding, KEY_BYTES_MAX, Result, VALUE_BYTES_MAX};
+use espalier_keyspace::{Finding, Result, VALUE_BYTES_MAX, is_key};
 use heed::{RoTxn, WithoutTls};
 
 use super::environment::{Engine, Pass};
@@ -60,7 +60,7 @@ fn check_keys(txn: &RoTxn<'_, WithoutTls>, pass: &Pass) -> Result<Vec<Finding>> 
 fn check_pair(last: Option<&[u8]>, key: &[u8], value: &[u8]) -> Option<Finding> {
     let problem = if last.is_some_and(|last| last >= key) {
         "the key is not after the one before it"
-    } else if key.is_empty() || key.len() > KEY_BYTES_MAX {
+    } else if !is_key(key) {
         "the key has a length that no key can have"
     } else if value.len() > VALUE_BYTES_MAX {
         "the value is longer than any value can be"

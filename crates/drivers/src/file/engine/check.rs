@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use espalier_keyspace::{ErrorKind, Finding, KEY_BYTES_MAX, Result, Usage, VALUE_BYTES_MAX};
+use espalier_keyspace::{ErrorKind, Finding, Result, Usage, VALUE_BYTES_MAX, is_key};
 
 use super::names::{self, DATA, JOURNAL};
 use super::open::Engine;
@@ -40,9 +40,7 @@ fn is_same(one: &State, other: &State) -> bool {
 }
 
 fn check_rows(state: &State) -> Vec<Finding> {
-    let is_wrong = |key: &[u8], value: &[u8]| {
-        key.is_empty() || key.len() > KEY_BYTES_MAX || value.len() > VALUE_BYTES_MAX
-    };
+    let is_wrong = |key: &[u8], value: &[u8]| !is_key(key) || value.len() > VALUE_BYTES_MAX;
     let wrong = state
         .tree
         .iter()

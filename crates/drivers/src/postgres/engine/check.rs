@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{ErrorKind, Finding, KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX, Version};
+use espalier_keyspace::{
+    ErrorKind, Expected, Finding, KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX, Version,
+};
 
 use super::connection::Connection;
 use super::error::Failure;
@@ -20,7 +22,7 @@ const FLUSH: &str = "BEGIN; SET LOCAL synchronous_commit = on; ";
 /// The faults of the newest committed state. Where the server cannot go on for damage, that is what
 /// it has found.
 pub(in crate::postgres) fn check(engine: &Arc<Engine>) -> espalier_keyspace::Result<Vec<Finding>> {
-    let (mut lease, newest) = engine.read()?;
+    let (mut lease, (newest, _)) = engine.read(&Expected::new())?;
     let found = examine(lease.connection()?, newest);
     let error = match found {
         Ok(findings) => return Ok(findings),
@@ -60,7 +62,7 @@ fn examine(connection: &mut Connection, newest: Version) -> Result<Vec<Finding>,
 
 /// How much is stored.
 pub(in crate::postgres) fn usage(engine: &Arc<Engine>) -> espalier_keyspace::Result<Usage> {
-    let (mut lease, _) = engine.read()?;
+    let (mut lease, _) = engine.read(&Expected::new())?;
     let rows = lease.connection()?.query(Query::Keys, &[]);
     let rows = rows.map_err(|failure| failure.into_error(&engine.setup))?;
     let number = |column| {

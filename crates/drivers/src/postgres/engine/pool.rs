@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use espalier_keyspace::{Error, ErrorKind, Result, Version};
+use espalier_keyspace::{Error, ErrorKind, Expected, Result, Version};
 use parking_lot::{Condvar, Mutex};
 
 use super::connection::Connection;
 use super::open::{Engine, SNAPSHOT_PATIENCE};
+use crate::known::Known;
 
 /// Connections that are kept for later snapshots.
 const IDLE_MAX: usize = 16;
@@ -34,8 +35,11 @@ pub(in crate::postgres) struct Lease {
 }
 
 impl Engine {
-    /// Begins to read the newest state.
-    pub(in crate::postgres) fn read(self: &Arc<Self>) -> Result<(Lease, Version)> {
+    /// Begins to read the newest state, with what is expected to be read of it.
+    pub(in crate::postgres) fn read(
+        self: &Arc<Self>,
+        expected: &Expected,
+    ) -> Result<(Lease, (Version, Known))> {
         self.admit()?;
         let mut lease = Lease {
             engine: Arc::clone(self),
@@ -43,20 +47,20 @@ impl Engine {
         };
         while let Some(mut kept) = self.take_idle() {
             // A kept connection may have broken since, when the server was restarted for one.
-            match kept.begin_read() {
-                Ok(version) => {
+            match kept.begin_read(expected) {
+                Ok((version, known)) => {
                     lease.connection = Some(kept);
-                    return Ok((lease, self.saw(version)));
+                    return Ok((lease, (self.saw(version), known)));
                 }
                 Err(failure) if failure.is_loss() => {}
                 Err(failure) => return Err(failure.into_error(&self.setup)),
             }
         }
         let mut connection = self.connect()?;
-        let begun = connection.begin_read();
-        let version = begun.map_err(|failure| failure.into_error(&self.setup))?;
+        let begun = connection.begin_read(expected);
+        let (version, known) = begun.map_err(|failure| failure.into_error(&self.setup))?;
         lease.connection = Some(connection);
-        Ok((lease, self.saw(version)))
+        Ok((lease, (self.saw(version), known)))
     }
 
     /// Counts one more, where there is room for it in time.

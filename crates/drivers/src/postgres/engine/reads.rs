@@ -1,12 +1,15 @@
 //! Reading entries through a connection, in whatever transaction it is.
 
-use espalier_keyspace::{Direction, KeyRange, Version};
+use std::collections::BTreeSet;
+
+use espalier_keyspace::{Direction, Expected, KeyRange, Version, is_key};
 use tokio_postgres::Row;
 
 use super::connection::{Connection, Step};
 use super::error::Failure;
 use super::statements::Query;
-use crate::pages::Page;
+use crate::known::Known;
+use crate::pages::{More, Page};
 
 /// Begins a transaction that sees one state.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -15,10 +18,33 @@ const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 pub(in crate::postgres) type Entry = (Vec<u8>, Vec<u8>);
 
 impl Connection {
-    /// Begins to read; what is read from now on is the state of the returned version.
-    pub(super) fn begin_read(&mut self) -> Result<Version, Failure> {
-        let steps = [Step::Text(BEGIN_READ), Step::Query(Query::Version, vec![])];
-        version_in(&self.run(&steps)?)
+    /// Begins to read; what is read from now on is the state of the returned version. What is expected
+    /// to be read comes in the same round trip.
+    pub(super) fn begin_read(&mut self, expected: &Expected) -> Result<(Version, Known), Failure> {
+        let keys = expected.keys().iter().map(Vec::as_slice);
+        let keys: BTreeSet<&[u8]> = keys.filter(|key| is_key(key)).collect();
+        let keys: Vec<&[u8]> = keys.into_iter().collect();
+        let ranges = expected.ranges().iter().filter(|(_, keys)| *keys > 0);
+        let ranges: Vec<_> = ranges.map(|(range, keys)| (range, limit(*keys))).collect();
+        let mut steps = vec![Step::Text(BEGIN_READ), Step::Query(Query::Version, vec![])];
+        if !keys.is_empty() {
+            steps.push(Step::Query(Query::GetMany, vec![&keys]));
+        }
+        let heads = ranges.iter();
+        steps.extend(heads.map(|(range, limit)| first_of(range, Direction::Forward, limit)));
+        let answers = self.run(&steps)?;
+        let (values, heads) = answers.split_at(steps.len() - ranges.len());
+        let mut known = Known::default();
+        keys.iter().for_each(|key| known.value(key, None));
+        for row in values.get(2).into_iter().flatten() {
+            known.value(column(row, 0)?, Some(bytes(row, 1)?));
+        }
+        for ((range, limit), rows) in ranges.into_iter().zip(heads) {
+            let mut head = Page::default();
+            let more = show(rows, limit, &mut head)?;
+            known.head(range, head, more);
+        }
+        Ok((version_in(&answers)?, known))
     }
 
     /// The value of a key.
@@ -41,22 +67,39 @@ impl Connection {
         direction: Direction,
         wanted: usize,
         page: &mut Page,
-    ) -> Result<(), Failure> {
-        let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
-        let (to_end, to_key) = match direction {
-            Direction::Forward => (Query::Forward, Query::ForwardTo),
-            Direction::Backward => (Query::Backward, Query::BackwardFrom),
-        };
-        let rows = match &range.end {
-            None => self.query(to_end, &[&range.start, &wanted])?,
-            Some(end) => self.query(to_key, &[&range.start, end, &wanted])?,
-        };
-        for row in &rows {
-            let (key, value) = (column(row, 0)?, column(row, 1)?);
-            page.push(key, value);
-        }
-        Ok(())
+    ) -> Result<More, Failure> {
+        let limit = limit(wanted);
+        let rows = self.run(&[first_of(range, direction, &limit)])?;
+        show(rows.first().map_or(&[], Vec::as_slice), limit, page)
     }
+}
+
+fn limit(entries: usize) -> i64 {
+    i64::try_from(entries).unwrap_or(i64::MAX)
+}
+
+/// Asks for the first entries of a range.
+fn first_of<'a>(range: &'a KeyRange, direction: Direction, limit: &'a i64) -> Step<'a> {
+    let (to_end, to_key) = match direction {
+        Direction::Forward => (Query::Forward, Query::ForwardTo),
+        Direction::Backward => (Query::Backward, Query::BackwardFrom),
+    };
+    match &range.end {
+        None => Step::Query(to_end, vec![&range.start, limit]),
+        Some(end) => Step::Query(to_key, vec![&range.start, end, limit]),
+    }
+}
+
+/// Fills a page with rows, of which no more than `limit` were asked for.
+fn show(rows: &[Row], limit: i64, page: &mut Page) -> Result<More, Failure> {
+    for row in rows {
+        let (key, value) = (column(row, 0)?, column(row, 1)?);
+        page.push(key, value);
+    }
+    Ok(match limit > self::limit(rows.len()) {
+        true => More::Nothing,
+        false => More::Perhaps,
+    })
 }
 
 /// The version that the second step of a pipeline has read.

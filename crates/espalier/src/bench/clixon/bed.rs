@@ -8,9 +8,10 @@ use rand::{Rng, SeedableRng};
 
 use super::known;
 use crate::bench::dataset::expect;
+use crate::bench::engine::Durability;
 use crate::bench::harness::Plan;
 use crate::bench::pieces::Pieces;
-use crate::bench::place::{Durability, Place};
+use crate::bench::place::Place;
 use crate::bench::row::Row;
 use crate::bench::stand::{Closed, Model, Stand};
 use crate::documents::{self, Format, Found};

@@ -3,8 +3,9 @@
 use super::bed::{About, Bed};
 use super::startup::startup;
 use super::{candidate, known, library, resource};
+use crate::bench::engine::Engine;
 use crate::bench::output::Output;
-use crate::bench::place::{Engine, Place};
+use crate::bench::place::Place;
 use crate::bench::row::Row;
 use crate::error::Result;
 

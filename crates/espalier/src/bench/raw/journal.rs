@@ -11,7 +11,7 @@ use espalier_keyspace::{Direction, KeyRange, Operation, counter};
 
 use super::contents::Contents;
 use super::open::RawEngine;
-use crate::bench::place::Durability;
+use crate::bench::engine::Durability;
 use crate::bench::recorder::{ReadStep, Trace};
 use crate::error::Result;
 

@@ -10,7 +10,7 @@ use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn,
 
 use super::contents::Contents;
 use super::open::RawEngine;
-use crate::bench::place::Durability;
+use crate::bench::engine::Durability;
 use crate::bench::recorder::{ReadStep, Trace};
 use crate::error::{Failure, Result};
 

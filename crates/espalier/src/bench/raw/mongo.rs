@@ -13,7 +13,7 @@ use super::contents::Contents;
 use super::open::RawEngine;
 use super::remote::{Remote, replay};
 use super::runs::{Run, runs};
-use crate::bench::place::Durability;
+use crate::bench::engine::Durability;
 use crate::bench::recorder::{ReadStep, Trace};
 use crate::error::{Failure, Result};
 

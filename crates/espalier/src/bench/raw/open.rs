@@ -6,7 +6,7 @@ use super::contents::Contents;
 use super::journal::Journal;
 use super::lmdb::Lmdb;
 use super::sqlite::Sqlite;
-use crate::bench::place::{Durability, Engine};
+use crate::bench::engine::{Durability, Engine};
 use crate::bench::recorder::Trace;
 use crate::error::Result;
 

@@ -10,7 +10,7 @@ use super::end::end;
 use super::open::RawEngine;
 use super::remote::{Remote, replay};
 use super::runs::{Run, runs};
-use crate::bench::place::Durability;
+use crate::bench::engine::Durability;
 use crate::bench::recorder::{ReadStep, Trace};
 use crate::error::{Failure, Result};
 

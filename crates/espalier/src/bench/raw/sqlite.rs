@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::contents::Contents;
 use super::end::end;
 use super::open::RawEngine;
-use crate::bench::place::Durability;
+use crate::bench::engine::Durability;
 use crate::bench::recorder::{ReadStep, Trace};
 use crate::error::{Failure, Result};
 

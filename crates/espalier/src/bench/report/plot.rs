@@ -1,6 +1,6 @@
 //! A plot of one row: what an operation costs against the size, both logarithmic.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -103,9 +103,24 @@ pub fn svg(rows: &[&Row]) -> Result<Option<String>> {
 /// Without a size of its own, and with the text in the colour of the page.
 fn finished(picture: &str, height: u32) -> String {
     let size = format!("width=\"{WIDTH}\" height=\"{height}\" ");
-    picture
+    each_text_once(picture)
         .replacen(&size, "", 1)
         .replace(TEXT_IN_SVG, "currentColor")
+}
+
+/// Without the labels that stand where the same label stands already: the last one of a logarithmic axis
+/// is drawn twice, and looks bold.
+fn each_text_once(picture: &str) -> String {
+    let mut seen = HashSet::new();
+    let mut once = String::with_capacity(picture.len());
+    for part in picture.split_inclusive("</text>") {
+        let (before, text) = part.split_at(part.find("<text").unwrap_or(part.len()));
+        once.push_str(before);
+        if text.is_empty() || seen.insert(text) {
+            once.push_str(text);
+        }
+    }
+    once
 }
 
 fn lines(rows: &[&Row]) -> Vec<Line> {
@@ -307,6 +322,9 @@ mod tests {
             assert!(picture.contains(part), "{part}: {picture}");
         }
         assert!(!picture.contains(TEXT_IN_SVG));
+        let labels = picture.split("<text").skip(1);
+        let labels: Vec<_> = labels.filter(|label| label.contains("\n1M\n")).collect();
+        assert_eq!(labels.len(), 1, "a label is drawn once: {picture}");
         assert_eq!(svg(&rows[..1]).expect("nothing drawn"), None);
     }
 }

@@ -6,8 +6,9 @@ use espalier_yang::{InstancePath, NodeId, Schema, Value};
 
 use super::sheet::Sheet;
 use crate::bench::dataset::expect;
+use crate::bench::engine::Durability;
 use crate::bench::harness::Plan;
-use crate::bench::place::{Durability, Place};
+use crate::bench::place::Place;
 use crate::bench::row::Row;
 use crate::bench::stand::{Model, Stand};
 use crate::error::{Failure, Result};

@@ -1,8 +1,9 @@
 //! Where the rows go, and what is said of one by those before it.
 
 use super::known;
+use crate::bench::engine::Engine;
 use crate::bench::output::Output;
-use crate::bench::place::{Engine, Place};
+use crate::bench::place::Place;
 use crate::bench::row::Row;
 use crate::error::Result;
 
