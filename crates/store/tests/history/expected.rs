@@ -1,8 +1,7 @@
-//! What a commit of one leaf reads is told to the engine when the snapshot is taken, so that a server
+//! What a commit of one entry reads is told to the engine when the snapshot is taken, so that a server
 //! answers all of it in one round trip.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use espalier_keyspace::{
@@ -18,16 +17,16 @@ const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container system { list user { key id; leaf id { type uint32; } leaf age { type uint8; } } }
 }"#;
 
-/// A driver over another one that notes which keys are read that were not expected.
+/// A driver over another one that notes which keys and ranges are read that were not expected.
 struct Noting {
     inner: Arc<dyn Driver>,
-    unexpected: Arc<Mutex<Vec<Vec<u8>>>>,
+    unexpected: Arc<Mutex<Vec<KeyRange>>>,
 }
 
 struct NotingSnapshot {
     inner: Box<dyn Snapshot + Send>,
-    expected: BTreeSet<Vec<u8>>,
-    unexpected: Arc<Mutex<Vec<Vec<u8>>>>,
+    expected: Expected,
+    unexpected: Arc<Mutex<Vec<KeyRange>>>,
 }
 
 impl Driver for Noting {
@@ -48,7 +47,7 @@ impl Driver for Noting {
         expect(&mut expected);
         Ok(Box::new(NotingSnapshot {
             inner: self.inner.snapshot()?,
-            expected: expected.keys().iter().cloned().collect(),
+            expected,
             unexpected: Arc::clone(&self.unexpected),
         }))
     }
@@ -84,24 +83,29 @@ impl Snapshot for NotingSnapshot {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        if !self.expected.contains(key) {
-            self.unexpected.lock().unwrap().push(key.to_vec());
+        if !self.expected.keys().iter().any(|expected| expected == key) {
+            let mut unexpected = self.unexpected.lock().unwrap();
+            unexpected.push(KeyRange::new(key, [key, &[0]].concat()));
         }
         self.inner.get(key)
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        let mut expected = self.expected.ranges().iter();
+        if !expected.any(|(expected, _)| expected == range) {
+            self.unexpected.lock().unwrap().push(range.clone());
+        }
         self.inner.scan(range, direction)
     }
 }
 
-fn merge(tree: &Tree, age: u32) -> Edit {
-    let text = format!(r#"{{"m:system":{{"user":[{{"id":50,"age":{age}}}]}}}}"#);
+fn merge(tree: &Tree, id: u32, age: u32) -> Edit {
+    let text = format!(r#"{{"m:system":{{"user":[{{"id":{id},"age":{age}}}]}}}}"#);
     Edit::merge(InstancePath::root(), data(tree.schema(), &text))
 }
 
 #[test]
-fn a_commit_of_one_leaf_reads_what_it_told() {
+fn a_commit_of_one_entry_reads_what_it_told() {
     let unexpected = Arc::default();
     let running = open_tree(
         Arc::new(Noting {
@@ -112,12 +116,33 @@ fn a_commit_of_one_leaf_reads_what_it_told() {
     );
     let pushed = running.beside(Datastore::Operational, "").unwrap();
     for tree in [&running, &pushed] {
-        assert!(commit(tree, &[merge(tree, 1)]).is_ok());
-        unexpected.lock().unwrap().clear();
-        for age in 2..5 {
-            assert!(commit(tree, &[merge(tree, age)]).is_ok());
+        let all: Vec<_> = (1..100).map(|id| merge(tree, id, 1)).collect();
+        assert!(commit(tree, &all).is_ok());
+        let path = |text: &str| InstancePath::parse_cli_path(tree.schema(), text).unwrap();
+        for (name, edit) in [
+            ("a leaf changes", merge(tree, 50, 2)),
+            ("an entry comes", merge(tree, 200, 2)),
+            (
+                "a leaf goes",
+                Edit::delete(path("/m:system/user[id='60']/age")),
+            ),
+            (
+                "an entry goes",
+                Edit::delete(path("/m:system/user[id='70']")),
+            ),
+            (
+                "nothing goes",
+                Edit::remove(path("/m:system/user[id='70']")),
+            ),
+        ] {
+            unexpected.lock().unwrap().clear();
+            assert!(commit(tree, &[edit]).is_ok());
+            let ranges = std::mem::take(&mut *unexpected.lock().unwrap());
+            assert!(
+                ranges.is_empty(),
+                "{:?}, {name}: {ranges:?}",
+                tree.datastore()
+            );
         }
-        let keys = std::mem::take(&mut *unexpected.lock().unwrap());
-        assert!(keys.is_empty(), "{:?}: {keys:?}", tree.datastore());
     }
 }
