@@ -181,7 +181,8 @@ impl Stand {
     pub fn read(&self, path: &InstancePath) -> Result<DataTree> {
         let mut builder = TreeBuilder::new();
         let selection = Selection::default();
-        self.tree.view()?.read(path, &selection, &mut builder)?;
+        let view = self.tree.view_to_read(path, &selection)?;
+        view.read(path, &selection, &mut builder)?;
         Ok(builder.finish()?)
     }
 

@@ -54,9 +54,10 @@ pub(super) async fn read(
         Allowed::Selecting,
         limits.query_bytes_max,
     )?;
+    let selection = selection(tree, &path, &query)?;
     let reading = Reading {
-        selection: selection(tree, &path, &query)?,
-        view: tree.view()?,
+        view: tree.view_to_read(&path, &selection)?,
+        selection,
         path,
         media,
         method: parts.method.clone(),

@@ -8,8 +8,9 @@ use espalier_keyspace::{
     Batch, Capability, Cursor, Direction, Driver, Expect, Expected, Fill, Finding, KeyRange,
     Precondition, Result, Snapshot, Usage, Version, Watch,
 };
-use espalier_store::{Datastore, Edit, Tree};
+use espalier_store::{Datastore, Edit, Selection, Tree};
 use espalier_yang::InstancePath;
+use espalier_yang::data::TreeBuilder;
 
 use crate::setting::{commit, data, open_tree};
 
@@ -144,5 +145,37 @@ fn a_commit_of_one_entry_reads_what_it_told() {
                 tree.datastore()
             );
         }
+    }
+}
+
+#[test]
+fn a_reading_reads_what_it_told() {
+    let unexpected = Arc::default();
+    let running = open_tree(
+        Arc::new(Noting {
+            inner: espalier_drivers::open("memory:").unwrap(),
+            unexpected: Arc::clone(&unexpected),
+        }),
+        MODEL,
+    );
+    let all: Vec<_> = (1..100).map(|id| merge(&running, id, 1)).collect();
+    assert!(commit(&running, &all).is_ok());
+    for text in [
+        "/m:system",
+        "/m:system/user",
+        "/m:system/user[id='60']",
+        "/m:system/user[id='60']/age",
+        "/m:system/user[id='160']",
+    ] {
+        let path = InstancePath::parse_cli_path(running.schema(), text).unwrap();
+        let selection = Selection::default();
+        unexpected.lock().unwrap().clear();
+        let view = running.view_to_read(&path, &selection).unwrap();
+        let mut builder = TreeBuilder::new();
+        let found = view.read(&path, &selection, &mut builder).unwrap();
+        assert_eq!(found, !text.contains("160"), "{text}");
+        view.stamp(&path).unwrap();
+        let ranges = std::mem::take(&mut *unexpected.lock().unwrap());
+        assert!(ranges.is_empty(), "{text}: {ranges:?}");
     }
 }

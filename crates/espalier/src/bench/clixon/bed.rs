@@ -205,7 +205,8 @@ pub fn xml(tree: &Tree, path: &InstancePath, selection: &Selection) -> Result<Ve
     let mut out = Vec::new();
     let (schema, options) = (tree.schema(), PrintOptions::default());
     let found = documents::print(Format::Xml, schema, options, &mut out, |sink| {
-        Ok(Found::from_store(tree.view()?.read(path, selection, sink)?))
+        let view = tree.view_to_read(path, selection)?;
+        Ok(Found::from_store(view.read(path, selection, sink)?))
     })?;
     expect(found == Found::Something, || "nothing is there".to_owned())?;
     Ok(out)
