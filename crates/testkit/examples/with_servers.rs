@@ -2,14 +2,14 @@
 //! folders, as durable as they are installed to be; of Redis two, one that flushes its log with every
 //! commit and one that has no log, as its packages install it. Their URLs are in
 //! `ESPALIER_BENCH_SERVERS`. The
-//! MongoDB server of the tests runs where `--mongodb` comes first: it reads whole collections, so its
-//! figures tell nothing of MongoDB, and more than 100 entries take hours.
+//! MongoDB server of the tests runs where `--mongodb` comes first: it is FerretDB over SQLite, so its
+//! figures tell nothing of MongoDB, but for the number of commands that wait for each other.
 //!
 //! ```console
 //! $ cargo run -p espalier-testkit --no-default-features --example with_servers -- \
 //!       target/release/espalier bench drivers --sizes 1000
 //! $ cargo run -p espalier-testkit --no-default-features --example with_servers -- \
-//!       --mongodb target/release/espalier bench drivers --sizes 100
+//!       --mongodb target/release/espalier bench drivers --sizes 1000
 //! ```
 
 use std::process::{Command, ExitCode};

@@ -1,10 +1,9 @@
 //! A server that speaks MongoDB's protocol: FerretDB over SQLite, which `scripts/mongo-server`
 //! builds.
 //!
-//! It has no transactions and no change streams, reads whole collections for all but `_id`s, and
-//! changes documents one by one. Users are an experiment of it (`--test-enable-new-auth`),
-//! which refuses wrong passwords, and cannot tell the `mongodb` crate that one is right. It is there
-//! for what is right, not for what is fast.
+//! It has no transactions and no change streams, and reads whole collections for what has no index.
+//! Users are an experiment of it (`--test-enable-new-auth`), which refuses wrong passwords, and cannot
+//! tell the `mongodb` crate that one is right. It is there for what is right, not for what is fast.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -68,7 +67,9 @@ impl Mongo {
             "--telemetry=disable".to_owned(),
             "--log-level=error".to_owned(),
         ]);
-        let launch = launch.arguments(options.iter().copied());
+        let mut launch = launch.arguments(options.iter().copied());
+        // It makes much garbage, and has little to keep.
+        launch.environment = vec![("GOGC".to_owned(), "400".to_owned())];
         let process = Process::start(launch, dir, || ready(port, is_plain));
         let names = AtomicU64::new(0);
         Self {
