@@ -158,6 +158,59 @@ fn old_versions_are_kept_for_their_time() {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
+/// A process dies after it has given what it replaces its end: others see what was before, and finish
+/// it before they decide anything on it.
+#[test]
+fn what_is_half_applied_is_not_half_seen() {
+    let Some(mongo) = Mongo::start() else { return };
+    let url = mongo.url("");
+    let (one, other) = (open(&url), open(&url));
+    put(&*one, "k", "same");
+    put(&*other, "k", "same");
+    let last = |name: &str| mongo.documents(database(&url), name).pop().expect("one");
+    let commit = last("espalier.commits");
+    let transaction = commit.get_str("transaction").expect("a name");
+    let id = last("espalier.versions");
+    let id = id.get_str("_id").expect("a revision");
+    let command = format!(
+        r#"{{"delete": "espalier.versions", "deletes": [{{"q": {{"_id": "{id}"}}, "limit": 1}}]}}"#
+    );
+    mongo.run(database(&url), &command);
+    let versions = mongo.documents(database(&url), "espalier.data");
+    let mut ids = versions
+        .iter()
+        .filter_map(|version| version.get_str("_id").ok());
+    let made = ids.rfind(|id| id.ends_with(transaction));
+    let (made, set) = (
+        made.expect("a version"),
+        format!(r#""pending": "{transaction}""#),
+    );
+    let command = format!(
+        r#"{{"update": "espalier.data", "updates": [{{"q": {{"_id": "{made}"}}, "u": {{"$set": {{{set}}}}}}}]}}"#
+    );
+    mongo.run(database(&url), &command);
+    assert_eq!(get(&*one, "k").as_deref(), Some("same"));
+    let mut batch = Batch::new();
+    batch.require("k", Some(b"same".to_vec()));
+    batch.put("k", "other");
+    one.commit(batch).expect("it was never anything else");
+    assert_eq!(get(&*one, "k").as_deref(), Some("other"));
+    assert_eq!(one.check().expect("checked"), []);
+}
+
+/// A key space of an older program, which had no such index.
+#[test]
+fn the_index_that_reads_go_by_is_made_where_it_is_missing() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("");
+    put(&*open(&url), "k", "v");
+    let drop = r#"{"dropIndexes": "espalier.data", "index": "live"}"#;
+    mongo.run(database(&url), drop);
+    assert_eq!(get(&*open(&url), "k").as_deref(), Some("v"));
+    let listed = mongo.run(database(&url), r#"{"listIndexes": "espalier.data"}"#);
+    assert!(listed.to_string().contains(r#""live""#), "{listed}");
+}
+
 /// A process that was halted puts its commit into a place of the chain whose commit was deleted
 /// meanwhile, and takes it away again when it sees that. A watcher who comes by is told of a gap.
 #[test]

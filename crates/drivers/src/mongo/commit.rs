@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use espalier_keyspace::{Direction, Error, ErrorKind, Result};
+use espalier_keyspace::{Error, ErrorKind, Result};
 use mongodb::bson::{Document, doc};
 use rand::RngCore;
 
 use super::engine::{
-    Commit, Engine, Inserted, Kind, REVISION_MAX, Row, State, Sure, Trouble, binary, revision_text,
-    signed, transaction_name,
+    Commit, Engine, Inserted, Kind, REVISION_MAX, Row, State, Sure, Trouble, Values, binary,
+    revision_text, signed, transaction_name,
 };
-use super::snapshot::{Values, lookup_unknown, page};
+use super::snapshot::{is_empty, lookup_live};
 use crate::staged::engine::{Failure, Guard, Write};
 
 /// How long a commit that another process has put into the chain is left to that process.
@@ -56,11 +56,17 @@ pub(super) fn transact(
     loop {
         let draft = draft(engine, &base, guards, writes).map_err(Failure::Refused)?;
         let Some(draft) = draft else {
-            let newest = engine.newest().map_err(Failure::Refused)?;
-            if newest.0.revision == base.revision {
+            if engine.is_last(&base, known_at).map_err(Failure::Refused)? {
                 return Ok(None);
             }
-            (base, known_at) = newest;
+            // Another is on its way, and has perhaps ended what was looked for.
+            let next = engine
+                .commit_at(base.revision + 1)
+                .map_err(Failure::Refused)?;
+            if let Some(next) = next {
+                help(engine, &next, known_at).map_err(Failure::Refused)?;
+            }
+            (base, known_at) = engine.newest().map_err(Failure::Refused)?;
             continue;
         };
         match take_place(engine, &base, known_at, draft)? {
@@ -223,7 +229,7 @@ fn rows_asked_for(
     }
     let mut rows = Rows::new();
     for (kind, cells) in cells {
-        let found = lookup_unknown(engine, kind, cells, base.revision, values)?;
+        let found = lookup_live(engine, kind, &cells, base.revision, values)?;
         rows.extend(found.into_iter().map(|row| (row.cell.key.clone(), row)));
     }
     Ok(rows)
@@ -242,10 +248,7 @@ fn holds(engine: &Engine, base: &State, rows: &Rows, guards: &[Guard]) -> Result
                 now(cell).is_some_and(|cell| cell.modified == *revision)
             }
             Guard::Holds(cell, value) => now(cell).is_some_and(|cell| cell.value == *value),
-            Guard::Empty(range) => {
-                let first = page(engine, range, Direction::Forward, 1, base.revision)?;
-                first.is_empty()
-            }
+            Guard::Empty(range) => is_empty(engine, range, base.revision)?,
         };
         if !holds {
             return Ok(false);
@@ -407,6 +410,14 @@ fn end_of(kind: Kind, revision: u64) -> Option<Document> {
     })
 }
 
+/// The documents of some `_id`s.
+fn of_ids(ids: &[String]) -> Document {
+    match ids {
+        [id] => doc! { "_id": id },
+        ids => doc! { "_id": { "$in": ids.to_vec() } },
+    }
+}
+
 #[derive(Default)]
 struct Changes {
     updates: Vec<Document>,
@@ -418,28 +429,19 @@ struct Changes {
 impl Changes {
     fn unveil(&mut self, ids: &[String], transaction: &str) {
         let unveil = doc! { "$unset": { "pending": 1 } };
-        self.count += ids.len();
-        for id in ids {
-            self.updates
-                .push(doc! { "q": { "_id": id }, "u": unveil.clone() });
-        }
-        if ids.is_empty() {
-            self.count += RANGE;
-            let all = doc! { "pending": transaction };
-            self.updates
-                .push(doc! { "q": all, "u": unveil, "multi": true });
-        }
+        let filter = match ids.is_empty() {
+            true => doc! { "pending": transaction },
+            false => of_ids(ids),
+        };
+        self.count += if ids.is_empty() { RANGE } else { ids.len() };
+        let update = doc! { "q": filter, "u": unveil, "multi": true };
+        self.updates.push(update);
     }
 
     fn end(&mut self, ids: &[String], end: Option<&Document>) {
         self.count += ids.len();
-        let few = ids.len() <= NAMED_MAX;
-        for ids in ids.chunks(if few { 1 } else { IDS_MAX }) {
-            let filter = match ids {
-                [id] => doc! { "_id": id },
-                ids => doc! { "_id": { "$in": ids.to_vec() } },
-            };
-            self.end_all(filter, end);
+        for ids in ids.chunks(IDS_MAX) {
+            self.end_all(of_ids(ids), end);
         }
     }
 
@@ -450,9 +452,13 @@ impl Changes {
         if let Some(to) = to {
             ids.insert("$lt", to);
         }
-        let filter = doc! {
-            "_id": ids, "m": { "$lt": signed(revision) }, "pending": null, "until": null,
+        let never = doc! { "$exists": false };
+        let mut filter = doc! {
+            "_id": ids, "m": { "$lt": signed(revision) }, "pending": never.clone(),
         };
+        if end.is_some() {
+            filter.insert("until", never);
+        }
         self.end_all(filter, end);
     }
 

@@ -17,7 +17,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 pub const KEEP: Duration = Duration::from_secs(300);
 
 /// Operations of one transaction, when not given; a larger batch is staged.
-pub const OPERATIONS: usize = 2000;
+pub const OPERATIONS: usize = 8000;
 
 /// The fewest that can be made use of, and the most whose names one document has place for.
 const OPERATIONS_MIN_MAX: (u64, u64) = (16, 10_000);

@@ -22,7 +22,8 @@
 //!
 //! # How a transaction happens
 //! 1. What its tests and writes depend on is read at the newest revision that this process knows,
-//!    where it was not just read there. If there is a newer one, step 3 tells.
+//!    where it was not just read there. If there is a newer one, step 3 tells, and that what was read
+//!    was not whole, too.
 //! 2. The new versions are inserted as pending. Nobody sees them.
 //! 3. The commit is inserted, under the number that follows. Of two that follow the same revision
 //!    one is refused, reads again and decides again.
@@ -34,9 +35,13 @@
 //! at any later time, as every document they change is named by transaction. So a process that
 //! halts anywhere in between, for whatever time, does no harm.
 //!
-//! A version of a cell holds from `m` until `until`, so reading at a revision is one query, which
-//! later commits do not disturb. Old ones are kept for five minutes (`keep_ms`) and then deleted; a
-//! snapshot that is older is refused as too old.
+//! A version of a cell holds from `m` until `until`, so later commits do not disturb who reads at a
+//! revision. Old ones are kept for five minutes (`keep_ms`) and then deleted; a snapshot that is older
+//! is refused as too old. Nobody passes by them: the index `live` (`until`, `_id`) has the versions
+//! without an end together, in the order of keys. A reader asks for those, and *then* for what held at
+//! the revision and has ended since; nothing can be missed in that order. Who reads the newest revision
+//! asks in place of the latter whether a commit has taken the place after it: ends are written after
+//! that. Where one has, all is asked again.
 
 mod commit;
 mod config;

@@ -1,26 +1,26 @@
 //! Reads: the versions of cells that hold at a revision.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use espalier_keyspace::{Direction, KeyRange, Result};
-use mongodb::bson::{Document, doc};
+use espalier_keyspace::{Direction, Error, KeyRange, Result};
 
-use super::engine::{Engine, Kind, Query, Row, State, corrupt, order, revision_in, signed};
+use super::engine::{Engine, Kind, Row, State, Values, View, Wanted, order};
 use crate::staged::engine::{Cell, Found, Read};
 
-/// Cells that one query asks for.
+/// Cells that one query names one by one.
 const CELLS_MAX: usize = 64;
 
-/// Whether values are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Values {
-    Read,
-    Left,
-}
+/// Rows that one query reads between cells that are many.
+const ROWS_MAX: usize = 1000;
 
 /// Answers questions at a revision, or at the newest one.
 pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<Found> {
-    let is_single = |read: &Read| matches!(read, Read::One(cell) if Kind::of(cell).is_none());
+    if at.is_none()
+        && !reads.iter().all(is_single)
+        && let Some(found) = read_presumed(engine, reads)?
+    {
+        return Ok(found);
+    }
     let newest = match at {
         Some(_) if !reads.iter().any(is_single) => None,
         _ => Some(engine.newest()?.0),
@@ -30,217 +30,241 @@ pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<F
         (None, Some(newest)) => newest.revision,
         (None, None) => 0,
     };
-    let mut answers = Answers {
-        engine,
-        revision,
-        ones: ones(engine, reads, revision, at)?,
-        state: newest.as_deref(),
-    };
-    let cells = reads.iter().map(|read| answers.answer(read));
-    let cells = cells.collect::<Result<_>>()?;
+    let mut answers = Answers::new(engine, revision, View::Whole, newest.as_deref());
+    // Whoever asks at a revision reads for people; at the newest one, for a commit.
+    answers.may_recall = at.is_none();
+    let cells = answers.answer(reads)?;
+    answers.learn();
     engine.check_kept(revision)?;
     Ok(Found { revision, cells })
 }
 
-/// The single cells that are asked for, of each collection in as few queries as may be. Whoever asks
-/// `at` a revision reads for people; at the newest one, for a commit, which may know them already.
-fn ones(
-    engine: &Engine,
-    reads: &[Read],
-    revision: u64,
-    at: Option<u64>,
-) -> Result<BTreeMap<Vec<u8>, Cell>> {
-    let mut asked: BTreeMap<Kind, Vec<&[u8]>> = BTreeMap::new();
-    for read in reads {
-        if let Read::One(cell) = read
-            && let Some(kind) = Kind::of(cell)
-        {
-            asked.entry(kind).or_default().push(cell);
-        }
+/// Answers at the newest revision that this process knows; `None` where there is a newer one. That
+/// is asked in the end, and so tells that nothing that was to be found had an end by then.
+fn read_presumed(engine: &Engine, reads: &[Read]) -> Result<Option<Found>> {
+    let (state, known_at) = engine.presumed()?;
+    let revision = state.revision;
+    let mut answers = Answers::new(engine, revision, View::Live, Some(&state));
+    answers.may_recall = true;
+    let cells = answers.answer(reads)?;
+    if !engine.is_last(&state, known_at)? {
+        return Ok(None);
     }
-    let mut found = BTreeMap::new();
-    for (kind, cells) in asked {
-        let rows = match at {
-            Some(_) => lookup(engine, kind, cells, revision, Values::Read)?,
-            None => lookup_unknown(engine, kind, cells, revision, Values::Read)?,
-        };
-        found.extend(rows.into_iter().map(|row| (row.cell.key.clone(), row.cell)));
-    }
-    Ok(found)
+    answers.learn();
+    engine.check_kept(revision)?;
+    Ok(Some(Found { revision, cells }))
 }
 
+/// Whether a cell is asked for that stands in the documents of revisions.
+fn is_single(read: &Read) -> bool {
+    matches!(read, Read::One(cell) if Kind::of(cell).is_none())
+}
+
+/// What is found at a revision.
 struct Answers<'a> {
     engine: &'a Engine,
     revision: u64,
-    ones: BTreeMap<Vec<u8>, Cell>,
+    view: View,
     state: Option<&'a State>,
+    may_recall: bool,
+    /// What to remember: cells that were looked for, and their versions.
+    learned: Vec<(Vec<&'a [u8]>, Vec<Row>)>,
 }
 
-impl Answers<'_> {
-    fn answer(&mut self, read: &Read) -> Result<Vec<Cell>> {
-        match read {
-            Read::One(cell) if Kind::of(cell).is_some() => {
-                Ok(self.ones.get(cell).cloned().into_iter().collect())
+impl<'a> Answers<'a> {
+    fn new(engine: &'a Engine, revision: u64, view: View, state: Option<&'a State>) -> Self {
+        Self {
+            engine,
+            revision,
+            view,
+            state,
+            may_recall: false,
+            learned: Vec::new(),
+        }
+    }
+
+    fn answer(&mut self, reads: &'a [Read]) -> Result<Vec<Vec<Cell>>> {
+        let (mut ones, mut pages) = (BTreeMap::<_, BTreeSet<&[u8]>>::new(), Vec::new());
+        for (at, read) in reads.iter().enumerate() {
+            match read {
+                Read::One(cell) => {
+                    let cells = Kind::of(cell).map(|kind| ones.entry(kind).or_default());
+                    cells.map(|cells| cells.insert(cell));
+                }
+                Read::Some {
+                    range,
+                    direction,
+                    limit,
+                } => pages.extend(page(range, *direction, *limit).map(|page| (at, page))),
             }
-            Read::One(cell) => {
-                let found = self.state.and_then(|state| state.cell(cell));
-                Ok(found.into_iter().collect())
+        }
+        let (places, mut wanted): (Vec<_>, Vec<_>) = pages.into_iter().unzip();
+        let (mut rows, mut few) = (Vec::new(), Vec::new());
+        for (kind, cells) in ones {
+            let (known, unknown) = match self.may_recall {
+                true => recall(self.engine, cells, self.revision),
+                false => (Vec::new(), cells.into_iter().collect()),
+            };
+            rows.extend(known);
+            if unknown.len() > CELLS_MAX {
+                let (engine, values) = (self.engine, Values::Read);
+                let found = lookup(engine, kind, &unknown, self.revision, self.view, values)?;
+                rows.extend(found.iter().cloned());
+                self.learned.push((unknown, found));
+            } else if !unknown.is_empty() {
+                wanted.push(cells_of(kind, &unknown, Values::Read));
+                few.push(unknown);
             }
-            Read::Some {
-                range,
-                direction,
-                limit,
-            } => {
-                let rows = page(self.engine, range, *direction, *limit, self.revision)?;
-                Ok(rows.into_iter().map(|row| row.cell).collect())
-            }
+        }
+        let mut found = self.engine.versions(&wanted, self.revision, self.view)?;
+        for (cells, found) in few.into_iter().zip(found.drain(places.len()..)) {
+            rows.extend(found.iter().cloned());
+            self.learned.push((cells, found));
+        }
+        let mut answers = self.answers_of_ones(reads, rows);
+        for (at, page) in places.into_iter().zip(found) {
+            answers[at] = page.into_iter().map(|row| row.cell).collect();
+        }
+        Ok(answers)
+    }
+
+    fn answers_of_ones(&self, reads: &[Read], rows: Vec<Row>) -> Vec<Vec<Cell>> {
+        let cells = rows.into_iter().map(|row| (row.cell.key.clone(), row.cell));
+        let cells: BTreeMap<_, _> = cells.collect();
+        let answers = reads.iter().map(|read| match read {
+            Read::One(cell) if Kind::of(cell).is_some() => cells.get(cell).cloned(),
+            Read::One(cell) => self.state.and_then(|state| state.cell(cell)),
+            Read::Some { .. } => None,
+        });
+        answers.map(|cell| cell.into_iter().collect()).collect()
+    }
+
+    /// Remembers what was found, for the commit that follows.
+    fn learn(self) {
+        let mut recent = self.engine.recent.lock();
+        for (cells, rows) in &self.learned {
+            recent.learn(self.revision, cells, rows);
         }
     }
 }
 
-/// The versions of some cells that hold at a revision, where they are not among what was read last.
-pub(super) fn lookup_unknown(
+/// What is remembered of some cells of a revision, and those of which nothing is.
+fn recall<'a>(
     engine: &Engine,
-    kind: Kind,
-    mut cells: Vec<&[u8]>,
+    cells: BTreeSet<&'a [u8]>,
     revision: u64,
-    values: Values,
-) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    {
-        let recent = engine.recent.lock();
-        cells.retain(|cell| {
-            let known = recent.recall(revision, cell);
-            rows.extend(known.cloned().flatten());
-            known.is_none()
-        });
+) -> (Vec<Row>, Vec<&'a [u8]>) {
+    let recent = engine.recent.lock();
+    let (mut rows, mut unknown) = (Vec::new(), Vec::new());
+    for cell in cells {
+        match recent.recall(revision, cell) {
+            Some(known) => rows.extend(known.clone()),
+            None => unknown.push(cell),
+        }
     }
-    rows.extend(lookup(engine, kind, cells, revision, values)?);
-    Ok(rows)
+    (rows, unknown)
 }
 
-/// The versions of some cells that hold at a revision.
-fn lookup(
-    engine: &Engine,
-    kind: Kind,
-    mut cells: Vec<&[u8]>,
-    revision: u64,
-    values: Values,
-) -> Result<Vec<Row>> {
-    cells.sort_unstable();
-    cells.dedup();
-    let rows = ask(engine, kind, &cells, revision, values)?;
-    if values == Values::Read {
-        engine.recent.lock().learn(revision, &cells, &rows);
-    }
-    Ok(rows)
-}
-
-/// The same of cells in order, each once.
-fn ask(
+/// The versions of some cells that have no end at a revision that is presumed to be the newest.
+pub(super) fn lookup_live(
     engine: &Engine,
     kind: Kind,
     cells: &[&[u8]],
     revision: u64,
     values: Values,
 ) -> Result<Vec<Row>> {
-    let (Some(first), Some(last)) = (cells.first(), cells.last()) else {
-        return Ok(Vec::new());
-    };
-    // All that stands between them, where that is not much more.
-    let limit = match cells.len() {
-        1 => 1,
-        count => 2 * count + CELLS_MAX,
-    };
-    let ids = doc! { "$gte": kind.ids_of(first).0, "$lt": kind.ids_of(last).1 };
-    let mut query = Query::new(holding(doc! { "_id": ids }, revision), 1, limit);
-    query.fields = fields(values);
-    let mut rows = rows(engine, kind, query)?;
-    if cells.len() == 1 || rows.len() < limit {
-        rows.retain(|row| cells.binary_search(&row.cell.key.as_slice()).is_ok());
-        return Ok(rows);
-    }
-    rows.clear();
-    for cells in cells.chunks(CELLS_MAX) {
-        let ranges = cells.iter().map(|cell| {
-            let (from, to) = kind.ids_of(cell);
-            doc! { "_id": { "$gte": from, "$lt": to } }
-        });
-        let any = doc! { "$or": ranges.collect::<Vec<_>>() };
-        let mut query = Query::new(holding(any, revision), 1, cells.len());
-        query.fields = fields(values);
-        rows.extend(self::rows(engine, kind, query)?);
-    }
+    let cells = cells.iter().copied().collect();
+    let (mut rows, unknown) = recall(engine, cells, revision);
+    rows.extend(lookup(
+        engine,
+        kind,
+        &unknown,
+        revision,
+        View::Live,
+        values,
+    )?);
     Ok(rows)
 }
 
-/// The first versions of a range that hold at a revision.
-pub(super) fn page(
+/// Whether no cell of a range has a version without an end at such a revision.
+pub(super) fn is_empty(engine: &Engine, range: &KeyRange, revision: u64) -> Result<bool> {
+    let mut wanted = Vec::from_iter(page(range, Direction::Forward, 1));
+    wanted
+        .iter_mut()
+        .for_each(|page| page.values = Values::Left);
+    let found = engine.versions(&wanted, revision, View::Live)?;
+    Ok(found.iter().all(Vec::is_empty))
+}
+
+/// The first versions of a range, which is in one collection or none.
+fn page(range: &KeyRange, direction: Direction, limit: usize) -> Option<Wanted> {
+    let kind = Kind::of(&range.start)?;
+    Some(Wanted {
+        kind,
+        spans: vec![kind.ids_within(range)],
+        order: order(direction),
+        limit,
+        values: Values::Read,
+    })
+}
+
+/// The versions of a few cells.
+fn cells_of(kind: Kind, cells: &[&[u8]], values: Values) -> Wanted {
+    let spans = cells.iter().map(|cell| {
+        let (from, to) = kind.ids_of(cell);
+        (from, Some(to))
+    });
+    Wanted {
+        kind,
+        spans: spans.collect(),
+        order: 0,
+        limit: cells.len(),
+        values,
+    }
+}
+
+/// The versions of cells, which are in order and each there once.
+fn lookup(
     engine: &Engine,
-    range: &KeyRange,
-    direction: Direction,
-    limit: usize,
+    kind: Kind,
+    cells: &[&[u8]],
     revision: u64,
+    view: View,
+    values: Values,
 ) -> Result<Vec<Row>> {
-    let Some(kind) = Kind::of(&range.start) else {
-        return Ok(Vec::new());
+    let ask = |wanted| {
+        let found = engine.versions(&[wanted], revision, view)?;
+        Ok::<_, Error>(found.into_iter().flatten())
     };
-    let (from, to) = kind.ids_within(range);
-    let mut ids = doc! { "$gte": from };
-    if let Some(to) = to {
-        ids.insert("$lt", to);
+    let (mut rows, mut rest, mut is_dense) = (Vec::new(), cells, true);
+    while let (Some(first), Some(last)) = (rest.first(), rest.last()) {
+        if rest.len() <= CELLS_MAX || !is_dense {
+            let (some, others) = rest.split_at(rest.len().min(CELLS_MAX));
+            rows.extend(ask(cells_of(kind, some, values))?);
+            rest = others;
+            continue;
+        }
+        // All that stands between them, where that is not much more.
+        let limit = (2 * rest.len()).min(ROWS_MAX);
+        let found: Vec<_> = ask(Wanted {
+            kind,
+            spans: vec![(kind.ids_of(first).0, Some(kind.ids_of(last).1))],
+            order: 1,
+            limit,
+            values,
+        })?
+        .collect();
+        let end = match found.last() {
+            Some(row) if found.len() == limit => {
+                rest.partition_point(|cell| **cell <= *row.cell.key)
+            }
+            _ => rest.len(),
+        };
+        is_dense = 4 * end > found.len();
+        let (asked, others) = rest.split_at(end);
+        let is_asked = |row: &Row| asked.binary_search(&&*row.cell.key).is_ok();
+        rows.extend(found.into_iter().filter(is_asked));
+        rest = others;
     }
-    let filter = holding(doc! { "_id": ids }, revision);
-    rows(engine, kind, Query::new(filter, order(direction), limit))
-}
-
-/// A filter of `_id`s, and that the version holds at a revision.
-fn holding(mut filter: Document, revision: u64) -> Document {
-    let revision = signed(revision);
-    filter.extend(doc! {
-        "pending": null,
-        "m": { "$lte": revision },
-        "$and": [{ "$or": [{ "until": null }, { "until": { "$gt": revision } }] }],
-    });
-    filter
-}
-
-fn fields(values: Values) -> Document {
-    match values {
-        Values::Read => doc! { "m": 1, "c": 1, "v": 1 },
-        Values::Left => doc! { "m": 1, "c": 1 },
-    }
-}
-
-fn rows(engine: &Engine, kind: Kind, mut query: Query) -> Result<Vec<Row>> {
-    if query.fields.is_empty() {
-        query.fields = fields(Values::Read);
-    }
-    let found = engine.server.find(kind.name(), query)?;
-    let rows = found.into_iter().map(|document| {
-        let row = row(kind, document);
-        row.ok_or_else(|| corrupt("a version of a cell"))
-    });
-    rows.collect()
-}
-
-fn row(kind: Kind, mut document: Document) -> Option<Row> {
-    let modified = revision_in(&document, "m")?;
-    let created = match document.contains_key("c") {
-        true => revision_in(&document, "c")?,
-        false => modified,
-    };
-    let value = match document.remove("v") {
-        Some(mongodb::bson::Bson::Binary(binary)) => binary.bytes,
-        Some(_) => return None,
-        None => Vec::new(),
-    };
-    let id = document.get_str("_id").ok()?.to_owned();
-    let cell = Cell {
-        key: kind.cell(&id)?,
-        value,
-        created,
-        modified,
-    };
-    Some(Row { id, cell })
+    Ok(rows)
 }

@@ -342,6 +342,20 @@ impl Engine {
         self.chain.known()
     }
 
+    /// Whether a state is still the newest, of which that is known since a time: no commit has taken the
+    /// place after it. One that has and is not applied yet counts, too.
+    pub(in crate::mongo) fn is_last(&self, state: &Arc<State>, known_at: Instant) -> Result<bool> {
+        let asked = Instant::now();
+        let mut query = Query::of_id(&revision_text(state.revision + 1));
+        query.fields = doc! { "_id": 1 };
+        let next = self.server.find("commits", query)?;
+        let is_last = next.is_empty() && self.is_fresh(known_at);
+        if is_last {
+            self.chain.learn_newest(state, asked);
+        }
+        Ok(is_last)
+    }
+
     /// Whether what was the newest then cannot have been deleted.
     pub(in crate::mongo) fn is_fresh(&self, known_at: Instant) -> bool {
         known_at.elapsed() < self.keep / 2
@@ -351,7 +365,7 @@ impl Engine {
     pub(in crate::mongo) fn look_for_newest(&self) -> Result<(Arc<State>, Instant)> {
         let (known, _) = self.chain.known();
         let asked = Instant::now();
-        let query = Query::new(Document::new(), -1, 1);
+        let query = Query::new(doc! { "_id": { "$gte": "" } }, -1, 1);
         let newest = self.server.find("versions", query)?.pop();
         let state = match newest {
             Some(newest) => State::read(&newest).ok_or_else(|| corrupt("a version"))?,

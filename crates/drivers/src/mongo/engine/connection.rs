@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 use mongodb::bson::{Bson, Document, doc};
-use mongodb::options::{CollectionOptions, FindOptions, ReadConcern};
+use mongodb::options::{CollectionOptions, FindOptions, Hint, ReadConcern};
 use mongodb::{Collection, Database};
 use tokio::runtime::Runtime;
+use tokio::spawn;
 
 use super::client::{Watched, client};
 use super::error::Trouble;
@@ -53,12 +54,14 @@ struct Answer<T> {
 /// What is read.
 pub(in crate::mongo) struct Query {
     pub(in crate::mongo) filter: Document,
-    /// By `_id`; 1 or -1.
+    /// By `_id`: 1 or -1, or 0 for any order.
     pub(in crate::mongo) order: i32,
     /// 0: all.
     pub(in crate::mongo) limit: usize,
     /// The fields; all where it is empty.
     pub(in crate::mongo) fields: Document,
+    /// The index that is to be used.
+    pub(in crate::mongo) index: Option<&'static str>,
 }
 
 impl Query {
@@ -69,6 +72,7 @@ impl Query {
             order: 1,
             limit: 1,
             fields: Document::new(),
+            index: None,
         }
     }
 
@@ -79,8 +83,51 @@ impl Query {
             order,
             limit,
             fields: Document::new(),
+            index: None,
         }
     }
+
+    fn options(&self) -> FindOptions {
+        let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
+        let batch = u32::try_from(self.limit).ok().filter(|limit| *limit > 1);
+        let fields = (!self.fields.is_empty()).then(|| self.fields.clone());
+        FindOptions::builder()
+            .sort((self.order != 0).then(|| doc! { "_id": self.order }))
+            .hint(self.index.map(|index| Hint::Name(index.to_owned())))
+            .limit(limit)
+            .batch_size(batch)
+            .projection(fields)
+            .build()
+    }
+}
+
+/// A question that is ready to be sent.
+#[derive(Clone)]
+struct Find {
+    collection: Collection<Document>,
+    filter: Document,
+    options: FindOptions,
+}
+
+impl Find {
+    async fn run(self) -> mongodb::error::Result<Vec<Document>> {
+        let find = self.collection.find(self.filter);
+        let mut cursor = find.with_options(self.options).await?;
+        let mut found = Vec::new();
+        while cursor.advance().await? {
+            found.push(cursor.deserialize_current()?);
+        }
+        Ok(found)
+    }
+}
+
+async fn find_at_once(finds: Vec<Find>) -> mongodb::error::Result<Vec<Vec<Document>>> {
+    let asked: Vec<_> = finds.into_iter().map(|find| spawn(find.run())).collect();
+    let mut found = Vec::with_capacity(asked.len());
+    for answer in asked {
+        found.push(answer.await.map_err(mongodb::error::Error::custom)??);
+    }
+    Ok(found)
 }
 
 /// A database, and the runtime that speaks with its server.
@@ -159,29 +206,25 @@ impl Server {
 
     /// Reads.
     pub(in crate::mongo) fn find(&self, name: &str, query: Query) -> Result<Vec<Document>> {
-        let collection = self.collection(name);
-        let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
-        let batch = u32::try_from(query.limit).ok().filter(|limit| *limit > 1);
-        let options = FindOptions::builder()
-            .sort(doc! { "_id": query.order })
-            .limit(limit)
-            .batch_size(batch)
-            .projection((!query.fields.is_empty()).then_some(query.fields))
-            .build();
-        self.ask(query.limit, || {
-            let (collection, options) = (collection.clone(), options.clone());
-            let filter = query.filter.clone();
-            async move {
-                let mut cursor = collection.find(filter).with_options(options).await?;
-                let mut found = Vec::new();
-                while cursor.advance().await? {
-                    found.push(cursor.deserialize_current()?);
-                }
-                Ok(found)
-            }
-        })
-        .map(|answer| answer.said)
-        .map_err(|trouble| trouble.error)
+        let found = self.find_all(vec![(name, query)])?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// The same for several questions, which are sent at once.
+    pub(in crate::mongo) fn find_all(
+        &self,
+        queries: Vec<(&str, Query)>,
+    ) -> Result<Vec<Vec<Document>>> {
+        let count = queries.iter().map(|(_, query)| query.limit).sum();
+        let finds = queries.into_iter().map(|(name, query)| Find {
+            collection: self.collection(name),
+            options: query.options(),
+            filter: query.filter,
+        });
+        let finds: Vec<_> = finds.collect();
+        self.ask(count, || find_at_once(finds.clone()))
+            .map(|answer| answer.said)
+            .map_err(|trouble| trouble.error)
     }
 
     /// The document with an `_id`.
@@ -284,8 +327,13 @@ impl Server {
     }
 
     /// Makes an index where there is none.
-    pub(in crate::mongo) fn make_index(&self, name: &str, field: &str) -> Result<()> {
-        let index = doc! { "key": { field: 1 }, "name": field };
+    pub(in crate::mongo) fn make_index(
+        &self,
+        name: &str,
+        index: &str,
+        key: Document,
+    ) -> Result<()> {
+        let index = doc! { "key": key, "name": index };
         let command = doc! { "createIndexes": self.full_name(name), "indexes": [index] };
         self.command(command, 0).map(drop)
     }

@@ -10,12 +10,14 @@ mod open;
 mod prune;
 mod readable;
 mod recent;
+mod rows;
 
-pub(in crate::mongo) use chain::{Commit, State, binary, revision_in, signed};
+pub(in crate::mongo) use chain::{Commit, State, binary, signed};
 pub(in crate::mongo) use connection::{Inserted, Query, Sure};
-pub(in crate::mongo) use error::{Trouble, corrupt};
+pub(in crate::mongo) use error::Trouble;
 pub use names::REVISION_MAX;
 pub(in crate::mongo) use names::{Kind, order, revision_text, transaction_name};
 pub(in crate::mongo) use open::Engine;
 pub use open::REQUEST_BYTES;
 pub(in crate::mongo) use recent::Row;
+pub(in crate::mongo) use rows::{Values, View, Wanted};

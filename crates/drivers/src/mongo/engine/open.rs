@@ -10,12 +10,16 @@ use parking_lot::{Mutex, RwLock};
 
 use super::chain::Chain;
 use super::connection::{Server, Sure};
+use super::names::Kind;
 use super::recent::Recent;
 use crate::mongo::config::Config;
 
 /// Bytes of one transaction: 2 MiB. The limit of MongoDB is 16 MiB a document, and keys and values
 /// grow on their way.
 pub const REQUEST_BYTES: usize = 2 << 20;
+
+/// The index of versions by their end, and then by `_id`: those that have none are together.
+pub(super) const LIVE: &str = "live";
 
 /// The layout of documents that this code writes and reads.
 const FORMAT: i32 = 1;
@@ -54,18 +58,27 @@ impl Engine {
             is_readable: AtomicBool::new(false),
         };
         engine.check_format()?;
+        engine.make_live()?;
         engine.set_readable(config.readable)?;
         engine.prune_leftovers()?;
         Ok(engine)
     }
 
+    /// Makes the index that reads go by; older programs made another.
+    fn make_live(&self) -> Result<()> {
+        for kind in Kind::ALL.into_iter().filter(|kind| kind.has_past()) {
+            let key = doc! { "until": 1, "_id": 1 };
+            self.server.make_index(kind.name(), LIVE, key)?;
+        }
+        Ok(())
+    }
+
     fn check_format(&self) -> Result<()> {
         let Some(found) = self.server.get("state", "format")? else {
-            for field in ["until", "pending"] {
-                self.server.make_index("data", field)?;
-                self.server.make_index("chunks", field)?;
+            for kind in Kind::ALL {
+                let pending = doc! { "pending": 1 };
+                self.server.make_index(kind.name(), "pending", pending)?;
             }
-            self.server.make_index("staging", "pending")?;
             let format = doc! { "_id": "format", "format": FORMAT };
             let made = self.server.insert("state", vec![format], Sure::Last);
             return match made {

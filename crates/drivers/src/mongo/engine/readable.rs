@@ -31,7 +31,7 @@ impl Engine {
         let is_readable = self.server.get("state", "readable")?.is_some();
         let changed = match wanted {
             Some(true) if !is_readable => {
-                self.server.make_index("data", "path")?;
+                self.server.make_index("data", "path", doc! { "path": 1 })?;
                 let mark = doc! { "_id": "readable" };
                 self.server
                     .insert("state", vec![mark], Sure::Last)
@@ -82,7 +82,8 @@ impl Engine {
             return Ok(());
         };
         loop {
-            let unfilled = doc! { "path": null, "until": null, "pending": null };
+            let never = doc! { "$exists": false };
+            let unfilled = doc! { "path": never.clone(), "until": never.clone(), "pending": never };
             let mut query = Query::new(unfilled, 1, ROWS_MAX);
             query.fields = doc! { "v": 1 };
             let rows = self.server.find("data", query)?;
