@@ -2,7 +2,7 @@
 //! reading of a range.
 #![cfg(feature = "mongo")]
 
-use espalier_keyspace::{Batch, Driver};
+use espalier_keyspace::{Batch, Driver, Expected, KeyRange};
 use espalier_testkit::servers::Mongo;
 
 /// What the server has been sent so far, by what it is.
@@ -59,6 +59,29 @@ fn a_commit_does_not_ask_for_what_was_just_read() {
     let snapshot = driver.snapshot().expect("a snapshot");
     assert!(snapshot.get(&key).expect("read").is_some());
     assert_eq!(sent_by(&mongo, change), [1, 3, 1, 0], "read before");
+}
+
+/// All keys in one question, each range in one, sent at once; then whether that was the newest version.
+#[test]
+fn what_is_expected_comes_with_the_snapshot() {
+    let Some(mongo) = Mongo::start() else { return };
+    let driver = espalier_drivers::open(&mongo.url("")).expect("open");
+    // Versions that were replaced are no reason to ask again.
+    for _ in 0..5 {
+        put(&*driver, 0..9);
+    }
+    let keys = [1_u32, 3, 5, 70].map(u32::to_be_bytes);
+    let range = KeyRange::new(4_u32.to_be_bytes(), 6_u32.to_be_bytes());
+    let expect = |expected: &mut Expected| {
+        keys.iter().for_each(|key| expected.key(*key));
+        expected.range(range.clone(), 2);
+    };
+    let sent = sent_by(&mongo, || {
+        let snapshot = driver.snapshot_expecting(&expect).expect("a snapshot");
+        let found = keys.map(|key| snapshot.get(&key).expect("read").is_some());
+        assert_eq!(found, [true, true, true, false]);
+    });
+    assert_eq!(sent, [3, 0, 0, 0]);
 }
 
 /// What another process committed since is neither overlooked nor overwritten.
