@@ -11,8 +11,8 @@
 //!   Commits that come at once from one process share them. Preconditions and counters are worked
 //!   out here, not there.
 //! - **A snapshot is a transaction** that is repeatable and read-only, on a connection of its own
-//!   from a bounded pool. Beginning it takes a round trip, in which the version is read; its end is
-//!   sent and not waited for.
+//!   from a bounded pool. Beginning it takes a round trip, in which the version is read, and what
+//!   whoever takes it says that they will read; its end is sent and not waited for.
 //! - **A streamed write remembers where nothing is** (`engine/gaps.rs`): a load looks before it
 //!   writes, key after key, and must not wait for the server each time.
 //! - **Whoever calls drives the connection**, in the calling thread (`engine/connection.rs`): an

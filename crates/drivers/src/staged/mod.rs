@@ -9,7 +9,8 @@
 //! 3. Each record is one transaction, which tests that it is the gate's turn and counts it on.
 //! 4. The last one removes the gate and writes the head: the commit has happened.
 //!
-//! While there is a gate, readers read at the revision that made it, so nothing is ever half
+//! A reader asks for gate and head together, and for what it says that it will read. While there is
+//! a gate, readers read at the revision that made it, so nothing is ever half
 //! visible; committers finish what the gate says before they commit (whoever began may be dead),
 //! and as each step tests the gate, it does not matter how many do so at once. Before the gate is
 //! made nothing has happened, after it everything will.
