@@ -55,6 +55,10 @@ impl Cells for EtcdCells {
         snapshot::read(&self.engine, reads, at)
     }
 
+    fn read_lately(&self, reads: &[Read]) -> Result<Option<Found>> {
+        snapshot::read_lately(&self.engine, reads).map(Some)
+    }
+
     fn transact(
         &self,
         guards: &[Guard],

@@ -18,12 +18,26 @@ pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<F
             cells: vec![cells(response.kvs)],
         });
     }
-    let ask = |read| RequestOp {
-        request: Some(op::Request::Range(request(read, revision))),
+    ask(engine, reads.iter().map(|read| request(read, revision)))
+}
+
+/// Answers questions at the newest revision that the server knows which is asked: the one that applied
+/// what this process wrote last, as long as it answers.
+pub(super) fn read_lately(engine: &Engine, reads: &[Read]) -> Result<Found> {
+    let of_server = |read| RangeRequest {
+        serializable: true,
+        ..request(read, 0)
+    };
+    ask(engine, reads.iter().map(of_server))
+}
+
+fn ask(engine: &Engine, requests: impl Iterator<Item = RangeRequest>) -> Result<Found> {
+    let operation = |request| RequestOp {
+        request: Some(op::Request::Range(request)),
     };
     let response = engine.read_txn(TxnRequest {
         compare: Vec::new(),
-        success: reads.iter().map(ask).collect(),
+        success: requests.map(operation).collect(),
     })?;
     let header = response.header.unwrap_or_default();
     Ok(Found {

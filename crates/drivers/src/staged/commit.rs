@@ -1,23 +1,17 @@
 //! How batches are applied: looked up, worked out, and written in one transaction or by stages.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use espalier_keyspace::{
-    Batch, Error, ErrorKind, KeyRange, OperationRef, Precondition, Result, Version,
-};
+use espalier_keyspace::{Batch, Error, ErrorKind, Result, Version};
 use rand::{Rng, RngCore};
 
-use super::config::CHUNK_BYTES;
 use super::driver::Shared;
 use super::engine::{
-    AnyKey, Base, Cell, Cells, Failure, Gate, Guard, Held, ID_BYTES, Lane, Layout, LongValues,
-    Plan, Read, Write, done, encode_changes, encode_writes, gated, now_ms, says_done, says_gated,
-    void, writes_of,
+    Cells, Failure, Gate, Guard, ID_BYTES, Lane, Plan, Write, done, encode_changes, encode_writes,
+    gated, now_ms, says_done, says_gated, void, writes_of,
 };
-use super::snapshot::{StagedSnapshot, gone};
 
 /// How much longer a commit may try for each of its operations.
 const OPERATION_PATIENCE: Duration = Duration::from_micros(200);
@@ -38,29 +32,6 @@ enum Outcome {
     Void,
 }
 
-/// What a commit is worked out on.
-struct State<C> {
-    snapshot: StagedSnapshot<C>,
-    version: Version,
-    long_values: LongValues,
-    gate: Option<Gate>,
-    /// The revision of the lane's cell.
-    lane: u64,
-    /// The data cells that the batch asks for.
-    held: HashMap<Vec<u8>, (Option<Vec<u8>>, u64)>,
-}
-
-impl<C: Cells> Base for State<C> {
-    fn held(&self, key: &[u8]) -> (Option<&[u8]>, u64) {
-        let held = self.held.get(key);
-        held.map_or((None, 0), |(value, modified)| (value.as_deref(), *modified))
-    }
-
-    fn any(&self, range: &KeyRange, is_gone: &dyn Fn(&[u8]) -> bool) -> Result<AnyKey> {
-        self.snapshot.any(range, is_gone)
-    }
-}
-
 impl<C: Cells> Shared<C> {
     /// Applies a batch; where a version is given, only if it is still the newest.
     pub(super) fn commit(
@@ -74,18 +45,21 @@ impl<C: Cells> Shared<C> {
         let mut lane = self.lanes.take();
         let mut turn = None;
         let mut wait_ms = 1;
+        let mut older = self.look_lately(batch, unchanged_since, &lane);
         loop {
-            let state = self.look(batch, &lane)?;
+            let (state, plan) = match older.take() {
+                Some(looked) => looked,
+                None => self.look(batch, unchanged_since, &lane)?,
+            };
             if let Some(gate) = state.gate {
                 self.finish(gate, &[])?;
                 continue;
             }
-            if state.lane != lane.modified {
+            if !state.is_free(&lane) {
                 // It was swept up while this process was halted for a day.
                 lane = Lane::new();
             }
-            test(&state, batch.preconditions(), unchanged_since)?;
-            let plan = Plan::of(batch, &self.layout, &state, state.long_values)?;
+            let plan = plan?;
             if !plan.has_effect() {
                 self.lanes.give_back(lane);
                 return Ok(state.version);
@@ -107,51 +81,6 @@ impl<C: Cells> Shared<C> {
             thread::sleep(Duration::from_millis(rand::rng().random_range(0..=wait_ms)));
             wait_ms = (wait_ms * 2).min(BACKOFF_MS_MAX);
         }
-    }
-
-    /// Reads everything that the batch asks for, at one revision.
-    fn look(self: &Arc<Self>, batch: &Batch, lane: &Lane) -> Result<State<C>> {
-        let layout = &self.layout;
-        let mut reads = vec![
-            Read::One(layout.gate()),
-            Read::One(layout.head()),
-            Read::One(layout.long_values()),
-        ];
-        // A lane that was never written has no cell.
-        if lane.modified > 0 {
-            reads.push(Read::One(layout.lane(&lane.name)));
-        }
-        let fixed = reads.len();
-        let keys = asked_for(batch);
-        reads.extend(keys.iter().map(|key| Read::One(layout.data(key))));
-        let mut chunks = reads.chunks(self.cells.bounds().operations);
-        let mut found = self.cells.read(chunks.next().unwrap_or_default(), None)?;
-        for chunk in chunks {
-            let more = self.cells.read(chunk, Some(found.revision))?;
-            found.cells.extend(more.cells);
-        }
-        let data = found.cells.split_off(fixed);
-        let mut own = found.cells.into_iter().map(|mut cells| cells.pop());
-        let mut next = || own.next().flatten();
-        let (gate, head, long, lane) = (next(), next(), next(), next());
-        let version = Version(head.ok_or_else(gone)?.modified);
-        let snapshot = StagedSnapshot::at(self, version, found.revision);
-        let mut held = HashMap::new();
-        for (key, mut cells) in keys.into_iter().zip(data) {
-            if let Some(cell) = cells.pop() {
-                let modified = cell.modified;
-                let value = known_value(&snapshot, cell, batch, key)?;
-                held.insert(key.to_vec(), (Some(value), modified));
-            }
-        }
-        Ok(State {
-            snapshot,
-            version,
-            long_values: long.map_or(LongValues::None, |_| LongValues::Some),
-            gate: gate.map(|cell| Gate::decode(&cell.value)).transpose()?,
-            lane: lane.map_or(0, |cell| cell.modified),
-            held,
-        })
     }
 
     /// Tries to write what the plan says. `None` when something that it depends on has changed, and
@@ -441,54 +370,4 @@ fn new_id() -> [u8; ID_BYTES] {
     rand::rng().fill_bytes(&mut id);
     id[..8].copy_from_slice(&now_ms().to_be_bytes());
     id
-}
-
-/// The keys whose cells a batch depends on, each once.
-fn asked_for(batch: &Batch) -> Vec<&[u8]> {
-    let conditions = batch.preconditions().iter();
-    let mut keys: Vec<&[u8]> = conditions.map(|condition| &condition.key[..]).collect();
-    keys.extend(batch.operations().filter_map(|operation| match operation {
-        OperationRef::Delete(key) | OperationRef::Add(key, _) => Some(key),
-        OperationRef::Put(..) | OperationRef::DeleteRange(_) => None,
-    }));
-    keys.sort_unstable();
-    keys.dedup();
-    keys
-}
-
-/// The value of a cell. A long one is read only where a precondition wants one as long.
-fn known_value<C: Cells>(
-    snapshot: &StagedSnapshot<C>,
-    cell: Cell,
-    batch: &Batch,
-    key: &[u8],
-) -> Result<Vec<u8>> {
-    if let Held::Chunks(_) = Layout::held(&cell)? {
-        let wants = |condition: &Precondition| {
-            let length = condition.value.as_ref().map_or(0, Vec::len);
-            condition.key == key && length >= CHUNK_BYTES
-        };
-        if !batch.preconditions().iter().any(wants) {
-            // Neither what a short precondition wants nor a counter.
-            return Ok(vec![0; CHUNK_BYTES]);
-        }
-    }
-    snapshot.value(cell)
-}
-
-fn test<C: Cells>(
-    state: &State<C>,
-    preconditions: &[Precondition],
-    unchanged_since: Option<Version>,
-) -> Result<()> {
-    for condition in preconditions {
-        if state.held(&condition.key).0 != condition.value.as_deref() {
-            return Err(Error::conflict(&condition.key));
-        }
-    }
-    if unchanged_since.is_some_and(|version| version != state.version) {
-        let message = "another process committed while this write was under way";
-        return Err(Error::new(ErrorKind::Conflict, message));
-    }
-    Ok(())
 }

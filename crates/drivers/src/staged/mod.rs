@@ -9,6 +9,10 @@
 //! 3. Each record is one transaction, which tests that it is the gate's turn and counts it on.
 //! 4. The last one removes the gate and writes the head: the commit has happened.
 //!
+//! What a commit is worked out on may be older than the newest state, where the engine answers that more
+//! cheaply (etcd: the server that is asked, without the others): its transaction tests all that it
+//! depends on. What an older state says against a commit does not count; then the newest one is asked.
+//!
 //! A reader asks for gate and head together, and for what it says that it will read. While there is
 //! a gate, readers read at the revision that made it, so nothing is ever half
 //! visible; committers finish what the gate says before they commit (whoever began may be dead),
@@ -36,6 +40,7 @@ mod config;
 mod driver;
 pub(crate) mod engine;
 mod snapshot;
+mod state;
 mod watch;
 
 #[cfg(feature = "mongo")]

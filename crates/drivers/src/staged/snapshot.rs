@@ -25,7 +25,7 @@ const PAGE_BYTES: usize = 2 << 20;
 
 /// A revision that is read at.
 pub(crate) struct StagedSnapshot<C> {
-    shared: Arc<Shared<C>>,
+    pub(super) shared: Arc<Shared<C>>,
     version: Version,
     revision: u64,
     known: Known,

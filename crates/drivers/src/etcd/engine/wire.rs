@@ -36,6 +36,9 @@ pub(crate) struct RangeRequest {
     /// 0 for as it comes (ascending), 2 for descending; the target, tag 6, is the key by default.
     #[prost(int32, tag = "5")]
     pub(crate) sort_order: i32,
+    /// Whether the server that is asked answers from what it has, without asking the others.
+    #[prost(bool, tag = "7")]
+    pub(crate) serializable: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]

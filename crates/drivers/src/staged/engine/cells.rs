@@ -99,6 +99,12 @@ pub(crate) trait Cells: Send + Sync + 'static {
     /// before the call. The value of the head may be left out: [`Self::follow`] tells it.
     fn read(&self, reads: &[Read], at: Option<u64>) -> Result<Found>;
 
+    /// Answers at a revision that may be a little older than the newest one, where that is cheaper:
+    /// for whoever has what it finds tested by [`Self::transact`].
+    fn read_lately(&self, _reads: &[Read]) -> Result<Option<Found>> {
+        Ok(None)
+    }
+
     /// Writes if all guards hold, and tells the revision that did; `None` where one does not.
     fn transact(
         &self,
