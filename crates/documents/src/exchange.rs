@@ -94,7 +94,11 @@ impl<T: Document> Collection<T> {
                         },
                     )),
                     Err(error) => {
-                        let message = format!("line {number}, column {}: {error}", error.column());
+                        let message = format!(
+                            "line {number}, column {}: {}",
+                            error.column(),
+                            without_place(&error)
+                        );
                         return (lines, Some(Error::new(ErrorKind::Syntax, message)));
                     }
                 },
@@ -157,5 +161,15 @@ fn next_line(input: &mut dyn BufRead, number: &mut u64) -> Result<Option<Vec<u8>
         if !line.iter().all(u8::is_ascii_whitespace) {
             return Ok(Some(line));
         }
+    }
+}
+
+/// What is wrong, without the place that is told for a document of this one line.
+fn without_place(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match message.strip_suffix(&place) {
+        Some(problem) => problem.to_owned(),
+        None => message,
     }
 }

@@ -92,6 +92,19 @@ impl Failure {
         self
     }
 
+    /// What was asked for was not done: the data is not valid, or it is locked or not to be had.
+    fn refused(errors: &Errors) -> Self {
+        let is_of_data = |error: &DataError| {
+            let is_somewhere = !error.path.is_empty() || error.line > 0;
+            is_somewhere && !matches!(error.tag, ErrorTag::InUse | ErrorTag::LockDenied)
+        };
+        let message = match errors.iter().any(is_of_data) {
+            true => "the data is not valid, and nothing was changed",
+            false => "the request was refused, and nothing was changed",
+        };
+        Self::invalid(message, errors)
+    }
+
     /// The errors of the data; for a failure without such, itself as one.
     pub fn into_errors(self) -> Errors {
         let mut errors = Errors::new();
@@ -167,9 +180,7 @@ impl fmt::Display for Failure {
 impl From<espalier_store::Error> for Failure {
     fn from(error: espalier_store::Error) -> Self {
         match error {
-            espalier_store::Error::Data(errors) => {
-                Self::invalid("the data is not valid, and nothing was changed", &errors)
-            }
+            espalier_store::Error::Data(errors) => Self::refused(&errors),
             error @ (espalier_store::Error::NoVersion { .. }
             | espalier_store::Error::Pruned { .. }) => {
                 Self::data(error.to_string()).hint(VERSIONS_HINT)
@@ -237,7 +248,7 @@ impl From<DataError> for Failure {
 
 impl From<Errors> for Failure {
     fn from(errors: Errors) -> Self {
-        Self::invalid("the data is not valid, and nothing was changed", &errors)
+        Self::refused(&errors)
     }
 }
 

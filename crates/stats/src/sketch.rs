@@ -37,9 +37,15 @@ impl Sketch {
                 "a quantile is between 0 and 1, not {quantile}"
             )));
         }
-        self.0
+        let estimated = self
+            .0
             .quantile(quantile)
-            .map_err(|error| Error::argument(error.to_string()))
+            .map_err(|error| Error::argument(error.to_string()))?;
+        // An estimate lies in the middle of a bin, which may be beyond every value.
+        Ok(match (estimated, self.min(), self.max()) {
+            (Some(value), Some(min), Some(max)) => Some(value.max(min).min(max)),
+            (estimated, _, _) => estimated,
+        })
     }
 
     /// How many values were observed.

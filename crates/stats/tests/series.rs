@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use espalier_stats::{
     Aggregate, Expression, Metric, Number, Packed, Path, Pattern, Point, Query, Range, Series,
-    Stats, Timestamp, Write,
+    Sketch, Stats, Timestamp, Write,
 };
 use espalier_testkit::seed;
 use place::{json, number, on_every_engine, packed, path, time};
@@ -307,6 +307,21 @@ fn the_largest_groups_come_first() {
             .collect();
         assert_eq!(many, [1, 0]);
     });
+}
+
+#[test]
+fn no_quantile_lies_beyond_the_values() {
+    let mut sketch = Sketch::default();
+    for value in [-5.0, 7.0, -5.0] {
+        sketch.observe(Number::from_f64(value).expect("finite"));
+    }
+    for quantile in [0.0, 0.1, 0.5, 0.9, 1.0] {
+        let value = sketch
+            .quantile(quantile)
+            .expect("in range")
+            .expect("observed");
+        assert!((-5.0..=7.0).contains(&value), "{quantile}: {value}");
+    }
 }
 
 #[test]

@@ -41,13 +41,17 @@ impl Check {
                     .hint("a store can be checked while it is served: --store embedded:DIR"),
             );
         }
-        let store = target::open_store(&settings)?;
+        let driver = target::open_driver(&settings)?;
         let mut progress = Progress::count("checking");
         let mut keys = 0;
-        let findings = store.check(&mut |done| {
-            keys = done;
-            progress.set(done);
-        })?;
+        // The engine first: LMDB ends the process where it meets a damaged page.
+        let mut findings = driver.check()?;
+        if findings.is_empty() {
+            findings = target::store_on(driver)?.check_data(&mut |done| {
+                keys = done;
+                progress.set(done);
+            })?;
+        }
         progress.finish();
         let items: Vec<_> = findings
             .iter()

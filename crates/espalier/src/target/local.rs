@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use espalier_keyspace::Driver;
 use espalier_store::{
     Commit, CommitInfo, CommitOptions, Edit, Error, LoadOptions, Retention, Store, SystemClock,
     Tree,
@@ -31,6 +32,16 @@ pub struct Local {
 
 /// Opens the store that the settings name.
 pub fn open_store(settings: &Settings) -> Result<Store> {
+    store_on(open_driver(settings)?)
+}
+
+/// Opens the store on an engine.
+pub fn store_on(driver: Arc<dyn Driver>) -> Result<Store> {
+    Ok(Store::open(driver, Arc::new(SystemClock))?)
+}
+
+/// Opens the engine of the store that the settings name.
+pub fn open_driver(settings: &Settings) -> Result<Arc<dyn Driver>> {
     let url = settings.store.as_deref().ok_or_else(|| {
         Failure::usage("this command works on a store").hint("add --store embedded:DIR")
     })?;
@@ -44,18 +55,17 @@ pub fn open_store(settings: &Settings) -> Result<Store> {
 /// Opens the store that the settings name, and makes it where there is none.
 pub fn create_store(settings: &Settings) -> Result<Store> {
     let url = settings.store.as_deref().unwrap_or_default();
-    open_url(url, Opening::Create)
+    store_on(open_url(url, Opening::Create)?)
 }
 
 /// A mistyped folder should not become an empty store: only `--yang` creates one.
-fn open_url(url: &str, opening: Opening) -> Result<Store> {
+fn open_url(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
     if opening == Opening::Existing {
         require_existing(url).map_err(|failure| {
             failure.hint("create one by naming its modules: --yang FILE|DIR|NAME")
         })?;
     }
-    let driver = open_engine(url, opening)?;
-    Ok(Store::open(driver, Arc::new(SystemClock))?)
+    open_engine(url, opening)
 }
 
 /// Opens the tree that the settings name. Where they name modules, dataspace, schema set and

@@ -206,7 +206,8 @@ fn documents_go_out_and_come_in_and_are_examined() {
     on_every_engine(|garage| {
         let text = garage.ok(&["export", "cars"]);
         garage.bench.write("out.jsonl", &text);
-        garage.ok(&["configure", "copy", "--unique", "name=/name"]);
+        let configured = garage.ok(&["configure", "copy", "--unique", "name=/name"]);
+        assert!(configured.contains("  unique    name "), "{configured}");
         assert_eq!(garage.ok(&["import", "copy", "out.jsonl"]), "3 documents\n");
         assert_eq!(garage.ok(&["export", "copy"]), text);
         garage.bench.write(
@@ -218,6 +219,7 @@ fn documents_go_out_and_come_in_and_are_examined() {
             text.contains("nothing was imported: line 2, column"),
             "{text}"
         );
+        assert!(!text.contains("line 1"), "another place is told: {text}");
         assert_eq!(garage.json(&["check", "cars"]), json!({"findings": []}));
         let repaired = garage.json(&["repair", "cars"]);
         assert_eq!(repaired, json!({"mended": [], "left": []}));

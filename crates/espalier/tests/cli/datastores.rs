@@ -110,6 +110,10 @@ fn locks_keep_others_out_until_they_are_released_or_broken() {
         at.failed(&format!("delete {ETH0}"));
         let told = at.failed("lock --session jan");
         assert!(
+            told.contains("refused") && !told.contains("not valid"),
+            "{told}"
+        );
+        assert!(
             told.contains("lock-denied") && told.contains("--force"),
             "{told}"
         );

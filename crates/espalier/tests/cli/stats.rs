@@ -130,6 +130,10 @@ fn histograms_and_quantiles() {
         let most = found["quantiles"]["1"].as_f64().unwrap();
         assert!((most - 250.0).abs() < 5.0, "{found}");
         store.failed(&["assort", "latency", "ms=1"], 2);
+        let said = store.failed(&["observe", "latency", "ms=1", "ms=2"], 2);
+        assert!(said.contains("ms is given twice"), "{said}");
+        let twice = ["track", "n", "a=1", "--label", "x=1", "--label", "x=2"];
+        store.failed(&twice, 2);
         store.failed(&["assort", "latency", "ms=1", "--linear", "0,100"], 2);
     });
 }

@@ -10,6 +10,9 @@ use crate::engines::servers_under;
 use crate::inventory::Inventory;
 use crate::process::Bench;
 
+/// Of LMDB's pages, which are those of the machine.
+const PAGE_BYTES: usize = 4096;
+
 /// A folder with the example and a store `embedded:data` that holds it.
 fn store(devices: &str) -> Bench {
     let bench = Bench::new();
@@ -272,4 +275,29 @@ fn info_tells_the_policy_and_the_lag() {
     let uncached = bench.run(&["info", "embedded:data", "--json"]).json();
     assert_eq!(uncached["memory"]["policy"], "uncached");
     assert_eq!(uncached["memory"]["lag-ms"], Value::Null);
+}
+
+#[test]
+fn a_damaged_page_is_told_by_check_and_does_not_end_the_process() {
+    let bench = store("4");
+    let file = bench.path("data/data.mdb");
+    let sound = fs::read(&file).expect("the engine's file");
+    let pages = sound.len() / PAGE_BYTES;
+    let mut told = 0;
+    // The first two say where the others are.
+    for page in (2..pages).step_by(3) {
+        let mut damaged = sound.clone();
+        damaged[page * PAGE_BYTES..][..PAGE_BYTES].fill(0);
+        fs::write(&file, damaged).expect("a damaged file");
+        let outcome = bench.run(&["check", "embedded:data"]);
+        match outcome.status {
+            0 => {}
+            1 => {
+                assert!(outcome.stderr.starts_with("error: "), "{outcome:?}");
+                told += u32::from(outcome.stdout.contains("data.mdb, page"));
+            }
+            _ => panic!("page {page}: {outcome:?}"),
+        }
+    }
+    assert!(told > 0, "none of {pages} pages was in use");
 }

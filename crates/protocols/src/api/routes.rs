@@ -118,14 +118,15 @@ async fn dispatch<S: Send + Sync + 'static>(
         .await
         .map_err(|_| Problem::too_large(limit))?;
     let handled = tokio::task::spawn_blocking(move || {
+        let operation = &served.operations[at];
         let call = Call {
             service: &*served.service,
             path: variable_parts(served.path, parts.uri.path())?,
-            query: parameters(parts.uri.query())?,
+            query: known(operation, parameters(parts.uri.query())?)?,
             headers: &parts.headers,
             body,
         };
-        (served.operations[at].handler)(&call)
+        (operation.handler)(&call)
     });
     let mut answer = handled
         .await
@@ -134,6 +135,19 @@ async fn dispatch<S: Send + Sync + 'static>(
         *answer.body_mut() = Body::empty();
     }
     Ok(answer)
+}
+
+/// The parameters of a query, which the operation has to know: one that is not understood may have
+/// been meant to leave something out.
+fn known<S>(
+    operation: &Operation<S>,
+    query: Vec<(String, String)>,
+) -> Result<Vec<(String, String)>> {
+    let is_known = |name: &str| operation.query.iter().any(|(known, _)| *known == name);
+    match query.iter().find(|(name, _)| !is_known(name)) {
+        Some((name, _)) => Err(Problem::request(format!("unknown parameter {name:?}"))),
+        None => Ok(query),
+    }
 }
 
 impl<S> Served<S> {

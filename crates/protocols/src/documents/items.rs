@@ -81,6 +81,12 @@ fn by_key(
     collection: &Collection<Json>,
     limit: usize,
 ) -> Result<Vec<Found<Json>>> {
+    let of_index = ["value", "all", "any"].into_iter().chain(RANGE);
+    for name in of_index {
+        if call.parameter(name).is_some() {
+            return Err(Problem::request(format!("{name} needs index")));
+        }
+    }
     let mut selection = Selection::all().limit(limit);
     selection = selection.offset(call.parsed("offset")?.unwrap_or(0));
     if is_descending(call)? {

@@ -143,3 +143,20 @@ fn the_values_of_an_index_are_listed_and_documents_deleted_by_them() {
     assert_eq!(deleted.with(200).json(), json!({"deleted": 17}));
     assert_eq!(all_pages(&server, "limit=100").len(), 33);
 }
+
+#[test]
+fn a_parameter_that_is_not_understood_is_refused_and_never_passed_over() {
+    let server = filled("uncached");
+    for (query, named) in [
+        ("value=red", "value needs index"),
+        ("from=a&limit=5", "from needs index"),
+        ("colour=red", "unknown parameter"),
+        ("index=color&value=red&lmit=5", "unknown parameter"),
+    ] {
+        let refused = server
+            .get(&format!("/documents/cars/items?{query}"))
+            .with(400);
+        assert!(refused.body.contains(named), "{query}: {}", refused.body);
+    }
+    server.get("/documents/cars?limit=5").with(400);
+}

@@ -204,5 +204,10 @@ fn wrong_places_are_refused() {
     for (query, body) in table {
         let answer = server.json("POST", &format!("/garden:garden{query}"), body);
         assert_eq!(answer.status, 400, "{query}: {answer:?}");
+        // RFC 7950 §15.7.
+        let is_told = answer
+            .body
+            .contains(r#""error-app-tag":"missing-instance""#);
+        assert_eq!(is_told, query.ends_with("none"), "{answer:?}");
     }
 }

@@ -22,14 +22,21 @@ const STORED: [Datastore; 5] = [
 ];
 
 impl Store {
-    /// Examines the engine, the catalog and every anchor: that every key belongs to a node of the
+    /// Examines the engine ([`espalier_keyspace::Driver::check`]), and then what it holds
+    /// ([`Self::check_data`]).
+    pub fn check(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Finding>> {
+        let mut findings = self.driver().check()?;
+        findings.extend(self.check_data(progress)?);
+        Ok(findings)
+    }
+
+    /// Examines the catalog and every anchor: that every key belongs to a node of the
     /// schema, every value decodes, entries have the keys that their place says, nodes stand in
     /// nodes that exist, the order index agrees with the positions, and indexes and counts with the
     /// values. Linear in what is stored;
     /// `progress` is told the number of keys so far.
-    pub fn check(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Finding>> {
-        let mut findings = self.driver().check()?;
-        findings.extend(self.strays()?);
+    pub fn check_data(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Finding>> {
+        let mut findings = self.strays()?;
         let mut keys = 0;
         for dataspace in self.dataspaces()? {
             let mut after: Option<String> = None;

@@ -247,6 +247,42 @@ fn defaults_of_a_choice_are_those_of_the_case_that_is_there() {
 }
 
 #[test]
+fn defaults_are_reported_where_their_when_holds() {
+    let tree = memory_tree(
+        "module m { yang-version 1.1; namespace urn:m; prefix m;
+           leaf x { type string; } leaf top { when \"../x='1'\"; type string; default t; }
+           leaf-list many { when ../x; type string; default a; default b; }
+           container c { leaf a { type string; }
+             leaf b { when \"../a='1'\"; type string; default bee; }
+             container in { when \"../b='bee'\"; leaf d { type int8; default 4; }
+               container deep { leaf e { when ../../d; type int8; default 5; } } }
+             list l { key k; leaf k { type string; }
+               leaf v { when \"../k='1' and ../../b\"; type int8; default 6; } } } }",
+    );
+    let defaults = Selection {
+        with_defaults: WithDefaults::ReportAll,
+        ..Selection::default()
+    };
+    let at = |place: &str| {
+        let view = tree.view().unwrap();
+        let at = path(tree.schema(), place);
+        read(&view, &at, &defaults).map(|_| show_selected(&tree, place, &defaults))
+    };
+    assert_eq!(at("/").unwrap(), "{}");
+    assert_eq!([at("/top"), at("/c/in"), at("/c/in/d")], [None, None, None]);
+    merge(
+        &tree,
+        r#"{"m:x":"1","m:c":{"a":"1","l":[{"k":"1"},{"k":"2"}]}}"#,
+    );
+    assert_eq!(
+        at("/").unwrap(),
+        r#"{"m:x":"1","m:top":"t","m:many":["a","b"],"m:c":{"a":"1","b":"bee","in":{"d":4,"deep":{"e":5}},"l":[{"k":"1","v":6},{"k":"2"}]}}"#
+    );
+    assert_eq!(at("/top").unwrap(), r#"{"m:top":"t"}"#);
+    assert_eq!(at("/c/in/deep/e").unwrap(), r#"{"m:e":5}"#);
+}
+
+#[test]
 fn a_load_that_creates_refuses_every_kind_of_top_node_that_is_there() {
     let tree = memory_tree(MODEL);
     merge(

@@ -161,3 +161,23 @@ fn an_instance_identifier_may_name_a_default_of_a_leaf_list_that_goes_out_of_use
     let both = r#"{"m:i":"/m:v[.='a']","m:v":["a","b"]}"#;
     check(model, before, &[Merge(r#"{"m:v":["a","b"]}"#)], &Tree(both));
 }
+
+#[test]
+fn a_when_of_a_choice_case_or_uses_at_the_top_level_is_evaluated_at_the_root() {
+    let case =
+        "choice c { case a { when \"x='1'\"; leaf a { type string; } } } leaf x { type string; }";
+    let uses =
+        "grouping g { leaf a { type string; } } uses g { when \"x='1'\"; } leaf x { type string; }";
+    let choice = "choice c { when \"x='1'\"; leaf a { type string; } } leaf x { type string; }";
+    for model in [case, uses, choice] {
+        let all = r#"{"m:a":"","m:x":"1"}"#;
+        check(model, "{}", &[Merge(all)], &Tree(all));
+        check(
+            model,
+            all,
+            &[Merge(r#"{"m:x":"2"}"#)],
+            &Tree(r#"{"m:x":"2"}"#),
+        );
+        check(model, "{}", &[Merge(r#"{"m:a":""}"#)], &Refused);
+    }
+}

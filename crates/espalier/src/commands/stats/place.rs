@@ -54,7 +54,10 @@ impl Named {
             let (name, value) = label.split_once('=').ok_or_else(|| {
                 Failure::usage(format!("{label:?} is no label; write NAME=VALUE"))
             })?;
-            metric.labels.insert(name.to_owned(), value.to_owned());
+            let before = metric.labels.insert(name.to_owned(), value.to_owned());
+            if before.is_some() {
+                return Err(Failure::usage(format!("the label {name:?} is given twice")));
+            }
         }
         Ok(metric)
     }

@@ -52,7 +52,15 @@ impl Given {
                 return packed(text);
             }
         }
-        self.values.iter().map(|text| value(text)).collect()
+        let mut values = Packed::new();
+        for text in &self.values {
+            let (path, number) = value(text)?;
+            if values.get(&path).is_some() {
+                return Err(Failure::usage(format!("{path} is given twice")));
+            }
+            values.set(path, number);
+        }
+        Ok(values)
     }
 
     fn submit(&self, stats: &Stats, write: Write, place: &Place) -> Result<()> {

@@ -113,9 +113,11 @@ fn in_use(pending: &PendingCommit) -> DataError {
         Some(_) => "confirm or cancel it with its persist-id",
         None => "its session has to confirm or cancel it",
     };
-    let message = format!(
-        "a confirmed commit of session “{}” is pending: {how}, or wait until it is rolled back",
-        pending.session
-    );
+    let whose = match pending.session.as_str() {
+        "" => String::new(),
+        session => format!(" of session “{session}”"),
+    };
+    let message =
+        format!("a confirmed commit{whose} is pending: {how}, or wait until it is rolled back");
     DataError::new(ErrorTag::InUse, message)
 }

@@ -406,11 +406,12 @@ impl<'a> Applying<'a> {
 
     /// Records an error at the current path and the line of a node.
     pub fn fail_on(&mut self, data: &DataNode, tag: ErrorTag, message: impl Into<String>) {
+        self.fail_with(data, DataError::new(tag, message));
+    }
+
+    /// Something is wrong with `data`.
+    pub fn fail_with(&mut self, data: &DataNode, error: DataError) {
         let path = self.path.to_instance_identifier(self.schema());
-        self.errors.push(
-            DataError::new(tag, message)
-                .at(path)
-                .on_line(data.mark.line),
-        );
+        self.errors.push(error.at(path).on_line(data.mark.line));
     }
 }

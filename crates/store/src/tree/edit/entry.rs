@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::data::{Annotation, DataNode, Operation};
 use espalier_yang::schema::ModuleNames;
-use espalier_yang::{ErrorTag, InstancePath, Keys, Step, Value};
+use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, Step, Value};
 
 use rustc_hash::FxHashMap;
 
@@ -235,11 +235,10 @@ impl Applying<'_> {
         let (before, after) = match self.neighbours(list, insert)? {
             Some(neighbours) => neighbours,
             None => {
-                self.fail_on(
-                    data,
-                    ErrorTag::BadAttribute,
-                    "the entry to insert at does not exist",
-                );
+                // RFC 7950 §15.7.
+                let message = "the entry to insert at does not exist";
+                let error = DataError::new(ErrorTag::BadAttribute, message);
+                self.fail_with(data, error.with_app_tag("missing-instance"));
                 return Ok(Vec::new());
             }
         };

@@ -1,18 +1,21 @@
 //! Reporting the defaults of what was not set (RFC 6243 §3.1, §3.4).
 //!
 //! A default is in use where its leaf could have been set (RFC 7950 §7.6.1): not in a case while
-//! another of the choice holds something, and only in the default case while none does. Nodes with
-//! a `when` are not reported.
+//! another of the choice holds something, and only in the default case while none does, and not
+//! where its `when` does not hold.
 
 use espalier_yang::data::Annotation;
 use espalier_yang::schema::{CaseChoice, Node};
-use espalier_yang::{Mark, NodeId, NodeKind, Schema};
+use espalier_yang::xpath::evaluate::{Evaluator, Limits};
+use espalier_yang::{InstancePath, Instances, Mark, NodeId, NodeKind, Schema};
 
 use super::super::selection::WithDefaults;
+use super::super::validate::{Indexes, Place, StoreInstances, is_kept};
 use super::frame::{Flow, Reading};
+use crate::error::Result;
 
-/// Whether the default of a node is in use beside the siblings that are there.
-pub(super) fn is_in_use(schema: &Schema, node: &Node, siblings: &[NodeId]) -> bool {
+/// Whether the case of a node is in use beside the siblings that are there.
+fn is_case_in_use(schema: &Schema, node: &Node, siblings: &[NodeId]) -> bool {
     let is_active = |mine: &CaseChoice| {
         let theirs = siblings
             .iter()
@@ -24,7 +27,7 @@ pub(super) fn is_in_use(schema: &Schema, node: &Node, siblings: &[NodeId]) -> bo
         };
         case == Some(mine.case)
     };
-    node.whens.is_empty() && node.cases.iter().all(is_active)
+    node.cases.iter().all(is_active)
 }
 
 impl Reading<'_> {
@@ -43,7 +46,7 @@ impl Reading<'_> {
         let schema = self.state.schema();
         for &child in children {
             let node = schema.node(child);
-            if !seen.contains(&child) && self.is_implied(node, &seen) {
+            if !seen.contains(&child) && self.is_implied(node, &seen)? {
                 self.absent(node)?;
             }
         }
@@ -55,7 +58,7 @@ impl Reading<'_> {
         let schema = self.state.schema();
         let seen = std::mem::take(&mut self.outer_seen);
         for &root in schema.roots() {
-            if !seen.contains(&root) && self.is_implied(schema.node(root), &seen) {
+            if !seen.contains(&root) && self.is_implied(schema.node(root), &seen)? {
                 self.absent(schema.node(root))?;
             }
         }
@@ -77,8 +80,69 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn is_implied(&self, node: &Node, seen: &[NodeId]) -> bool {
-        is_in_use(self.state.schema(), node, seen)
+    /// Whether what is not stored of a node is in use in the place at hand.
+    fn is_implied(&self, node: &Node, seen: &[NodeId]) -> Flow<bool> {
+        if !is_case_in_use(self.state.schema(), node, seen) {
+            return Ok(false);
+        }
+        match node.whens.is_empty() {
+            true => Ok(true),
+            false => self.ask(|evaluator| match self.place_at_hand(evaluator.data())? {
+                Some(place) => evaluator.is_in_use(&place, node.id),
+                None => Ok(false),
+            }),
+        }
+    }
+
+    /// The place of the innermost frame. Frames of what is not stored have the key of the one around.
+    fn place_at_hand(&self, data: &StoreInstances<'_>) -> Result<Option<Place>> {
+        let key = self.key_at_hand();
+        let Some(mut place) = data.place_at(key)? else {
+            return Ok(None);
+        };
+        let within = self.frames.iter().filter(|frame| frame.length == key.len());
+        for frame in within {
+            if data.node(&place) != Some(frame.node) {
+                place = data.container(&place, frame.node);
+            }
+        }
+        Ok(Some(place))
+    }
+
+    /// The key of the innermost frame; the key that was read last may be one below it.
+    fn key_at_hand(&self) -> &[u8] {
+        let length = self.frames.last().map(|frame| frame.length);
+        &self.key[..length.unwrap_or(self.outer_length).min(self.key.len())]
+    }
+
+    /// Asks what is in use at a path; false where it has no place.
+    pub fn ask_at(
+        &self,
+        path: &InstancePath,
+        question: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>, &Place) -> Result<bool>,
+    ) -> Flow<bool> {
+        let Some(located) = self.state.locate(path)? else {
+            return Ok(false);
+        };
+        self.ask(|evaluator| match evaluator.data().place_at(&located.key)? {
+            Some(place) => question(evaluator, &place),
+            None => Ok(false),
+        })
+    }
+
+    /// Asks what is in use.
+    fn ask<R>(
+        &self,
+        question: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>) -> Result<R>,
+    ) -> Flow<R> {
+        let state = self.state;
+        let indexes =
+            match self.sources.is_none() && is_kept(state.compiled, state.tree, state.snapshot)? {
+                true => Indexes::Kept,
+                false => Indexes::Missing,
+            };
+        let data = StoreInstances::new(state, indexes);
+        Ok(question(&Evaluator::new(&data, Limits::default()))?)
     }
 
     fn absent(&mut self, node: &Node) -> Flow<()> {
@@ -90,28 +154,37 @@ impl Reading<'_> {
                 self.send_defaults(node.id)
             }
             NodeKind::Container { presence: false }
-                if self.has_defaults(node) && self.descends(node) =>
+                if self.may_have_defaults(node) && self.descends(node) =>
             {
-                let key = self.key.clone();
-                self.push(node.id, &key, key.len())?;
+                self.push_absent(node.id)?;
                 self.pop()
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether something in a container has a default that is in use while it is empty.
-    fn has_defaults(&self, node: &Node) -> bool {
+    /// A container that is not stored: the sink is told of it when something in it is in use.
+    fn push_absent(&mut self, container: NodeId) -> Flow<()> {
+        let key = self.key_at_hand().to_vec();
+        let was_lazy = std::mem::replace(&mut self.is_lazy, true);
+        let pushed = self.push(container, &key, key.len());
+        self.is_lazy = was_lazy;
+        pushed
+    }
+
+    /// Whether something in an empty container has a default that is in use where its `when` holds.
+    fn may_have_defaults(&self, node: &Node) -> bool {
+        let schema = self.state.schema();
         node.children
             .iter()
-            .map(|&child| self.state.schema().node(child))
+            .map(|&child| schema.node(child))
             .any(|child| {
-                self.is_implied(child, &[])
+                is_case_in_use(schema, child, &[])
                     && match &child.kind {
                         NodeKind::Leaf(value) | NodeKind::LeafList(value) => {
                             !value.defaults.is_empty()
                         }
-                        NodeKind::Container { presence: false } => self.has_defaults(child),
+                        NodeKind::Container { presence: false } => self.may_have_defaults(child),
                         _ => false,
                     }
             })

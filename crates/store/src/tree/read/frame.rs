@@ -175,7 +175,7 @@ impl Reading<'_> {
 
     /// Tells the sink of every frame that it has not been told of.
     pub fn open_frames(&mut self) -> Flow<()> {
-        if !self.is_lazy {
+        if self.frames.last().is_none_or(|frame| frame.is_open) {
             return Ok(());
         }
         for frame in self.frames.iter_mut().filter(|frame| !frame.is_open) {

@@ -1,18 +1,16 @@
 //! What a reading begins with.
 
 use espalier_keyspace::KeyRange;
-use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, Keys, NodeId, Sink};
 
 use super::super::locate::{Place, Shape, State};
 use super::super::selection::{Content, Page, Selection, WithDefaults};
-use super::defaults::is_in_use;
 use super::frame::{Flow, Halt, Reading};
 use super::origin::Sources;
 use super::page::Paging;
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
-use crate::keys::{put_key_value, put_local_id};
+use crate::keys::put_key_value;
 
 /// Sends the resource of a path as events; false where there is none.
 pub(in crate::tree) fn read(
@@ -81,20 +79,35 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    /// Whether an empty container exists all the same (RFC 7950 §7.5.1).
+    /// Whether an empty container exists all the same (RFC 7950 §7.5.1): where its parent does, and
+    /// its `when` holds.
     fn is_implied_target(&self, node: NodeId, path: &InstancePath) -> Flow<bool> {
+        let node = self.state.schema().node(node);
         let parent = path.parent().unwrap_or_default();
-        Ok(self.state.schema().node(node).is_np_container() && self.has_parent(&parent)?)
+        if !node.is_np_container() || !self.has_parent(&parent)? {
+            return Ok(false);
+        }
+        if node.whens.is_empty() {
+            return Ok(true);
+        }
+        self.ask_at(&parent, |evaluator, place| {
+            for when in &node.whens {
+                if !evaluator.when(when, place, node.id)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
     }
 
     fn has_parent(&self, parent: &InstancePath) -> Flow<bool> {
         let Some(place) = self.state.locate(parent)? else {
             return Ok(false);
         };
-        match place.node.map(|node| self.state.schema().node(node)) {
+        match place.node {
             None => Ok(true),
-            Some(node) if node.is_np_container() => {
-                self.has_parent(&parent.parent().unwrap_or_default())
+            Some(node) if self.state.schema().node(node).is_np_container() => {
+                self.is_implied_target(node, parent)
             }
             Some(_) => Ok(self.state.snapshot.get(&place.key)?.is_some()),
         }
@@ -125,41 +138,12 @@ impl Reading<'_> {
         if !has_default || !self.reports_defaults || !self.has_parent(&parent)? {
             return Ok(false);
         }
-        let target = self.state.schema().node(node);
-        if !is_in_use(
-            self.state.schema(),
-            target,
-            &self.cases_beside(target, &parent)?,
-        ) {
-            return Ok(false);
+        let is_in_use =
+            self.ask_at(&parent, |evaluator, place| evaluator.is_in_use(place, node))?;
+        if is_in_use {
+            self.send_defaults(node)?;
         }
-        self.send_defaults(node)?;
-        Ok(true)
-    }
-
-    /// The siblings of a node that are there and in a case.
-    fn cases_beside(&self, node: &Node, parent: &InstancePath) -> Flow<Vec<NodeId>> {
-        let (state, schema) = (self.state, self.state.schema());
-        let Some(place) = state.locate(parent)?.filter(|_| !node.cases.is_empty()) else {
-            return Ok(Vec::new());
-        };
-        let siblings = node
-            .parent
-            .map_or(schema.roots(), |parent| &schema.node(parent).children);
-        let mut there = Vec::new();
-        if let Some(value) = state.snapshot.get(&place.key)? {
-            for leaf in Reader::new(&value) {
-                there.extend(state.layout().child(node.parent, leaf?.0));
-            }
-        }
-        for &sibling in siblings {
-            let mut key = place.key.clone();
-            put_local_id(&mut key, state.layout().id(sibling));
-            if !schema.node(sibling).cases.is_empty() && state.any(&KeyRange::prefix(&key))? {
-                there.push(sibling);
-            }
-        }
-        Ok(there)
+        Ok(is_in_use)
     }
 
     fn entry_target(&mut self, place: &Place, node: NodeId) -> Flow<bool> {

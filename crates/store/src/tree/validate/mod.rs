@@ -11,7 +11,7 @@ mod whole;
 
 pub(crate) use index::definition as index_definition;
 pub(super) use index::{definition_key, is_kept};
-pub(super) use instances::{Indexes, StoreInstances};
+pub(super) use instances::{Indexes, Place, StoreInstances};
 pub(super) use rebuild::rebuild;
 pub(super) use run::validate;
 pub(crate) use verify::verify_indexes;

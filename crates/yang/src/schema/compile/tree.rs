@@ -449,18 +449,23 @@ fn is_mandatory(node: ffi::Node<'_>, node_type: NodeType) -> bool {
     may_be && node.is_mandatory()
 }
 
-/// How far above the last of `above` the context node is; choices and cases do not count. A
-/// condition without a context node has the last one itself: it is a `must`.
-fn levels_up(context: Option<ffi::Node<'_>>, above: &[usize]) -> u8 {
-    let mut node = context;
+/// How far above the last of `above` the context node is; choices and cases do not count.
+fn levels_up(context: ffi::ContextNode<'_>, above: &[usize]) -> u8 {
+    let mut node = match context {
+        ffi::ContextNode::Own => return 0,
+        ffi::ContextNode::Root => None,
+        ffi::ContextNode::Node(node) => Some(node),
+    };
+    let mut levels = above.len();
     while let Some(candidate) = node {
         let address = candidate.address();
         if let Some(position) = above.iter().rposition(|&other| other == address) {
-            return u8::try_from(above.len() - 1 - position).unwrap_or(u8::MAX);
+            levels = above.len() - 1 - position;
+            break;
         }
         node = candidate.parent();
     }
-    0
+    u8::try_from(levels).unwrap_or(u8::MAX)
 }
 
 /// As in `/module:container/leaf`, for messages.

@@ -208,7 +208,7 @@ impl<T: Instances> Evaluator<'_, T> {
 
     /// Whether what is not stored would be in use in a place that exists: its case is selected, and its
     /// `when`s hold.
-    fn is_in_use(&self, holder: &T::Inner, node: NodeId) -> Result<bool, T::Error> {
+    pub fn is_in_use(&self, holder: &T::Inner, node: NodeId) -> Result<bool, T::Error> {
         let schema_node = self.schema().node(node);
         for case in &schema_node.cases {
             if !self.is_selected(holder, case)? {

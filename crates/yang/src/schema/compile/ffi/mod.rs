@@ -16,6 +16,6 @@ mod written;
 
 pub(super) use context::{Context, Message, ModuleTexts};
 pub(super) use module::{Identity, Module, Prefix};
-pub(super) use node::{Condition, Node, NodeType};
+pub(super) use node::{Condition, ContextNode, Node, NodeType};
 pub(super) use types::{BaseType, Type};
 pub(super) use written::WrittenType;

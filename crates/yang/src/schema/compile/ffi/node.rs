@@ -39,8 +39,19 @@ pub(in crate::schema::compile) struct Condition<'c> {
     pub(in crate::schema::compile) error_message: Option<&'c str>,
     /// `error-app-tag`.
     pub(in crate::schema::compile) error_app_tag: Option<&'c str>,
-    /// For a `when`: the context node, `None` for the root; may be a choice or case.
-    pub(in crate::schema::compile) context: Option<Node<'c>>,
+    /// Where it is evaluated.
+    pub(in crate::schema::compile) context: ContextNode<'c>,
+}
+
+/// The context node of a condition.
+#[derive(Clone, Copy)]
+pub(in crate::schema::compile) enum ContextNode<'c> {
+    /// The node that has the condition: it is a `must`.
+    Own,
+    /// The root.
+    Root,
+    /// This node, or the data node around it where it is a choice or case.
+    Node(Node<'c>),
 }
 
 /// A default value as the model has it.
@@ -211,7 +222,7 @@ impl<'c> Node<'c> {
                     prefixes: prefixes(must.prefixes),
                     error_message: raw::optional_text(must.emsg),
                     error_app_tag: raw::optional_text(must.eapptag),
-                    context: None,
+                    context: ContextNode::Own,
                 })
                 .collect()
         }
@@ -228,7 +239,8 @@ impl<'c> Node<'c> {
                     prefixes: prefixes(when.prefixes),
                     error_message: None,
                     error_app_tag: None,
-                    context: Self::from_raw(when.context),
+                    context: Self::from_raw(when.context)
+                        .map_or(ContextNode::Root, ContextNode::Node),
                 })
                 .collect()
         }
