@@ -40,7 +40,6 @@ mod config;
 mod driver;
 pub(crate) mod engine;
 mod snapshot;
-mod state;
 mod watch;
 
 #[cfg(feature = "mongo")]

@@ -7,19 +7,21 @@ use espalier_keyspace::{
     Batch, Error, ErrorKind, KeyRange, OperationRef, Precondition, Result, Version,
 };
 
-use super::config::CHUNK_BYTES;
-use super::driver::Shared;
-use super::engine::{
-    AnyKey, Base, Cell, Cells, Found, Gate, Held, Lane, Layout, LongValues, Plan, Read,
-};
-use super::snapshot::{StagedSnapshot, gone};
+use super::cells::{Cell, Cells, Found, Read};
+use super::gate::Gate;
+use super::lane::Lane;
+use super::layout::{Held, Layout, LongValues};
+use super::plan::{AnyKey, Base, Plan};
+use crate::staged::config::CHUNK_BYTES;
+use crate::staged::driver::Shared;
+use crate::staged::snapshot::{StagedSnapshot, gone};
 
 /// What a commit is worked out on.
-pub(super) struct State<C> {
+pub(in crate::staged) struct State<C> {
     snapshot: StagedSnapshot<C>,
-    pub(super) version: Version,
+    pub(in crate::staged) version: Version,
     long_values: LongValues,
-    pub(super) gate: Option<Gate>,
+    pub(in crate::staged) gate: Option<Gate>,
     /// The revision of the lane's cell.
     lane: u64,
     /// The data cells that the batch asks for.
@@ -39,7 +41,7 @@ impl<C: Cells> Base for State<C> {
 
 impl<C: Cells> State<C> {
     /// Whether nobody else has touched a lane.
-    pub(super) fn is_free(&self, lane: &Lane) -> bool {
+    pub(in crate::staged) fn is_free(&self, lane: &Lane) -> bool {
         self.lane == lane.modified
     }
 
@@ -85,7 +87,7 @@ impl<'b> Asked<'b> {
 
 impl<C: Cells> Shared<C> {
     /// Reads everything that a batch asks for, at the newest revision, and works the batch out.
-    pub(super) fn look(
+    pub(in crate::staged) fn look(
         self: &Arc<Self>,
         batch: &Batch,
         unchanged_since: Option<Version>,
@@ -101,7 +103,7 @@ impl<C: Cells> Shared<C> {
     /// The same at a revision that may be a little older, where that is cheaper. What speaks for a
     /// commit is tested again by the transaction that makes it, so that will do; what speaks against it
     /// counts only at the newest, and `None` is returned.
-    pub(super) fn look_lately(
+    pub(in crate::staged) fn look_lately(
         self: &Arc<Self>,
         batch: &Batch,
         unchanged_since: Option<Version>,
