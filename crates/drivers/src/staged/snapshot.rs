@@ -35,7 +35,8 @@ pub(crate) struct StagedSnapshot<C> {
 #[derive(Default)]
 struct Known {
     cells: HashMap<Vec<u8>, Option<Cell>>,
-    heads: Vec<(KeyRange, Vec<Cell>)>,
+    /// With how many cells were asked for.
+    heads: Vec<(KeyRange, usize, Vec<Cell>)>,
 }
 
 impl<C: Cells> StagedSnapshot<C> {
@@ -52,11 +53,11 @@ impl<C: Cells> StagedSnapshot<C> {
         let mut reads = vec![Read::One(layout.gate()), Read::One(layout.head())];
         let keys = expected.keys().iter().filter(|key| is_key(key));
         reads.extend(keys.map(|key| Read::One(layout.data(key))));
-        // A cursor begins with a page of its own size.
-        reads.extend(expected.ranges().iter().map(|(range, _)| Read::Some {
+        let ranges = expected.ranges().iter().filter(|(_, keys)| *keys > 0);
+        reads.extend(ranges.map(|(range, keys)| Read::Some {
             range: layout.data_range(range),
             direction: Direction::Forward,
-            limit: ROWS_MIN,
+            limit: *keys,
         }));
         reads.truncate(shared.cells.bounds().operations);
         let found = shared.cells.read(&reads, None)?;
@@ -90,12 +91,6 @@ impl<C: Cells> StagedSnapshot<C> {
     }
 
     fn cells(&self, range: KeyRange, direction: Direction, limit: usize) -> Result<Vec<Cell>> {
-        if direction == Direction::Forward
-            && limit == ROWS_MIN
-            && let Some((_, head)) = self.known.heads.iter().find(|(known, _)| *known == range)
-        {
-            return Ok(head.clone());
-        }
         let read = Read::Some {
             range,
             direction,
@@ -213,8 +208,15 @@ impl Known {
     fn learn(&mut self, read: Read, mut cells: Vec<Cell>) {
         match read {
             Read::One(key) => drop(self.cells.insert(key, cells.pop())),
-            Read::Some { range, .. } => self.heads.push((range, cells)),
+            Read::Some { range, limit, .. } => self.heads.push((range, limit, cells)),
         }
+    }
+
+    /// How a range begins, and how many cells of it were asked for.
+    fn head(&self, range: &KeyRange, direction: Direction) -> Option<(Vec<Cell>, usize)> {
+        let mut heads = self.heads.iter();
+        let head = heads.find(|(known, ..)| known == range)?;
+        (direction == Direction::Forward).then(|| (head.2.clone(), head.1))
     }
 }
 
@@ -277,11 +279,17 @@ impl Pages {
         let Some(mut rest) = self.rest.take().filter(|rest| !rest.is_empty()) else {
             return Ok(None);
         };
-        let page = snapshot.cells(rest.clone(), self.direction, self.rows)?;
+        let (page, rows) = match snapshot.known.head(&rest, self.direction) {
+            Some(head) => head,
+            None => {
+                let page = snapshot.cells(rest.clone(), self.direction, self.rows)?;
+                (page, self.rows)
+            }
+        };
         let Some(last) = page.last() else {
             return Ok(None);
         };
-        if page.len() == self.rows {
+        if page.len() == rows {
             match self.direction {
                 Direction::Forward => rest.start = [&last.key, &[0][..]].concat(),
                 Direction::Backward => rest.end = Some(last.key.clone()),
