@@ -58,7 +58,7 @@ pub enum Engine {
 
 impl Engine {
     /// The engines that a list names: `memory`, `embedded`, `embedded:DIR`, the URL of a server,
-    /// `local` (those without a server) or `all` (those of [`SERVERS_VARIABLE`] too). A URL may have
+    /// `local` (those without a server), `servers` (those of [`SERVERS_VARIABLE`]) or `all`. A URL may have
     /// commas: what does not begin an item continues the one before.
     pub fn list(text: &str) -> Result<Vec<Self>> {
         let mut items: Vec<String> = Vec::new();
@@ -101,10 +101,12 @@ impl Engine {
 
     /// Every engine that there is here.
     pub fn all() -> Result<Vec<Self>> {
+        Ok(Self::local().into_iter().chain(Self::servers()?).collect())
+    }
+
+    fn servers() -> Result<Vec<Self>> {
         let servers = std::env::var(SERVERS_VARIABLE).unwrap_or_default();
-        let servers = servers.split_whitespace().map(Self::server);
-        let servers = servers.collect::<Result<Vec<_>>>()?;
-        Ok(Self::local().into_iter().chain(servers).collect())
+        servers.split_whitespace().map(Self::server).collect()
     }
 
     fn named(item: &str) -> Result<Vec<Self>> {
@@ -113,6 +115,7 @@ impl Engine {
         Ok(match (item, local) {
             ("all", _) => Self::all()?,
             ("local", _) => Self::local(),
+            ("servers", _) => Self::servers()?,
             ("memory" | "memory:", _) => vec![Self::Memory],
             (_, Some(&(scheme, _))) => {
                 let below = match place {
@@ -132,7 +135,7 @@ impl Engine {
             let names = LOCAL.map(|(name, _)| name).join(", ");
             return Err(Failure::usage(format!(
                 "{url:?} is no engine; write memory, {names}, one of them with a folder (embedded:DIR), \
-                 the URL of a server (postgres://...), local or all"
+                 the URL of a server (postgres://...), local, servers or all"
             )));
         }
         Ok(Self::Server {
@@ -174,7 +177,7 @@ impl Engine {
 
 /// Whether a part of a list is an item by itself.
 fn begins_item(part: &str) -> bool {
-    matches!(part, "all" | "local") || is_of_known_scheme(part)
+    matches!(part, "all" | "local" | "servers") || is_of_known_scheme(part)
 }
 
 /// Whether what stands before the colon is the scheme of a driver of this build.

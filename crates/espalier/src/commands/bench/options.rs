@@ -49,8 +49,8 @@ pub struct Bench {
     pub(super) sizes: Vec<u64>,
 
     /// Engines: memory, embedded, file, sqlite; one of them with a folder for its stores
-    /// (embedded:DIR); the URL of a server; local (those without a server); all (those in
-    /// ESPALIER_BENCH_SERVERS too). Else those that each suite is known for
+    /// (embedded:DIR); the URL of a server; local (those without a server); servers (those in
+    /// ESPALIER_BENCH_SERVERS); all. Else those that each suite is known for
     #[arg(long, alias = "store", value_name = "LIST")]
     pub(super) drivers: Vec<String>,
 
