@@ -18,16 +18,19 @@ const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container system { list user { key id; leaf id { type uint32; } leaf age { type uint8; } } }
 }"#;
 
+/// What was read of a tree that was not expected.
+type Unexpected = Arc<Mutex<Vec<KeyRange>>>;
+
 /// A driver over another one that notes which keys and ranges are read that were not expected.
 struct Noting {
     inner: Arc<dyn Driver>,
-    unexpected: Arc<Mutex<Vec<KeyRange>>>,
+    unexpected: Unexpected,
 }
 
 struct NotingSnapshot {
     inner: Box<dyn Snapshot + Send>,
     expected: Expected,
-    unexpected: Arc<Mutex<Vec<KeyRange>>>,
+    unexpected: Unexpected,
 }
 
 impl Driver for Noting {
@@ -100,6 +103,16 @@ impl Snapshot for NotingSnapshot {
     }
 }
 
+/// A tree in memory, and what is read of it unexpectedly.
+fn noted() -> (Tree, Unexpected) {
+    let unexpected = Unexpected::default();
+    let noting = Noting {
+        inner: espalier_drivers::open("memory:").unwrap(),
+        unexpected: Arc::clone(&unexpected),
+    };
+    (open_tree(Arc::new(noting), MODEL), unexpected)
+}
+
 fn merge(tree: &Tree, id: u32, age: u32) -> Edit {
     let text = format!(r#"{{"m:system":{{"user":[{{"id":{id},"age":{age}}}]}}}}"#);
     Edit::merge(InstancePath::root(), data(tree.schema(), &text))
@@ -107,14 +120,7 @@ fn merge(tree: &Tree, id: u32, age: u32) -> Edit {
 
 #[test]
 fn a_commit_of_one_entry_reads_what_it_told() {
-    let unexpected = Arc::default();
-    let running = open_tree(
-        Arc::new(Noting {
-            inner: espalier_drivers::open("memory:").unwrap(),
-            unexpected: Arc::clone(&unexpected),
-        }),
-        MODEL,
-    );
+    let (running, unexpected) = noted();
     let pushed = running.beside(Datastore::Operational, "").unwrap();
     for tree in [&running, &pushed] {
         let all: Vec<_> = (1..100).map(|id| merge(tree, id, 1)).collect();
@@ -150,14 +156,7 @@ fn a_commit_of_one_entry_reads_what_it_told() {
 
 #[test]
 fn a_reading_reads_what_it_told() {
-    let unexpected = Arc::default();
-    let running = open_tree(
-        Arc::new(Noting {
-            inner: espalier_drivers::open("memory:").unwrap(),
-            unexpected: Arc::clone(&unexpected),
-        }),
-        MODEL,
-    );
+    let (running, unexpected) = noted();
     let all: Vec<_> = (1..100).map(|id| merge(&running, id, 1)).collect();
     assert!(commit(&running, &all).is_ok());
     for text in [
