@@ -26,5 +26,6 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    espalier_drivers::embedded::tell_of_damage();
     cli::run()
 }

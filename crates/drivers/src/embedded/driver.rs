@@ -9,7 +9,7 @@ use espalier_keyspace::{
 
 use super::commit;
 use super::config::Config;
-use super::engine::{self, Engine, engine_error};
+use super::engine::{self, Engine};
 use super::snapshot::EmbeddedSnapshot;
 use super::watch::EmbeddedWatch;
 use crate::url::Url;
@@ -67,11 +67,7 @@ impl Driver for Embedded {
     }
 
     fn usage(&self) -> Result<Usage> {
-        let (txn, pass) = self.engine.begin_read()?;
-        Ok(Usage {
-            keys: pass.keys().len(&txn).map_err(engine_error)?,
-            bytes: self.engine.env.real_disk_size().map_err(engine_error)?,
-        })
+        engine::usage(&self.engine)
     }
 
     fn check(&self) -> Result<Vec<Finding>> {

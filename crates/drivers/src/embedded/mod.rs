@@ -41,5 +41,5 @@ pub use crate::durability::Durability;
 pub use config::Config;
 pub(crate) use driver::open_url;
 pub use driver::{Embedded, NAME};
-pub use engine::{GROW_PATIENCE, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX};
+pub use engine::{GROW_PATIENCE, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX, tell_of_damage};
 pub use watch::WATCH_POLL;

@@ -187,6 +187,9 @@ fn trees_that_were_open_before_an_upgrade_commit_no_more() {
     assert_sound(&store);
 }
 
+/// The longest that a test waits until its threads have taken turns.
+const TURNS: std::time::Duration = std::time::Duration::from_secs(60);
+
 #[test]
 fn data_that_change_during_an_upgrade_are_validated_again() {
     let store = open_store(espalier_drivers::open("memory:").unwrap());
@@ -196,28 +199,34 @@ fn data_that_change_during_an_upgrade_are_validated_again() {
     let is_over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for value in [9, 1].iter().cycle() {
+            for (turn, value) in [9, 1].iter().cycle().enumerate() {
                 if is_over.load(std::sync::atomic::Ordering::Relaxed) {
                     return;
                 }
                 let tree = store.tree("d", "a", Datastore::Running).unwrap();
                 let _ = load_json(&tree, LoadMode::Merge, &format!(r#"{{"m:v":{value}}}"#));
+                // Now in the midst of an upgrade, now between two.
+                std::thread::sleep(std::time::Duration::from_micros(turn as u64 % 97 * 20));
             }
         });
-        let mut upgraded = 0;
-        for _ in 0..200 {
-            if store
-                .upgrade_schema_set("d", "s", &limited("must '. > 5';"))
-                .is_ok()
-            {
-                upgraded += 1;
-                let tree = store.tree("d", "a", Datastore::Running).unwrap();
-                tree.validate_whole().unwrap();
-                store.upgrade_schema_set("d", "s", &limited("")).unwrap();
+        // Until both have happened often: how the threads take turns is not for the test to say.
+        let (mut upgraded, mut refused) = (0, 0);
+        let began = std::time::Instant::now();
+        while (upgraded < 20 || refused < 20) && began.elapsed() < TURNS {
+            match store.upgrade_schema_set("d", "s", &limited("must '. > 5';")) {
+                Ok(_) => {
+                    upgraded += 1;
+                    let tree = store.tree("d", "a", Datastore::Running).unwrap();
+                    tree.validate_whole().unwrap();
+                    store.upgrade_schema_set("d", "s", &limited("")).unwrap();
+                }
+                Err(_) => refused += 1,
             }
+            std::thread::yield_now();
         }
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(upgraded > 0);
+        assert!(upgraded > 0, "all {refused} upgrades were refused");
+        assert!(refused > 0, "none of {upgraded} upgrades was refused");
     });
     assert_sound(&store);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Finding, Result, VALUE_BYTES_MAX, is_key};
+use espalier_keyspace::{Error, ErrorKind, Finding, Result, Usage, VALUE_BYTES_MAX, is_key};
 use heed::{RoTxn, WithoutTls};
 
 use super::environment::{Engine, Pass};
@@ -15,19 +15,44 @@ const ATTEMPTS: usize = 20;
 
 /// The faults of the newest committed state.
 pub(in crate::embedded) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
+    let (txn, pass, findings) = examine(engine)?;
+    if findings.is_empty() {
+        return check_keys(&txn, &pass);
+    }
+    Ok(findings)
+}
+
+/// How much is stored. Whoever asks is about to read it all, so the pages are examined first: LMDB
+/// ends a process that meets a damaged one.
+pub(in crate::embedded) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
+    let (txn, pass, findings) = examine(engine)?;
+    if let Some(finding) = findings.first() {
+        let dir = engine.dir.display();
+        let message = format!(
+            "{dir}: {}: {}; `espalier check embedded:{dir}` tells all",
+            finding.place, finding.problem
+        );
+        return Err(Error::new(ErrorKind::Corrupt, message));
+    }
+    Ok(Usage {
+        keys: pass.keys().len(&txn).map_err(engine_error)?,
+        bytes: engine.env.real_disk_size().map_err(engine_error)?,
+    })
+}
+
+/// The newest committed state, and the faults of its pages.
+fn examine(engine: &Arc<Engine>) -> Result<(RoTxn<'static, WithoutTls>, Pass, Vec<Finding>)> {
+    let path = engine.data_path();
+    let act = |error| io_error(format!("{} cannot be read", path.display()), error);
     for _ in 0..ATTEMPTS {
         let (txn, pass) = engine.begin_read()?;
-        let path = engine.data_path();
         let found = pages::examine(&path, Which::Transaction(txn.id() as u64));
-        let act = || format!("{} cannot be read", path.display());
-        match found.map_err(|error| io_error(act(), error))? {
-            Some(findings) if findings.is_empty() => return check_keys(&txn, &pass),
-            Some(findings) => return Ok(findings),
-            None => continue,
+        if let Some(findings) = found.map_err(act)? {
+            return Ok((txn, pass, findings));
         }
     }
     let (txn, pass) = engine.begin_read()?;
-    check_keys(&txn, &pass)
+    Ok((txn, pass, Vec::new()))
 }
 
 fn check_keys(txn: &RoTxn<'_, WithoutTls>, pass: &Pass) -> Result<Vec<Finding>> {

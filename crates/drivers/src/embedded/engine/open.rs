@@ -16,8 +16,8 @@ use super::environment::{
     DATA_FILE, Engine, Keys, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
 };
 use super::error::engine_error;
-use super::format;
 use super::pages::{self, Which};
+use super::{damage, format};
 use crate::embedded::{Config, Durability};
 use crate::files::io_error;
 use crate::recent::Recent;
@@ -69,6 +69,7 @@ fn directory(dir: &Path) -> Result<PathBuf> {
 
 fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     format::check_or_create(&dir)?;
+    damage::remember(&dir);
     let is_new = !dir.join(DATA_FILE).exists();
     let env = open_env(&dir, &config)?;
     if is_new {

@@ -1,0 +1,54 @@
+//! What a process says that LMDB ends.
+//!
+//! LMDB answers a damaged page with an assertion, and one that cannot be read with a bus error:
+//! signals, not errors. Opening does not look at every page, as that is linear in the data, so a
+//! program that has opened a damaged directory may be ended so at any reading. Then at least it
+//! says why, and what to do.
+
+use std::ffi::c_int;
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The exit status of a process that ends so, as that of any other failure of an engine.
+const EXIT_STATUS: c_int = 1;
+
+/// What is said: of the directory that was opened last. Never freed, as a signal may come at any
+/// time; there are as many as directories were opened.
+static LAST_WORDS: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
+
+/// Has this process say, when LMDB ends it, that the engine's file is damaged, and exit with status
+/// 1 instead of with a signal. It takes the handlers of `SIGABRT` and `SIGBUS`, so this is for
+/// programs to decide, not for libraries. Called once, before anything is opened.
+pub fn tell_of_damage() {
+    let handler = last_words as extern "C" fn(c_int);
+    for signal in [libc::SIGABRT, libc::SIGBUS] {
+        // SAFETY: the handler does only what is allowed in one: an atomic load, `write`, `_exit`.
+        unsafe { libc::signal(signal, handler as libc::sighandler_t) };
+    }
+}
+
+/// Remembers which directory is read from now on.
+pub(super) fn remember(dir: &Path) {
+    let dir = dir.display();
+    let words = format!(
+        "error: {dir}/data.mdb cannot be read on; it is damaged, or its disk is\n\
+         hint: `espalier check embedded:{dir}` names the pages; `espalier restore` a backup into \
+         another directory\n"
+    );
+    LAST_WORDS.store(Box::into_raw(Box::new(words)), Ordering::Release);
+}
+
+extern "C" fn last_words(signal: c_int) {
+    let words = LAST_WORDS.load(Ordering::Acquire);
+    // SAFETY: the pointer is null or of a string that is never freed; the rest are system calls.
+    unsafe {
+        let Some(words) = words.as_ref() else {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+            return;
+        };
+        libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len());
+        libc::_exit(EXIT_STATUS)
+    }
+}
