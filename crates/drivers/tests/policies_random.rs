@@ -118,11 +118,26 @@ impl Run<'_> {
         }
     }
 
+    /// Asks whether a new snapshot shows all there is; where it does not, the next one does.
+    fn ask(&mut self) {
+        let Ok(snapshot) = self.driver.snapshot() else {
+            return;
+        };
+        let newest = self.engine.snapshot().expect("memory does not fail");
+        if let Ok(is_current) = self.driver.is_current(snapshot.version()) {
+            assert_eq!(is_current, snapshot.version() == newest.version());
+            self.floor = newest.version();
+        }
+    }
+
     /// Reads everything, or a few keys, from a new snapshot or from one that is held.
     fn read(&mut self) {
         if !self.is_local || (self.random.random_ratio(1, 3) && self.driver.catch_up().is_ok()) {
             let newest = self.engine.snapshot().expect("memory does not fail");
             self.floor = newest.version();
+        }
+        if self.is_local && self.random.random_ratio(1, 3) {
+            self.ask();
         }
         if let Ok(snapshot) = self.driver.snapshot() {
             assert!(

@@ -81,6 +81,15 @@ pub trait Driver: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Whether a snapshot of version `seen` showed all that was committed, by whomever, before this
+    /// call; later ones do where it did not. Snapshots do so anyway, except as above: there, whoever
+    /// has decided to refuse a change, or that there is nothing to change, asks this, and decides
+    /// again where the answer is no. A change that is made needs no asking, as its preconditions
+    /// tell, and so costs no round trip beside its own.
+    fn is_current(&self, _seen: Version) -> Result<bool> {
+        Ok(true)
+    }
+
     /// What of the engine is kept in memory, and how current that is. Costs little, but for
     /// [`crate::Policy::Ram`], where it is linear in the keys.
     fn residence(&self) -> Residence {

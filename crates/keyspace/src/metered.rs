@@ -204,6 +204,10 @@ impl Driver for Metered {
         self.inner.catch_up()
     }
 
+    fn is_current(&self, seen: Version) -> Result<bool> {
+        self.inner.is_current(seen)
+    }
+
     fn residence(&self) -> Residence {
         self.inner.residence()
     }

@@ -144,7 +144,7 @@ pub fn take(bytes: &mut &[u8]) -> Result<Element> {
         tag if tag.abs_diff(ZERO) <= 8 => take_integer(tag, bytes).map(Element::Integer),
         _ => Err(Error::new(
             ErrorKind::Corrupt,
-            format!("a key has the unknown tag {tag:#04x}"),
+            format!("a key is damaged: it has the unknown tag {tag:#04x}"),
         )),
     }
 }
@@ -163,7 +163,7 @@ pub fn skip(bytes: &mut &[u8]) -> Result<()> {
             .ok_or_else(truncated),
         _ => Err(Error::new(
             ErrorKind::Corrupt,
-            format!("a key has the unknown tag {tag:#04x}"),
+            format!("a key is damaged: it has the unknown tag {tag:#04x}"),
         )),
     }
 }

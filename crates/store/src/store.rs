@@ -141,7 +141,10 @@ impl Schemas {
         if let Some(compiled) = cached.filter(is_current) {
             return Ok(compiled);
         }
-        let schema = Schema::compile(&record.source(snapshot)?)?;
+        let compiled = Schema::compile(&record.source(snapshot)?);
+        let schema = compiled.map_err(|error| {
+            Error::corrupt(format!("its own modules do not compile any more: {error}"))
+        })?;
         let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
         if !new_numbers.is_empty() {
             return Err(Error::corrupt(

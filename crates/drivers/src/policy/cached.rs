@@ -49,8 +49,15 @@ impl Keeper for Cached {
 
     fn catch_up(following: &Following<Self>) -> Result<()> {
         match following.keeper().reads {
-            Reads::Local => following.require_newest(),
+            Reads::Local => following.require_newest().map(drop),
             Reads::Linearizable => Ok(()),
+        }
+    }
+
+    fn is_current(following: &Following<Self>, seen: Version) -> Result<bool> {
+        match following.keeper().reads {
+            Reads::Local => Ok(following.require_newest()? <= seen),
+            Reads::Linearizable => Ok(true),
         }
     }
 

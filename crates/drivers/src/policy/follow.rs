@@ -131,10 +131,11 @@ impl<K: Keeper> Following<K> {
         self.await_freshness()
     }
 
-    /// No reader from now on sees less than the engine has now.
-    pub(super) fn require_newest(&self) -> Result<()> {
-        self.require(self.ask()?);
-        Ok(())
+    /// No reader from now on sees less than the engine has now, which is returned.
+    pub(super) fn require_newest(&self) -> Result<Version> {
+        let newest = self.ask()?;
+        self.require(newest);
+        Ok(newest)
     }
 
     /// Waits until the view has all that the engine has now.

@@ -38,6 +38,11 @@ pub(super) trait Keeper: Sized + Send + Sync + 'static {
         Ok(())
     }
 
+    /// See [`Driver::is_current`]: snapshots that ask the engine are.
+    fn is_current(_following: &Following<Self>, _seen: Version) -> Result<bool> {
+        Ok(true)
+    }
+
     /// What is in memory.
     fn residence(following: &Following<Self>) -> Residence;
 }
@@ -128,6 +133,10 @@ impl<K: Keeper> Driver for Kept<K> {
 
     fn catch_up(&self) -> Result<()> {
         K::catch_up(self.following())
+    }
+
+    fn is_current(&self, seen: Version) -> Result<bool> {
+        K::is_current(self.following(), seen)
     }
 
     fn residence(&self) -> Residence {

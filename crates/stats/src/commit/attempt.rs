@@ -39,20 +39,34 @@ impl Stats {
 
     fn commit_together(&self, requests: &[Request]) -> Result<Vec<Outcome>> {
         let rules = self.rules();
-        self.driver.catch_up()?;
+        let mut is_current = false;
         for _ in 0..CONFLICTS_MAX {
-            match self.commit_once(&rules, requests) {
+            let snapshot = self
+                .driver
+                .snapshot_expecting(&|expected| self.expect(&rules, requests, expected))?;
+            let seen = snapshot.version();
+            match self.commit_on(snapshot, &rules, requests) {
                 Err(error) if error.keyspace().is_some_and(is_overtaken) => {}
+                // What is refused may be refused for what is long over.
+                Err(error)
+                    if error.keyspace().is_none()
+                        && !is_current
+                        && !self.driver.is_current(seen)? =>
+                {
+                    is_current = true;
+                }
                 result => return result,
             }
         }
         self.commit_alone(&rules, requests)
     }
 
-    fn commit_once(&self, rules: &Rules, requests: &[Request]) -> Result<Vec<Outcome>> {
-        let snapshot = self
-            .driver
-            .snapshot_expecting(&|expected| self.expect(rules, requests, expected))?;
+    fn commit_on(
+        &self,
+        snapshot: Box<dyn Snapshot + Send>,
+        rules: &Rules,
+        requests: &[Request],
+    ) -> Result<Vec<Outcome>> {
         let (batch, outcomes) = self.batch(rules, &*snapshot, requests)?;
         drop(snapshot);
         self.driver.commit(batch)?;

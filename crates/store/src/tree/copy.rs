@@ -29,6 +29,8 @@ impl Tree {
         if source.datastore().is_candidate() && self.datastore() == Datastore::Running {
             return source.commit_candidate(options);
         }
+        // The commit does not require that the other one is still so.
+        self.store().driver().catch_up()?;
         self.settle(options, &mut |view| {
             let mut overlay = Overlay::new(view.into_snapshot());
             let from = source.view()?.into_snapshot();

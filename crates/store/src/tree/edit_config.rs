@@ -121,6 +121,8 @@ impl Tree {
 
     /// The state that edits are tested on, as changes over what is valid.
     fn to_test(&self) -> Result<Overlay> {
+        // No commit follows that would tell whether it is still so.
+        self.store().driver().catch_up()?;
         if self.datastore().is_candidate() {
             return self.candidate_over_running();
         }

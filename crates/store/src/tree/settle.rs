@@ -67,7 +67,10 @@ impl Tree {
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
         self.check_not_calling()?;
-        self.store().driver().catch_up()?;
+        if self.datastore() == Datastore::Operational {
+            // What its data are validated against lies in another datastore too.
+            self.store().driver().catch_up()?;
+        }
         loop {
             let result = self.settle_locked(options, plan, expect, propose);
             if !result.as_ref().is_err_and(is_overdue) {
@@ -86,22 +89,36 @@ impl Tree {
     ) -> Result<Commit> {
         let _one_at_a_time = self.store().lock(self.id());
         let mut tries = 0;
+        let mut is_current = false;
         loop {
             tries += 1;
             let view = self.kept_view(expect)?;
-            if let Some(guard) = options.guard {
-                guard(&view)?;
-            }
-            match self.settle_once_planned(propose(view)?, options, plan) {
+            let seen = view.state().snapshot.version();
+            match self.settle_on(view, options, plan, propose) {
                 Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
                     self.check_anchor(&error)?;
                     if tries == COMMIT_TRIES_MAX {
                         return Err(error.into());
                     }
                 }
-                result => return result,
+                result if is_current || !has_to_be_current(&result) => return result,
+                result if self.store().driver().is_current(seen)? => return result,
+                _ => is_current = true,
             }
         }
+    }
+
+    fn settle_on(
+        &self,
+        view: View,
+        options: CommitOptions<'_>,
+        plan: Plan<'_>,
+        propose: &mut dyn FnMut(View) -> Result<Proposal>,
+    ) -> Result<Commit> {
+        if let Some(guard) = options.guard {
+            guard(&view)?;
+        }
+        self.settle_once_planned(propose(view)?, options, plan)
     }
 
     pub(super) fn settle_once(
@@ -274,6 +291,15 @@ impl Tree {
                 self.compiled().same_modules.clone(),
             ],
         })
+    }
+}
+
+/// Whether a result says something of the state that it was decided on. What was committed does not:
+/// it required that the state is still so.
+fn has_to_be_current(result: &Result<Commit>) -> bool {
+    match result {
+        Ok(commit) => !commit.is_changed,
+        Err(error) => !matches!(error, Error::Engine(_)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The store as a whole: loads, the catalog, several threads and processes' worth of stores.
 
+mod behind;
 mod catalog;
 mod constraints;
 mod edit_options;
