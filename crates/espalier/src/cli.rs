@@ -30,7 +30,7 @@ Start:
   espalier serve --store embedded:data
 
 Change a candidate, look at it, commit it:
-  espalier set '/espalier-network:network/device=core-1/site' cellar --datastore candidate \
+  espalier set '/espalier-network:network/device=core-1/site' cellar --datastore candidate \\
       --store embedded:data
   espalier validate --store embedded:data
   espalier commit --store embedded:data

@@ -20,8 +20,9 @@ The candidate (RFC 6241 §8.3): change it, look at it, commit it.
 
 To be confirmed (RFC 6241 §8.4): taken back unless it is confirmed in time.
   espalier commit --confirmed 60 --persist move
-  espalier commit --persist-id move             confirms it
-  espalier commit --cancel --persist-id move    takes it back now
+  espalier commit --persist-id move             # confirms it
+  espalier commit --confirmed 60 --persist move
+  espalier commit --cancel --persist-id move    # takes it back now
 
 A candidate of one's own, that others do not see:
   espalier set '/espalier-network:network/device=core-1/site' cellar \\

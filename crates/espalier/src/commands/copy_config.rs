@@ -12,9 +12,9 @@ use crate::target::Act;
 #[command(after_help = "\
 Examples:
   espalier copy-config running startup --store embedded:data
-  espalier copy-config startup running --store embedded:data           validated
+  espalier copy-config startup running --store embedded:data           # validated
   espalier copy-config factory-default candidate --store embedded:data
-  espalier copy-config running candidate --store embedded:data         discards its changes")]
+  espalier copy-config running candidate --store embedded:data         # discards its changes")]
 pub struct CopyConfig {
     /// The datastore to copy
     from: String,

@@ -13,9 +13,11 @@ use crate::target::{self, Change};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  espalier delete '/ietf-interfaces:interfaces/interface=eth0/description' --store embedded:data
-  espalier delete '/espalier-network:network/device=core-1' --server http://127.0.0.1:8080
-  espalier delete '/espalier-network:network/device' --store embedded:data    every device")]
+  espalier delete '/ietf-interfaces:interfaces/interface=to-core-1/description' \\
+      --store embedded:data
+  espalier delete '/espalier-network:network/link=aggregation-1--core-1' \\
+      --server http://127.0.0.1:8080
+  espalier delete '/espalier-network:network/link' --store embedded:data    # every link")]
 pub struct Delete {
     /// The path; a list without keys means all its entries
     path: String,

@@ -18,9 +18,9 @@ With --json each line is an object in the terms of YANG Patch (RFC 8072), with t
 there before as source-value. B may be before A; version 0 is the empty datastore.
 
 Examples:
-  espalier diff 41 42 --store embedded:data            what commit 42 changed
-  espalier diff 0 42 --json --server http://127.0.0.1:8080
-  espalier diff 1 42 '/ietf-interfaces:interfaces/interface=eth0' --store embedded:data
+  espalier diff 1 2 --store embedded:data    # what commit 2 changed
+  espalier diff 0 2 --json --server http://127.0.0.1:8080
+  espalier diff 1 2 '/ietf-interfaces:interfaces/interface=to-core-1' --store embedded:data
 
 `espalier history` lists the versions. NO_COLOR in the environment turns colours off.")]
 pub struct Diff {

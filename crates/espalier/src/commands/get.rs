@@ -15,11 +15,13 @@ use crate::target::{self, Read};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  espalier get '/ietf-interfaces:interfaces/interface=eth0' --store embedded:data
-  espalier get \"/ietf-interfaces:interfaces/interface[name='eth0']/enabled\" --with-defaults report-all
+  espalier get '/ietf-interfaces:interfaces/interface=to-core-1' --store embedded:data
+  espalier get \"/ietf-interfaces:interfaces/interface[name='to-core-1']/enabled\" \\
+      --with-defaults report-all --store embedded:data
   espalier get / --depth 2 --server http://127.0.0.1:8080
-  espalier get /ietf-interfaces:interfaces --datastore operational --with-origin --store embedded:data
-  espalier get '/ietf-interfaces:interfaces' --at 41 --store embedded:data
+  espalier get /ietf-interfaces:interfaces --datastore operational --with-origin \\
+      --store embedded:data
+  espalier get '/ietf-interfaces:interfaces' --at 1 --store embedded:data
 
 In the first form of a path keys are percent-encoded where they hold / , or % (RFC 8040); in the \
 second form they are quoted.")]

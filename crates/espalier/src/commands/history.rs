@@ -23,7 +23,7 @@ compared (`espalier diff A B`) and brought back (`espalier rollback VERSION`) as
 Examples:
   espalier history --store embedded:data
   espalier history --limit 5 --json --server http://127.0.0.1:8080
-  espalier history --from 100 --limit 10 --store embedded:data     versions 100, 99, ...
+  espalier history --from 100 --limit 10 --store embedded:data     # versions 100, 99, ...
   espalier history --keep 500 --keep-age 30d --store embedded:data")]
 pub struct History {
     /// At most this many

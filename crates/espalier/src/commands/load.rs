@@ -22,9 +22,9 @@ const PIECE_BYTES: usize = 1 << 20;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  espalier load network.json --store embedded:data --yang ietf-interfaces --yang ietf-ip
+  espalier load network/network.json --store embedded:data --yang network
   espalier load devices.xml --server http://127.0.0.1:8080
-  generate | espalier load - --format json --replace --store embedded:data")]
+  cat network/network.json | espalier load - --format json --replace --store embedded:data")]
 pub struct Load {
     /// The document; `-` is standard input
     file: String,

@@ -48,10 +48,11 @@ impl Lock {
 #[command(after_help = "\
 Examples:
   espalier unlock --session maria --store embedded:data
-  espalier unlock --id 3 --session maria --store embedded:data    a partial lock
-  espalier unlock --force --store embedded:data                   whoever has it
-  espalier unlock --all --session maria --store embedded:data     ends the session: its locks, its
-                              private candidate, its confirmed commits that do not persist")]
+  espalier unlock --id 1 --session maria --store embedded:data    # a partial lock
+  espalier unlock --force --store embedded:data                   # whoever has it
+  espalier unlock --all --session maria --store embedded:data     # ends the session
+
+With a session end its locks, its private candidate, and its confirmed commits that do not persist.")]
 pub struct Unlock {
     /// The number of a partial lock
     #[arg(long, value_name = "NUMBER")]

@@ -15,9 +15,9 @@ The data becomes what it was at the version, in one commit that is validated as 
 versions between stay in the history, so this too can be taken back.
 
 Examples:
-  espalier history --store embedded:data                 find the version
-  espalier diff 42 40 --store embedded:data              see what would change, if 42 is the newest
-  espalier rollback 40 --comment 'the new filter drops BGP' --store embedded:data")]
+  espalier history --store embedded:data      # find the version
+  espalier diff 2 1 --store embedded:data     # see what would change, if 2 is the newest
+  espalier rollback 1 --comment 'the new name is taken' --store embedded:data")]
 pub struct Rollback {
     /// The version
     version: u64,

@@ -61,10 +61,10 @@ Examples:
 
 Then:
   curl http://127.0.0.1:8080/restconf/data
-  curl http://127.0.0.1:8080/documents    document collections; /openapi/documents.json describes them
-  curl http://127.0.0.1:8080/stats/keys   statistics; /openapi/stats.json describes them
-  curl http://127.0.0.1:8080/metrics      counters, for Prometheus
-  curl http://127.0.0.1:8080/healthz      200 while all is well
+  curl http://127.0.0.1:8080/documents    # collections; see /openapi/documents.json
+  curl http://127.0.0.1:8080/stats/keys   # statistics; see /openapi/stats.json
+  curl http://127.0.0.1:8080/metrics      # counters, for Prometheus
+  curl http://127.0.0.1:8080/healthz      # 200 while all is well
 
 SIGINT or SIGTERM ends it when the requests under way are done; a second one ends it at once.")]
 pub struct Serve {

@@ -17,8 +17,10 @@ use crate::target::{self, Change};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  espalier set '/ietf-interfaces:interfaces/interface=eth0/description' 'uplink' --store embedded:data
-  espalier set '/ietf-interfaces:interfaces/interface=eth0/enabled' false --server http://127.0.0.1:8080
+  espalier set '/ietf-interfaces:interfaces/interface=to-core-1/description' 'uplink' \\
+      --store embedded:data
+  espalier set '/ietf-interfaces:interfaces/interface=to-core-1/enabled' false \\
+      --server http://127.0.0.1:8080
   espalier set '/espalier-network:network/device=new-1' --store embedded:data
 
 The value is written as in the model: 10, true, iana-if-type:ethernetCsmacd, base64 for binary.")]

@@ -14,7 +14,7 @@ A candidate follows running by itself, except where both changed the same node d
 Then validate and commit refuse it, and say where, until one side is preferred.
 
 Examples:
-  espalier update --store embedded:data                       tells the conflicts
+  espalier update --store embedded:data    # tells the conflicts
   espalier update --prefer candidate --store embedded:data
   espalier update --prefer running --store embedded:data")]
 pub struct Update {

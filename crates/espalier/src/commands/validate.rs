@@ -15,7 +15,7 @@ the candidate was made is told too; `espalier update` decides it.
 
 Examples:
   espalier validate --store embedded:data
-  espalier validate --datastore running --store embedded:data    all of it, on all cores")]
+  espalier validate --datastore running --store embedded:data    # all of it, on all cores")]
 pub struct Validate {
     #[command(flatten)]
     access: Access,

@@ -17,7 +17,7 @@ fn block(page: &str, heading: &str) -> String {
 }
 
 /// Runs lines of a shell in the folder; returns what they print.
-fn shell(bench: &Bench, script: &str) -> String {
+pub fn shell(bench: &Bench, script: &str) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_espalier"));
     let folder = binary.parent().expect("a folder").display();
     let path = std::env::var("PATH").unwrap_or_default();

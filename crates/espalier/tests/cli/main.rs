@@ -11,6 +11,7 @@ mod errors;
 mod example;
 mod files;
 mod guide;
+mod help;
 mod history;
 mod inventory;
 mod kill;

@@ -21,10 +21,10 @@ Collections stand in a store beside its data trees, or in one of their own. A do
 its key is a number. A document and its entries in the indexes change in one atomic commit.
 
 Start:
-  espalier documents configure cars --unique name=/name --partition color=/color --tags keyword=/keywords \
---store embedded:garage
-  espalier documents insert cars '{\"name\":\"Corvet-1\",\"color\":\"red\",\"keywords\":[\"fast\",\"old\"]}' \
---store embedded:garage
+  espalier documents configure cars --unique name=/name --partition color=/color \\
+      --tags keyword=/keywords --store embedded:garage
+  espalier documents insert cars '{\"name\":\"Corvet-1\",\"color\":\"red\",\"keywords\":[\"fast\",\"old\"]}' \\
+      --store embedded:garage
   espalier documents find cars color red --store embedded:garage
   espalier documents ls cars --store embedded:garage")]
 pub struct Documents {

@@ -17,8 +17,8 @@ make a compound index. A document without the member, or with null, is not in th
 that comes to a collection with documents is built, and others may write meanwhile.
 
 Examples:
-  espalier documents configure cars --unique name=/name --partition color=/color --tags keyword=/keywords \
---store embedded:garage
+  espalier documents configure cars --unique name=/name --partition color=/color \\
+      --tags keyword=/keywords --store embedded:garage
   espalier documents configure cars --partition color-and-year=/color,/year --store embedded:garage
   espalier documents configure cars --drop-index keyword --policy cached --store embedded:garage")]
 pub struct Configure {

@@ -14,8 +14,8 @@ use crate::settings::Settings;
 Prints the key. Many documents at once: espalier documents import
 
 Examples:
-  espalier documents insert cars '{\"name\":\"Corvet-1\",\"color\":\"red\",\"keywords\":[\"fast\"]}' \
---store embedded:garage
+  espalier documents insert cars '{\"name\":\"Corvet-1\",\"color\":\"red\",\"keywords\":[\"fast\"]}' \\
+      --store embedded:garage
   espalier documents insert cars '{\"name\":\"Corvet-9\"}' --key 9 --store embedded:garage")]
 pub struct Insert {
     /// The collection

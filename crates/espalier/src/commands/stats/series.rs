@@ -21,10 +21,13 @@ Without --label and --group-by, metrics of the name are added up whatever their 
 
 Examples:
   espalier stats series http --granularity 1h --path 'status.*' --store embedded:counts
-  espalier stats series http -g 1d --last 30d --aggregate sum --path count --slices 3
-  espalier stats series http --of sum --of count --expression 'a / b' --as average --path average
-  espalier stats series http --group-by host --path count --top 5
-  espalier stats series http::latency --path ms --quantiles 0.5,0.9,0.99 --json")]
+  espalier stats series http -g 1d --last 30d --aggregate sum --path count --slices 3 \\
+      --store embedded:counts
+  espalier stats series http --of sum --of count --expression 'a / b' --as average --path average \\
+      --store embedded:counts
+  espalier stats series http --group-by host --path count --top 5 --store embedded:counts
+  espalier stats series http::latency --path ms --quantiles 0.5,0.9,0.99 --json \\
+      --store embedded:counts")]
 pub struct Series {
     #[command(flatten)]
     metric: Named,

@@ -14,8 +14,10 @@ use crate::settings::Settings;
 #[command(after_help = "\
 Examples:
   espalier stats values event::signup --granularity 1h --store embedded:counts
-  espalier stats values event::signup -g 1d --from 2025-03-01 --to 2025-03-31 --format csv
-  espalier stats values http --label status=200 --last 30d -g 1d --skip-blanks --json")]
+  espalier stats values event::signup -g 1d --from 2025-03-01 --to 2025-03-31 --format csv \\
+      --store embedded:counts
+  espalier stats values http --label status=200 --last 30d -g 1d --skip-blanks --json \\
+      --store embedded:counts")]
 pub struct Values {
     #[command(flatten)]
     metric: Named,

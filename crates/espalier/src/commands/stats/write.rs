@@ -99,8 +99,10 @@ fn value(text: &str) -> Result<(Path, Number)> {
 #[command(after_help = "\
 Examples:
   espalier stats track event::signup count=1 plan.pro=1 --store embedded:counts
-  espalier stats track event::order '{\"count\":1,\"amount\":19.90}' --label shop=north
-  espalier stats track event::signup count=1 --at 2025-03-05T12:00 --request-id 7f3a")]
+  espalier stats track event::order '{\"count\":1,\"amount\":19.90}' --label shop=north \\
+      --store embedded:counts
+  espalier stats track event::signup count=1 --at 2025-03-05T12:00 --request-id 7f3a \\
+      --store embedded:counts")]
 pub struct Track {
     #[command(flatten)]
     given: Given,
@@ -172,8 +174,8 @@ A class is named by its upper bound: with --linear 0,100,10 the value 15 adds 1 
 
 Examples:
   espalier stats assort http::latency ms=15 --linear 0,100,10 --store embedded:counts
-  espalier stats assort http::latency ms=15 --geometric 0,1000
-  espalier stats assort http::latency ms=15 --custom 1,10,20,50")]
+  espalier stats assort http::latency ms=15 --geometric 0,1000 --store embedded:counts
+  espalier stats assort http::latency ms=15 --custom 1,10,20,50 --store embedded:counts")]
 pub struct Assort {
     #[command(flatten)]
     given: Given,

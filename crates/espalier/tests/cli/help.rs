@@ -1,0 +1,131 @@
+//! What `--help` shows: examples that run as they are printed, on what `espalier example network` makes.
+
+use crate::guide::shell;
+use crate::process::Bench;
+
+/// Columns that every terminal is taken to have: a longer line would be broken, and not run.
+const COLUMNS: usize = 100;
+
+/// What the examples begin with: a store with two versions, an engine with statistics, one with a
+/// collection, and the files that they read.
+const BEFORE: &str = r#"
+espalier example network -o network --devices 20
+espalier load network/network.json --store embedded:data --yang network
+espalier set '/ietf-interfaces:interfaces/interface=to-core-1/description' new --store embedded:data
+espalier backup embedded:data monday.backup
+espalier stats configure --store embedded:counts
+for metric in 'event::signup' 'http' 'http --label status=200' 'http --label host=a'; do
+    espalier stats track $metric count=2 sum=3 status.ok=1 --store embedded:counts
+done
+espalier stats observe http::latency ms=3 --store embedded:counts
+espalier documents configure cars --unique name=/name --partition color=/color \
+    --tags keyword=/keywords --partition color-and-year=/color,/year --store embedded:garage
+espalier documents insert cars '{"name":"Corvet-1","color":"red","keywords":["fast"]}' \
+    --store embedded:garage
+espalier documents export cars -o cars.jsonl --store embedded:garage
+echo '[{"name":"Corvet-2"}]' > list.json
+echo 'hits:1|c' > lines.txt
+echo '{"ietf-interfaces:interfaces":{"interface":[{"name":"to-core-1","description":"a"}]}}' > change.json
+cat > change.xml <<END
+<interfaces xmlns="urn:ietf:params:xml:ns:yang:ietf-interfaces">
+  <interface><name>to-core-1</name><description>b</description></interface></interfaces>
+END
+espalier export --path /ietf-interfaces:interfaces --format xml --store embedded:data > devices.xml
+"#;
+
+/// What some commands begin with beside that.
+const BEFORE_SOME: &[(&str, &str)] = &[
+    ("", "rm -r data network"),
+    ("backup", "rm monday.backup"),
+    ("unlock", LOCKS),
+    ("stats", "rm -r counts"),
+    ("stats configure", "rm -r counts"),
+    ("stats scan", STATUS),
+    ("documents", "rm -r garage"),
+    ("documents configure", "rm -r garage"),
+    ("documents insert", NO_CAR),
+];
+const LOCKS: &str = "
+espalier lock '/espalier-network:network/device=core-1' --session maria --store embedded:data
+espalier lock --session maria --store embedded:data";
+const STATUS: &str = r#"espalier stats beam worker::7 '{"state":"up"}' --store embedded:counts"#;
+const NO_CAR: &str = "espalier documents delete cars 0 --store embedded:garage";
+
+/// Examples of what is not here, or does not end, or takes long.
+const ELSEWHERE: &[&str] = &[
+    "db.example",
+    "redis://",
+    "http://host/",
+    "jq -c",
+    "espalier serve",
+    "espalier bench",
+    "espalier completions",
+];
+
+#[test]
+fn the_examples_of_every_command_run_as_printed() {
+    let bench = Bench::new();
+    shell(&bench, BEFORE);
+    let mut commands = vec![String::new()];
+    let mut run = 0;
+    while let Some(command) = commands.pop() {
+        let words: Vec<_> = command.split_whitespace().chain(["--help"]).collect();
+        let help = bench.run(&words).ok();
+        commands.extend(below(&command, &help));
+        let script = examples(&help);
+        run += script.lines().count();
+        check(&bench, &command, &script);
+    }
+    assert!(run > 100, "{run}");
+}
+
+/// Runs the examples of one command on a copy of the folder.
+fn check(bench: &Bench, command: &str, script: &str) {
+    let mine = Bench::new();
+    let (from, to) = (bench.path(""), mine.path(""));
+    shell(
+        &mine,
+        &format!("cp -r {}/. {}", from.display(), to.display()),
+    );
+    let before = BEFORE_SOME.iter().filter(|(of, _)| *of == command);
+    before.for_each(|(_, script)| drop(shell(&mine, script)));
+    let is_served = script.contains("http://127.0.0.1:8080");
+    let server = is_served.then(|| mine.serve(&["--store", "embedded:data"]));
+    let url = server.as_ref().map_or("", |server| &server.url);
+    shell(&mine, &script.replace("http://127.0.0.1:8080", url));
+}
+
+/// The commands that a help lists, each with the words before it.
+fn below(command: &str, help: &str) -> Vec<String> {
+    let list = help
+        .split_once("\nCommands:\n")
+        .map_or("", |(_, list)| list);
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    let names = names.filter(|name| *name != "help");
+    names
+        .map(|name| format!("{command} {name}").trim().to_owned())
+        .collect()
+}
+
+/// The lines of a help that are commands, with those that they go on in.
+fn examples(help: &str) -> String {
+    let (mut script, mut goes_on) = (String::new(), false);
+    for line in help.lines() {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        let begins = line.starts_with("  ")
+            && !line.starts_with("   ")
+            && ["espalier", "export", "cat", "jq"].contains(&word)
+            && line.split_whitespace().count() > 1
+            && !ELSEWHERE.iter().any(|elsewhere| line.contains(elsewhere));
+        let is_listed = word == "export" && !line.contains("export ESPALIER");
+        if goes_on || (begins && !is_listed) {
+            assert!(line.len() <= COLUMNS, "{} columns: {line}", line.len());
+            script.push_str(line);
+            script.push('\n');
+            goes_on = line.ends_with('\\');
+        }
+    }
+    script
+}
