@@ -148,7 +148,8 @@ impl<S: Source> PagedCursor<S> {
         };
         if let Some(last) = self.page.len().checked_sub(1) {
             let fitting = ENTRIES_MAX.min(PAGE_BYTES / (self.page.bytes() / (last + 1)).max(1));
-            self.wanted = (self.wanted * 2).min(fitting).max(1);
+            // What a snapshot brought along may be more than was asked for here.
+            self.wanted = (self.wanted.max(last + 1) * 2).min(fitting).max(1);
             if more == More::Perhaps {
                 self.rest = Some(after(rest, self.page.key(last), self.direction));
             }

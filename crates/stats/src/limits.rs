@@ -27,6 +27,13 @@ pub const GRANULARITY_COUNT_MAX: u32 = 9_999;
 /// Buckets that one reading may return, blanks included.
 pub const BUCKETS_MAX: usize = 1_000_000;
 
+/// Rows at the beginning of a series that are asked for together with the view that they are read in:
+/// one round trip for most series where the engine is elsewhere, and no more than a mebibyte of them.
+pub(crate) const ROWS_AT_ONCE: usize = 256;
+
+/// Series that are asked for so.
+pub(crate) const SERIES_AT_ONCE: usize = 16;
+
 /// Metrics that one query may read.
 pub const METRICS_MAX: usize = 100_000;
 

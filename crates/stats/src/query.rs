@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::keys::metrics_in;
+use crate::limits::{ROWS_AT_ONCE, SERIES_AT_ONCE};
 use crate::stats::Stats;
 use crate::{Metric, Number, Packed, Path, Point, Range, Result, Series};
 
@@ -76,8 +77,11 @@ fn label<'a>(metric: &'a Metric, name: &str) -> &'a str {
 impl Stats {
     /// The sums of the metrics that a query means, group by group, in the order of labels.
     pub fn query(&self, query: &Query) -> Result<Vec<Group>> {
-        let snapshot = self.driver.snapshot()?;
-        let metrics = metrics_in(&*snapshot, &self.layout.metrics_named(&query.name))?;
+        let named = self.layout.metrics_named(&query.name);
+        let snapshot = self
+            .driver
+            .snapshot_expecting(&|expected| expected.range(named.clone(), ROWS_AT_ONCE))?;
+        let metrics = metrics_in(&*snapshot, &named)?;
         let mut groups: BTreeMap<BTreeMap<String, String>, (usize, BTreeMap<i64, Packed>)> =
             BTreeMap::new();
         for metric in metrics.iter().filter(|metric| query.takes(metric)) {
@@ -117,9 +121,13 @@ impl Stats {
 
     /// The values of several metrics, each over its range, from one state of the store.
     pub fn values_of_many(&self, metrics: &[(Metric, Range)]) -> Result<Vec<Vec<Point>>> {
-        let snapshot = self.driver.snapshot()?;
+        metrics.iter().try_for_each(|(metric, _)| metric.check())?;
+        let snapshot = self.driver.snapshot_expecting(&|expected| {
+            for (metric, range) in metrics.iter().take(SERIES_AT_ONCE) {
+                self.expect_found(metric, *range, expected);
+            }
+        })?;
         let read = |(metric, range): &(Metric, Range)| {
-            metric.check()?;
             self.fill_blanks(self.found(&*snapshot, metric, *range)?, *range)
         };
         metrics.iter().map(read).collect()

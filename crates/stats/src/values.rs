@@ -1,9 +1,9 @@
 //! Reading the values of a range.
 
-use espalier_keyspace::{Cursor, Direction, KeyRange, Snapshot};
+use espalier_keyspace::{Cursor, Direction, Expected, KeyRange, Snapshot};
 
 use crate::layout::{self, Kind};
-use crate::limits::BUCKETS_MAX;
+use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE};
 use crate::row::{Row, entries, row};
 use crate::stats::Stats;
 use crate::{Bucket, Error, Granularity, Metric, Number, Packed, Path, Result, Timestamp};
@@ -67,7 +67,9 @@ impl Stats {
     pub fn values(&self, metric: impl Into<Metric>, range: Range) -> Result<Vec<Point>> {
         let metric = metric.into();
         metric.check()?;
-        let snapshot = self.driver.snapshot()?;
+        let snapshot = self
+            .driver
+            .snapshot_expecting(&|expected| self.expect_found(&metric, range, expected))?;
         let found = self.found(&*snapshot, &metric, range)?;
         self.fill_blanks(found, range)
     }
@@ -88,6 +90,17 @@ impl Stats {
         let keys = keys_of(&buckets, span);
         let cursor = snapshot.scan(&keys, Direction::Forward)?;
         Reader::new(cursor, buckets.len(), span.end).read()
+    }
+
+    /// Tells what [`Self::found`] reads first.
+    pub(crate) fn expect_found(&self, metric: &Metric, range: Range, expected: &mut Expected) {
+        // What is wrong with the range, reading it tells.
+        if let Ok(Some(span)) = self.span(range) {
+            let buckets = self
+                .layout
+                .buckets(Kind::Numbers, metric, range.granularity);
+            expected.range(keys_of(&buckets, span), ROWS_AT_ONCE);
+        }
     }
 
     /// The first second of a range's buckets that are kept, and the first after them.
