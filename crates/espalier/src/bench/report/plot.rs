@@ -188,7 +188,10 @@ fn draw(
         .y_label_area_size(68)
         .build_cartesian_2d(
             (sizes.0..sizes.1).log_scale(),
-            (decade(seconds.0, f64::floor)..decade(seconds.1, f64::ceil)).log_scale(),
+            // A hair more, as a label at the very end of an axis is lost where its number is rounded.
+            (decade(seconds.0, f64::floor) * (1.0 - HAIR)
+                ..decade(seconds.1, f64::ceil) * (1.0 + HAIR))
+                .log_scale(),
         )?;
     chart
         .configure_mesh()
@@ -234,6 +237,9 @@ fn dot(line: &Line, colour: RGBColor) -> ShapeStyle {
         false => colour.filled(),
     }
 }
+
+/// By how much of itself the end of an axis is moved out.
+const HAIR: f64 = 1e-9;
 
 /// The power of ten below or above.
 fn decade(number: f64, round: fn(f64) -> f64) -> f64 {
@@ -309,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_plot_has_a_line_for_each_engine_and_peer_and_names_its_axes() {
-        let rows = [row(1_000, 1e-6), row(1_000_000, 2e-6)];
+        let rows = [row(1_000, 1.1e-6), row(1_000_000, 2e-6)];
         let rows: Vec<_> = rows.iter().collect();
         let picture = svg(&rows).expect("drawn").expect("two sizes");
         for part in [
@@ -325,6 +331,9 @@ mod tests {
         let labels = picture.split("<text").skip(1);
         let labels: Vec<_> = labels.filter(|label| label.contains("\n1M\n")).collect();
         assert_eq!(labels.len(), 1, "a label is drawn once: {picture}");
+        for end in ["\n1 us\n", "\n10 us\n"] {
+            assert_eq!(picture.matches(end).count(), 1, "{end}: {picture}");
+        }
         assert_eq!(svg(&rows[..1]).expect("nothing drawn"), None);
     }
 }
