@@ -151,6 +151,24 @@ fn missing_tables_are_damage() {
     assert_eq!(kind, ErrorKind::Corrupt, "{message}");
 }
 
+/// A page that was cut short may leave a row without its columns, or a table without its row.
+#[test]
+fn a_version_that_is_lost_is_damage() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = filled(dir.path());
+    for lost in [
+        "DROP TABLE state; CREATE TABLE state (id, version); INSERT INTO state VALUES (1, NULL)",
+        "UPDATE state SET version = 'x'",
+        "DELETE FROM state",
+    ] {
+        let other = Connection::open(&file).expect("the database");
+        other.execute_batch(lost).expect("lost");
+        drop(other);
+        let (kind, message) = refusal(open(&url(&file)));
+        assert_eq!(kind, ErrorKind::Corrupt, "{lost}: {message}");
+    }
+}
+
 /// Damage at random places within the pages is an error or a finding, and looking for it kills
 /// nothing; the undamaged file is as before.
 #[test]

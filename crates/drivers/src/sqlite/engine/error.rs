@@ -37,14 +37,25 @@ pub(in crate::sqlite) fn engine_error(error: rusqlite::Error) -> Error {
         Some(ErrorCode::SystemIoFailure) => {
             (ErrorKind::Engine, "the file cannot be read or written")
         }
-        // No key is without a value.
-        None if matches!(error, rusqlite::Error::FromSqlConversionFailure(..)) => (
+        None if is_lacking(&error) => (
             ErrorKind::Corrupt,
             "a value is missing; restore the file from a backup",
         ),
         _ => (ErrorKind::Engine, "SQLite failed"),
     };
     Error::new(kind, message).with_source(error)
+}
+
+/// Whether a row or a column is not there, or not of its type. The tables are strict and without nulls,
+/// and no key is without a value: so it is only in a damaged file.
+fn is_lacking(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::QueryReturnedNoRows
+    )
 }
 
 /// The error of opening a file.
