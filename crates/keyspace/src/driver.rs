@@ -74,20 +74,19 @@ pub trait Driver: Send + Sync + 'static {
     /// Makes everything committed so far durable, also where commits are relaxed.
     fn flush(&self) -> Result<()>;
 
-    /// Has every later snapshot show all that was committed, by whomever, before this call.
-    /// Snapshots do so anyway, except where a driver shows what it has in memory: there, whoever
-    /// decides on a change calls this first, so that nothing is refused for what is long over.
-    fn catch_up(&self) -> Result<()> {
-        Ok(())
-    }
-
     /// Whether a snapshot of version `seen` showed all that was committed, by whomever, before this
-    /// call; later ones do where it did not. Snapshots do so anyway, except as above: there, whoever
-    /// has decided to refuse a change, or that there is nothing to change, asks this, and decides
-    /// again where the answer is no. A change that is made needs no asking, as its preconditions
-    /// tell, and so costs no round trip beside its own.
+    /// call; later ones do where it did not. Snapshots do so anyway, except where a driver shows what
+    /// it has in memory: there, whoever has decided to refuse a change, or that there is nothing to
+    /// change, asks this, and decides again where the answer is no. A change that is made needs no
+    /// asking, as its preconditions tell, and so costs no round trip beside its own.
     fn is_current(&self, _seen: Version) -> Result<bool> {
         Ok(true)
+    }
+
+    /// Has every later snapshot show all that was committed, by whomever, before this call: for
+    /// whoever decides on something that no precondition will tell of.
+    fn catch_up(&self) -> Result<()> {
+        self.is_current(Version::default()).map(drop)
     }
 
     /// What of the engine is kept in memory, and how current that is. Costs little, but for

@@ -200,10 +200,6 @@ impl Driver for Metered {
         self.meter.time(Call::Flush, || self.inner.flush())
     }
 
-    fn catch_up(&self) -> Result<()> {
-        self.inner.catch_up()
-    }
-
     fn is_current(&self, seen: Version) -> Result<bool> {
         self.inner.is_current(seen)
     }

@@ -142,10 +142,7 @@ pub fn take(bytes: &mut &[u8]) -> Result<Element> {
         TRUE => Ok(Element::Boolean(true)),
         EMPTY => Ok(Element::Empty),
         tag if tag.abs_diff(ZERO) <= 8 => take_integer(tag, bytes).map(Element::Integer),
-        _ => Err(Error::new(
-            ErrorKind::Corrupt,
-            format!("a key is damaged: it has the unknown tag {tag:#04x}"),
-        )),
+        _ => Err(unknown(tag)),
     }
 }
 
@@ -161,10 +158,7 @@ pub fn skip(bytes: &mut &[u8]) -> Result<()> {
             .split_off(..usize::from(tag.abs_diff(ZERO)))
             .map(|_| ())
             .ok_or_else(truncated),
-        _ => Err(Error::new(
-            ErrorKind::Corrupt,
-            format!("a key is damaged: it has the unknown tag {tag:#04x}"),
-        )),
+        _ => Err(unknown(tag)),
     }
 }
 
@@ -250,6 +244,11 @@ fn take_hash(prefix: &[u8], bytes: &mut &[u8]) -> Result<Element> {
         prefix,
         hash.try_into().map_err(|_| truncated())?,
     ))
+}
+
+fn unknown(tag: u8) -> Error {
+    let message = format!("a key is damaged: it has the unknown tag {tag:#04x}");
+    Error::new(ErrorKind::Corrupt, message)
 }
 
 fn truncated() -> Error {

@@ -27,7 +27,7 @@ pub const GRANULARITY_COUNT_MAX: u32 = 9_999;
 /// Buckets that one reading may return, blanks included.
 pub const BUCKETS_MAX: usize = 1_000_000;
 
-/// Rows at the beginning of a series that are asked for together with the view that they are read in:
+/// Rows at the beginning of a range that are asked for together with the view that they are read in:
 /// one round trip for most series where the engine is elsewhere, and no more than a mebibyte of them.
 pub(crate) const ROWS_AT_ONCE: usize = 256;
 

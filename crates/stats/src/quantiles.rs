@@ -24,12 +24,9 @@ impl Stats {
     pub fn sketches(&self, metric: impl Into<Metric>, range: Range) -> Result<Vec<SketchPoint>> {
         let metric = metric.into();
         metric.check()?;
-        let Some(span) = self.span(range)? else {
+        let Some((buckets, span)) = self.stretch(Kind::Sketches, &metric, range)? else {
             return Ok(Vec::new());
         };
-        let buckets = self
-            .layout
-            .buckets(Kind::Sketches, &metric, range.granularity);
         let snapshot = self.driver.snapshot()?;
         let mut cursor = snapshot.scan(&keys_of(&buckets, span), Direction::Forward)?;
         let mut points: Vec<SketchPoint> = Vec::new();

@@ -81,12 +81,9 @@ impl Stats {
         metric: &Metric,
         range: Range,
     ) -> Result<Vec<(i64, Packed)>> {
-        let Some(span) = self.span(range)? else {
+        let Some((buckets, span)) = self.stretch(Kind::Numbers, metric, range)? else {
             return Ok(Vec::new());
         };
-        let buckets = self
-            .layout
-            .buckets(Kind::Numbers, metric, range.granularity);
         let keys = keys_of(&buckets, span);
         let cursor = snapshot.scan(&keys, Direction::Forward)?;
         Reader::new(cursor, buckets.len(), span.end).read()
@@ -95,12 +92,20 @@ impl Stats {
     /// Tells what [`Self::found`] reads first.
     pub(crate) fn expect_found(&self, metric: &Metric, range: Range, expected: &mut Expected) {
         // What is wrong with the range, reading it tells.
-        if let Ok(Some(span)) = self.span(range) {
-            let buckets = self
-                .layout
-                .buckets(Kind::Numbers, metric, range.granularity);
+        if let Ok(Some((buckets, span))) = self.stretch(Kind::Numbers, metric, range) {
             expected.range(keys_of(&buckets, span), ROWS_AT_ONCE);
         }
+    }
+
+    /// What the keys of a range's buckets begin with, and the span of those that are kept.
+    pub(crate) fn stretch(
+        &self,
+        kind: Kind,
+        metric: &Metric,
+        range: Range,
+    ) -> Result<Option<(Vec<u8>, Bucket)>> {
+        let span = self.span(range)?;
+        Ok(span.map(|span| (self.layout.buckets(kind, metric, range.granularity), span)))
     }
 
     /// The first second of a range's buckets that are kept, and the first after them.

@@ -185,10 +185,6 @@ impl Driver for Faulty {
         self.inner.flush()
     }
 
-    fn catch_up(&self) -> Result<()> {
-        self.inner.catch_up()
-    }
-
     fn is_current(&self, seen: Version) -> Result<bool> {
         self.inner.is_current(seen)
     }

@@ -47,13 +47,6 @@ impl Keeper for Cached {
         Ok(Box::new(MemorySnapshot::new(newest)))
     }
 
-    fn catch_up(following: &Following<Self>) -> Result<()> {
-        match following.keeper().reads {
-            Reads::Local => following.require_newest().map(drop),
-            Reads::Linearizable => Ok(()),
-        }
-    }
-
     fn is_current(following: &Following<Self>, seen: Version) -> Result<bool> {
         match following.keeper().reads {
             Reads::Local => Ok(following.require_newest()? <= seen),

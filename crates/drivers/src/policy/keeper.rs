@@ -33,11 +33,6 @@ pub(super) trait Keeper: Sized + Send + Sync + 'static {
         Self::snapshot(following)
     }
 
-    /// See [`Driver::catch_up`]: nothing to do where snapshots ask the engine.
-    fn catch_up(_following: &Following<Self>) -> Result<()> {
-        Ok(())
-    }
-
     /// See [`Driver::is_current`]: snapshots that ask the engine are.
     fn is_current(_following: &Following<Self>, _seen: Version) -> Result<bool> {
         Ok(true)
@@ -129,10 +124,6 @@ impl<K: Keeper> Driver for Kept<K> {
 
     fn flush(&self) -> Result<()> {
         self.engine().flush()
-    }
-
-    fn catch_up(&self) -> Result<()> {
-        K::catch_up(self.following())
     }
 
     fn is_current(&self, seen: Version) -> Result<bool> {

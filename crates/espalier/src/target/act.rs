@@ -189,14 +189,14 @@ fn committed(commit: Commit, what: &str) -> Outcome {
 }
 
 fn commit(tree: &Tree, confirmed: Confirmed<'_>, options: CommitOptions<'_>) -> Result<Outcome> {
-    let running = beside(tree, Datastore::Running.name(), "")?;
-    let was_pending = running.locks()?.pending.is_some();
+    let running = tree.beside(Datastore::Running, "")?;
+    let confirms = confirmed.timeout.is_none() && running.locks()?.pending.is_some();
     let commit = tree.commit_confirmed(confirmed, options)?;
     let mut outcome = committed(commit, "committed");
     if let Some(seconds) = confirmed.timeout {
         outcome.value["confirm-within"] = json!(seconds);
         outcome.text = format!("{}; confirm it within {seconds} s", outcome.text);
-    } else if was_pending && running.locks()?.pending.is_none() {
+    } else if confirms {
         outcome.value["confirmed"] = json!(true);
         outcome.text = match commit.is_changed {
             true => format!("{}; that before is confirmed", outcome.text),

@@ -23,7 +23,6 @@ espalier documents configure cars --unique name=/name --partition color=/color \
 espalier documents insert cars '{"name":"Corvet-1","color":"red","keywords":["fast"]}' \
     --store embedded:garage
 espalier documents export cars -o cars.jsonl --store embedded:garage
-echo '[{"name":"Corvet-2"}]' > list.json
 echo 'hits:1|c' > lines.txt
 echo '{"ietf-interfaces:interfaces":{"interface":[{"name":"to-core-1","description":"a"}]}}' > change.json
 cat > change.xml <<END
@@ -51,12 +50,13 @@ espalier lock --session maria --store embedded:data";
 const STATUS: &str = r#"espalier stats beam worker::7 '{"state":"up"}' --store embedded:counts"#;
 const NO_CAR: &str = "espalier documents delete cars 0 --store embedded:garage";
 
+/// How the commands of examples begin that can run here.
+const BEGINNINGS: &[&str] = &["espalier ", "export ESPALIER", "cat "];
+
 /// Examples of what is not here, or does not end, or takes long.
 const ELSEWHERE: &[&str] = &[
     "db.example",
     "redis://",
-    "http://host/",
-    "jq -c",
     "espalier serve",
     "espalier bench",
     "espalier completions",
@@ -113,14 +113,11 @@ fn below(command: &str, help: &str) -> Vec<String> {
 fn examples(help: &str) -> String {
     let (mut script, mut goes_on) = (String::new(), false);
     for line in help.lines() {
-        let word = line.split_whitespace().next().unwrap_or_default();
-        let begins = line.starts_with("  ")
-            && !line.starts_with("   ")
-            && ["espalier", "export", "cat", "jq"].contains(&word)
-            && line.split_whitespace().count() > 1
-            && !ELSEWHERE.iter().any(|elsewhere| line.contains(elsewhere));
-        let is_listed = word == "export" && !line.contains("export ESPALIER");
-        if goes_on || (begins && !is_listed) {
+        let begins = line.strip_prefix("  ").is_some_and(|line| {
+            BEGINNINGS.iter().any(|begins| line.starts_with(begins))
+                && !ELSEWHERE.iter().any(|elsewhere| line.contains(elsewhere))
+        });
+        if goes_on || begins {
             assert!(line.len() <= COLUMNS, "{} columns: {line}", line.len());
             script.push_str(line);
             script.push('\n');

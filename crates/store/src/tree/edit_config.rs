@@ -64,6 +64,10 @@ impl Tree {
         on_error: ErrorOption,
         options: CommitOptions<'_>,
     ) -> Result<EditReport> {
+        if on_error != ErrorOption::RollbackOnError {
+            // Which edits are possible no commit tells.
+            self.store().driver().catch_up()?;
+        }
         let mut tries = 0;
         loop {
             tries += 1;
@@ -103,6 +107,8 @@ impl Tree {
     /// Every error of the edits, or else every constraint that would be broken.
     pub fn test(&self, edits: &[Edit], options: CommitOptions<'_>) -> Result<()> {
         self.check_writable()?;
+        // No commit follows that would tell whether it is still so.
+        self.store().driver().catch_up()?;
         if let Some(guard) = options.guard {
             guard(&self.view()?)?;
         }
@@ -121,8 +127,6 @@ impl Tree {
 
     /// The state that edits are tested on, as changes over what is valid.
     fn to_test(&self) -> Result<Overlay> {
-        // No commit follows that would tell whether it is still so.
-        self.store().driver().catch_up()?;
         if self.datastore().is_candidate() {
             return self.candidate_over_running();
         }

@@ -10,6 +10,8 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::environment::DATA_FILE;
+
 /// The exit status of a process that ends so, as that of any other failure of an engine.
 const EXIT_STATUS: c_int = 1;
 
@@ -32,7 +34,7 @@ pub fn tell_of_damage() {
 pub(super) fn remember(dir: &Path) {
     let dir = dir.display();
     let words = format!(
-        "error: {dir}/data.mdb cannot be read on; it is damaged, or its disk is\n\
+        "error: {dir}/{DATA_FILE} cannot be read on; it is damaged, or its disk is\n\
          hint: `espalier check embedded:{dir}` names the pages; `espalier restore` a backup into \
          another directory\n"
     );
