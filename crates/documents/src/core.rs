@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use espalier_keyspace::{
-    Batch, Driver, ErrorKind as KeyspaceErrorKind, OperationRef, Snapshot, Writer,
+    Batch, Driver, ErrorKind as KeyspaceErrorKind, OperationRef, Snapshot, Version, Writer,
 };
 use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
 
@@ -146,15 +146,16 @@ impl Core {
                 }
                 match Group::new(self) {
                     Ok(group) => group,
-                    Err(error) => return of_error(error),
+                    Err(error) => return Tried::Done(Err(error)),
                 }
             }
         };
         let (result, after) = group.join(self, body);
         if group.is_nothing() {
             return match result {
-                Ok(result) => Tried::Done(Ok(result)),
-                Err(error) => of_error(error),
+                Err(error) if error.is_overtaken() => Tried::Overtaken,
+                Err(error) => self.refused(error, group.seen),
+                result => Tried::Done(result),
             };
         }
         let outcome = group.outcome();
@@ -176,6 +177,15 @@ impl Core {
             Fate::Overtaken => Tried::Overtaken,
             Fate::Divided => Tried::Divided,
             Fate::Failed(error) => Tried::Done(Err(Error::shared(error))),
+        }
+    }
+
+    /// A transaction was refused for what a view of the engine showed, which may be long over.
+    fn refused<R>(&self, error: Error, seen: Version) -> Tried<R> {
+        match self.driver.is_current(seen) {
+            Ok(true) => Tried::Done(Err(error)),
+            Ok(false) => Tried::Overtaken,
+            Err(failure) => Tried::Done(Err(failure.into())),
         }
     }
 
@@ -222,14 +232,6 @@ impl Core {
         drop((telling, turn));
         after.into_iter().for_each(|after| after());
         Ok(result)
-    }
-}
-
-fn of_error<R>(error: Error) -> Tried<R> {
-    if error.is_overtaken() {
-        Tried::Overtaken
-    } else {
-        Tried::Done(Err(error))
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{ErrorKind, Snapshot};
+use espalier_keyspace::{ErrorKind, Snapshot, Version};
 use parking_lot::{Condvar, Mutex};
 
 use crate::core::{Body, Core};
@@ -60,6 +60,8 @@ impl Outcome {
 /// Transactions over one view that are committed together.
 pub(crate) struct Group {
     gathered: Option<Gathered>,
+    /// The version of the engine that all of it is decided on.
+    pub(crate) seen: Version,
     outcome: Arc<Outcome>,
     /// How many transactions there are that did not fail.
     members: usize,
@@ -73,17 +75,19 @@ struct Gathered {
 }
 
 impl Group {
-    /// Without a member, over the newest state.
+    /// Without a member, over the newest state that is known here.
     pub(crate) fn new(core: &Core) -> Result<Self> {
-        core.driver.catch_up()?;
+        let engine = core.driver.snapshot()?;
+        let seen = engine.version();
         let gathered = Gathered {
-            engine: core.driver.snapshot()?,
+            engine,
             ram: core.ram.snapshot(),
             changes: Changes::default(),
             news: News::default(),
         };
         Ok(Self {
             gathered: Some(gathered),
+            seen,
             outcome: Arc::default(),
             members: 0,
         })
@@ -147,7 +151,7 @@ impl Group {
         drop((gathered.engine, gathered.ram));
         let parts = gathered.changes.into_parts(&core.layout);
         let telling = core.telling.lock();
-        let fate = match write(core, parts) {
+        let fate = match write(core, parts, self.seen) {
             Ok(committed) => {
                 gathered.news.tell(committed);
                 Fate::Committed
@@ -170,8 +174,14 @@ impl Drop for Group {
     }
 }
 
-fn write(core: &Core, parts: Parts) -> espalier_keyspace::Result<Committed> {
+fn write(core: &Core, parts: Parts, seen: Version) -> espalier_keyspace::Result<Committed> {
     let engine = if parts.engine.operations().len() == 0 {
+        // Nothing tests what was read here; it may be of a view that is behind.
+        if let [first, ..] = parts.engine.preconditions()
+            && !core.driver.is_current(seen)?
+        {
+            return Err(espalier_keyspace::Error::conflict(&first.key));
+        }
         None
     } else {
         Some(core.driver.commit(parts.engine)?)

@@ -27,10 +27,9 @@ fn on_all(test: impl Fn([Arc<dyn Driver>; 2])) {
 fn what_one_handle_changed_the_other_decides_on() {
     on_all(|drivers| {
         for policy in [Policy::Uncached, Policy::Cached] {
-            let [one, other] = [0, 1].map(|which| {
-                let documents = Documents::new(Arc::clone(&drivers[which]), PREFIX);
-                cars(policy).open(&documents).expect("open")
-            });
+            let documents = [0, 1].map(|which| Documents::new(Arc::clone(&drivers[which]), PREFIX));
+            let open = |documents: &Documents| cars(policy).open(documents).expect("open");
+            let (one, other) = (open(&documents[0]), open(&documents[1]));
             let name = policy.to_string();
             let key = one.insert(car(&name, "red", &["a"], 0)).expect("a key");
             for round in 0..ROUNDS {
@@ -51,6 +50,14 @@ fn what_one_handle_changed_the_other_decides_on() {
             other
                 .insert(car(&name, "blue", &[], 0))
                 .expect("it is free again");
+            for round in 0..ROUNDS {
+                let name = format!("{name} {round}");
+                let key = one.insert(car(&name, "red", &[], 0)).expect("a key");
+                let shown = documents[1].transaction(|transaction| transaction.get(&other, key));
+                assert!(shown.expect("read").is_some(), "{name} is there");
+                assert!(other.delete(key).expect("deleted").is_some(), "{name}");
+                assert!(one.delete(key).expect("deleted").is_none(), "{name}");
+            }
         }
     });
 }

@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
-use espalier_keyspace::{Batch, Error, KeyRange, OperationRef, Precondition, Result, Version};
+use espalier_keyspace::{
+    Batch, Committed, Error, KeyRange, OperationRef, Precondition, Result, Version,
+};
 
 use crate::queue::Queue;
 
@@ -91,7 +93,7 @@ pub(crate) fn error_of<E: Grouped>(engine: &E, stop: Stop<E::Failure>) -> Error 
 }
 
 /// Commits a batch, together with those that other threads commit at the same time.
-pub(crate) fn commit<E: Grouped>(engine: &E, queue: &Queue, batch: Batch) -> Result<Version> {
+pub(crate) fn commit<E: Grouped>(engine: &E, queue: &Queue, batch: Batch) -> Result<Committed> {
     batch.check_limits()?;
     queue.commit(batch, &|batches| apply(engine, batches))
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Result, Version};
+use espalier_keyspace::{Batch, Committed, Result, Version};
 use parking_lot::{Condvar, Mutex};
 
 /// The most bytes of batches that one leader takes at once: 16 MiB. The first is always taken.
@@ -50,13 +50,15 @@ impl Drop for Lead<'_> {
 
 impl Queue {
     /// Has `batch` applied, alone or with others, by this thread or by another.
-    pub(crate) fn commit(&self, batch: Batch, apply: Apply<'_>) -> Result<Version> {
+    pub(crate) fn commit(&self, batch: Batch, apply: Apply<'_>) -> Result<Committed> {
         let mut state = self.state.lock();
         if !state.leading && state.waiting.is_empty() {
             state.leading = true;
             drop(state);
             let _lead = Lead { queue: self };
-            return apply(&[batch]).pop().unwrap_or_else(no_result);
+            let result = apply(std::slice::from_ref(&batch)).pop();
+            let version = result.unwrap_or_else(no_result)?;
+            return Ok(Committed::alone(version, batch));
         }
         let outcome = Arc::<Outcome>::default();
         state.waiting.push_back(Ticket {
@@ -68,7 +70,8 @@ impl Queue {
                 self.turned.wait(&mut state);
             }
             if let Some(result) = outcome.result.lock().take() {
-                return result;
+                let step = None;
+                return result.map(|version| Committed { version, step });
             }
             state.leading = true;
             let group = take_group(&mut state);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use espalier_drivers::under_policy;
 use espalier_keyspace::metered::{Call, Meter, Metered};
-use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, Policy, Version};
+use espalier_keyspace::{Batch, Direction, Driver, Error, ErrorKind, KeyRange, Policy, Version};
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
 
 /// Long enough for anything.
@@ -129,6 +129,46 @@ fn a_reader_after_a_lost_answer_sees_what_became_of_it() {
 }
 
 /// A linearizable reader sees every commit that was acknowledged anywhere.
+/// It waited to be told of its own commits, and read everything again after each large one.
+#[test]
+fn what_is_committed_here_is_shown_without_being_told() {
+    let (engine, faulty, view) = faulty("policy=cached&staleness_ms=60000");
+    put(&*view, "before", "1");
+    let mut held = Batch::new();
+    held.add("count", 40);
+    view.commit(held).expect("a counter");
+    faulty.arm(fails(&[Site::Watch, Site::Scan]));
+    for number in 0..50 {
+        let mut batch = Batch::new();
+        batch.delete_range(KeyRange::prefix(b"row"));
+        batch.put(format!("row {number}"), vec![b'x'; 100_000]);
+        batch.delete("before");
+        batch.add("count", 2);
+        view.commit(batch).expect("a commit");
+        let row = get(&*view, &format!("row {number}"));
+        assert_eq!(row.map(|row| row.len()), Some(100_000));
+    }
+    let pairs = |driver: &dyn Driver| {
+        let snapshot = driver.snapshot().expect("a snapshot");
+        let mut cursor = snapshot
+            .scan(&KeyRange::all(), Direction::Forward)
+            .expect("a scan");
+        let mut pairs = Vec::new();
+        while let Some((key, value)) = cursor.next().expect("a step") {
+            pairs.push((key.to_vec(), value.to_vec()));
+        }
+        pairs
+    };
+    assert_eq!(pairs(&*view), pairs(&*engine));
+    assert_eq!(pairs(&*view).len(), 2);
+    // What others committed in between is not passed over.
+    put(&*engine, "other", "1");
+    put(&*view, "own", "1");
+    faulty.disarm();
+    assert_eq!(get(&*view, "other").as_deref(), Some("1"));
+    assert_eq!(get(&*view, "own").as_deref(), Some("1"));
+}
+
 #[test]
 fn a_linearizable_reader_sees_what_others_committed() {
     let inner = memory();

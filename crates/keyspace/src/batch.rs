@@ -140,6 +140,14 @@ impl Batch {
         self.operations.is_empty() && self.preconditions.is_empty()
     }
 
+    /// Whether it makes a new version for sure: one that puts or adds does, whatever was there.
+    pub fn surely_changes(&self) -> bool {
+        let is_change = |operation: &Operation| {
+            matches!(operation, Operation::Put { .. } | Operation::Add { .. })
+        };
+        self.operations.iter().any(is_change)
+    }
+
     /// Checks every key and value against the named limits. Every driver calls this first.
     pub fn check_limits(&self) -> Result<()> {
         if self.bytes > BATCH_BYTES_MAX {

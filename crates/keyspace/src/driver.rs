@@ -54,6 +54,15 @@ pub trait Driver: Send + Sync + 'static {
     /// [`crate::ErrorKind::OutcomeUnknown`].
     fn commit(&self, batch: Batch) -> Result<Version>;
 
+    /// As [`Self::commit`], and gives the batch back where the driver can say for sure between which two
+    /// versions it alone makes the difference: for whoever has the first of them in memory, and
+    /// need not be told the change that it made itself.
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+        let version = self.commit(batch)?;
+        let step = None;
+        Ok(Committed { version, step })
+    }
+
     /// Like [`Self::commit`], for changes that should not be held in memory: calls `fill` once
     /// (never again, not even on retry) with a [`Writer`], and applies what it wrote all or
     /// nothing. When `fill` returns an error, nothing is applied and the error is returned.
@@ -109,6 +118,35 @@ pub trait Driver: Send + Sync + 'static {
     fn use_lens(&self, _lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
         Ok(())
     }
+}
+
+/// What a commit came to.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// As [`Driver::commit`] returns it.
+    pub version: Version,
+    /// How the key space came there, where that is sure.
+    pub step: Option<Step>,
+}
+
+impl Committed {
+    /// A batch that alone makes the difference between a version and the one before it, where it
+    /// makes any.
+    pub fn alone(version: Version, batch: Batch) -> Self {
+        let from = version.0.checked_sub(1).map(Version);
+        let from = from.filter(|_| batch.surely_changes());
+        let step = from.map(|from| Step { from, batch });
+        Self { version, step }
+    }
+}
+
+/// What lies between two versions.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The older one.
+    pub from: Version,
+    /// All that changed.
+    pub batch: Batch,
 }
 
 /// What [`Driver::write`] calls to have the changes told.

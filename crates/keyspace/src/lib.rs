@@ -27,8 +27,8 @@ pub mod tuple;
 pub use batch::{Batch, Operation, OperationRef, Precondition};
 pub use capability::{Capability, WatchKind};
 pub use driver::{
-    Change, Cursor, Direction, Driver, Existed, Fill, Finding, Snapshot, Usage, Version, Watch,
-    WatchEvent, Writer,
+    Change, Committed, Cursor, Direction, Driver, Existed, Fill, Finding, Snapshot, Step, Usage,
+    Version, Watch, WatchEvent, Writer,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use expected::{Expect, Expected};

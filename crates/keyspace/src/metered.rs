@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{
-    Batch, Capability, Cursor, Direction, Driver, Expect, Fill, Finding, KeyRange, Lens,
+    Batch, Capability, Committed, Cursor, Direction, Driver, Expect, Fill, Finding, KeyRange, Lens,
     Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
 };
 
@@ -176,7 +176,12 @@ impl Driver for Metered {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
-        self.meter.time(Call::Commit, || self.inner.commit(batch))
+        Ok(self.commit_step(batch)?.version)
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+        self.meter
+            .time(Call::Commit, || self.inner.commit_step(batch))
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {

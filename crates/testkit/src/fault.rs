@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Cursor, Direction, Driver, Error, ErrorKind, Existed, Expect, Fill, Finding,
-    KeyRange, Lens, Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
-    WatchEvent, Writer,
+    Batch, Capability, Committed, Cursor, Direction, Driver, Error, ErrorKind, Existed, Expect,
+    Fill, Finding, KeyRange, Lens, Precondition, Residence, Result, Snapshot, Take, Usage, Version,
+    Watch, WatchEvent, Writer,
 };
 use parking_lot::Mutex;
 
@@ -148,10 +148,14 @@ impl Driver for Faulty {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
+        Ok(self.commit_step(batch)?.version)
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
         self.plan.pass(Site::Commit)?;
-        let version = self.inner.commit(batch)?;
+        let committed = self.inner.commit_step(batch)?;
         self.plan.pass(Site::AfterCommit)?;
-        Ok(version)
+        Ok(committed)
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Error, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Snapshot, Version,
-    Writer, counter,
+    Batch, Committed, Error, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Snapshot,
+    Version, Writer, counter,
 };
 use heed::{MdbError, PutFlags, RwTxn};
 
@@ -19,7 +19,7 @@ use crate::recent::{Effect, Recorder};
 const WRITE_HEADROOM_BYTES: usize = 16 << 30;
 
 /// Applies a batch, together with those that other threads commit at the same time.
-pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Version> {
+pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
     group::commit(engine, &engine.queue, batch)
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
-    Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Fill, Finding, KeyRange, Precondition, Result, Snapshot,
+    Usage, Version, Watch, WatchKind,
 };
 
 use super::commit;
@@ -54,6 +54,10 @@ impl Driver for Embedded {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
+        Ok(self.commit_step(batch)?.version)
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }
 

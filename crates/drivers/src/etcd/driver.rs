@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Expect, Fill, Finding, KeyRange, Precondition, Result, Snapshot,
-    Usage, Version, Watch,
+    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Precondition, Result,
+    Snapshot, Usage, Version, Watch,
 };
 
 use super::config::{Config, REQUEST_BYTES};
@@ -100,6 +100,10 @@ impl Driver for Etcd {
 
     fn commit(&self, batch: Batch) -> Result<Version> {
         self.staged.commit(batch)
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+        self.staged.commit_step(batch)
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {

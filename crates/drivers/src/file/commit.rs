@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Error, ErrorKind, Fill, KeyRange, Precondition, Result, Version};
+use espalier_keyspace::{
+    Batch, Committed, Error, ErrorKind, Fill, KeyRange, Precondition, Result, Version,
+};
 
 use super::engine::{Engine, Log, Pending, compact_when_due};
 use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
@@ -12,7 +14,7 @@ use crate::memory::{Trace, TreeWriter};
 use crate::recent::Effect;
 
 /// Applies a batch, together with those that other threads commit at the same time.
-pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Version> {
+pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
     group::commit(engine, &engine.queue, batch)
 }
 

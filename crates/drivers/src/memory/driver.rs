@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Fill, Finding, KeyRange, Policy, Precondition, Residence, Result,
-    Snapshot, Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Fill, Finding, KeyRange, Policy, Precondition, Residence,
+    Result, Snapshot, Usage, Version, Watch, WatchKind,
 };
 
 use super::commit;
@@ -79,6 +79,11 @@ impl Driver for Memory {
 
     fn commit(&self, batch: Batch) -> Result<Version> {
         commit::commit(&self.engine, &batch)
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+        let version = commit::commit(&self.engine, &batch)?;
+        Ok(Committed::alone(version, batch))
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Expect, Fill, Finding, KeyRange, Lens, Precondition, Result,
-    Snapshot, Take, Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Lens, Precondition,
+    Result, Snapshot, Take, Usage, Version, Watch, WatchKind,
 };
 
 use super::config::Config;
@@ -107,9 +107,13 @@ impl Driver for Mongo {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
-        let version = self.staged.commit(batch)?;
+        Ok(self.commit_step(batch)?.version)
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+        let committed = self.staged.commit_step(batch)?;
         self.engine.show(&self.staged);
-        Ok(version)
+        Ok(committed)
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Change, Driver, Policy, Residence, Result, Snapshot, Version};
+use espalier_keyspace::{Change, Driver, Policy, Residence, Result, Snapshot, Step, Version};
 
 use super::follow::{Following, Heart};
 use super::keeper::{Keeper, Kept};
@@ -36,6 +36,10 @@ impl Keeper for Cached {
 
     fn reload(&self, engine: &dyn Driver, least: Version) -> Result<()> {
         self.view.reload(engine, least)
+    }
+
+    fn take_step(&self, version: Version, step: &Step) -> bool {
+        self.view.take_step(version, step)
     }
 
     fn snapshot(following: &Arc<Following<Self>>) -> Result<Box<dyn Snapshot + Send>> {

@@ -12,7 +12,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{
-    Driver, Error, ErrorKind, KeyRange, Residence, Result, Version, Watch, WatchEvent, WatchKind,
+    Driver, Error, ErrorKind, KeyRange, Residence, Result, Step, Version, Watch, WatchEvent,
+    WatchKind,
 };
 use parking_lot::{Condvar, Mutex};
 
@@ -33,6 +34,10 @@ const AGAIN_MAX: Duration = Duration::from_secs(1);
 /// The longest that a reader waits for the view to reach what this process knows to exist, while
 /// following works: a large key space may have to be read again.
 const REACH_MAX: Duration = Duration::from_secs(60);
+
+/// How long a commit waits for its turn to change the view itself: the view may be read again just
+/// then.
+const TAKING_WAIT: Duration = Duration::from_millis(1);
 
 /// The engine is asked so many times within the bound.
 const ASKS: u32 = 4;
@@ -55,6 +60,8 @@ pub(super) struct Following<K> {
     polls: bool,
     /// Held by the one who takes in what the engine tells.
     watch: Mutex<Option<Box<dyn Watch>>>,
+    /// Held while the view is changed.
+    taking: Mutex<()>,
     floor: AtomicU64,
     doubts: AtomicU64,
     settled: AtomicU64,
@@ -88,6 +95,7 @@ impl<K: Keeper> Following<K> {
             keeper,
             heart,
             watch: Mutex::new(None),
+            taking: Mutex::default(),
             doubts: AtomicU64::new(0),
             settled: AtomicU64::new(0),
             started: Instant::now(),
@@ -287,7 +295,8 @@ impl<K: Keeper> Following<K> {
         let Some(event) = watch.next(timeout)? else {
             return Ok(false);
         };
-        // What was read again may be ahead of what is told.
+        let taking = self.taking.lock();
+        // What was read again may be ahead of what is told, and so may what was committed here.
         match event {
             WatchEvent::Commit { version, changes } if version > self.keeper.version() => {
                 self.keeper.apply(version, &changes);
@@ -297,8 +306,22 @@ impl<K: Keeper> Following<K> {
             }
             WatchEvent::Commit { .. } | WatchEvent::Gap { .. } => return Ok(true),
         }
+        drop(taking);
         self.moved();
         Ok(true)
+    }
+
+    /// Takes in what this process has committed, where the view has all that came before it. Else
+    /// the engine tells it, later.
+    pub(super) fn take_step(&self, version: Version, step: &Step) {
+        let Some(taking) = self.taking.try_lock_for(TAKING_WAIT) else {
+            return;
+        };
+        let is_taken = self.keeper.take_step(version, step);
+        drop(taking);
+        if is_taken {
+            self.moved();
+        }
     }
 
     /// The view has moved on.
@@ -400,7 +423,9 @@ impl<K: Keeper> Following<K> {
             tracing::warn!(engine = self.engine.name(), "a silent watch is begun again");
             let mut watch = self.watch.lock();
             *watch = None;
+            let taking = self.taking.lock();
             self.keeper.reload(&*self.engine, version)?;
+            drop(taking);
             self.moved();
         }
         // The oldest question counts until it is answered: under many commits, each next one

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Change, Driver, ErrorKind, Expect, Fill, Finding, KeyRange, Lens,
-    Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch, WatchEvent,
+    Batch, Capability, Change, Committed, Driver, ErrorKind, Expect, Fill, Finding, KeyRange, Lens,
+    Precondition, Residence, Result, Snapshot, Step, Take, Usage, Version, Watch, WatchEvent,
 };
 
 use super::follow::{Follower, Following};
@@ -21,6 +21,12 @@ pub(super) trait Keeper: Sized + Send + Sync + 'static {
 
     /// Commits up to `least` at least cannot be told: begins again from the engine.
     fn reload(&self, engine: &dyn Driver, least: Version) -> Result<()>;
+
+    /// Takes in what this process has committed itself, as the next after [`Self::version`]; returns
+    /// whether it has. Else it is told as the commits of others are.
+    fn take_step(&self, _version: Version, _step: &Step) -> bool {
+        false
+    }
 
     /// A view for a reader.
     fn snapshot(following: &Arc<Following<Self>>) -> Result<Box<dyn Snapshot + Send>>;
@@ -100,7 +106,11 @@ impl<K: Keeper> Driver for Kept<K> {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
-        self.noted(self.engine().commit(batch))
+        let committed = self.engine().commit_step(batch);
+        self.noted(committed.map(|Committed { version, step }| {
+            step.inspect(|step| self.following().take_step(version, step));
+            version
+        }))
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use espalier_keyspace::{
-    Change, Direction, Driver, Error, ErrorKind, KeyRange, Result, Snapshot, Version,
+    Batch, Change, Direction, Driver, Error, ErrorKind, KeyRange, OperationRef, Result, Snapshot,
+    Step, Version, counter,
 };
 use parking_lot::Mutex;
 
@@ -89,6 +90,41 @@ impl<H: Hold> Draft<'_, H> {
         let keys = self.tree.range::<_, [u8]>(bounds(range));
         let keys: Vec<_> = keys.map(|(key, _)| Arc::clone(key)).collect();
         keys.iter().for_each(|key| self.remove(key));
+    }
+}
+
+impl Draft<'_, Whole> {
+    /// Makes the changes of a batch; fails where a counter is none.
+    fn apply(&mut self, batch: &Batch) -> Result<()> {
+        for operation in batch.operations() {
+            match operation {
+                OperationRef::Put(key, value) => self.put(key.into(), value),
+                OperationRef::Delete(key) => self.remove(key),
+                OperationRef::DeleteRange(range) => self.remove_range(range),
+                OperationRef::Add(key, delta) => {
+                    let held = self.tree.get(key).map(AsRef::as_ref);
+                    let sum = counter::add(key, held, delta)?;
+                    self.put(key.into(), &sum);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl View<Whole> {
+    /// Takes in one commit of this process, where it follows the newest state.
+    pub(super) fn take_step(&self, version: Version, step: &Step) -> bool {
+        let before = self.newest();
+        if before.version != step.from {
+            return false;
+        }
+        let mut draft = self.draft(&before);
+        let is_done = draft.apply(&step.batch).is_ok();
+        if is_done {
+            self.show(before, version, draft);
+        }
+        is_done
     }
 }
 

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Error, ErrorKind, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Snapshot,
-    Version, Writer, counter,
+    Batch, Committed, Error, ErrorKind, Existed, Fill, KeyRange, OperationRef, Precondition,
+    Result, Snapshot, Version, Writer, counter,
 };
 
 use super::engine::{
@@ -27,7 +27,7 @@ const ATTEMPT_WAIT: Duration = Duration::from_millis(2);
 const KEPT_BYTES_MAX: usize = 4 << 20;
 
 /// Applies a batch, together with those that other threads commit at the same time.
-pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Version> {
+pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
     batch.check_limits()?;
     engine
         .queue

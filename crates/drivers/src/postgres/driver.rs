@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Expect, Fill, Finding, KeyRange, Lens, Precondition, Result,
-    Snapshot, Take, Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Lens, Precondition,
+    Result, Snapshot, Take, Usage, Version, Watch, WatchKind,
 };
 
 use super::commit;
@@ -61,6 +61,10 @@ impl Driver for Postgres {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
+        Ok(self.commit_step(batch)?.version)
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }
 

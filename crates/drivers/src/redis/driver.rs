@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Driver, Expect, Fill, Finding, KeyRange, Precondition, Result, Snapshot,
-    Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Precondition, Result,
+    Snapshot, Usage, Version, Watch, WatchKind,
 };
 
 use super::commit;
@@ -63,6 +63,11 @@ impl Driver for Redis {
 
     fn commit(&self, batch: Batch) -> Result<Version> {
         commit::commit(&self.engine, &batch)
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+        let version = commit::commit(&self.engine, &batch)?;
+        Ok(Committed::alone(version, batch))
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Error, ErrorKind, Existed, Fill, KeyRange, Lens, OperationRef, Precondition, Result,
-    Snapshot, Version, Writer, counter,
+    Batch, Committed, Error, ErrorKind, Existed, Fill, KeyRange, Lens, OperationRef, Precondition,
+    Result, Snapshot, Version, Writer, counter,
 };
 use rusqlite::Connection;
 
@@ -20,7 +20,7 @@ const DELETE_FROM: &str = "DELETE FROM entries WHERE key >= ?1";
 const DELETE_RANGE: &str = "DELETE FROM entries WHERE key >= ?1 AND key < ?2";
 
 /// Applies a batch, together with those that other threads commit at the same time.
-pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Version> {
+pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
     group::commit(&**engine, &engine.queue, batch)
 }
 

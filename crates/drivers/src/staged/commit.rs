@@ -33,12 +33,13 @@ enum Outcome {
 }
 
 impl<C: Cells> Shared<C> {
-    /// Applies a batch; where a version is given, only if it is still the newest.
+    /// Applies a batch; where a version is given, only if it is still the newest. Returns the version
+    /// it makes and, where that is sure, the one before it.
     pub(super) fn commit(
         self: &Arc<Self>,
         batch: &Batch,
         unchanged_since: Option<Version>,
-    ) -> Result<Version> {
+    ) -> Result<(Version, Option<Version>)> {
         let count = u32::try_from(batch.operations().len()).unwrap_or(u32::MAX);
         let patience = self.cells.patience() + OPERATION_PATIENCE * count;
         let deadline = Instant::now() + patience;
@@ -62,13 +63,15 @@ impl<C: Cells> Shared<C> {
             let plan = plan?;
             if !plan.has_effect() {
                 self.lanes.give_back(lane);
-                return Ok(state.version);
+                return Ok((state.version, None));
             }
             lane.sequence += 1;
             let strict = unchanged_since.map(|_| state.version);
             if let Some(revision) = self.attempt(&plan, &mut lane, state.version, strict)? {
                 self.lanes.give_back(lane);
-                return Ok(Version(revision));
+                // Nobody else did anything at all since it was looked.
+                let is_next = revision == state.revision() + 1;
+                return Ok((Version(revision), is_next.then_some(state.version)));
             }
             if Instant::now() >= deadline {
                 let message = "others keep changing what this commit is about; try again";

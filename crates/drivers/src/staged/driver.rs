@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use espalier_keyspace::{
-    Batch, Capability, Direction, Driver, Error, ErrorKind, Expect, Fill, Finding, KeyRange,
-    Precondition, Result, Snapshot, Usage, Version, Watch,
+    Batch, Capability, Committed, Direction, Driver, Error, ErrorKind, Expect, Fill, Finding,
+    KeyRange, Precondition, Result, Snapshot, Step, Usage, Version, Watch,
 };
 use parking_lot::{Mutex, RwLock};
 
@@ -177,9 +177,15 @@ impl<C: Cells> Driver for Staged<C> {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
+        Ok(self.commit_step(batch)?.version)
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
         batch.check_limits()?;
         let _commit = self.shared.writing.read();
-        self.shared.commit(&batch, None)
+        let (version, from) = self.shared.commit(&batch, None)?;
+        let step = from.map(|from| Step { from, batch });
+        Ok(Committed { version, step })
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
@@ -187,8 +193,10 @@ impl<C: Cells> Driver for Staged<C> {
         let base = StagedSnapshot::newest(&self.shared)?;
         let buffered = buffered::fill(Box::new(base), preconditions, fill)?;
         buffered.batch.check_limits()?;
-        self.shared
-            .commit(&buffered.batch, buffered.unchanged_since)
+        let committed = self
+            .shared
+            .commit(&buffered.batch, buffered.unchanged_since);
+        Ok(committed?.0)
     }
 
     fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {

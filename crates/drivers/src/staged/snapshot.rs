@@ -80,6 +80,10 @@ impl<C: Cells> StagedSnapshot<C> {
         })
     }
 
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
+    }
+
     /// A revision that nothing is being applied at.
     pub(super) fn at(shared: &Arc<Shared<C>>, version: Version, revision: u64) -> Self {
         Self {

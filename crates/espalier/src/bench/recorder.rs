@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use espalier_keyspace::{
-    Batch, Capability, Cursor, Direction, Driver, Expect, Fill, Finding, KeyRange, Lens, Operation,
-    OperationRef, Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
+    Batch, Capability, Committed, Cursor, Direction, Driver, Expect, Fill, Finding, KeyRange, Lens,
+    Operation, OperationRef, Precondition, Residence, Result, Snapshot, Take, Usage, Version,
+    Watch,
 };
 
 use crate::error::Result as Outcome;
@@ -123,11 +124,15 @@ impl Driver for Recorder {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
+        Ok(self.commit_step(batch)?.version)
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
         if self.is_on.load(Ordering::Relaxed) {
             let operations = batch.operations().map(owned).collect();
             lock(&self.trace).commits.push(operations);
         }
-        self.inner.commit(batch)
+        self.inner.commit_step(batch)
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {

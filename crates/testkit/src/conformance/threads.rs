@@ -1,10 +1,14 @@
 //! Many threads on one driver.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
-use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange, counter};
+use espalier_keyspace::{
+    Batch, Change, Direction, Driver, ErrorKind, KeyRange, OperationRef, WatchEvent, counter,
+};
 
 use super::Open;
 use super::acts::{get, get_in, numbered, put, put_keys, refusal, scan};
@@ -14,6 +18,9 @@ const COMMITS: u64 = 100;
 
 /// Commits of a thread on a slow server.
 const COMMITS_FEW: u64 = 10;
+
+/// Long enough for any news.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A snapshot shows the same state for as long as it is held.
 pub fn a_snapshot_never_changes(open: Open<'_>) {
@@ -137,6 +144,68 @@ fn adds_count_exactly_after(open: Open<'_>, commits: u64) {
     });
     let count = counter::encode((THREADS * commits) as i64).to_vec();
     assert_eq!(get(&*driver, b"count"), Some(count));
+}
+
+/// What is given back of a commit is everything that its version is told to have changed, and the
+/// version before it is the one that is said, whoever else commits at the same time.
+pub fn a_step_is_all_between_two_versions(open: Open<'_>) {
+    let driver = open();
+    let first = put(&*driver, b"same", b"same");
+    let mut watch = driver.watch(KeyRange::all(), first).expect("a watch");
+    let steps = Mutex::new(Vec::new());
+    in_threads(|thread| {
+        for number in 0..COMMITS_FEW {
+            let key = [numbered(thread), numbered(number)].concat();
+            let mut batch = Batch::new();
+            match number % 4 {
+                0 => batch.put(key, "new"),
+                1 => batch.put("same", "same"),
+                2 => batch.add("count", 1),
+                _ => batch.delete(key),
+            }
+            let committed = driver.commit_step(batch).expect("a commit");
+            if let Some(step) = committed.step {
+                let mut steps = steps.lock().expect("no panic");
+                steps.push((step.from, committed.version, step.batch));
+            }
+        }
+    });
+    let last = put(&*driver, b"last", b"last");
+    let mut told = BTreeMap::new();
+    while told.last_key_value().is_none_or(|(told, _)| *told < last) {
+        match watch.next(PATIENCE).expect("news").expect("in time") {
+            WatchEvent::Commit { version, changes } => told.insert(version, Some(changes)),
+            WatchEvent::Gap { version } => told.insert(version, None),
+        };
+    }
+    let steps = steps.into_inner().expect("no panic");
+    for (from, version, batch) in steps {
+        let operation = batch.operations().next().expect("an operation");
+        let change = told.get(&version).expect("a version that is told");
+        match (operation, change.as_deref()) {
+            (
+                OperationRef::Put(key, value),
+                Some(
+                    [
+                        Change::Put {
+                            key: told,
+                            value: held,
+                        },
+                    ],
+                ),
+            ) => {
+                assert_eq!((key, value), (&told[..], &held[..]));
+            }
+            (OperationRef::Add(key, _), Some([Change::Put { key: told, .. }])) => {
+                assert_eq!(key, told);
+            }
+            (_, None) => {}
+            (operation, Some(told)) => panic!("{operation:?} is told as {told:?}"),
+        }
+        let before = told.range(..version).next_back();
+        let before = before.map_or(first, |(version, _)| *version);
+        assert_eq!(from, before, "the version before {version:?}");
+    }
 }
 
 /// Commits that are applied together are refused one by one.

@@ -45,6 +45,11 @@ impl<C: Cells> State<C> {
         self.lane == lane.modified
     }
 
+    /// What it was read at.
+    pub(in crate::staged) fn revision(&self) -> u64 {
+        self.snapshot.revision()
+    }
+
     /// What a batch comes to; where a version is given, only if it is this one.
     fn plan(&self, batch: &Batch, unchanged_since: Option<Version>) -> Result<Plan> {
         for condition in batch.preconditions() {
