@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 
 use crate::Result;
+use crate::layout::Keys;
 
 /// What is called for each row of a scan.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>>;
@@ -17,6 +18,17 @@ pub(crate) trait Reader {
 
     /// The rows of a range, until the visitor breaks off.
     fn scan(&mut self, range: &KeyRange, direction: Direction, visit: Visit<'_>) -> Result<()>;
+}
+
+/// The rows of documents, in the order of their keys; nothing for one that is not there.
+pub(crate) fn read_rows<'a>(
+    snapshot: &'a dyn Snapshot,
+    keys: &Keys,
+    documents: &[u64],
+) -> Result<Vec<Option<Cow<'a, [u8]>>>> {
+    let rows: Vec<_> = documents.iter().map(|key| keys.document(*key)).collect();
+    let rows: Vec<_> = rows.iter().map(Vec::as_slice).collect();
+    Ok(snapshot.get_many(&rows)?)
 }
 
 /// The rows of a snapshot.

@@ -84,18 +84,29 @@ impl<'a> Rows<'a> {
 
     /// What a row holds. It must still hold what was read when the transaction is committed.
     pub(crate) fn read(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
-        let held = &mut self.changes.held;
+        let held = &self.changes.held;
         if held.get(key).is_some_and(|held| held.before.is_some()) {
-            return Ok(held.get(key).and_then(Held::now));
+            return Ok(self.changes.held.get(key).and_then(Held::now));
         }
         let snapshot = snapshot(self.layout, self.engine, self.ram, key);
         let before = snapshot.get(key)?.map(Cow::into_owned);
-        let held = held.entry(key.to_vec()).or_insert(Held {
-            before: None,
-            now: Now::Same,
-        });
-        held.before = Some(before);
-        Ok(held.now())
+        Ok(self.changes.learn(key, before).now())
+    }
+
+    /// Reads rows of one place that will be asked for, many at once.
+    pub(crate) fn bring(&mut self, keys: &[Vec<u8>]) -> Result<()> {
+        let held = &self.changes.held;
+        let is_unread = |key: &&[u8]| held.get(*key).is_none_or(|held| held.before.is_none());
+        let keys = keys.iter().map(Vec::as_slice).filter(is_unread);
+        let keys: Vec<&[u8]> = keys.collect();
+        let Some(first) = keys.first() else {
+            return Ok(());
+        };
+        let values = self.snapshot(first).get_many(&keys)?;
+        for (key, value) in keys.into_iter().zip(values) {
+            self.changes.learn(key, value.map(Cow::into_owned));
+        }
+        Ok(())
     }
 
     /// What a row held before the transaction. It may hold something else when it is committed.
@@ -165,6 +176,16 @@ impl Changes {
                 }
             }
         }
+    }
+
+    /// Takes in what a row held before.
+    fn learn(&mut self, key: &[u8], before: Option<Vec<u8>>) -> &Held {
+        let held = self.held.entry(key.to_vec()).or_insert(Held {
+            before: None,
+            now: Now::Same,
+        });
+        held.before = Some(before);
+        held
     }
 
     fn set(&mut self, key: Vec<u8>, now: Now) {

@@ -160,6 +160,12 @@ pub trait Snapshot {
     /// The value of `key`. Borrowed from the engine where the engine can.
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>>;
 
+    /// The values of keys, as [`Self::get`] of each and in their order. An engine behind a network
+    /// brings many of them in one round trip; all of them are in memory at once.
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        keys.iter().map(|key| self.get(key)).collect()
+    }
+
     /// The keys of `range` in the given order. Costs one descent, then constant time a key (on a
     /// remote engine: a round trip a page).
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>>;

@@ -238,6 +238,11 @@ impl Snapshot for MeteredSnapshot {
         self.inner.get(key)
     }
 
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        self.gets.set(self.gets.get() + keys.len() as u64);
+        self.inner.get_many(keys)
+    }
+
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
         let inner = self
             .meter

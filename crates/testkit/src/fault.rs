@@ -233,6 +233,11 @@ impl<S: Deref<Target: Snapshot>> Snapshot for FaultySnapshot<S> {
         self.inner.get(key)
     }
 
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        self.plan.pass(Site::Get)?;
+        self.inner.get_many(keys)
+    }
+
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
         self.plan.pass(Site::Scan)?;
         Ok(Box::new(FaultyCursor {

@@ -1,6 +1,6 @@
 //! One index in memory.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::hint::black_box;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use espalier_keyspace::{Direction, KeyRange};
 use foldhash::fast::RandomState;
 
+use super::postings::Postings;
 use super::resident::Hit;
 use crate::value::Bytes;
 use crate::{Query, Value};
@@ -19,12 +20,6 @@ pub(super) struct Index<T> {
     sorted: BTreeSet<Bytes>,
     /// The most components that a value had.
     components: usize,
-}
-
-/// The documents of a value: keys, and the documents themselves where they are kept.
-enum Postings<T> {
-    One(u64, Option<Arc<T>>),
-    Many(BTreeMap<u64, Option<Arc<T>>>),
 }
 
 impl<T> Index<T> {
@@ -44,7 +39,7 @@ impl<T> Index<T> {
             Some(postings) => postings.insert(key, document.cloned()),
             None => {
                 self.sorted.insert(full.clone());
-                let postings = Postings::One(key, document.cloned());
+                let postings = Postings::of(key, document.cloned());
                 self.by_value.insert(full, postings);
             }
         }
@@ -64,13 +59,7 @@ impl<T> Index<T> {
 
     /// The document that has exactly this value; of several, the one with the smallest key.
     pub(super) fn get(&self, value: &Value) -> Option<(u64, Option<&Arc<T>>)> {
-        match self.by_value.get(value.full())? {
-            Postings::One(key, document) => Some((*key, document.as_ref())),
-            Postings::Many(documents) => {
-                let (key, document) = documents.first_key_value()?;
-                Some((*key, document.as_ref()))
-            }
-        }
+        self.by_value.get(value.full())?.first()
     }
 
     /// The documents that a query asks for, where they are kept.
@@ -206,76 +195,4 @@ fn bounds(query: &Query) -> (Bound<Bytes>, Bound<Bytes>) {
         return (Bound::Included(nothing.clone()), Bound::Excluded(nothing));
     }
     (from, to)
-}
-
-impl<T> Postings<T> {
-    fn insert(&mut self, key: u64, document: Option<Arc<T>>) {
-        match self {
-            Self::One(known, held) if *known == key => *held = document,
-            Self::One(known, held) => {
-                let both = [(*known, held.take()), (key, document)];
-                *self = Self::Many(both.into());
-            }
-            Self::Many(documents) => drop(documents.insert(key, document)),
-        }
-    }
-
-    /// Takes a document out, and tells whether none is left.
-    fn remove(&mut self, key: u64) -> bool {
-        match self {
-            Self::One(known, _) => *known == key,
-            Self::Many(documents) => {
-                documents.remove(&key);
-                documents.is_empty()
-            }
-        }
-    }
-
-    /// Appends them to a list.
-    fn list<'a>(&'a self, listed: &mut Vec<(u64, Option<&'a Arc<T>>)>) {
-        match self {
-            Self::One(key, document) => listed.push((*key, document.as_ref())),
-            Self::Many(documents) => {
-                let documents = documents.iter();
-                listed.extend(documents.map(|(key, document)| (*key, document.as_ref())));
-            }
-        }
-    }
-
-    fn each(&self, direction: Direction, visit: &mut dyn FnMut(u64, Option<&Arc<T>>)) {
-        match (self, direction) {
-            (Self::One(key, document), _) => visit(*key, document.as_ref()),
-            (Self::Many(documents), Direction::Forward) => documents
-                .iter()
-                .for_each(|(key, document)| visit(*key, document.as_ref())),
-            (Self::Many(documents), Direction::Backward) => documents
-                .iter()
-                .rev()
-                .for_each(|(key, document)| visit(*key, document.as_ref())),
-        }
-    }
-
-    fn select(&self, direction: Direction, offset: usize, limit: usize) -> Vec<Hit<T>> {
-        let hit = |key: u64, document: &Option<Arc<T>>| Hit {
-            key,
-            full: None,
-            document: document.clone(),
-        };
-        match (self, direction) {
-            (Self::One(key, document), _) if offset == 0 && limit > 0 => vec![hit(*key, document)],
-            (Self::One(..), _) => Vec::new(),
-            (Self::Many(documents), Direction::Forward) => {
-                let selected = documents.iter().skip(offset).take(limit);
-                selected
-                    .map(|(key, document)| hit(*key, document))
-                    .collect()
-            }
-            (Self::Many(documents), Direction::Backward) => {
-                let selected = documents.iter().rev().skip(offset).take(limit);
-                selected
-                    .map(|(key, document)| hit(*key, document))
-                    .collect()
-            }
-        }
-    }
 }

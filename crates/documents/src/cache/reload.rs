@@ -1,16 +1,16 @@
 //! Bringing what is kept to a snapshot, by comparing rows.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use espalier_keyspace::{Direction, Snapshot};
 
-use super::fact::{Fact, Present, row_hash};
+use super::fact::row_hash;
 use super::resident::Resident;
+use super::store::fact;
 use crate::Result;
 use crate::document::Document;
 use crate::layout::counter;
-use crate::reader::{Reader, View};
+use crate::reader::{Reader, View, read_rows};
 use crate::shape::Shape;
 
 /// Documents that are compared under one lock.
@@ -41,8 +41,10 @@ impl<T: Document> Resident<T> {
                 Some((key, _)) if !is_last => key + 1,
                 _ => u64::MAX,
             };
-            for key in self.differing(&chunk, from, before) {
-                facts.push(fact(shape, snapshot, key)?);
+            let differing = self.differing(&chunk, from, before);
+            let found = read_rows(snapshot, &shape.keys, &differing)?;
+            for (key, row) in differing.into_iter().zip(found) {
+                facts.push(fact(shape, snapshot.version(), key, row.as_deref())?);
             }
             if is_last {
                 break;
@@ -69,21 +71,4 @@ impl<T: Document> Resident<T> {
         differing.extend(known.map(|(gone, _)| gone));
         differing
     }
-}
-
-/// What a snapshot says of a document.
-fn fact<T: Document>(shape: &Shape<T>, snapshot: &dyn Snapshot, key: u64) -> Result<Fact<T>> {
-    let row = snapshot.get(&shape.keys.document(key))?;
-    let present = match &row {
-        Some(row) => {
-            let document = Arc::new(shape.decode(key, row)?);
-            Some(Present::new(document, row))
-        }
-        None => None,
-    };
-    Ok(Fact {
-        key,
-        version: snapshot.version(),
-        present,
-    })
 }

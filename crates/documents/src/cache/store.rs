@@ -165,7 +165,7 @@ impl<T: Document> Cache<T> {
 }
 
 /// What a row says of a document.
-fn fact<T: Document>(
+pub(super) fn fact<T: Document>(
     shape: &Shape<T>,
     version: Version,
     key: u64,

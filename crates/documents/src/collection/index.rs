@@ -19,7 +19,7 @@ use crate::{Error, Query, Result, Value};
 /// An index of a collection.
 pub struct Index<T> {
     collection: Collection<T>,
-    opened: Arc<Opened<T>>,
+    pub(super) opened: Arc<Opened<T>>,
     slot: usize,
 }
 
@@ -52,7 +52,7 @@ impl<T: Document> Index<T> {
         }
     }
 
-    fn bound(&self) -> &BoundIndex<T> {
+    pub(super) fn bound(&self) -> &BoundIndex<T> {
         &self.opened.shape.indexes[self.slot]
     }
 
@@ -146,35 +146,6 @@ impl<T: Document> Index<T> {
         Ok(key)
     }
 
-    /// A document, unless it does not have the value (any more): what is kept in memory may be of
-    /// another time than the snapshot.
-    fn document(
-        &self,
-        snapshot: &dyn Snapshot,
-        key: u64,
-        is_meant: impl Fn(&[u8]) -> bool,
-    ) -> Result<Option<Arc<T>>> {
-        let has_value = |document: &T| -> Result<bool> {
-            if !self.bound().is_known() {
-                return Ok(true);
-            }
-            let values = self.bound().values(document)?;
-            Ok(values.iter().any(|value| is_meant(value.full())))
-        };
-        if let Some(recent) = self.opened.cache.recent()
-            && let Some(document) = recent.get(key)
-            && has_value(&document)?
-        {
-            return Ok(Some(document));
-        }
-        let Some(document) = self.opened.read(snapshot, key)? else {
-            return Ok(None);
-        };
-        // Entries and documents of one snapshot fit together.
-        let is_sure = self.opened.resident().is_none();
-        Ok((is_sure || has_value(&document)?).then_some(document))
-    }
-
     /// The key of the document that has this value; of several, the smallest.
     pub fn key(&self, value: impl IntoValue) -> Result<Option<u64>> {
         let Some(value) = value.into_value() else {
@@ -217,23 +188,21 @@ impl<T: Document> Index<T> {
         if keys.is_empty() {
             self.check_generation(&*snapshot)?;
         }
-        let mut found = Vec::with_capacity(keys.len());
-        for key in keys {
-            let is_meant = |full: &[u8]| full.starts_with(value.full());
-            let document = self.document(&*snapshot, key, is_meant)?;
-            found.extend(document.map(|document| (key, document)));
-        }
-        Ok(found)
+        let is_meant = |_, full: &[u8]| full.starts_with(value.full());
+        let documents = self.documents(&*snapshot, &keys, is_meant)?;
+        let found = keys.into_iter().zip(documents);
+        Ok(found
+            .filter_map(|(key, document)| Some((key, document?)))
+            .collect())
     }
 
     /// The same, with the value by which each was found: what [`Query::after`] wants.
     pub fn find_with_values(&self, query: impl Into<Query>) -> Result<Vec<Found<T>>> {
         let query = query.into();
-        let mut found = Vec::new();
         if let Some(resident) = self.opened.resident() {
             let hits = resident.find(self.slot, &query);
             if self.opened.shape.policy.keeps_documents() {
-                found.reserve(hits.len());
+                let mut found = Vec::with_capacity(hits.len());
                 for hit in hits {
                     let value = hit_value(&hit, &query)?;
                     if let Some(document) = hit.document {
@@ -247,31 +216,25 @@ impl<T: Document> Index<T> {
                 return Ok(found);
             }
             let snapshot = self.snapshot()?;
-            for hit in hits {
-                let value = hit_value(&hit, &query)?;
-                let document = self.document(&*snapshot, hit.key, |full| match &value {
-                    Some(value) => full == value.full(),
-                    None => false,
-                })?;
-                found.extend(document.map(|document| Found {
-                    value,
-                    key: hit.key,
-                    document,
-                }));
-            }
-            return Ok(found);
+            let values = hits.iter().map(|hit| hit_value(hit, &query));
+            let values: Vec<_> = values.collect::<Result<_>>()?;
+            let keys: Vec<_> = hits.iter().map(|hit| hit.key).collect();
+            let has_value = |place: usize, full: &[u8]| {
+                let value: Option<&Value> = values[place].as_ref();
+                value.is_some_and(|value| value.full() == full)
+            };
+            let documents = self.documents(&*snapshot, &keys, has_value)?;
+            return Ok(found_of(values, keys, documents));
         }
         let snapshot = self.snapshot()?;
-        for entry in self.entries(&*snapshot, &query)? {
-            let document = self.document(&*snapshot, entry.key, |full| full == entry.full)?;
-            let value = Value::stored(&entry.full, &[])?;
-            found.extend(document.map(|document| Found {
-                value: Some(value),
-                key: entry.key,
-                document,
-            }));
-        }
-        Ok(found)
+        let entries = self.entries(&*snapshot, &query)?;
+        let keys: Vec<_> = entries.iter().map(|entry| entry.key).collect();
+        let has_value = |place: usize, full: &[u8]| full == entries[place].full;
+        let documents = self.documents(&*snapshot, &keys, has_value)?;
+        let values = entries.iter().map(|entry| Value::stored(&entry.full, &[]));
+        let values = values.map(|value| value.map(Some));
+        let values = values.collect::<Result<_>>()?;
+        Ok(found_of(values, keys, documents))
     }
 
     fn entries(&self, snapshot: &dyn Snapshot, query: &Query) -> Result<Vec<Entry>> {
@@ -323,10 +286,16 @@ impl<T: Document> Index<T> {
             Ok(keys.map(|key| (key, ())).collect())
         });
         let joined = join(lists.collect::<Result<_>>()?, joining);
-        let mut found = Vec::with_capacity(joined.len());
-        for (key, ()) in joined {
-            let document = self.joined_document(&*snapshot, key, &values, joining)?;
-            found.extend(document.map(|document| (key, document)));
+        let keys: Vec<_> = joined.into_iter().map(|(key, ())| key).collect();
+        let is_any = |_, full: &[u8]| values.iter().any(|value| full.starts_with(value.full()));
+        let documents = self.documents(&*snapshot, &keys, is_any)?;
+        let mut found = Vec::with_capacity(keys.len());
+        for (key, document) in keys.into_iter().zip(documents) {
+            if let Some(document) = document
+                && (joining == Joining::Any || self.has_all(&document, &values)?)
+            {
+                found.push((key, document));
+            }
         }
         Ok(found)
     }
@@ -348,26 +317,16 @@ impl<T: Document> Index<T> {
         }
     }
 
-    fn joined_document(
-        &self,
-        snapshot: &dyn Snapshot,
-        key: u64,
-        values: &[Value],
-        joining: Joining,
-    ) -> Result<Option<Arc<T>>> {
-        let is_meant = |full: &[u8]| values.iter().any(|value| full.starts_with(value.full()));
-        let Some(document) = self.document(snapshot, key, is_meant)? else {
-            return Ok(None);
-        };
-        if joining == Joining::Any || !self.bound().is_known() {
-            return Ok(Some(document));
+    fn has_all(&self, document: &T, values: &[Value]) -> Result<bool> {
+        if !self.bound().is_known() {
+            return Ok(true);
         }
-        let has = self.bound().values(&document)?;
-        let has_all = values.iter().all(|value| {
+        let has = self.bound().values(document)?;
+        let mut values = values.iter();
+        Ok(values.all(|value| {
             has.iter()
                 .any(|found| found.full().starts_with(value.full()))
-        });
-        Ok(has_all.then_some(document))
+        }))
     }
 
     /// The values that documents have, in order, and how many documents have each; those that come
@@ -451,4 +410,20 @@ fn hit_value<T>(hit: &Hit<T>, query: &Query) -> Result<Option<Value>> {
         (None, Some(value)) => Ok(Some(value.clone())),
         (None, None) => Ok(None),
     }
+}
+
+fn found_of<T>(
+    values: Vec<Option<Value>>,
+    keys: Vec<u64>,
+    documents: Vec<Option<Arc<T>>>,
+) -> Vec<Found<T>> {
+    let found = values.into_iter().zip(keys).zip(documents);
+    let found = found.filter_map(|((value, key), document)| {
+        Some(Found {
+            value,
+            key,
+            document: document?,
+        })
+    });
+    found.collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use espalier_keyspace::Snapshot;
 
 use super::Opened;
-use crate::cache::{Fact, Present, follow};
+use crate::cache::follow;
 use crate::document::{Document, Tag};
 use crate::layout::{Home, State, counter};
 use crate::reader::{Reader, View};
@@ -208,17 +208,8 @@ impl<T: Document> Collection<T> {
 impl<T: Document> Opened<T> {
     /// A document of a snapshot; keeps it where the policy says so.
     pub(crate) fn read(&self, snapshot: &dyn Snapshot, key: u64) -> Result<Option<Arc<T>>> {
-        let Some(row) = snapshot.get(&self.shape.keys.document(key))? else {
-            return Ok(None);
-        };
-        let document = Arc::new(self.shape.decode(key, &row)?);
-        if let Some(recent) = self.cache.recent() {
-            recent.read(Fact {
-                key,
-                version: snapshot.version(),
-                present: Some(Present::new(Arc::clone(&document), &row)),
-            });
-        }
-        Ok(Some(document))
+        let row = snapshot.get(&self.shape.keys.document(key))?;
+        row.map(|row| self.take_row(snapshot.version(), key, &row))
+            .transpose()
     }
 }

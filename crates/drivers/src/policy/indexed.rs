@@ -123,6 +123,22 @@ impl Snapshot for IndexedSnapshot {
         }
     }
 
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        let is_long = |key: &&[u8]| matches!(self.state.tree.get(*key), Some(None));
+        let long: Vec<&[u8]> = keys.iter().copied().filter(is_long).collect();
+        let mut long = match long.is_empty() {
+            true => Vec::new(),
+            false => self.engine.get_many(&long)?,
+        }
+        .into_iter();
+        let value = |key: &&[u8]| match self.state.tree.get(*key) {
+            None => Ok(None),
+            Some(Some(value)) => Ok(Some(Cow::Borrowed(&**value))),
+            Some(None) => long.next().flatten().ok_or_else(|| lost(key)).map(Some),
+        };
+        keys.iter().map(value).collect()
+    }
+
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
         Ok(Box::new(IndexedCursor {
             pairs: Pairs::new(&self.state.tree, range, direction),
@@ -134,10 +150,12 @@ impl Snapshot for IndexedSnapshot {
 
 /// A value that is not in memory, of a key that is.
 fn long_value<'a>(engine: &'a dyn Snapshot, key: &[u8]) -> Result<Cow<'a, [u8]>> {
-    engine.get(key)?.ok_or_else(|| {
-        let message = "the engine does not have a key that it told of";
-        Error::new(ErrorKind::Corrupt, message).with_key(key)
-    })
+    engine.get(key)?.ok_or_else(|| lost(key))
+}
+
+fn lost(key: &[u8]) -> Error {
+    let message = "the engine does not have a key that it told of";
+    Error::new(ErrorKind::Corrupt, message).with_key(key)
 }
 
 struct IndexedCursor<'a> {

@@ -158,6 +158,26 @@ impl Snapshot for RecentSnapshot {
         Ok(value)
     }
 
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        let (recent, at) = (self.following.keeper(), self.version());
+        let known: Vec<_> = keys.iter().map(|key| recent.get(key, at)).collect();
+        let unknown = keys.iter().zip(&known).filter(|(_, known)| known.is_none());
+        let unknown: Vec<&[u8]> = unknown.map(|(key, _)| *key).collect();
+        let values = match unknown.is_empty() {
+            true => Vec::new(),
+            false => self.engine.get_many(&unknown)?,
+        };
+        let mut found = unknown.into_iter().zip(values);
+        let value = |known: Option<Option<Arc<[u8]>>>| match known {
+            Some(known) => known.map(|value| Cow::Owned(value.to_vec())),
+            None => found.next().and_then(|(key, value)| {
+                recent.put(key, at, value.as_deref());
+                value
+            }),
+        };
+        Ok(known.into_iter().map(value).collect())
+    }
+
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
         self.engine.scan(range, direction)
     }

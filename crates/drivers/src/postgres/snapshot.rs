@@ -10,7 +10,7 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Connection, Engine, Lease, Setup};
-use crate::known::Known;
+use crate::known::{self, Known};
 use crate::pages::{More, Page, PagedCursor, Source};
 
 /// A committed state, held.
@@ -47,6 +47,14 @@ impl Snapshot for PostgresSnapshot {
         }
         let mut lease = self.lease.borrow_mut();
         get(lease.connection()?, &self.engine.setup, key)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        let known = |key: &[u8]| self.known.get(key);
+        known::get_many(keys, known, |unknown| {
+            let mut lease = self.lease.borrow_mut();
+            get_many(lease.connection()?, &self.engine.setup, unknown)
+        })
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
@@ -94,6 +102,11 @@ impl Snapshot for UnfinishedSnapshot<'_> {
         get(&mut self.connection.borrow_mut(), self.setup, key)
     }
 
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        let ask = |keys: &[&[u8]]| get_many(&mut self.connection.borrow_mut(), self.setup, keys);
+        known::get_many(keys, |_| None, ask)
+    }
+
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
         Ok(Box::new(PagedCursor::new(self, range, direction)))
     }
@@ -129,6 +142,15 @@ fn get<'a>(
     Ok(value
         .map_err(|failure| failure.into_error(setup))?
         .map(Cow::Owned))
+}
+
+fn get_many(
+    connection: &mut Connection,
+    setup: &Setup,
+    keys: &[&[u8]],
+) -> Result<Vec<Option<Vec<u8>>>> {
+    let values = connection.get_many(keys);
+    values.map_err(|failure| failure.into_error(setup))
 }
 
 fn read(

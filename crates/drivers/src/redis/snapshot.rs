@@ -8,12 +8,15 @@ use espalier_keyspace::{
     Cursor, Direction, Expect, Expected, KeyRange, Result, Snapshot, Version, is_key,
 };
 
-use super::engine::{Answer, Engine, Part, Rows, Values, bare, stamped, wrong_answer};
-use crate::known::Known;
+use super::engine::{Answer, Engine, Part, Rows, Values, bare, bytes, stamped, wrong_answer};
+use crate::known::{self, Known};
 use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
 
 /// Rows that are fetched at once at most.
 const ROWS_MAX: usize = 4096;
+
+/// Keys that are asked for at once at most.
+const KEYS_MAX: usize = 1024;
 
 /// A version that is read at.
 pub(super) struct RedisSnapshot {
@@ -88,13 +91,22 @@ impl RedisSnapshot {
         }
     }
 
-    fn ask(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    /// The values of the first of some keys: of one at least, and of as many as fit into a page.
+    fn ask(&self, wanted: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let engine = &self.engine;
         let names = &engine.names;
         let keys: [&str; 4] = [&names.meta, &names.values, &names.undo, &names.before];
-        let arguments: [&[u8]; 2] = [self.text.as_bytes(), key];
+        let bytes_max = PAGE_BYTES.to_string();
+        let mut arguments: Vec<&[u8]> = vec![self.text.as_bytes(), bytes_max.as_bytes()];
+        arguments.extend(wanted);
         let answer = engine.ask(|link| link.script(&engine.scripts.get, &keys, &arguments))?;
-        engine.checked(answer)?.bytes()?.map(bare).transpose()
+        let values = engine.checked(answer)?.rest;
+        if values.len() == 0 || values.len() > wanted.len() {
+            return Err(wrong_answer());
+        }
+        values
+            .map(|value| bytes(value)?.map(bare).transpose())
+            .collect()
     }
 
     fn page(&self, range: &KeyRange, direction: Direction, rows: usize) -> Result<Answer> {
@@ -151,7 +163,22 @@ impl Snapshot for RedisSnapshot {
         if let Some(value) = self.known.get(key) {
             return Ok(value.map(Cow::Borrowed));
         }
-        Ok(self.ask(key)?.map(Cow::Owned))
+        Ok(self.ask(&[key])?.pop().flatten().map(Cow::Owned))
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        known::get_many(
+            keys,
+            |key| self.known.get(key),
+            |unknown| {
+                let mut found = Vec::with_capacity(unknown.len());
+                while found.len() < unknown.len() {
+                    let rest = &unknown[found.len()..];
+                    found.extend(self.ask(&rest[..rest.len().min(KEYS_MAX)])?);
+                }
+                Ok(found)
+            },
+        )
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {

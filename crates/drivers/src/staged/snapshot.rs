@@ -251,6 +251,36 @@ impl<C: Cells> Snapshot for StagedSnapshot<C> {
             .transpose()
     }
 
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        let layout = &self.shared.layout;
+        let wanted: Vec<_> = keys
+            .iter()
+            .map(|key| is_key(key).then(|| layout.data(key)))
+            .collect();
+        let mut unknown: Vec<&Vec<u8>> = wanted.iter().flatten().collect();
+        unknown.retain(|cell| !self.known.cells.contains_key(*cell));
+        unknown.sort_unstable();
+        unknown.dedup();
+        let mut found = HashMap::with_capacity(unknown.len());
+        for part in unknown.chunks(self.shared.cells.bounds().operations) {
+            let reads: Vec<_> = part.iter().map(|cell| Read::One((*cell).clone())).collect();
+            let read = self.shared.cells.read(&reads, Some(self.revision))?;
+            for cell in read.cells.into_iter().flatten() {
+                found.insert(cell.key.clone(), cell);
+            }
+        }
+        let value = |key: &Option<Vec<u8>>| {
+            let Some(key) = key else {
+                return Ok(None);
+            };
+            let known = self.known.cells.get(key).and_then(Option::as_ref);
+            let cell = known.or_else(|| found.get(key)).cloned();
+            cell.map(|cell| self.value(cell).map(Cow::Owned))
+                .transpose()
+        };
+        wanted.iter().map(value).collect()
+    }
+
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
         Ok(Box::new(StagedCursor {
             snapshot: self,

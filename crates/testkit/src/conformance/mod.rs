@@ -63,7 +63,7 @@ macro_rules! conformance_suite {
             threads: $($long:ident),+; model: $model:ident;) => {
         $crate::conformance_cases! { $new;
             points: what_is_put_is_got, what_is_deleted_is_gone, an_empty_value_is_a_value,
-                any_bytes_are_a_key, the_empty_key_is_absent;
+                any_bytes_are_a_key, the_empty_key_is_absent, many_keys_are_got_at_once;
             scans: keys_come_in_byte_order, every_kind_of_boundary, seek_moves_within_the_range,
                 an_exhausted_cursor_stays_so, large_values_in_a_scan;
             limits: the_longest_key_works, a_longer_key_is_refused, the_longest_value_works,

@@ -1,9 +1,11 @@
 //! Single keys: get, put, delete.
 
-use espalier_keyspace::{Batch, KEY_BYTES_MAX};
+use std::borrow::Cow;
+
+use espalier_keyspace::{Batch, Expected, KEY_BYTES_MAX, Snapshot};
 
 use super::Open;
-use super::acts::{all, delete, get, put};
+use super::acts::{all, delete, get, get_in, numbered, put};
 
 /// A put is visible to the next snapshot, and a second one replaces it.
 pub fn what_is_put_is_got(open: Open<'_>) {
@@ -67,4 +69,54 @@ pub fn the_empty_key_is_absent(open: Open<'_>) {
     assert_eq!(get(&*driver, b""), None);
     put(&*driver, b"k", b"v");
     assert_eq!(get(&*driver, b""), None);
+}
+
+/// Many keys at once hold what each of them holds, in an old snapshot too, and in a write.
+pub fn many_keys_are_got_at_once(open: Open<'_>) {
+    const KEYS: u64 = 300;
+    let driver = open();
+    let mut batch = Batch::new();
+    (0..KEYS).for_each(|number| batch.put(numbered(number), vec![7; number as usize]));
+    (0..4).for_each(|number| batch.put(format!("long {number}"), vec![number; 700_000]));
+    driver.commit(batch).expect("a batch");
+    let old = driver.snapshot().expect("a snapshot");
+    let expect = |expected: &mut Expected| {
+        expected.key(numbered(3));
+        expected.key("absent");
+    };
+    let expecting = driver.snapshot_expecting(&expect).expect("a snapshot");
+    put(&*driver, &numbered(2), b"changed");
+    put(&*driver, b"new", b"new");
+    delete(&*driver, &numbered(1));
+    delete(&*driver, b"long 1");
+    let newest = driver.snapshot().expect("a snapshot");
+    for snapshot in [&old, &expecting, &newest] {
+        shows_many(&**snapshot, KEYS);
+    }
+    driver
+        .write(&[], &mut |writer| {
+            writer.put(b"absent", b"written")?;
+            writer.delete(&numbered(7))?;
+            shows_many(&*writer.snapshot()?, KEYS);
+            Ok(())
+        })
+        .expect("a write");
+}
+
+fn shows_many(snapshot: &dyn Snapshot, count: u64) {
+    let mut keys: Vec<Vec<u8>> = (0..count + 5).rev().map(numbered).collect();
+    let others: [&[u8]; 7] = [
+        b"absent", b"new", b"", b"long 3", b"long 1", b"absent", b"long 3",
+    ];
+    keys.extend(others.map(<[u8]>::to_vec));
+    keys.push(vec![b'k'; KEY_BYTES_MAX + 1]);
+    keys.push(numbered(3));
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let values = snapshot.get_many(&keys).expect("values");
+    assert_eq!(values.len(), keys.len());
+    for (key, value) in keys.iter().zip(values) {
+        let shown = key.escape_ascii();
+        assert_eq!(value.map(Cow::into_owned), get_in(snapshot, key), "{shown}");
+    }
+    assert!(snapshot.get_many(&[]).expect("nothing").is_empty());
 }

@@ -1,6 +1,6 @@
 //! Reading entries through a connection, in whatever transaction it is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use espalier_keyspace::{Direction, Expected, KeyRange, Version, is_key};
 use tokio_postgres::Row;
@@ -51,6 +51,22 @@ impl Connection {
     pub(in crate::postgres) fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         let rows = self.query(Query::Get, &[&key])?;
         rows.first().map(|row| bytes(row, 0)).transpose()
+    }
+
+    /// The values of keys, in their order.
+    pub(in crate::postgres) fn get_many(
+        &mut self,
+        keys: &[&[u8]],
+    ) -> Result<Vec<Option<Vec<u8>>>, Failure> {
+        let distinct: BTreeSet<&[u8]> = keys.iter().copied().collect();
+        let distinct: Vec<&[u8]> = distinct.into_iter().collect();
+        let rows = self.query(Query::GetMany, &[&distinct])?;
+        let found = rows
+            .iter()
+            .map(|row| Ok((column(row, 0)?, column(row, 1)?)));
+        let found: HashMap<&[u8], &[u8]> = found.collect::<Result<_, Failure>>()?;
+        let value = |key: &&[u8]| found.get(key).map(|value| value.to_vec());
+        Ok(keys.iter().map(value).collect())
     }
 
     /// The first entry at or after a key.

@@ -1,0 +1,103 @@
+//! The documents of one value of an index in memory.
+
+use std::sync::Arc;
+
+use espalier_keyspace::Direction;
+
+use super::resident::Hit;
+use super::runs::Runs;
+
+/// The documents of a value: keys, and the documents themselves where they are kept.
+pub(super) enum Postings<T> {
+    One(u64, Option<Arc<T>>),
+    Many(Runs<Option<Arc<T>>>),
+}
+
+impl<T> Postings<T> {
+    /// One document.
+    pub(super) fn of(key: u64, document: Option<Arc<T>>) -> Self {
+        Self::One(key, document)
+    }
+
+    /// The one with the smallest key.
+    pub(super) fn first(&self) -> Option<(u64, Option<&Arc<T>>)> {
+        match self {
+            Self::One(key, document) => Some((*key, document.as_ref())),
+            Self::Many(documents) => {
+                let (key, document) = documents.iter().next()?;
+                Some((key, document.as_ref()))
+            }
+        }
+    }
+
+    /// Enters a document, in place of the older one of its key.
+    pub(super) fn insert(&mut self, key: u64, document: Option<Arc<T>>) {
+        match self {
+            Self::One(known, held) if *known == key => *held = document,
+            Self::One(known, held) => {
+                let mut both = Runs::default();
+                both.insert(*known, held.take());
+                both.insert(key, document);
+                *self = Self::Many(both);
+            }
+            Self::Many(documents) => documents.insert(key, document),
+        }
+    }
+
+    /// Takes a document out, and tells whether none is left.
+    pub(super) fn remove(&mut self, key: u64) -> bool {
+        match self {
+            Self::One(known, _) => *known == key,
+            Self::Many(documents) => {
+                documents.remove(key);
+                documents.is_empty()
+            }
+        }
+    }
+
+    /// Appends them to a list.
+    pub(super) fn list<'a>(&'a self, listed: &mut Vec<(u64, Option<&'a Arc<T>>)>) {
+        match self {
+            Self::One(key, document) => listed.push((*key, document.as_ref())),
+            Self::Many(documents) => {
+                let documents = documents.iter();
+                listed.extend(documents.map(|(key, document)| (key, document.as_ref())));
+            }
+        }
+    }
+
+    /// Calls `visit` with each, in the order of keys or against it.
+    pub(super) fn each(&self, direction: Direction, visit: &mut dyn FnMut(u64, Option<&Arc<T>>)) {
+        match (self, direction) {
+            (Self::One(key, document), _) => visit(*key, document.as_ref()),
+            (Self::Many(documents), Direction::Forward) => documents
+                .iter()
+                .for_each(|(key, document)| visit(key, document.as_ref())),
+            (Self::Many(documents), Direction::Backward) => documents
+                .iter()
+                .rev()
+                .for_each(|(key, document)| visit(key, document.as_ref())),
+        }
+    }
+
+    /// Some of them, after the first ones.
+    pub(super) fn select(&self, direction: Direction, offset: usize, limit: usize) -> Vec<Hit<T>> {
+        let hit = |key: u64, document: &Option<Arc<T>>| Hit {
+            key,
+            full: None,
+            document: document.clone(),
+        };
+        match (self, direction) {
+            (Self::One(key, document), _) if offset == 0 && limit > 0 => vec![hit(*key, document)],
+            (Self::One(..), _) => Vec::new(),
+            (Self::Many(documents), Direction::Forward) => {
+                let selected = documents.iter().skip(offset).take(limit);
+                selected.map(|(key, document)| hit(key, document)).collect()
+            }
+            (Self::Many(documents), Direction::Backward) => {
+                let selected = documents.iter().rev().skip(offset).take(limit);
+                selected.map(|(key, document)| hit(key, document)).collect()
+            }
+        }
+    }
+}

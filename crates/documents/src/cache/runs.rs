@@ -1,0 +1,140 @@
+//! What is held for each key, in runs that lie together in memory: to go through much of it is to go
+//! through arrays, while one entry costs about the same among few and many.
+
+/// Entries of a run at most.
+const RUN_MAX: usize = 256;
+
+/// What is held, in the order of keys.
+pub(super) struct Runs<D> {
+    /// None of them is empty.
+    runs: Vec<Vec<(u64, D)>>,
+}
+
+impl<D> Default for Runs<D> {
+    fn default() -> Self {
+        Self { runs: Vec::new() }
+    }
+}
+
+impl<D> Runs<D> {
+    /// Whether there is nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Everything in order.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &D)> {
+        let entries = self.runs.iter().flatten();
+        entries.map(|(key, held)| (*key, held))
+    }
+
+    /// Which run has a key, or would have it.
+    fn run_of(&self, key: u64) -> usize {
+        let after = self.runs.partition_point(|run| run[0].0 <= key);
+        after.saturating_sub(1)
+    }
+
+    /// Holds something for a key, in place of what was held before.
+    pub(super) fn insert(&mut self, key: u64, held: D) {
+        let mut at = self.run_of(key);
+        let Some(run) = self.runs.get_mut(at) else {
+            self.runs.push(vec![(key, held)]);
+            return;
+        };
+        let mut place = match run.binary_search_by_key(&key, |(key, _)| *key) {
+            Ok(place) => {
+                run[place].1 = held;
+                return;
+            }
+            Err(place) => place,
+        };
+        if run.len() == RUN_MAX {
+            // Most keys come in order: what is full then stays full.
+            let kept = if place == RUN_MAX { place } else { RUN_MAX / 2 };
+            let upper = run.split_off(kept);
+            self.runs.insert(at + 1, upper);
+            if place >= kept {
+                at += 1;
+                place -= kept;
+            }
+        }
+        self.runs[at].insert(place, (key, held));
+    }
+
+    /// Forgets a key.
+    pub(super) fn remove(&mut self, key: u64) {
+        let at = self.run_of(key);
+        let Some(run) = self.runs.get_mut(at) else {
+            return;
+        };
+        let Ok(place) = run.binary_search_by_key(&key, |(key, _)| *key) else {
+            return;
+        };
+        run.remove(place);
+        let left = run.len();
+        if left == 0 {
+            self.runs.remove(at);
+            return;
+        }
+        let next = self.runs.get(at + 1).map(Vec::len);
+        if next.is_some_and(|next| left + next <= RUN_MAX / 2) {
+            let mut next = self.runs.remove(at + 1);
+            self.runs[at].append(&mut next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use espalier_testkit::seed;
+    use rand::Rng;
+
+    use super::*;
+
+    fn check(runs: &Runs<u64>, model: &BTreeMap<u64, u64>) {
+        let all: Vec<_> = runs.iter().map(|(key, held)| (key, *held)).collect();
+        let expected: Vec<_> = model.iter().map(|(key, held)| (*key, *held)).collect();
+        assert_eq!(all, expected);
+        let mut back: Vec<_> = runs.iter().rev().map(|(key, _)| key).collect();
+        back.reverse();
+        assert!(back.iter().eq(model.keys()));
+        assert_eq!(runs.is_empty(), model.is_empty());
+        for run in &runs.runs {
+            assert!((1..=RUN_MAX).contains(&run.len()));
+        }
+    }
+
+    #[test]
+    fn they_hold_what_a_tree_holds() {
+        seed::run("runs", |random| {
+            for round in 0..20 {
+                let (mut runs, mut model) = (Runs::default(), BTreeMap::new());
+                let keys = 1 << random.random_range(1..14);
+                for step in 0..4000_u64 {
+                    let in_order = round % 2 == 0 && step < 2000;
+                    let key = match in_order {
+                        true => step,
+                        false => random.random_range(0..keys),
+                    };
+                    if in_order || random.random_range(0..10) < 3 + 4 * (round % 2) {
+                        runs.insert(key, step);
+                        model.insert(key, step);
+                    } else {
+                        runs.remove(key);
+                        model.remove(&key);
+                    }
+                }
+                check(&runs, &model);
+                for key in 0..keys.max(2000) {
+                    if random.random_ratio(9, 10) {
+                        runs.remove(key);
+                        model.remove(&key);
+                    }
+                }
+                check(&runs, &model);
+            }
+        });
+    }
+}
