@@ -18,7 +18,7 @@ fn numbered(number: usize) -> Car {
         _ => "red",
     };
     let keywords = ["even", "third"];
-    let has = [number % 2 == 0, number % 3 == 0];
+    let has = [2, 3].map(|of| number.is_multiple_of(of));
     let keywords = keywords.into_iter().zip(has).filter(|(_, has)| *has);
     let keywords: Vec<_> = keywords.map(|(keyword, _)| keyword).collect();
     car(&format!("car {number}"), color, &keywords, number as i32)

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Batch, Driver, KeyRange, Policy};
 use tempfile::TempDir;
@@ -12,6 +14,9 @@ use super::raw::{self, Contents, RawEngine};
 use super::recorder::Recorder;
 use super::row::On;
 use crate::error::{Failure, Result};
+
+/// How long those that follow an engine may take to notice that nobody needs them any more.
+const FOLLOWERS_END: Duration = Duration::from_secs(1);
 
 /// An engine, a policy, and a durability.
 #[derive(Clone, Debug)]
@@ -56,14 +61,19 @@ impl Place {
         }
     }
 
-    /// An engine as it is, which need not be on the disk when a commit returns.
+    /// An engine as it is; what is committed need not be on the disk when a commit returns, where
+    /// the engine has that choice.
     pub fn relaxed(engine: Engine) -> Self {
+        let durability = match engine.takes(Durability::Relaxed) {
+            true => Durability::Relaxed,
+            false => Durability::Durable,
+        };
         match engine {
             Engine::Memory => Self::memory(),
             engine => Self {
                 engine,
                 policy: Policy::Uncached,
-                durability: Durability::Relaxed,
+                durability,
             },
         }
     }
@@ -224,6 +234,10 @@ impl Drop for Home {
             // What is left has a name of its own, and is in nobody's way.
             drop(driver.commit(batch));
             // Whoever follows the engine ends before its tables go.
+            let began = Instant::now();
+            while Arc::strong_count(&driver) > 1 && began.elapsed() < FOLLOWERS_END {
+                thread::sleep(FOLLOWERS_END / 100);
+            }
             drop(driver);
             drop(raw::remove(url, &self.name));
         }

@@ -35,6 +35,8 @@ impl Trace {
 pub enum ReadStep {
     /// A key.
     Get(Vec<u8>),
+    /// Some keys at once.
+    GetMany(Vec<Vec<u8>>),
     /// A range, of which so many keys were taken.
     Scan(KeyRange, Direction, usize),
 }
@@ -185,6 +187,12 @@ impl Snapshot for RecordingSnapshot {
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         lock(&self.trace).reads.push(ReadStep::Get(key.to_vec()));
         self.inner.get(key)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        let wanted = keys.iter().map(|key| key.to_vec()).collect();
+        lock(&self.trace).reads.push(ReadStep::GetMany(wanted));
+        self.inner.get_many(keys)
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {

@@ -42,22 +42,28 @@ pub struct Dodb {
     /// The policies.
     pub policies: Vec<Policy>,
     /// Where.
-    pub place: Place,
+    pub places: Vec<Place>,
 }
 
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(dodb: &Dodb, output: &mut Output) -> Result<()> {
-    for (at, &size) in dodb.sizes.iter().enumerate() {
-        let is_last = at + 1 == dodb.sizes.len();
-        for &policy in &dodb.policies {
-            let mut bed = Bed::open(dodb, policy, size, output)?;
-            bed.get()?;
-            bed.get_again()?;
-            if is_last {
-                bed.matching()?;
+    for (number, place) in dodb.places.iter().enumerate() {
+        for (at, &size) in dodb.sizes.iter().enumerate() {
+            let is_last = at + 1 == dodb.sizes.len();
+            for &policy in &dodb.policies {
+                if policy == Policy::Ram && number > 0 {
+                    // The same everywhere.
+                    continue;
+                }
+                let mut bed = Bed::open(dodb, place, policy, size, output)?;
+                bed.get()?;
+                bed.get_again()?;
+                if is_last {
+                    bed.matching()?;
+                }
+                bed.insert_one_by_one()?;
+                bed.insert_by_threads()?;
             }
-            bed.insert_one_by_one()?;
-            bed.insert_by_threads()?;
         }
     }
     Ok(())
@@ -68,6 +74,7 @@ struct Bed<'a> {
     output: &'a mut Output,
     policy: Policy,
     driver: String,
+    durability: &'static str,
     size: u64,
     sizes: Vec<u64>,
     documents: Documents,
@@ -80,21 +87,30 @@ struct Bed<'a> {
 }
 
 impl<'a> Bed<'a> {
-    fn open(dodb: &Dodb, policy: Policy, size: u64, output: &'a mut Output) -> Result<Self> {
-        let mut home = dodb.place.home()?;
+    fn open(
+        dodb: &Dodb,
+        place: &Place,
+        policy: Policy,
+        size: u64,
+        output: &'a mut Output,
+    ) -> Result<Self> {
+        let mut home = place.home()?;
         let (recorder, driver) = home.open()?;
         let prefix = espalier_store::Subspace::Documents.key();
         let documents = Documents::new(driver, &prefix);
         let mut groups = Groups::new(&dodb.matches, size);
         let sizes = groups.sizes();
         let cars = cars(policy).open(&documents)?;
+        let on = place.on();
+        let (driver, durability) = match policy {
+            Policy::Ram => ("none".to_owned(), "none"),
+            _ => (on.driver, on.durability),
+        };
         let mut bed = Self {
             output,
             policy,
-            driver: match policy {
-                Policy::Ram => "none".to_owned(),
-                _ => dodb.place.on().driver,
-            },
+            driver,
+            durability,
             size,
             sizes,
             documents,
@@ -128,10 +144,7 @@ impl<'a> Bed<'a> {
         let on = On {
             driver: self.driver.clone(),
             policy: self.policy.as_str(),
-            durability: match self.driver.as_str() {
-                "none" | "memory" => "none",
-                _ => "relaxed",
-            },
+            durability: self.durability,
         };
         Row::new("dodb", row, on, size)
     }

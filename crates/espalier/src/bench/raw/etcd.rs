@@ -74,8 +74,29 @@ struct Found {
     pairs: Vec<Pair>,
 }
 
+impl Found {
+    fn bytes(&self) -> usize {
+        let pairs = self.pairs.iter();
+        pairs.map(|pair| pair.key.len() + pair.value.len()).sum()
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct FoundOfOne {
+    #[prost(message, optional, tag = "1")]
+    found: Option<Found>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct FoundOfAll {
+    #[prost(message, repeated, tag = "3")]
+    each: Vec<FoundOfOne>,
+}
+
 #[derive(Clone, PartialEq, Oneof)]
 enum Change {
+    #[prost(message, tag = "1")]
+    Get(Get),
     #[prost(message, tag = "2")]
     Put(Put),
     #[prost(message, tag = "3")]
@@ -84,7 +105,7 @@ enum Change {
 
 #[derive(Clone, PartialEq, Message)]
 struct Step {
-    #[prost(oneof = "Change", tags = "2, 3")]
+    #[prost(oneof = "Change", tags = "1, 2, 3")]
     change: Option<Change>,
 }
 
@@ -191,13 +212,29 @@ impl Remote for Etcd {
     type Error = tonic::Status;
 
     async fn read(&self, step: &ReadStep) -> std::result::Result<usize, tonic::Status> {
+        let one = |key: &[u8]| Get {
+            key: self.key(key),
+            end: Vec::new(),
+            limit: 1,
+            order: 0,
+        };
         let get = match step {
-            ReadStep::Get(key) => Get {
-                key: self.key(key),
-                end: Vec::new(),
-                limit: 1,
-                order: 0,
-            },
+            ReadStep::Get(key) => one(key),
+            ReadStep::GetMany(keys) => {
+                let mut bytes = 0;
+                for keys in keys.chunks(OPERATIONS_MAX) {
+                    let get = |key: &Vec<u8>| Step {
+                        change: Some(Change::Get(one(key))),
+                    };
+                    let steps = keys.iter().map(get).collect();
+                    let all: FoundOfAll = self
+                        .call("/etcdserverpb.KV/Txn", Transaction { steps })
+                        .await?;
+                    let found = all.each.iter().filter_map(|each| each.found.as_ref());
+                    bytes += found.map(Found::bytes).sum::<usize>();
+                }
+                return Ok(bytes);
+            }
             ReadStep::Scan(range, direction, count) => Get {
                 key: self.key(&range.start),
                 end: self.key(end(range)),
@@ -209,11 +246,7 @@ impl Remote for Etcd {
             },
         };
         let found: Found = self.call("/etcdserverpb.KV/Range", get).await?;
-        Ok(found
-            .pairs
-            .iter()
-            .map(|pair| pair.key.len() + pair.value.len())
-            .sum())
+        Ok(found.bytes())
     }
 
     async fn commit(&self, operations: &[Operation]) -> std::result::Result<(), tonic::Status> {

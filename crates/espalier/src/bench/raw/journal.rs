@@ -71,6 +71,10 @@ impl RawEngine for Journal {
         for step in &trace.reads {
             bytes += match step {
                 ReadStep::Get(key) => state.map.get(key).map_or(0, Vec::len),
+                ReadStep::GetMany(keys) => {
+                    let values = keys.iter().filter_map(|key| state.map.get(key));
+                    values.map(Vec::len).sum()
+                }
                 ReadStep::Scan(range, direction, count) => {
                     let found = state.map.range::<[u8], _>(bounds(range));
                     match direction {

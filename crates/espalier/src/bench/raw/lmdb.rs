@@ -57,6 +57,10 @@ impl Lmdb {
                 let value = self.keys.get(txn, key).map_err(failed)?;
                 Ok(value.map_or(0, <[u8]>::len))
             }
+            ReadStep::GetMany(keys) => keys.iter().try_fold(0, |bytes, key| {
+                let value = self.keys.get(txn, key).map_err(failed)?;
+                Ok(bytes + value.map_or(0, <[u8]>::len))
+            }),
             ReadStep::Scan(range, Direction::Forward, count) => {
                 let found = self.keys.range(txn, &bounds(range)).map_err(failed)?;
                 sum(found.take(*count))

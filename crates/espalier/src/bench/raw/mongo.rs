@@ -108,6 +108,10 @@ impl Remote for Mongo {
     async fn read(&self, step: &ReadStep) -> std::result::Result<usize, Error> {
         let (filter, order, count) = match step {
             ReadStep::Get(key) => (doc! { "_id": id(key) }, 1, 1),
+            ReadStep::GetMany(keys) => {
+                let ids: Vec<_> = keys.iter().map(|key| Bson::String(id(key))).collect();
+                (doc! { "_id": { "$in": ids } }, 1, keys.len())
+            }
             ReadStep::Scan(range, direction, count) => {
                 let order = match direction {
                     Direction::Forward => 1,

@@ -24,6 +24,7 @@ pub struct Postgres {
 
 struct Statements {
     get: Statement,
+    get_many: Statement,
     forward: Statement,
     backward: Statement,
     put: Statement,
@@ -46,6 +47,7 @@ impl Statements {
                 ORDER BY key DESC LIMIT $3",
             ),
         );
+        let get_many = on("SELECT value FROM {}.entries WHERE key = ANY($1)");
         let set = "ON CONFLICT (key) DO UPDATE SET value = excluded.value";
         let put = on(&format!("INSERT INTO {{}}.entries VALUES ($1, $2) {set}"));
         let put_many = on(&format!(
@@ -55,6 +57,7 @@ impl Statements {
                       ON CONFLICT (key) DO UPDATE SET value = sums.value + excluded.value");
         Ok(Self {
             get: client.prepare(&get).await?,
+            get_many: client.prepare(&get_many).await?,
             forward: client.prepare(&forward).await?,
             backward: client.prepare(&backward).await?,
             put: client.prepare(&put).await?,
@@ -173,6 +176,10 @@ impl Remote for Postgres {
             ReadStep::Get(key) => {
                 let row = self.client.query_opt(&statements.get, &[key]).await?;
                 return Ok(row.map_or(0, |row| row.get::<_, &[u8]>(0).len()));
+            }
+            ReadStep::GetMany(keys) => {
+                let rows = self.client.query(&statements.get_many, &[keys]).await?;
+                return Ok(rows.iter().map(|row| row.get::<_, &[u8]>(0).len()).sum());
             }
             ReadStep::Scan(range, Direction::Forward, count) => (&statements.forward, range, count),
             ReadStep::Scan(range, Direction::Backward, count) => {

@@ -111,6 +111,12 @@ impl Redis {
                 let value: Option<Vec<u8>> = get.query(connection)?;
                 return Ok(value.map_or(0, |value| value.len()));
             }
+            ReadStep::GetMany(keys) => {
+                let mut get = Cmd::new();
+                get.arg("HMGET").arg(&self.values).arg(keys);
+                let values: Vec<Option<Vec<u8>>> = get.query(connection)?;
+                return Ok(values.iter().flatten().map(Vec::len).sum());
+            }
             ReadStep::Scan(range, direction, count) => (range, *direction, *count),
         };
         let keys = self.keys_in(connection, range, direction, count)?;

@@ -108,6 +108,10 @@ impl RawEngine for Sqlite {
                 ReadStep::Get(key) => self
                     .get(key)
                     .map(|value| value.map_or(0, |value| value.len())),
+                ReadStep::GetMany(keys) => keys.iter().try_fold(0, |bytes, key| {
+                    let value = self.get(key)?;
+                    Ok(bytes + value.map_or(0, |value| value.len()))
+                }),
                 ReadStep::Scan(range, Direction::Forward, count) => self.scan(range, "ASC", *count),
                 ReadStep::Scan(range, Direction::Backward, count) => {
                     self.scan(range, "DESC", *count)

@@ -170,7 +170,14 @@ const TARGETS: &[Target] = &[
     Target {
         suite: "dodb",
         rows: &["add"],
-        engine: ("", ""),
+        engine: ("none", ""),
+        size: 250_000,
+        reach: Reach::Within(10.0 * US),
+    },
+    Target {
+        suite: "dodb",
+        rows: &["add"],
+        engine: ("embedded", ""),
         size: 250_000,
         reach: Reach::Within(10.0 * US),
     },

@@ -214,13 +214,19 @@ impl Bench {
             [] => vec![(most / 100).max(1), (most / 10).max(1)],
             matches => matches.to_vec(),
         };
-        let engine = self.embedded_or_memory()?;
-        let engine = engine.unwrap_or_else(Engine::embedded);
+        let engines = match self.is_all() {
+            // With each engine it takes as long as all other suites.
+            true => {
+                let engine = self.embedded_or_memory()?;
+                vec![engine.unwrap_or_else(Engine::embedded)]
+            }
+            false => self.engines("embedded")?,
+        };
         let dodb = bench::Dodb {
             sizes,
             matches: ascending(&matches),
             policies: policies.collect::<espalier_documents::Result<_>>()?,
-            place: Place::relaxed(engine),
+            places: engines.into_iter().map(Place::relaxed).collect(),
         };
         bench::run_dodb(&dodb, output)
     }
