@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use espalier_keyspace::{
-    Batch, Driver, ErrorKind as KeyspaceErrorKind, OperationRef, Snapshot, Version, Writer,
+    Batch, Driver, ErrorKind as KeyspaceErrorKind, Expect, OperationRef, Snapshot, Version, Writer,
 };
 use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
 
@@ -97,6 +97,18 @@ impl Core {
         })
     }
 
+    /// The same, of which that will be read.
+    pub(crate) fn snapshot_expecting(
+        &self,
+        home: Home,
+        expect: Expect<'_>,
+    ) -> Result<Box<dyn Snapshot>> {
+        Ok(match home {
+            Home::Engine => self.driver.snapshot_expecting(expect)?,
+            Home::Ram => Box::new(self.ram.snapshot()),
+        })
+    }
+
     fn turn(&self) -> Result<Turn<'_>> {
         self.waiting.fetch_add(1, Ordering::AcqRel);
         let turn = self.turn.lock();
@@ -113,18 +125,28 @@ impl Core {
     /// Does what `body` says in one commit, which it may share with transactions of other threads.
     /// It is called again where another process was faster, and at last where nobody can be.
     pub(crate) fn run<R>(&self, body: Body<'_, R>) -> Result<R> {
-        self.attempts(Company::Any, body)
+        self.attempts(Company::Any, &|_| {}, body)
+    }
+
+    /// The same for a body of which it is known what it will read.
+    pub(crate) fn run_expecting<R>(&self, expect: Expect<'_>, body: Body<'_, R>) -> Result<R> {
+        self.attempts(Company::Any, expect, body)
     }
 
     /// The same in a commit of its own: for what changes a collection itself, of which others then
     /// read from snapshots.
     pub(crate) fn run_alone<R>(&self, body: Body<'_, R>) -> Result<R> {
-        self.attempts(Company::None, body)
+        self.attempts(Company::None, &|_| {}, body)
     }
 
-    fn attempts<R>(&self, mut company: Company, body: Body<'_, R>) -> Result<R> {
+    fn attempts<R>(
+        &self,
+        mut company: Company,
+        expect: Expect<'_>,
+        body: Body<'_, R>,
+    ) -> Result<R> {
         for _ in 0..CONFLICTS_MAX {
-            match self.attempt(company, body) {
+            match self.attempt(company, expect, body) {
                 Tried::Done(result) => return result,
                 Tried::Overtaken => {}
                 Tried::Divided => company = Company::None,
@@ -133,7 +155,7 @@ impl Core {
         self.last_attempt(body)
     }
 
-    fn attempt<R>(&self, company: Company, body: Body<'_, R>) -> Tried<R> {
+    fn attempt<R>(&self, company: Company, expect: Expect<'_>, body: Body<'_, R>) -> Tried<R> {
         let turn = match self.turn() {
             Ok(turn) => turn,
             Err(error) => return Tried::Done(Err(error)),
@@ -144,7 +166,7 @@ impl Core {
                 if let Some(others) = others {
                     others.commit(self);
                 }
-                match Group::new(self) {
+                match Group::new(self, expect) {
                     Ok(group) => group,
                     Err(error) => return Tried::Done(Err(error)),
                 }

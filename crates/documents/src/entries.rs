@@ -119,7 +119,7 @@ impl Found {
 
 /// The rows that a query may be about. Where a bound is a long string, rows near it are not in the
 /// order of values, and more of them are read.
-fn range(index: &[u8], kind: Kind, query: &Query) -> KeyRange {
+pub(crate) fn range(index: &[u8], kind: Kind, query: &Query) -> KeyRange {
     let mut range = range_of_bounds(index, query);
     let Some((value, key)) = &query.after else {
         return range;

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{ErrorKind, Snapshot, Version};
+use espalier_keyspace::{ErrorKind, Expect, Snapshot, Version};
 use parking_lot::{Condvar, Mutex};
 
 use crate::core::{Body, Core};
@@ -75,9 +75,10 @@ struct Gathered {
 }
 
 impl Group {
-    /// Without a member, over the newest state that is known here.
-    pub(crate) fn new(core: &Core) -> Result<Self> {
-        let engine = core.driver.snapshot()?;
+    /// Without a member, over the newest state that is known here, with what its first one expects to
+    /// read.
+    pub(crate) fn new(core: &Core, expect: Expect<'_>) -> Result<Self> {
+        let engine = core.driver.snapshot_expecting(expect)?;
         let seen = engine.version();
         let gathered = Gathered {
             engine,

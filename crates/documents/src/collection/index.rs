@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use espalier_keyspace::{Direction, KeyRange, Snapshot};
+use espalier_keyspace::{Direction, Expect, Expected, KeyRange, Snapshot};
 
 use super::{Collection, Opened};
 use crate::cache::Hit;
@@ -18,7 +18,7 @@ use crate::{Error, Query, Result, Value};
 
 /// An index of a collection.
 pub struct Index<T> {
-    collection: Collection<T>,
+    pub(super) collection: Collection<T>,
     pub(super) opened: Arc<Opened<T>>,
     slot: usize,
 }
@@ -66,8 +66,18 @@ impl<T: Document> Index<T> {
         self.bound().kind
     }
 
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
-        self.collection.core().snapshot(self.opened.shape.keys.home)
+    fn snapshot(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot>> {
+        let home = self.opened.shape.keys.home;
+        self.collection.core().snapshot_expecting(home, expect)
+    }
+
+    /// A snapshot from which the entries of a query are going to be read, unless they are in memory.
+    fn snapshot_for(&self, query: &Query) -> Result<Box<dyn Snapshot>> {
+        self.snapshot(&|expected| {
+            if self.opened.resident().is_none() {
+                self.opened.expect_entries(self.bound(), query, expected);
+            }
+        })
     }
 
     /// Where nothing was found: makes sure that the index is still the one that is stored.
@@ -118,7 +128,11 @@ impl<T: Document> Index<T> {
         if self.opened.shape.policy.keeps_documents() && held.is_some() {
             return Ok(None);
         }
-        let snapshot = self.snapshot()?;
+        let snapshot = self.snapshot(&|expected| match &held {
+            Some(Some((key, _))) => self.opened.expect_document(*key, expected),
+            Some(None) => {}
+            None => self.opened.expect_value(self.bound(), &value, expected),
+        })?;
         let key = match held {
             Some(found) => found.map(|(key, _)| key),
             None => self.stored_key(&*snapshot, &value)?,
@@ -154,7 +168,10 @@ impl<T: Document> Index<T> {
         if let Some(resident) = self.opened.resident() {
             return Ok(resident.get_by(self.slot, &value).map(|(key, _)| key));
         }
-        self.stored_key(&*self.snapshot()?, &value)
+        let expect = |expected: &mut Expected| {
+            self.opened.expect_value(self.bound(), &value, expected);
+        };
+        self.stored_key(&*self.snapshot(&expect)?, &value)
     }
 
     /// The keys of the documents that a query finds: in the order of values, then of keys.
@@ -164,7 +181,7 @@ impl<T: Document> Index<T> {
             let hits = resident.find(self.slot, &query);
             return Ok(hits.into_iter().map(|hit| hit.key).collect());
         }
-        let found = self.entries(&*self.snapshot()?, &query)?;
+        let found = self.entries(&*self.snapshot_for(&query)?, &query)?;
         Ok(found.into_iter().map(|entry| entry.key).collect())
     }
 
@@ -175,15 +192,15 @@ impl<T: Document> Index<T> {
             return Ok(resident.documents(self.slot, &query));
         }
         if let Some(value) = query.whole() {
-            return self.find_value(value);
+            return self.find_value(&query, value);
         }
         let found = self.find_with_values(query)?.into_iter();
         Ok(found.map(|found| (found.key, found.document)).collect())
     }
 
     /// All documents that have a value.
-    fn find_value(&self, value: &Value) -> Result<Vec<(u64, Arc<T>)>> {
-        let snapshot = self.snapshot()?;
+    fn find_value(&self, query: &Query, value: &Value) -> Result<Vec<(u64, Arc<T>)>> {
+        let snapshot = self.snapshot_for(query)?;
         let keys = self.keys_of(&*snapshot, value)?;
         if keys.is_empty() {
             self.check_generation(&*snapshot)?;
@@ -215,7 +232,7 @@ impl<T: Document> Index<T> {
                 }
                 return Ok(found);
             }
-            let snapshot = self.snapshot()?;
+            let snapshot = self.snapshot(&|_| {})?;
             let values = hits.iter().map(|hit| hit_value(hit, &query));
             let values: Vec<_> = values.collect::<Result<_>>()?;
             let keys: Vec<_> = hits.iter().map(|hit| hit.key).collect();
@@ -226,7 +243,7 @@ impl<T: Document> Index<T> {
             let documents = self.documents(&*snapshot, &keys, has_value)?;
             return Ok(found_of(values, keys, documents));
         }
-        let snapshot = self.snapshot()?;
+        let snapshot = self.snapshot_for(&query)?;
         let entries = self.entries(&*snapshot, &query)?;
         let keys: Vec<_> = entries.iter().map(|entry| entry.key).collect();
         let has_value = |place: usize, full: &[u8]| full == entries[place].full;
@@ -280,7 +297,14 @@ impl<T: Document> Index<T> {
         if let Some(resident) = self.opened.resident_documents() {
             return Ok(resident.joined_documents(self.slot, &values, joining));
         }
-        let snapshot = self.snapshot()?;
+        let snapshot = self.snapshot(&|expected| {
+            if self.opened.resident().is_none() {
+                for value in &values {
+                    let query = Query::value(value);
+                    self.opened.expect_entries(self.bound(), &query, expected);
+                }
+            }
+        })?;
         let lists = values.iter().map(|value| {
             let keys = self.keys_of(&*snapshot, value)?.into_iter();
             Ok(keys.map(|key| (key, ())).collect())
@@ -333,7 +357,7 @@ impl<T: Document> Index<T> {
     /// after `after`, at most `limit`.
     pub fn values(&self, after: Option<&Value>, limit: usize) -> Result<Vec<Listed>> {
         let index = self.bound();
-        let snapshot = self.snapshot()?;
+        let snapshot = self.snapshot(&|_| {})?;
         let mut range = KeyRange::prefix(&index.prefix);
         if let Some(after) = after
             && let Some(start) = entries::after_value(&index.prefix, after.short())
@@ -357,50 +381,6 @@ impl<T: Document> Index<T> {
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(listed)
-    }
-
-    /// Changes the document that has this value of a unique index.
-    pub fn update(&self, value: impl IntoValue, change: impl Fn(&mut T)) -> Result<Arc<T>> {
-        let value = value.into_value();
-        self.run(|transaction, collection| {
-            transaction.update_by(collection, self.name(), value.as_ref(), &change)
-        })
-    }
-
-    /// Replaces the document that has the same value as this one has, or adds it; returns the key.
-    pub fn update_or_create(&self, document: impl Into<Arc<T>>) -> Result<u64> {
-        self.collection.upsert(self.name(), document)
-    }
-
-    /// Removes the documents that have this value, and returns how many: in one commit.
-    pub fn delete(&self, value: impl IntoValue) -> Result<usize> {
-        self.delete_where(value, |_, _| true)
-    }
-
-    /// Removes those of the documents with this value that `is_meant` says, and returns how many.
-    pub fn delete_where(
-        &self,
-        value: impl IntoValue,
-        is_meant: impl Fn(u64, &T) -> bool,
-    ) -> Result<usize> {
-        let query = Query::value(value);
-        self.run(|transaction, collection| {
-            let mut deleted = 0;
-            for (key, document) in transaction.find(collection, self.name(), query.clone())? {
-                if is_meant(key, &document) && transaction.delete(collection, key)?.is_some() {
-                    deleted += 1;
-                }
-            }
-            Ok(deleted)
-        })
-    }
-
-    fn run<R>(
-        &self,
-        body: impl Fn(&mut crate::Transaction<'_>, &Collection<T>) -> Result<R>,
-    ) -> Result<R> {
-        let core = self.collection.core();
-        core.run(&mut |transaction| body(transaction, &self.collection))
     }
 }
 

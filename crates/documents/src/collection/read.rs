@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use espalier_keyspace::Snapshot;
+use espalier_keyspace::{Expected, Snapshot};
 
 use super::Opened;
 use crate::cache::follow;
@@ -27,7 +27,7 @@ impl<T: Document> Collection<T> {
         {
             return Ok(Some(document));
         }
-        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        let snapshot = self.snapshot_of(&opened, key)?;
         let found = opened.read(&*snapshot, key)?;
         if found.is_some() {
             return Ok(found);
@@ -38,10 +38,17 @@ impl<T: Document> Collection<T> {
         }
     }
 
+    /// A snapshot from which a document is going to be read.
+    fn snapshot_of(&self, opened: &Opened<T>, key: u64) -> Result<Box<dyn Snapshot>> {
+        let expect = |expected: &mut Expected| opened.expect_document(key, expected);
+        let home = opened.shape.keys.home;
+        self.core().snapshot_expecting(home, &expect)
+    }
+
     /// The document of a key as it is stored now, and the name of its state.
     pub fn get_tagged(&self, key: u64) -> Result<Option<(Arc<T>, Tag)>> {
         let mut opened = self.opened();
-        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
+        let snapshot = self.snapshot_of(&opened, key)?;
         let mut row = snapshot.get(&opened.shape.keys.document(key))?;
         if row.is_none()
             && let Some(changed) = self.changed(&opened, &*snapshot)?

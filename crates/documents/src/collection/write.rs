@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use espalier_keyspace::Expected;
+
+use crate::core::Body;
 use crate::document::Document;
-use crate::{Collection, Result, Selection};
+use crate::value::IntoValue;
+use crate::{Collection, Index, Query, Result, Selection};
 
 impl<T: Document> Collection<T> {
     /// Adds a document, and returns its key: one more than the largest that was ever used, from 0.
@@ -11,8 +15,10 @@ impl<T: Document> Collection<T> {
     /// its value already.
     pub fn insert(&self, document: impl Into<Arc<T>>) -> Result<u64> {
         let document = document.into();
-        self.core()
-            .run(&mut |transaction| transaction.insert(self, Arc::clone(&document)))
+        let expect = |expected: &mut Expected| self.opened().expect_new(&document, expected);
+        self.core().run_expecting(&expect, &mut |transaction| {
+            transaction.insert(self, Arc::clone(&document))
+        })
     }
 
     /// Adds documents in one commit: all of them or none. Much cheaper than one by one.
@@ -29,36 +35,46 @@ impl<T: Document> Collection<T> {
     /// Sets the document of a key, whether there was one or not, and returns the older one.
     pub fn put(&self, key: u64, document: impl Into<Arc<T>>) -> Result<Option<Arc<T>>> {
         let document = document.into();
-        self.core()
-            .run(&mut |transaction| transaction.put(self, key, Arc::clone(&document)))
+        self.change(key, Some(&document), &mut |transaction| {
+            transaction.put(self, key, Arc::clone(&document))
+        })
     }
 
     /// Adds a document of a key that has none.
     pub fn put_new(&self, key: u64, document: impl Into<Arc<T>>) -> Result<()> {
         let document = document.into();
-        self.core()
-            .run(&mut |transaction| transaction.put_new(self, key, Arc::clone(&document)))
+        self.change(key, Some(&document), &mut |transaction| {
+            transaction.put_new(self, key, Arc::clone(&document))
+        })
     }
 
     /// Changes the document of a key as `change` does: nobody else can change it in between.
     /// Returns what it is now.
     pub fn update(&self, key: u64, change: impl Fn(&mut T)) -> Result<Arc<T>> {
-        self.core()
-            .run(&mut |transaction| transaction.update(self, key, &change))
+        self.change(key, None, &mut |transaction| {
+            transaction.update(self, key, &change)
+        })
     }
 
     /// Replaces the document that has the same value of a unique index, or adds one; returns the
     /// key.
     pub fn upsert(&self, index: &str, document: impl Into<Arc<T>>) -> Result<u64> {
         let document = document.into();
-        self.core()
-            .run(&mut |transaction| transaction.upsert(self, index, Arc::clone(&document)))
+        let expect = |expected: &mut Expected| self.opened().expect_new(&document, expected);
+        self.core().run_expecting(&expect, &mut |transaction| {
+            transaction.upsert(self, index, Arc::clone(&document))
+        })
     }
 
     /// Removes the document of a key, and returns it.
     pub fn delete(&self, key: u64) -> Result<Option<Arc<T>>> {
-        self.core()
-            .run(&mut |transaction| transaction.delete(self, key))
+        self.change(key, None, &mut |transaction| transaction.delete(self, key))
+    }
+
+    /// Changes the document of a key, perhaps to a new one.
+    fn change<R>(&self, key: u64, new: Option<&T>, body: Body<'_, R>) -> Result<R> {
+        let expect = |expected: &mut Expected| self.opened().expect_change(key, new, expected);
+        self.core().run_expecting(&expect, body)
     }
 
     /// Removes the documents that `is_meant` says, and returns how many: in one commit.
@@ -83,6 +99,51 @@ impl<T: Document> Collection<T> {
                 transaction.delete(self, *key)?;
             }
             Ok(last.into_iter().next())
+        })
+    }
+}
+
+impl<T: Document> Index<T> {
+    /// Changes the document that has this value of a unique index.
+    pub fn update(&self, value: impl IntoValue, change: impl Fn(&mut T)) -> Result<Arc<T>> {
+        let value = value.into_value();
+        let expect = |expected: &mut Expected| {
+            if let Some(value) = &value {
+                self.opened.expect_value(self.bound(), value, expected);
+            }
+        };
+        self.collection
+            .core()
+            .run_expecting(&expect, &mut |transaction| {
+                transaction.update_by(&self.collection, self.name(), value.as_ref(), &change)
+            })
+    }
+
+    /// Replaces the document that has the same value as this one has, or adds it; returns the key.
+    pub fn update_or_create(&self, document: impl Into<Arc<T>>) -> Result<u64> {
+        self.collection.upsert(self.name(), document)
+    }
+
+    /// Removes the documents that have this value, and returns how many: in one commit.
+    pub fn delete(&self, value: impl IntoValue) -> Result<usize> {
+        self.delete_where(value, |_, _| true)
+    }
+
+    /// Removes those of the documents with this value that `is_meant` says, and returns how many.
+    pub fn delete_where(
+        &self,
+        value: impl IntoValue,
+        is_meant: impl Fn(u64, &T) -> bool,
+    ) -> Result<usize> {
+        let (collection, query) = (&self.collection, Query::value(value));
+        collection.core().run(&mut |transaction| {
+            let mut deleted = 0;
+            for (key, document) in transaction.find(collection, self.name(), query.clone())? {
+                if is_meant(key, &document) && transaction.delete(collection, key)?.is_some() {
+                    deleted += 1;
+                }
+            }
+            Ok(deleted)
         })
     }
 }
