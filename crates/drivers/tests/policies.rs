@@ -138,6 +138,8 @@ fn what_is_committed_here_is_shown_without_being_told() {
     held.add("count", 40);
     view.commit(held).expect("a counter");
     faulty.arm(fails(&[Site::Watch, Site::Scan]));
+    let is_cut_off = || view.residence().failure.is_some();
+    wait_until("it is followed", is_cut_off);
     for number in 0..50 {
         let mut batch = Batch::new();
         batch.delete_range(KeyRange::prefix(b"row"));

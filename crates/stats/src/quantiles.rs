@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use espalier_keyspace::Direction;
+use espalier_keyspace::{Direction, Expected};
 
 use crate::layout::Kind;
-use crate::limits::BUCKETS_MAX;
+use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE};
 use crate::stats::Stats;
 use crate::values::keys_of;
 use crate::{Error, Metric, Path, Range, Result, Sketch, Timestamp};
@@ -27,8 +27,10 @@ impl Stats {
         let Some((buckets, span)) = self.stretch(Kind::Sketches, &metric, range)? else {
             return Ok(Vec::new());
         };
-        let snapshot = self.driver.snapshot()?;
-        let mut cursor = snapshot.scan(&keys_of(&buckets, span), Direction::Forward)?;
+        let keys = keys_of(&buckets, span);
+        let expect = |expected: &mut Expected| expected.range(keys.clone(), ROWS_AT_ONCE);
+        let snapshot = self.driver.snapshot_expecting(&expect)?;
+        let mut cursor = snapshot.scan(&keys, Direction::Forward)?;
         let mut points: Vec<SketchPoint> = Vec::new();
         while let Some((key, row)) = cursor.next()? {
             let rest = key.get(buckets.len()..).unwrap_or_default();

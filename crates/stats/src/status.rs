@@ -1,6 +1,6 @@
 //! Statuses: what a metric last said of itself, one for each metric.
 
-use espalier_keyspace::{Batch, Direction, ErrorKind as KeyspaceErrorKind};
+use espalier_keyspace::{Batch, Direction, ErrorKind as KeyspaceErrorKind, Expected, Snapshot};
 use serde_json::value::RawValue;
 
 use crate::limits::STATUS_BYTES_MAX;
@@ -45,22 +45,24 @@ impl Stats {
             at,
             json: json.get().to_owned(),
         };
-        self.driver.catch_up()?;
+        let key = self.layout.status(&status.metric);
         loop {
-            let key = self.layout.status(&status.metric);
-            let held = self
-                .driver
-                .snapshot()?
-                .get(&key)?
-                .map(std::borrow::Cow::into_owned);
+            let snapshot = self.snapshot_of(&key)?;
+            let held = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);
+            let seen = snapshot.version();
+            drop(snapshot);
             if let Some(held) = &held
                 && Status::decode(held)?.at > at
             {
-                return Ok(Beamed::Outdated);
+                // It may have been deleted since.
+                if self.driver.is_current(seen)? {
+                    return Ok(Beamed::Outdated);
+                }
+                continue;
             }
             let mut batch = Batch::new();
             batch.require(key.clone(), held);
-            batch.put(key, status.encode());
+            batch.put(key.clone(), status.encode());
             batch.put(self.layout.metric(&status.metric), status.metric.encode());
             match self.driver.commit(batch) {
                 Ok(_) => return Ok(Beamed::Latest),
@@ -74,9 +76,16 @@ impl Stats {
     pub fn scan(&self, metric: impl Into<Metric>) -> Result<Option<Status>> {
         let metric = metric.into();
         metric.check()?;
-        let snapshot = self.driver.snapshot()?;
-        let held = snapshot.get(&self.layout.status(&metric))?;
+        let key = self.layout.status(&metric);
+        let snapshot = self.snapshot_of(&key)?;
+        let held = snapshot.get(&key)?;
         held.map(|held| Status::decode(&held)).transpose()
+    }
+
+    /// A snapshot of which one key is going to be read.
+    fn snapshot_of(&self, key: &[u8]) -> Result<Box<dyn Snapshot + Send>> {
+        let expect = |expected: &mut Expected| expected.key(key);
+        Ok(self.driver.snapshot_expecting(&expect)?)
     }
 
     /// The latest statuses of all metrics whose names begin with `prefix`.
