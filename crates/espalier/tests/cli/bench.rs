@@ -260,6 +260,22 @@ fn sysrepo_measures_the_rows_that_are_named() {
     assert!(error.contains("get tree hash"), "{error}");
 }
 
+/// It measured the embedded engine, whatever was asked for.
+#[test]
+fn dodb_measures_the_engines_that_are_asked_for() {
+    let bench = Bench::new();
+    let command = ["bench", "dodb", "--sizes", "200", "--matches", "20"];
+    let engines = ["--drivers", "memory,sqlite", "--policies", "ram,uncached"];
+    let text = bench.run(&[&command[..], &engines, &["--json", "-"]].concat());
+    let rows = json_lines(&text.ok());
+    let of = |driver: &str| rows.iter().filter(|row| row["driver"] == driver).count();
+    assert!(of("none") > 0, "{rows:?}");
+    assert_eq!((of("memory"), of("sqlite")), (of("none"), of("none")));
+    let durable = bench.run(&[&command[..], &["--durability", "durable"]].concat());
+    let error = durable.failed(2);
+    assert!(error.contains("--durability"), "{error}");
+}
+
 #[test]
 fn dodb_prints_the_data_of_its_three_graphs_for_each_policy() {
     let bench = Bench::new();

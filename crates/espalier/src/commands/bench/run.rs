@@ -65,7 +65,18 @@ impl Bench {
     fn check(&self) -> Result<()> {
         let suites = self.suites();
         let of = |wanted: &[Suite]| suites.iter().any(|suite| wanted.contains(suite));
+        let beside = |others: &[Suite]| suites.iter().any(|suite| !others.contains(suite));
         let needs = [
+            (
+                !self.policies.is_empty(),
+                "--policies",
+                beside(&[Suite::Scale]),
+            ),
+            (
+                !self.durability.is_empty(),
+                "--durability",
+                beside(&[Suite::Scale, Suite::Dodb]),
+            ),
             (
                 !self.rows.is_empty(),
                 "--rows",
