@@ -129,8 +129,16 @@ impl Core {
     }
 
     /// The same for a body of which it is known what it will read.
-    pub(crate) fn run_expecting<R>(&self, expect: Expect<'_>, body: Body<'_, R>) -> Result<R> {
-        self.attempts(Company::Any, expect, body)
+    pub(crate) fn run_expecting<R>(
+        &self,
+        home: Home,
+        expect: Expect<'_>,
+        body: Body<'_, R>,
+    ) -> Result<R> {
+        match home {
+            Home::Engine => self.attempts(Company::Any, expect, body),
+            Home::Ram => self.run(body),
+        }
     }
 
     /// The same in a commit of its own: for what changes a collection itself, of which others then

@@ -49,6 +49,7 @@ pub mod memory;
 pub mod mongo;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
 mod pages;
+mod partly;
 #[cfg(feature = "memory")]
 mod policy;
 #[cfg(any(feature = "embedded", feature = "sqlite", feature = "mongo"))]

@@ -52,16 +52,14 @@ pub trait Driver: Send + Sync + 'static {
     /// Calls [`Batch::check_limits`] before anything else. Concurrent commits may share a flush.
     /// An error means that nothing was applied, except
     /// [`crate::ErrorKind::OutcomeUnknown`].
-    fn commit(&self, batch: Batch) -> Result<Version>;
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        Ok(self.commit_step(batch)?.version)
+    }
 
     /// As [`Self::commit`], and gives the batch back where the driver can say for sure between which two
     /// versions it alone makes the difference: for whoever has the first of them in memory, and
     /// need not be told the change that it made itself.
-    fn commit_step(&self, batch: Batch) -> Result<Committed> {
-        let version = self.commit(batch)?;
-        let step = None;
-        Ok(Committed { version, step })
-    }
+    fn commit_step(&self, batch: Batch) -> Result<Committed>;
 
     /// Like [`Self::commit`], for changes that should not be held in memory: calls `fill` once
     /// (never again, not even on retry) with a [`Writer`], and applies what it wrote all or

@@ -175,10 +175,6 @@ impl Driver for Metered {
         Ok(self.metered(self.meter.time(Call::Snapshot, take)?))
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        Ok(self.commit_step(batch)?.version)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         self.meter
             .time(Call::Commit, || self.inner.commit_step(batch))

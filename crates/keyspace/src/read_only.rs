@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Batch, Capability, Driver, Error, ErrorKind, Expect, Fill, Finding, KeyRange, Precondition,
-    Residence, Result, Snapshot, Usage, Version, Watch,
+    Batch, Capability, Committed, Driver, Error, ErrorKind, Expect, Fill, Finding, KeyRange,
+    Precondition, Residence, Result, Snapshot, Usage, Version, Watch,
 };
 
 /// A driver over another one that refuses every change with [`ErrorKind::ReadOnly`].
@@ -36,7 +36,7 @@ impl Driver for ReadOnly {
         self.inner.snapshot_expecting(expect)
     }
 
-    fn commit(&self, _batch: Batch) -> Result<Version> {
+    fn commit_step(&self, _batch: Batch) -> Result<Committed> {
         Err(refusal())
     }
 

@@ -147,10 +147,6 @@ impl Driver for Faulty {
         }))
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        Ok(self.commit_step(batch)?.version)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         self.plan.pass(Site::Commit)?;
         let committed = self.inner.commit_step(batch)?;

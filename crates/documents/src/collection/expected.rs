@@ -6,7 +6,7 @@ use super::Opened;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries;
-use crate::layout::{Home, unique_row};
+use crate::layout::unique_row;
 use crate::shape::BoundIndex;
 use crate::{Query, Value};
 
@@ -17,10 +17,8 @@ impl<T: Document> Opened<T> {
     /// Reading a document.
     pub(super) fn expect_document(&self, key: u64, expected: &mut Expected) {
         let keys = &self.shape.keys;
-        if keys.home == Home::Engine {
-            expected.key(keys.document(key));
-            expected.key(keys.generation());
-        }
+        expected.key(keys.document(key));
+        expected.key(keys.generation());
     }
 
     /// Changing a document of which the key is known.
@@ -34,9 +32,6 @@ impl<T: Document> Opened<T> {
     /// Adding a document.
     pub(super) fn expect_new(&self, new: &T, expected: &mut Expected) {
         let keys = &self.shape.keys;
-        if keys.home != Home::Engine {
-            return;
-        }
         expected.key(keys.state());
         if self.cache.is_kept() {
             expected.key(keys.sequence());
@@ -58,11 +53,10 @@ impl<T: Document> Opened<T> {
         expected: &mut Expected,
     ) {
         match index.kind {
-            Kind::Unique if self.shape.keys.home == Home::Engine => {
+            Kind::Unique => {
                 expected.key(unique_row(&index.prefix, value));
                 expected.key(self.shape.keys.generation());
             }
-            Kind::Unique => {}
             Kind::Partition | Kind::Tags => {
                 self.expect_entries(index, &Query::value(value.clone()).limit(1), expected);
             }
@@ -76,7 +70,7 @@ impl<T: Document> Opened<T> {
         query: &Query,
         expected: &mut Expected,
     ) {
-        if self.shape.keys.home == Home::Engine && !query.is_nothing {
+        if !query.is_nothing {
             let range = entries::range(&index.prefix, index.kind, query);
             // One more tells that there are no more.
             let rows = ENTRIES.min(query.wanted().saturating_add(1));

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::Expected;
+use espalier_keyspace::{Expect, Expected};
 
 use crate::core::Body;
 use crate::document::Document;
 use crate::value::IntoValue;
-use crate::{Collection, Index, Query, Result, Selection};
+use crate::{Collection, Index, Query, Result, Selection, reconcile};
 
 impl<T: Document> Collection<T> {
     /// Adds a document, and returns its key: one more than the largest that was ever used, from 0.
@@ -16,7 +16,7 @@ impl<T: Document> Collection<T> {
     pub fn insert(&self, document: impl Into<Arc<T>>) -> Result<u64> {
         let document = document.into();
         let expect = |expected: &mut Expected| self.opened().expect_new(&document, expected);
-        self.core().run_expecting(&expect, &mut |transaction| {
+        self.run_expecting(&expect, &mut |transaction| {
             transaction.insert(self, Arc::clone(&document))
         })
     }
@@ -61,7 +61,7 @@ impl<T: Document> Collection<T> {
     pub fn upsert(&self, index: &str, document: impl Into<Arc<T>>) -> Result<u64> {
         let document = document.into();
         let expect = |expected: &mut Expected| self.opened().expect_new(&document, expected);
-        self.core().run_expecting(&expect, &mut |transaction| {
+        self.run_expecting(&expect, &mut |transaction| {
             transaction.upsert(self, index, Arc::clone(&document))
         })
     }
@@ -71,10 +71,15 @@ impl<T: Document> Collection<T> {
         self.change(key, None, &mut |transaction| transaction.delete(self, key))
     }
 
+    fn run_expecting<R>(&self, expect: Expect<'_>, body: Body<'_, R>) -> Result<R> {
+        let home = reconcile::home(self.policy());
+        self.core().run_expecting(home, expect, body)
+    }
+
     /// Changes the document of a key, perhaps to a new one.
     fn change<R>(&self, key: u64, new: Option<&T>, body: Body<'_, R>) -> Result<R> {
         let expect = |expected: &mut Expected| self.opened().expect_change(key, new, expected);
-        self.core().run_expecting(&expect, body)
+        self.run_expecting(&expect, body)
     }
 
     /// Removes the documents that `is_meant` says, and returns how many: in one commit.
@@ -112,11 +117,9 @@ impl<T: Document> Index<T> {
                 self.opened.expect_value(self.bound(), value, expected);
             }
         };
-        self.collection
-            .core()
-            .run_expecting(&expect, &mut |transaction| {
-                transaction.update_by(&self.collection, self.name(), value.as_ref(), &change)
-            })
+        self.collection.run_expecting(&expect, &mut |transaction| {
+            transaction.update_by(&self.collection, self.name(), value.as_ref(), &change)
+        })
     }
 
     /// Replaces the document that has the same value as this one has, or adds it; returns the key.

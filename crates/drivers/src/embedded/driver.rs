@@ -53,10 +53,6 @@ impl Driver for Embedded {
         Ok(Box::new(EmbeddedSnapshot::new(&self.engine)?))
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        Ok(self.commit_step(batch)?.version)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }

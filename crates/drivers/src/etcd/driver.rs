@@ -98,10 +98,6 @@ impl Driver for Etcd {
         self.staged.snapshot_expecting(expect)
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        self.staged.commit(batch)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         self.staged.commit_step(batch)
     }

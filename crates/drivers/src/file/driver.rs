@@ -51,10 +51,6 @@ impl Driver for Directory {
         Ok(snapshot::snapshot(&self.engine))
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        Ok(self.commit_step(batch)?.version)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }

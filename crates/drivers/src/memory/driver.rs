@@ -77,10 +77,6 @@ impl Driver for Memory {
         Ok(Box::new(MemorySnapshot::new(self.engine.state.load_full())))
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        commit::commit(&self.engine, &batch)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         let version = commit::commit(&self.engine, &batch)?;
         Ok(Committed::alone(version, batch))

@@ -106,10 +106,6 @@ impl Driver for Mongo {
         self.staged.snapshot_expecting(expect)
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        Ok(self.commit_step(batch)?.version)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         let committed = self.staged.commit_step(batch)?;
         self.engine.show(&self.staged);

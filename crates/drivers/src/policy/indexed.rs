@@ -18,6 +18,7 @@ use super::keeper::{Keeper, Kept};
 use super::options::Options;
 use super::view::{Hold, View};
 use crate::memory::{Pairs, State};
+use crate::partly;
 
 /// States that are kept beside the newest, for readers whose snapshot of the engine is a little
 /// older than the view.
@@ -124,19 +125,18 @@ impl Snapshot for IndexedSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let is_long = |key: &&[u8]| matches!(self.state.tree.get(*key), Some(None));
-        let long: Vec<&[u8]> = keys.iter().copied().filter(is_long).collect();
-        let mut long = match long.is_empty() {
-            true => Vec::new(),
-            false => self.engine.get_many(&long)?,
-        }
-        .into_iter();
-        let value = |key: &&[u8]| match self.state.tree.get(*key) {
-            None => Ok(None),
-            Some(Some(value)) => Ok(Some(Cow::Borrowed(&**value))),
-            Some(None) => long.next().flatten().ok_or_else(|| lost(key)).map(Some),
+        let known = |key: &[u8]| match self.state.tree.get(key) {
+            None => Some(None),
+            Some(Some(value)) => Some(Some(Cow::Borrowed(&**value))),
+            Some(None) => None,
         };
-        keys.iter().map(value).collect()
+        partly::get_many(keys, known, |long| {
+            let values = self.engine.get_many(long)?;
+            match long.iter().zip(&values).find(|(_, value)| value.is_none()) {
+                Some((key, _)) => Err(lost(key)),
+                None => Ok(values),
+            }
+        })
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Change, Committed, Driver, ErrorKind, Expect, Fill, Finding, KeyRange, Lens,
-    Precondition, Residence, Result, Snapshot, Step, Take, Usage, Version, Watch, WatchEvent,
+    Batch, Capability, Change, Committed, Driver, Error, ErrorKind, Expect, Fill, Finding,
+    KeyRange, Lens, Precondition, Residence, Result, Snapshot, Step, Take, Usage, Version, Watch,
+    WatchEvent,
 };
 
 use super::follow::{Follower, Following};
@@ -71,9 +72,9 @@ impl<K: Keeper> Kept<K> {
     /// Whoever committed sees it from now on. After a conflict, and after a commit of which
     /// nobody knows whether it happened, the next reader sees all that the engine has: else it
     /// would decide on the same state again.
-    fn noted(&self, outcome: Result<Version>) -> Result<Version> {
-        match &outcome {
-            Ok(version) => self.following().require(*version),
+    fn note(&self, outcome: std::result::Result<Version, &Error>) {
+        match outcome {
+            Ok(version) => self.following().require(version),
             Err(error)
                 if matches!(
                     error.kind(),
@@ -84,7 +85,6 @@ impl<K: Keeper> Kept<K> {
             }
             Err(_) => {}
         }
-        outcome
     }
 }
 
@@ -105,16 +105,23 @@ impl<K: Keeper> Driver for Kept<K> {
         K::snapshot_expecting(self.following(), expect)
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        let committed = self.engine().commit_step(batch);
-        self.noted(committed.map(|Committed { version, step }| {
-            step.inspect(|step| self.following().take_step(version, step));
-            version
-        }))
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+        let outcome = self.engine().commit_step(batch);
+        if let Ok(Committed {
+            version,
+            step: Some(step),
+        }) = &outcome
+        {
+            self.following().take_step(*version, step);
+        }
+        self.note(outcome.as_ref().map(|committed| committed.version));
+        outcome
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
-        self.noted(self.engine().write(preconditions, fill))
+        let outcome = self.engine().write(preconditions, fill);
+        self.note(outcome.as_ref().copied());
+        outcome
     }
 
     fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {

@@ -19,6 +19,7 @@ use quick_cache::sync::Cache;
 use super::follow::{Following, Heart};
 use super::keeper::{Keeper, Kept};
 use super::options::Options;
+use crate::partly;
 
 /// What an entry takes beside its key and value, about.
 const ENTRY_OVERHEAD_BYTES: u64 = 96;
@@ -160,22 +161,17 @@ impl Snapshot for RecentSnapshot {
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
         let (recent, at) = (self.following.keeper(), self.version());
-        let known: Vec<_> = keys.iter().map(|key| recent.get(key, at)).collect();
-        let unknown = keys.iter().zip(&known).filter(|(_, known)| known.is_none());
-        let unknown: Vec<&[u8]> = unknown.map(|(key, _)| *key).collect();
-        let values = match unknown.is_empty() {
-            true => Vec::new(),
-            false => self.engine.get_many(&unknown)?,
+        let known = |key: &[u8]| {
+            let known = recent.get(key, at)?;
+            Some(known.map(|value| Cow::Owned(value.to_vec())))
         };
-        let mut found = unknown.into_iter().zip(values);
-        let value = |known: Option<Option<Arc<[u8]>>>| match known {
-            Some(known) => known.map(|value| Cow::Owned(value.to_vec())),
-            None => found.next().and_then(|(key, value)| {
+        partly::get_many(keys, known, |unknown| {
+            let values = self.engine.get_many(unknown)?;
+            for (key, value) in unknown.iter().zip(&values) {
                 recent.put(key, at, value.as_deref());
-                value
-            }),
-        };
-        Ok(known.into_iter().map(value).collect())
+            }
+            Ok(values)
+        })
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {

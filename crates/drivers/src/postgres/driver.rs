@@ -60,10 +60,6 @@ impl Driver for Postgres {
         Ok(Box::new(PostgresSnapshot::new(&self.engine, expect)?))
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        Ok(self.commit_step(batch)?.version)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }

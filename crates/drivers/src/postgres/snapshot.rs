@@ -10,8 +10,9 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Connection, Engine, Lease, Setup};
-use crate::known::{self, Known};
+use crate::known::Known;
 use crate::pages::{More, Page, PagedCursor, Source};
+use crate::partly::{self, Values};
 
 /// A committed state, held.
 pub(super) struct PostgresSnapshot {
@@ -50,8 +51,8 @@ impl Snapshot for PostgresSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let known = |key: &[u8]| self.known.get(key);
-        known::get_many(keys, known, |unknown| {
+        let known = |key: &[u8]| Some(self.known.get(key)?.map(Cow::Borrowed));
+        partly::get_many(keys, known, |unknown| {
             let mut lease = self.lease.borrow_mut();
             get_many(lease.connection()?, &self.engine.setup, unknown)
         })
@@ -104,7 +105,7 @@ impl Snapshot for UnfinishedSnapshot<'_> {
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
         let ask = |keys: &[&[u8]]| get_many(&mut self.connection.borrow_mut(), self.setup, keys);
-        known::get_many(keys, |_| None, ask)
+        partly::get_many(keys, |_| None, ask)
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
@@ -144,13 +145,13 @@ fn get<'a>(
         .map(Cow::Owned))
 }
 
-fn get_many(
-    connection: &mut Connection,
-    setup: &Setup,
-    keys: &[&[u8]],
-) -> Result<Vec<Option<Vec<u8>>>> {
+fn get_many<'a>(connection: &mut Connection, setup: &Setup, keys: &[&[u8]]) -> Result<Values<'a>> {
     let values = connection.get_many(keys);
-    values.map_err(|failure| failure.into_error(setup))
+    let values = values.map_err(|failure| failure.into_error(setup))?;
+    Ok(values
+        .into_iter()
+        .map(|value| value.map(Cow::Owned))
+        .collect())
 }
 
 fn read(

@@ -61,10 +61,6 @@ impl Driver for Redis {
         Ok(Box::new(RedisSnapshot::expecting(&self.engine, expect)?))
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        commit::commit(&self.engine, &batch)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         let version = commit::commit(&self.engine, &batch)?;
         Ok(Committed::alone(version, batch))

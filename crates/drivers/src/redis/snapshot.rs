@@ -9,8 +9,9 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Answer, Engine, Part, Rows, Values, bare, bytes, stamped, wrong_answer};
-use crate::known::{self, Known};
+use crate::known::Known;
 use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
+use crate::partly;
 
 /// Rows that are fetched at once at most.
 const ROWS_MAX: usize = 4096;
@@ -167,14 +168,15 @@ impl Snapshot for RedisSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        known::get_many(
+        partly::get_many(
             keys,
-            |key| self.known.get(key),
+            |key| Some(self.known.get(key)?.map(Cow::Borrowed)),
             |unknown| {
                 let mut found = Vec::with_capacity(unknown.len());
                 while found.len() < unknown.len() {
                     let rest = &unknown[found.len()..];
-                    found.extend(self.ask(&rest[..rest.len().min(KEYS_MAX)])?);
+                    let some = self.ask(&rest[..rest.len().min(KEYS_MAX)])?;
+                    found.extend(some.into_iter().map(|value| value.map(Cow::Owned)));
                 }
                 Ok(found)
             },

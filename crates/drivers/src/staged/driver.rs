@@ -176,10 +176,6 @@ impl<C: Cells> Driver for Staged<C> {
         Ok(Box::new(snapshot))
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        Ok(self.commit_step(batch)?.version)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         batch.check_limits()?;
         let _commit = self.shared.writing.read();

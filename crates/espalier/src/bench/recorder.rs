@@ -125,10 +125,6 @@ impl Driver for Recorder {
         Ok(self.recording(self.inner.snapshot_expecting(expect)?))
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        Ok(self.commit_step(batch)?.version)
-    }
-
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         if self.is_on.load(Ordering::Relaxed) {
             let operations = batch.operations().map(owned).collect();

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use espalier_keyspace::{
-    Batch, Capability, Cursor, Direction, Driver, Expect, Expected, Fill, Finding, KeyRange,
-    Precondition, Result, Snapshot, Usage, Version, Watch,
+    Batch, Capability, Committed, Cursor, Direction, Driver, Expect, Expected, Fill, Finding,
+    KeyRange, Precondition, Result, Snapshot, Usage, Version, Watch,
 };
 use espalier_store::{Datastore, Edit, Selection, Tree};
 use espalier_yang::InstancePath;
@@ -56,8 +56,8 @@ impl Driver for Noting {
         }))
     }
 
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        self.inner.commit(batch)
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+        self.inner.commit_step(batch)
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {

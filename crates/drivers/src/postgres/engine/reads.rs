@@ -58,9 +58,7 @@ impl Connection {
         &mut self,
         keys: &[&[u8]],
     ) -> Result<Vec<Option<Vec<u8>>>, Failure> {
-        let distinct: BTreeSet<&[u8]> = keys.iter().copied().collect();
-        let distinct: Vec<&[u8]> = distinct.into_iter().collect();
-        let rows = self.query(Query::GetMany, &[&distinct])?;
+        let rows = self.query(Query::GetMany, &[&keys])?;
         let found = rows
             .iter()
             .map(|row| Ok((column(row, 0)?, column(row, 1)?)));
