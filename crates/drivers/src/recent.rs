@@ -55,6 +55,15 @@ impl Recorder {
         }
     }
 
+    /// One that keeps nothing, and knows whether there were changes.
+    #[cfg(feature = "memory")]
+    pub(crate) fn counting() -> Self {
+        Self {
+            changes: None,
+            ..Self::new()
+        }
+    }
+
     pub(crate) fn effect(&self) -> Effect {
         self.effect
     }

@@ -11,6 +11,7 @@
 //! Redis.
 
 mod batch;
+mod byte_map;
 mod capability;
 pub mod counter;
 mod driver;
@@ -25,6 +26,7 @@ mod residence;
 pub mod tuple;
 
 pub use batch::{Batch, Operation, OperationRef, Precondition};
+pub use byte_map::{ByteMap, Pairs};
 pub use capability::{Capability, WatchKind};
 pub use driver::{
     Change, Committed, Cursor, Direction, Driver, Existed, Fill, Finding, Snapshot, Step, Usage,

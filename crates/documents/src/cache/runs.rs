@@ -30,6 +30,10 @@ impl<D> Runs<D> {
 
     /// Which run has a key, or would have it.
     fn run_of(&self, key: u64) -> usize {
+        // Most keys come in order.
+        if self.runs.last().is_some_and(|run| run[0].0 <= key) {
+            return self.runs.len() - 1;
+        }
         let after = self.runs.partition_point(|run| run[0].0 <= key);
         after.saturating_sub(1)
     }
@@ -41,7 +45,11 @@ impl<D> Runs<D> {
             self.runs.push(vec![(key, held)]);
             return;
         };
-        let mut place = match run.binary_search_by_key(&key, |(key, _)| *key) {
+        let place = match run.last() {
+            Some((last, _)) if *last < key => Err(run.len()),
+            _ => run.binary_search_by_key(&key, |(key, _)| *key),
+        };
+        let mut place = match place {
             Ok(place) => {
                 run[place].1 = held;
                 return;

@@ -1,4 +1,4 @@
-//! How batches and writes are applied: to a clone of the tree in memory, and to the journal, which is
+//! How batches and writes are applied: to a clone of the map in memory, and to the journal, which is
 //! flushed before the clone becomes the newest state.
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use espalier_keyspace::{
 
 use super::engine::{Engine, Log, Pending, compact_when_due};
 use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
-use crate::memory::{Trace, TreeWriter};
+use crate::memory::{MapWriter, Trace};
 use crate::recent::Effect;
 
 /// Applies a batch, together with those that other threads commit at the same time.
@@ -66,10 +66,10 @@ impl Grouped for Arc<Engine> {
 
 type Outcome<T> = std::result::Result<T, Stop<Error>>;
 
-/// Runs `fill` on a clone of the tree and the end of the journal, and makes both the newest state.
+/// Runs `fill` on a clone of the map and the end of the journal, and makes both the newest state.
 fn change(
     engine: &Arc<Engine>,
-    fill: impl FnOnce(&mut TreeWriter<Pending<'_>>) -> Outcome<()>,
+    fill: impl FnOnce(&mut MapWriter<Pending<'_>>) -> Outcome<()>,
 ) -> Outcome<Version> {
     let mut log = engine.log.lock();
     let version = change_locked(engine, &mut log, fill)?;
@@ -81,24 +81,20 @@ fn change(
 fn change_locked(
     engine: &Engine,
     log: &mut Log,
-    fill: impl FnOnce(&mut TreeWriter<Pending<'_>>) -> Outcome<()>,
+    fill: impl FnOnce(&mut MapWriter<Pending<'_>>) -> Outcome<()>,
 ) -> Outcome<Version> {
-    let state = engine.resident.state.load_full();
+    let state = engine.resident.newest.get();
+    let before = state.version;
     let pending = log.journal.begin().map_err(Stop::NotBegun)?;
-    let mut writer = TreeWriter::new(&state, pending);
+    let mut writer = MapWriter::new(state, pending);
     fill(&mut writer)?;
-    let TreeWriter {
-        tree,
-        recorder,
-        trace: pending,
-        ..
-    } = writer;
-    if recorder.effect() == Effect::Nothing {
-        return Ok(state.version);
+    if writer.recorder.effect() == Effect::Nothing {
+        return Ok(before);
     }
-    let version = Version(state.version.0 + 1);
+    let (state, recorder, pending) = writer.finish();
+    let version = state.version;
     pending.commit(version, engine.config.durability)?;
-    engine.resident.publish(version, tree, recorder);
+    engine.resident.publish(state, recorder);
     Ok(version)
 }
 
@@ -116,23 +112,23 @@ impl Trace for Pending<'_> {
     }
 }
 
-impl<T: Trace> Changing for TreeWriter<T> {
+impl<T: Trace> Changing for MapWriter<T> {
     type Failure = Error;
 
     fn held(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        Ok(self.tree.get(key).map(|value| Cow::Borrowed(&**value)))
+        Ok(self.map.get(key).map(Cow::Borrowed))
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        TreeWriter::set(self, key, value)
+        MapWriter::set(self, key, value)
     }
 
     fn remove(&mut self, key: &[u8]) -> Result<()> {
-        TreeWriter::remove(self, key)
+        MapWriter::remove(self, key)
     }
 
     fn remove_range(&mut self, range: &KeyRange) -> Result<()> {
-        TreeWriter::remove_range(self, range)
+        MapWriter::remove_range(self, range)
     }
 
     fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop<Error>> {

@@ -7,5 +7,5 @@ use crate::memory::MemorySnapshot;
 
 /// The newest committed state.
 pub(super) fn snapshot(engine: &Engine) -> Box<dyn Snapshot + Send> {
-    Box::new(MemorySnapshot::new(engine.resident.state.load_full()))
+    Box::new(MemorySnapshot::new(engine.resident.newest.get()))
 }

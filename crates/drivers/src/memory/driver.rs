@@ -9,7 +9,7 @@ use espalier_keyspace::{
 
 use super::commit;
 use super::config::Config;
-use super::engine::{Engine, State, Tree};
+use super::engine::{Engine, State};
 use super::snapshot::MemorySnapshot;
 use super::watch::MemoryWatch;
 use crate::url::Url;
@@ -27,12 +27,8 @@ pub struct Memory {
 impl Memory {
     /// An empty key space.
     pub fn new(_config: Config) -> Self {
-        let state = State {
-            version: Version::default(),
-            tree: Tree::new(),
-        };
         Self {
-            engine: Arc::new(Engine::new(state)),
+            engine: Arc::new(Engine::new(State::default())),
             name: NAME,
             policy: Policy::Uncached,
         }
@@ -74,7 +70,7 @@ impl Driver for Memory {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(Box::new(MemorySnapshot::new(self.engine.state.load_full())))
+        Ok(Box::new(MemorySnapshot::new(self.engine.newest.get())))
     }
 
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
@@ -92,10 +88,10 @@ impl Driver for Memory {
     }
 
     fn usage(&self) -> Result<Usage> {
-        let state = self.engine.state.load();
+        let map = self.engine.newest.get().map;
         Ok(Usage {
-            keys: state.tree.len() as u64,
-            bytes: bytes(&state.tree),
+            keys: map.len() as u64,
+            bytes: map.bytes() as u64,
         })
     }
 
@@ -111,18 +107,12 @@ impl Driver for Memory {
         if self.policy == Policy::Uncached {
             return Residence::default();
         }
-        let state = self.engine.state.load();
+        let map = self.engine.newest.get().map;
         Residence {
             policy: self.policy,
-            keys: state.tree.len() as u64,
-            bytes: bytes(&state.tree),
+            keys: map.len() as u64,
+            bytes: map.bytes() as u64,
             ..Residence::default()
         }
     }
-}
-
-/// Bytes of all keys and values.
-fn bytes(tree: &Tree) -> u64 {
-    let bytes = |(key, value): (&Arc<[u8]>, &Arc<[u8]>)| (key.len() + value.len()) as u64;
-    tree.iter().map(bytes).sum()
 }

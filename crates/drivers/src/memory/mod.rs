@@ -1,10 +1,12 @@
 //! A key space in the memory of this process.
 //!
-//! The keys stand in an immutable B+ tree (`imbl`): a snapshot is a clone of its root, a commit
-//! changes a clone and swaps the roots. So snapshots are O(1), readers never wait, and a failed
-//! commit is undone by dropping its clone. The alternative, a mutable map behind a lock, reads
-//! faster and cannot give a snapshot. The `file` driver is this engine with a journal.
+//! The keys stand in a [`ByteMap`](espalier_keyspace::ByteMap): a snapshot is a clone of it, in
+//! constant time. A batch of few operations changes the committed map where it is, for some
+//! microseconds in which no snapshot is taken: what no snapshot holds is not copied, which is most of
+//! what a change of a clone costs. Anything larger changes a clone, which replaces the map. The `file`
+//! driver is this engine with a journal, and the memory policies are made of its parts.
 
+mod apply;
 mod commit;
 mod config;
 mod driver;
@@ -12,14 +14,15 @@ mod engine;
 mod snapshot;
 mod watch;
 
+pub(crate) use apply::apply;
 #[cfg(feature = "file")]
-pub(crate) use commit::{Trace, TreeWriter, remove_all};
+pub(crate) use commit::{MapWriter, Trace};
 pub use config::Config;
 pub(crate) use driver::open_url;
 pub use driver::{Memory, NAME};
 #[cfg(feature = "file")]
 pub(crate) use engine::Engine;
-pub(crate) use engine::{State, Tree, bounds};
-pub(crate) use snapshot::{MemorySnapshot, Pairs};
+pub(crate) use engine::{Newest, State};
+pub(crate) use snapshot::MemorySnapshot;
 #[cfg(feature = "file")]
 pub(crate) use watch::MemoryWatch;

@@ -1,22 +1,18 @@
-//! Snapshots and cursors of the memory engine.
+//! Snapshots of the memory engine.
 
 use std::borrow::Cow;
-use std::ops::Bound;
-use std::sync::Arc;
 
-use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
-use imbl::ordmap::RangedIter;
-use imbl::shared_ptr::DefaultSharedPtr;
+use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
-use super::engine::{State, Tree, bounds};
+use super::engine::State;
 
 /// A committed state, held.
 pub(crate) struct MemorySnapshot {
-    state: Arc<State>,
+    state: State,
 }
 
 impl MemorySnapshot {
-    pub(crate) fn new(state: Arc<State>) -> Self {
+    pub(crate) fn new(state: State) -> Self {
         Self { state }
     }
 }
@@ -27,12 +23,11 @@ impl Snapshot for MemorySnapshot {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        Ok(get(&self.state.tree, key))
+        Ok(self.state.map.get(key).map(Cow::Borrowed))
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
-        let tree = &self.state.tree;
-        Ok(Box::new(MemoryCursor::new(tree, range, direction)))
+        Ok(Box::new(self.state.map.scan(range, direction)))
     }
 }
 
@@ -40,7 +35,7 @@ impl Snapshot for MemorySnapshot {
 pub(super) struct UnfinishedSnapshot<'a> {
     /// The version of the state that the write began with.
     pub(super) before: Version,
-    pub(super) tree: &'a Tree,
+    pub(super) map: &'a ByteMap,
 }
 
 impl Snapshot for UnfinishedSnapshot<'_> {
@@ -49,93 +44,10 @@ impl Snapshot for UnfinishedSnapshot<'_> {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        Ok(get(self.tree, key))
+        Ok(self.map.get(key).map(Cow::Borrowed))
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
-        Ok(Box::new(MemoryCursor::new(self.tree, range, direction)))
-    }
-}
-
-fn get<'a>(tree: &'a Tree, key: &[u8]) -> Option<Cow<'a, [u8]>> {
-    tree.get(key).map(|value| Cow::Borrowed(value.as_ref()))
-}
-
-type Rest<'a, V> = RangedIter<'a, Arc<[u8]>, V, DefaultSharedPtr>;
-
-/// The pairs of a range, in the order of a scan.
-pub(crate) struct Pairs<'a, V> {
-    tree: &'a Tree<V>,
-    range: KeyRange,
-    direction: Direction,
-    /// What is still to come; `None` past the end.
-    rest: Option<Rest<'a, V>>,
-}
-
-impl<'a, V: Clone> Pairs<'a, V> {
-    pub(crate) fn new(tree: &'a Tree<V>, range: &KeyRange, direction: Direction) -> Self {
-        let rest = (!range.is_empty()).then(|| tree.range::<_, [u8]>(bounds(range)));
-        Self {
-            tree,
-            range: range.clone(),
-            direction,
-            rest,
-        }
-    }
-
-    /// Moves as [`Cursor::seek`] does.
-    pub(crate) fn seek(&mut self, key: &[u8]) {
-        let (start, end) = bounds(&self.range);
-        let (start, end) = match self.direction {
-            Direction::Forward if key > self.range.start.as_slice() => (Bound::Included(key), end),
-            Direction::Backward if self.range.is_before_end(key) => (start, Bound::Included(key)),
-            _ => (start, end),
-        };
-        self.rest = holds_any(start, end).then(|| self.tree.range::<_, [u8]>((start, end)));
-    }
-}
-
-impl<'a, V: Clone> Iterator for Pairs<'a, V> {
-    type Item = (&'a Arc<[u8]>, &'a V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest.as_mut()?;
-        match self.direction {
-            Direction::Forward => rest.next(),
-            Direction::Backward => rest.next_back(),
-        }
-    }
-}
-
-struct MemoryCursor<'a> {
-    pairs: Pairs<'a, Arc<[u8]>>,
-}
-
-impl<'a> MemoryCursor<'a> {
-    fn new(tree: &'a Tree, range: &KeyRange, direction: Direction) -> Self {
-        Self {
-            pairs: Pairs::new(tree, range, direction),
-        }
-    }
-}
-
-impl Cursor for MemoryCursor<'_> {
-    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        let next = self.pairs.next();
-        Ok(next.map(|(key, value)| (key.as_ref(), value.as_ref())))
-    }
-
-    fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.pairs.seek(key);
-        Ok(())
-    }
-}
-
-/// Whether keys can lie between the bounds.
-fn holds_any(start: Bound<&[u8]>, end: Bound<&[u8]>) -> bool {
-    match (start, end) {
-        (Bound::Included(start), Bound::Included(end)) => start <= end,
-        (Bound::Included(start), Bound::Excluded(end)) => start < end,
-        _ => true,
+        Ok(Box::new(self.map.scan(range, direction)))
     }
 }

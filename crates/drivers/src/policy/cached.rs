@@ -59,11 +59,11 @@ impl Keeper for Cached {
     }
 
     fn residence(following: &Following<Self>) -> Residence {
-        let view = &following.keeper().view;
+        let map = following.keeper().view.newest().map;
         Residence {
             policy: Policy::Cached,
-            keys: view.newest().tree.len() as u64,
-            bytes: view.bytes(),
+            keys: map.len() as u64,
+            bytes: map.bytes() as u64,
             ..following.residence()
         }
     }

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Change, Cursor, Direction, Driver, Error, ErrorKind, KeyRange, Policy, Residence, Result,
-    Snapshot, Version,
+    Change, Cursor, Direction, Driver, Error, ErrorKind, KeyRange, Pairs, Policy, Residence,
+    Result, Snapshot, Version,
 };
 
 use super::follow::{Following, Heart};
 use super::keeper::{Keeper, Kept};
 use super::options::Options;
 use super::view::{Hold, View};
-use crate::memory::{Pairs, State};
+use crate::memory::State;
 use crate::partly;
 
 /// States that are kept beside the newest, for readers whose snapshot of the engine is a little
@@ -34,22 +34,20 @@ struct Short {
 }
 
 impl Hold for Short {
-    type Value = Option<Arc<[u8]>>;
-
-    fn hold(&self, value: &[u8]) -> Self::Value {
-        (value.len() <= self.bytes_max).then(|| value.into())
-    }
-
-    fn bytes(held: &Self::Value) -> usize {
-        held.as_ref().map_or(0, |held| held.len())
-    }
-
-    fn is(&self, held: &Self::Value, value: &[u8]) -> bool {
-        match held {
-            Some(held) => **held == *value,
-            None => value.len() > self.bytes_max,
+    fn hold<'a>(&self, value: &'a [u8]) -> Cow<'a, [u8]> {
+        match value.len() <= self.bytes_max {
+            true => Cow::Owned([&[SHORT], value].concat()),
+            false => Cow::Borrowed(&[]),
         }
     }
+}
+
+/// Before a value that is kept; of others nothing is kept.
+const SHORT: u8 = 1;
+
+/// The value that is kept, where it is.
+fn short(held: &[u8]) -> Option<&[u8]> {
+    held.split_first().map(|(_, value)| value)
 }
 
 struct Indexed {
@@ -93,21 +91,19 @@ impl Keeper for Indexed {
     }
 
     fn residence(following: &Following<Self>) -> Residence {
-        let view = &following.keeper().view;
+        let map = following.keeper().view.newest().map;
         Residence {
             policy: Policy::Indexed,
-            keys: view.newest().tree.len() as u64,
-            bytes: view.bytes(),
+            keys: map.len() as u64,
+            bytes: map.bytes() as u64,
             ..following.residence()
         }
     }
 }
 
-type Value = Option<Arc<[u8]>>;
-
 /// A state in memory, and the same state of the engine.
 struct IndexedSnapshot {
-    state: Arc<State<Value>>,
+    state: State,
     engine: Box<dyn Snapshot + Send>,
 }
 
@@ -117,7 +113,7 @@ impl Snapshot for IndexedSnapshot {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        match self.state.tree.get(key) {
+        match self.state.map.get(key).map(short) {
             None => Ok(None),
             Some(Some(value)) => Ok(Some(Cow::Borrowed(value))),
             Some(None) => long_value(&*self.engine, key).map(Some),
@@ -125,9 +121,9 @@ impl Snapshot for IndexedSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let known = |key: &[u8]| match self.state.tree.get(key) {
+        let known = |key: &[u8]| match self.state.map.get(key).map(short) {
             None => Some(None),
-            Some(Some(value)) => Some(Some(Cow::Borrowed(&**value))),
+            Some(Some(value)) => Some(Some(Cow::Borrowed(value))),
             Some(None) => None,
         };
         partly::get_many(keys, known, |long| {
@@ -141,7 +137,7 @@ impl Snapshot for IndexedSnapshot {
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
         Ok(Box::new(IndexedCursor {
-            pairs: Pairs::new(&self.state.tree, range, direction),
+            pairs: self.state.map.scan(range, direction),
             engine: &*self.engine,
             fetched: Cow::Borrowed(&[]),
         }))
@@ -159,7 +155,7 @@ fn lost(key: &[u8]) -> Error {
 }
 
 struct IndexedCursor<'a> {
-    pairs: Pairs<'a, Value>,
+    pairs: Pairs<'a>,
     engine: &'a dyn Snapshot,
     /// The value that was fetched last.
     fetched: Cow<'a, [u8]>,
@@ -167,10 +163,10 @@ struct IndexedCursor<'a> {
 
 impl Cursor for IndexedCursor<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        let Some((key, value)) = self.pairs.next() else {
+        let Some((key, value)) = Iterator::next(&mut self.pairs) else {
             return Ok(None);
         };
-        if let Some(value) = value {
+        if let Some(value) = short(value) {
             return Ok(Some((key, value)));
         }
         self.fetched = long_value(self.engine, key)?;

@@ -18,7 +18,7 @@ const FINDINGS_MAX: usize = 100;
 pub(in crate::file) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
     let _not_compacting = engine.compacting.lock();
     let log = engine.log.lock();
-    let state = engine.resident.state.load_full();
+    let state = engine.resident.newest.get();
     let replayed = replay(&engine.dir);
     drop(log);
     let finding = |problem: String| Finding {
@@ -36,15 +36,12 @@ pub(in crate::file) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
 }
 
 fn is_same(one: &State, other: &State) -> bool {
-    one.version == other.version && one.tree == other.tree
+    one.version == other.version && one.map.iter().eq(&other.map)
 }
 
 fn check_rows(state: &State) -> Vec<Finding> {
     let is_wrong = |key: &[u8], value: &[u8]| !is_key(key) || value.len() > VALUE_BYTES_MAX;
-    let wrong = state
-        .tree
-        .iter()
-        .filter(|(key, value)| is_wrong(key, value));
+    let wrong = state.map.iter().filter(|(key, value)| is_wrong(key, value));
     let findings = wrong.map(|(key, _)| Finding {
         place: format!("key {}", key.escape_ascii()),
         problem: "the key or the value has a length that none can have".into(),
@@ -67,7 +64,7 @@ pub(in crate::file) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
         bytes += fs::metadata(path).map_err(failed)?.len();
     }
     Ok(Usage {
-        keys: engine.resident.state.load().tree.len() as u64,
+        keys: engine.resident.newest.get().map.len() as u64,
         bytes,
     })
 }

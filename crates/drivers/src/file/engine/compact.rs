@@ -90,7 +90,7 @@ fn compact(engine: &Engine) -> Result<()> {
         let next = Journal::create(&engine.dir, generation)?;
         let full = std::mem::replace(&mut log.journal, next);
         log.older_bytes += full.length();
-        let state = engine.resident.state.load_full();
+        let state = engine.resident.newest.get();
         (state, log.documents.clone(), generation)
     };
     let bytes = write_data(&engine.dir, generation, &state, &documents)?;
@@ -146,7 +146,7 @@ fn write_draft(
         out.write(&record::document(name, document))?;
     }
     let mut part = vec![PART];
-    for (key, value) in &state.tree {
+    for (key, value) in &state.map {
         record::put_put(&mut part, key, value);
         if part.len() >= PART_BYTES {
             out.write(&part)?;

@@ -69,7 +69,7 @@ pub(super) fn refresh(engine: &Engine) -> Result<()> {
 }
 
 fn snapshot(engine: &Engine) -> Box<dyn Snapshot> {
-    Box::new(MemorySnapshot::new(engine.resident.state.load_full()))
+    Box::new(MemorySnapshot::new(engine.resident.newest.get()))
 }
 
 /// Where a document lies.

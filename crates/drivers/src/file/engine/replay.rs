@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use espalier_keyspace::{Error, ErrorKind, Result, Version};
+use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version};
 
 use super::frame::{FILE_HEADER_BYTES, FileId, Frames, Kind, Next};
 use super::names::{self, DATA, JOURNAL};
 use super::record::{self, DOCUMENT, DocumentRecord, END, PART, Step};
 use crate::files::io_error;
-use crate::memory::{State, Tree, remove_all};
+use crate::memory::State;
 
 /// What is known of the documents, by their names.
 pub(super) type Documents = BTreeMap<String, DocumentRecord>;
@@ -112,7 +112,7 @@ impl Replayed {
             };
         };
         let mut whole = frames.offset();
-        let mut tree: Option<Tree> = None;
+        let mut map: Option<ByteMap> = None;
         loop {
             let at = frames.offset();
             match frames.next()? {
@@ -123,10 +123,9 @@ impl Replayed {
                 }
                 Next::Bad => break,
             }
-            let begun = tree.take().unwrap_or_else(|| self.state.tree.clone());
-            let applied = self.apply(frames.payload(), begun);
-            tree = applied.ok_or_else(|| super::frame::damaged(path, at))?;
-            if tree.is_none() {
+            let applied = self.apply(frames.payload(), map.take());
+            map = applied.ok_or_else(|| super::frame::damaged(path, at))?;
+            if map.is_none() {
                 whole = frames.offset();
             }
         }
@@ -142,19 +141,22 @@ impl Replayed {
         Ok(Some(whole))
     }
 
-    /// Applies a record to the tree that a commit has left so far; returns that tree where the commit
+    /// Applies a record to the map that a commit has left so far; returns that map where the commit
     /// goes on. `None` where it is no record.
-    fn apply(&mut self, payload: &[u8], mut tree: Tree) -> Option<Option<Tree>> {
+    fn apply(&mut self, payload: &[u8], begun: Option<ByteMap>) -> Option<Option<ByteMap>> {
         let (&kind, mut rest) = payload.split_first()?;
         match kind {
             PART => {
-                apply_steps(rest, &mut tree)?;
-                Some(Some(tree))
+                let mut map = begun.unwrap_or_else(|| self.state.map.clone());
+                apply_steps(rest, &mut map)?;
+                Some(Some(map))
             }
             END => {
                 let version = Version(record::take_number(&mut rest)?);
-                apply_steps(rest, &mut tree)?;
-                self.state = State { version, tree };
+                // Where this fails, so does all of the reading.
+                let mut map = begun.unwrap_or_else(|| std::mem::take(&mut self.state.map));
+                apply_steps(rest, &mut map)?;
+                self.state = State { version, map };
                 Some(None)
             }
             DOCUMENT => {
@@ -170,12 +172,12 @@ impl Replayed {
     }
 }
 
-fn apply_steps(mut rest: &[u8], tree: &mut Tree) -> Option<()> {
+fn apply_steps(mut rest: &[u8], map: &mut ByteMap) -> Option<()> {
     while !rest.is_empty() {
         match record::take_step(&mut rest)? {
-            Step::Put(key, value) => drop(tree.insert(key.into(), value.into())),
-            Step::Delete(key) => drop(tree.remove(key)),
-            Step::DeleteRange(range) => remove_all(tree, &range),
+            Step::Put(key, value) => map.insert(key, value),
+            Step::Delete(key) => drop(map.remove(key)),
+            Step::DeleteRange(range) => drop(map.remove_range(&range)),
         }
     }
     Some(())

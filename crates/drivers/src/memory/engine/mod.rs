@@ -1,5 +1,5 @@
-//! The engine in memory: an immutable tree, and which one is the newest.
+//! The engine in memory: a map, and which state is the newest.
 
 mod state;
 
-pub(crate) use state::{Engine, State, Tree, bounds};
+pub(crate) use state::{Engine, Newest, State};

@@ -1,29 +1,52 @@
-//! The state of the memory engine: an immutable tree and its version.
+//! The state of the memory engine: keys and values, and their version.
 
-use std::ops::Bound;
-use std::sync::Arc;
-
-use arc_swap::ArcSwap;
-use espalier_keyspace::{KeyRange, Version};
-use imbl::OrdMap;
-use parking_lot::Mutex;
+use espalier_keyspace::{ByteMap, Version};
+use parking_lot::{Mutex, RwLock};
 
 use crate::recent::{Recent, Recorder};
 
-/// Keys and values, in key order. Both are shared between the trees of neighbouring versions.
-pub(crate) type Tree<V = Arc<[u8]>> = OrdMap<Arc<[u8]>, V>;
-
-/// A committed state.
+/// A committed state. A clone takes constant time.
 #[derive(Clone, Default)]
-pub(crate) struct State<V = Arc<[u8]>> {
+pub(crate) struct State {
     pub(crate) version: Version,
-    pub(crate) tree: Tree<V>,
+    pub(crate) map: ByteMap,
+}
+
+/// The newest state of an engine or a view.
+#[derive(Default)]
+pub(crate) struct Newest(RwLock<State>);
+
+impl Newest {
+    /// It, to be kept.
+    pub(crate) fn get(&self) -> State {
+        self.0.read().clone()
+    }
+
+    /// Its version.
+    pub(crate) fn version(&self) -> Version {
+        self.0.read().version
+    }
+
+    /// Looks at it. Whoever changes it waits meanwhile.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.0.read())
+    }
+
+    /// Changes it where it is; readers wait meanwhile.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.0.write())
+    }
+
+    /// Makes another state the newest, and returns the one before.
+    pub(crate) fn replace(&self, state: State) -> State {
+        std::mem::replace(&mut self.0.write(), state)
+    }
 }
 
 /// The engine, shared by the driver and its watchers.
 pub(crate) struct Engine {
     /// The newest committed state.
-    pub(crate) state: ArcSwap<State>,
+    pub(crate) newest: Newest,
     /// Held by the one who commits.
     pub(crate) writer: Mutex<()>,
     /// The newest commits, for watchers.
@@ -36,23 +59,16 @@ impl Engine {
         Self {
             writer: Mutex::new(()),
             recent: Recent::after(state.version),
-            state: ArcSwap::from_pointee(state),
+            newest: Newest(RwLock::new(state)),
         }
     }
 
-    /// Makes a tree the newest state, and tells the watchers what led to it. To be called by the
-    /// one who commits.
-    pub(crate) fn publish(&self, version: Version, tree: Tree, recorder: Recorder) {
-        self.state.store(Arc::new(State { version, tree }));
+    /// Makes a state the newest, and tells the watchers what led to it. To be called by the one who
+    /// commits.
+    pub(crate) fn publish(&self, state: State, recorder: Recorder) {
+        let version = state.version;
+        // Nobody waits while what only the state before had is let go.
+        drop(self.newest.replace(state));
         self.recent.push(version, recorder);
     }
-}
-
-/// The bounds of a range, as maps take them.
-pub(crate) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
-    let end = range.end.as_deref();
-    (
-        Bound::Included(range.start.as_slice()),
-        end.map_or(Bound::Unbounded, Bound::Excluded),
-    )
 }

@@ -1,0 +1,274 @@
+//! The nodes of the tree: pages, and branches to them.
+
+use std::sync::Arc;
+
+use super::page::{Page, separator};
+
+/// Children of a branch. A copy of it counts each.
+const CHILDREN_MAX: usize = 64;
+
+/// A tree, or a part of one.
+#[derive(Clone)]
+pub(super) enum Node {
+    Leaf(Arc<Page>),
+    Branch(Arc<Branch>),
+}
+
+/// Children in order.
+#[derive(Clone)]
+pub(super) struct Branch {
+    /// One between each two children: at or before every key of the second, after every key of the
+    /// first.
+    separators: Page,
+    pub(super) children: Vec<Node>,
+}
+
+/// What an insertion did.
+pub(super) struct Inserted {
+    /// Bytes of the value that was there.
+    pub(super) before: Option<usize>,
+    /// What no longer fits: a node to be put after the one, and what separates the two.
+    pub(super) split: Option<(Vec<u8>, Node)>,
+}
+
+/// Keys, and bytes of them and their values.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tally {
+    pub(super) keys: usize,
+    pub(super) bytes: usize,
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self::Leaf(Arc::default())
+    }
+}
+
+impl Branch {
+    /// The child that a key stands in.
+    pub(super) fn child_of(&self, key: &[u8]) -> usize {
+        match self.separators.search(key) {
+            Ok(index) => index + 1,
+            Err(index) => index,
+        }
+    }
+
+    /// The last child with keys before that one.
+    pub(super) fn child_before(&self, end: &[u8]) -> usize {
+        match self.separators.search(end) {
+            Ok(index) | Err(index) => index,
+        }
+    }
+
+    /// What remains where it is too large.
+    fn split(&mut self, inserted: usize) -> Option<(Vec<u8>, Node)> {
+        if self.children.len() <= CHILDREN_MAX && !self.separators.is_over_full() {
+            return None;
+        }
+        let at = self.separators.middle(inserted);
+        let children = self.children.split_off(at + 1);
+        let separator = self.separators.key(at).to_vec();
+        let separators = match at + 1 < self.separators.len() {
+            true => self.separators.split_off(at + 1),
+            false => Page::default(),
+        };
+        self.separators.remove(at);
+        let right = Self {
+            separators,
+            children,
+        };
+        Some((separator, Node::Branch(Arc::new(right))))
+    }
+
+    fn remove_child(&mut self, index: usize) {
+        self.children.remove(index);
+        if self.separators.len() > 0 {
+            self.separators.remove(index.saturating_sub(1));
+        }
+    }
+
+    /// After keys were removed from a child: removes it where none are left, and joins it with a
+    /// neighbour where few are.
+    fn mend(&mut self, index: usize) {
+        if self.children[index].is_empty() {
+            return self.remove_child(index);
+        }
+        if !self.children[index].is_small() {
+            return;
+        }
+        if index + 1 < self.children.len() && self.join(index) {
+            return;
+        }
+        if index > 0 {
+            self.join(index - 1);
+        }
+    }
+
+    /// Joins a child with the next, where both make one; says whether they do.
+    fn join(&mut self, index: usize) -> bool {
+        let (left, right) = self.children.split_at_mut(index + 1);
+        let (left, right) = (&mut left[index], &right[0]);
+        if left.is_empty() {
+            return false;
+        }
+        let is_joined = match (left, right) {
+            (Node::Leaf(left), Node::Leaf(right)) if left.fits_with(right) => {
+                Arc::make_mut(left).append(right);
+                true
+            }
+            (Node::Branch(left), Node::Branch(right)) if left.fits_with(right) => {
+                let left = Arc::make_mut(left);
+                let count = left.separators.len();
+                left.separators
+                    .insert(count, self.separators.key(index), &[]);
+                left.separators.append(&right.separators);
+                left.children.extend_from_slice(&right.children);
+                true
+            }
+            _ => false,
+        };
+        if is_joined {
+            self.children.remove(index + 1);
+            self.separators.remove(index);
+        }
+        is_joined
+    }
+
+    fn fits_with(&self, other: &Self) -> bool {
+        self.children.len() + other.children.len() <= CHILDREN_MAX / 4 * 3
+            && self.separators.fits_with(&other.separators)
+    }
+}
+
+impl Node {
+    pub(super) fn insert(&mut self, key: &[u8], value: &[u8]) -> Inserted {
+        match self {
+            Self::Leaf(page) => {
+                let page = Arc::make_mut(page);
+                let (index, before) = page.set(key, value);
+                let split = page.is_over_full().then(|| {
+                    let right = page.split_off(page.middle(index));
+                    (separator(page, &right), Self::Leaf(Arc::new(right)))
+                });
+                Inserted { before, split }
+            }
+            Self::Branch(branch) => {
+                let branch = Arc::make_mut(branch);
+                let index = branch.child_of(key);
+                let Inserted { before, split } = branch.children[index].insert(key, value);
+                let split = split.and_then(|(separator, right)| {
+                    branch.separators.insert(index, &separator, &[]);
+                    branch.children.insert(index + 1, right);
+                    branch.split(index)
+                });
+                Inserted { before, split }
+            }
+        }
+    }
+
+    /// Removes a key that is there; returns the bytes of its value.
+    pub(super) fn remove(&mut self, key: &[u8]) -> usize {
+        match self {
+            Self::Leaf(page) => {
+                let page = Arc::make_mut(page);
+                page.search(key).map_or(0, |index| page.remove(index))
+            }
+            Self::Branch(branch) => {
+                let branch = Arc::make_mut(branch);
+                let index = branch.child_of(key);
+                let before = branch.children[index].remove(key);
+                branch.mend(index);
+                before
+            }
+        }
+    }
+
+    /// Removes the keys of a range, and counts them.
+    pub(super) fn remove_range(
+        &mut self,
+        start: Option<&[u8]>,
+        end: Option<&[u8]>,
+        removed: &mut Tally,
+    ) {
+        match self {
+            Self::Leaf(page) => {
+                let place = |key| page.search(key).unwrap_or_else(|index| index);
+                let range = start.map_or(0, place)..end.map_or(page.len(), place);
+                if range.is_empty() {
+                    return;
+                }
+                let page = Arc::make_mut(page);
+                removed.keys += range.len();
+                removed.bytes += page.held_bytes();
+                page.remove_between(range);
+                removed.bytes -= page.held_bytes();
+            }
+            Self::Branch(branch) => {
+                let branch = Arc::make_mut(branch);
+                let first = start.map_or(0, |start| branch.child_of(start));
+                let last = end.map_or(branch.children.len() - 1, |end| branch.child_before(end));
+                if first >= last {
+                    branch.children[first].remove_range(start, end, removed);
+                    return branch.mend(first);
+                }
+                branch.children[first].remove_range(start, None, removed);
+                branch.children[last].remove_range(None, end, removed);
+                for child in branch.children.drain(first + 1..last) {
+                    child.count(removed);
+                }
+                branch.separators.remove_between(first + 1..last);
+                branch.mend(first + 1);
+                branch.mend(first);
+            }
+        }
+    }
+
+    /// Counts all its keys.
+    fn count(&self, tally: &mut Tally) {
+        match self {
+            Self::Leaf(page) => {
+                tally.keys += page.len();
+                tally.bytes += page.held_bytes();
+            }
+            Self::Branch(branch) => {
+                branch.children.iter().for_each(|child| child.count(tally));
+            }
+        }
+    }
+
+    /// Puts a branch above it and a node that it was split into.
+    pub(super) fn grow(&mut self, separator: &[u8], right: Self) {
+        let mut separators = Page::default();
+        separators.insert(0, separator, &[]);
+        let children = vec![std::mem::take(self), right];
+        *self = Self::Branch(Arc::new(Branch {
+            separators,
+            children,
+        }));
+    }
+
+    /// Lets branches go that have one child or none.
+    pub(super) fn shrink(&mut self) {
+        while let Self::Branch(branch) = self {
+            *self = match branch.children.as_slice() {
+                [] => Self::default(),
+                [only] => only.clone(),
+                _ => return,
+            };
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Leaf(page) => page.len() == 0,
+            Self::Branch(branch) => branch.children.is_empty(),
+        }
+    }
+
+    fn is_small(&self) -> bool {
+        match self {
+            Self::Leaf(page) => page.is_small(),
+            Self::Branch(branch) => branch.children.len() < CHILDREN_MAX / 4,
+        }
+    }
+}
