@@ -8,8 +8,7 @@ use espalier_keyspace::{
     Version, Writer, counter,
 };
 
-use super::apply::apply;
-use super::engine::{Engine, State};
+use super::engine::{Engine, State, apply};
 use super::snapshot::UnfinishedSnapshot;
 use crate::recent::{Effect, Recorder};
 

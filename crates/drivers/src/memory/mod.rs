@@ -6,7 +6,6 @@
 //! what a change of a clone costs. Anything larger changes a clone, which replaces the map. The `file`
 //! driver is this engine with a journal, and the memory policies are made of its parts.
 
-mod apply;
 mod commit;
 mod config;
 mod driver;
@@ -14,7 +13,6 @@ mod engine;
 mod snapshot;
 mod watch;
 
-pub(crate) use apply::apply;
 #[cfg(feature = "file")]
 pub(crate) use commit::{MapWriter, Trace};
 pub use config::Config;
@@ -22,7 +20,7 @@ pub(crate) use driver::open_url;
 pub use driver::{Memory, NAME};
 #[cfg(feature = "file")]
 pub(crate) use engine::Engine;
-pub(crate) use engine::{Newest, State};
+pub(crate) use engine::{Newest, State, apply};
 pub(crate) use snapshot::MemorySnapshot;
 #[cfg(feature = "file")]
 pub(crate) use watch::MemoryWatch;

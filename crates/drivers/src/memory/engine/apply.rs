@@ -3,7 +3,7 @@
 
 use espalier_keyspace::{Batch, ByteMap, OperationRef, Result, Version, counter};
 
-use super::engine::{Newest, State};
+use super::state::{Newest, State};
 use crate::recent::{Effect, Recorder};
 
 /// Operations of a batch that readers wait for: some milliseconds' worth.
