@@ -49,10 +49,12 @@ pub mod memory;
 pub mod mongo;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
 mod pages;
+#[cfg(any(feature = "memory", feature = "postgres", feature = "redis"))]
 mod partly;
 #[cfg(feature = "memory")]
 mod policy;
 #[cfg(any(feature = "embedded", feature = "sqlite", feature = "mongo"))]
+#[cfg_attr(not(any(feature = "embedded", feature = "sqlite")), allow(dead_code))]
 mod polled;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -74,7 +76,7 @@ mod readable;
         feature = "sqlite",
         feature = "postgres"
     )),
-    allow(dead_code)
+    allow(dead_code, unused_imports)
 )]
 mod recent;
 #[cfg(feature = "redis")]

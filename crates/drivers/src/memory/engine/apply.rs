@@ -1,13 +1,13 @@
 //! A batch, applied to the newest state: a small one where the state is, so that nothing is copied of
 //! what no reader holds, and others to a clone of it, so that readers do not wait.
 
-use espalier_keyspace::{Batch, ByteMap, OperationRef, Result, Version, counter};
+use espalier_keyspace::{Batch, ByteMap, Direction, OperationRef, Result, Version, counter};
 
 use super::state::{Newest, State};
 use crate::recent::{Effect, Recorder};
 
-/// Operations of a batch that readers wait for: some milliseconds' worth.
-const OPERATIONS_MAX: usize = 4096;
+/// Keys that a batch changes while readers wait: some milliseconds' worth.
+const KEYS_MAX: usize = 4096;
 
 /// Applies a batch, which makes `version` of the state, or the next one where there is none given and
 /// anything changed. Returns the version of the state. Where it fails, as a counter can, nothing
@@ -18,15 +18,12 @@ pub(crate) fn apply(
     recorder: &mut Recorder,
     version: Option<Version>,
 ) -> Result<Version> {
-    let is_add = |operation| matches!(operation, OperationRef::Add(..));
-    let is_range = |operation| matches!(operation, OperationRef::DeleteRange(_));
-    let count = batch.operations().len();
     let next = |state: &State, recorder: &Recorder| match recorder.effect() {
         Effect::Nothing => version.unwrap_or(state.version),
         Effect::Changed => version.unwrap_or(Version(state.version.0 + 1)),
     };
-    // How much a range holds is not known before.
-    if count > OPERATIONS_MAX || batch.operations().any(is_range) {
+    let has_adds = batch.operations().any(is_add);
+    if !newest.look(|state| is_small(&state.map, batch, has_adds)) {
         let mut state = newest.get();
         let mut operations = batch.operations();
         operations.try_for_each(|operation| step(&mut state.map, operation, recorder, None))?;
@@ -35,7 +32,7 @@ pub(crate) fn apply(
         newest.replace(state);
         return Ok(version);
     }
-    let mut replaced = batch.operations().any(is_add).then(Vec::new);
+    let mut replaced = has_adds.then(Vec::new);
     newest.change(|state| {
         let mut operations = batch.operations();
         let applied = operations
@@ -45,6 +42,28 @@ pub(crate) fn apply(
             Err(_) => take_back(&mut state.map, replaced.unwrap_or_default()),
         }
         applied.map(|()| state.version)
+    })
+}
+
+fn is_add(operation: OperationRef<'_>) -> bool {
+    matches!(operation, OperationRef::Add(..))
+}
+
+/// Whether a batch changes few keys. What a range held is not noted, so that a batch with a range must
+/// not fail.
+fn is_small(map: &ByteMap, batch: &Batch, has_adds: bool) -> bool {
+    let mut left = KEYS_MAX;
+    batch.operations().all(|operation| {
+        let keys = match operation {
+            OperationRef::DeleteRange(_) if has_adds => return false,
+            OperationRef::DeleteRange(range) => {
+                map.scan(range, Direction::Forward).take(left + 1).count()
+            }
+            _ => 1,
+        };
+        let fits = keys <= left;
+        left = left.saturating_sub(keys);
+        fits
     })
 }
 

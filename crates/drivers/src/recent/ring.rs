@@ -1,8 +1,4 @@
-//! The newest commits of an engine, kept so that watchers can be told of them.
-//!
-//! A ring with two limits, commits and bytes. What has fallen out of it, and what was too large to
-//! be put in, is told as a gap. Recording moves what the commit already owns, so it costs little
-//! even when nobody watches.
+//! The ring itself, and who waits for what comes into it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,17 +7,14 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{Change, KeyRange, Version, WatchEvent};
 use parking_lot::{Condvar, Mutex};
 
+use super::changes::Changes;
+use super::recorder::Recorder;
+
 /// The most commits that are kept for watchers.
 pub(crate) const RECENT_COMMITS_MAX: usize = 4096;
 
-/// The most bytes of keys and values that are kept for watchers: 16 MiB.
+/// The most bytes of changes that are kept for watchers: 16 MiB.
 pub(crate) const RECENT_BYTES_MAX: usize = 16 << 20;
-
-/// The most bytes of keys and values of one commit that is kept: 1 MiB. A larger one is a gap.
-pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;
-
-/// Bytes that a change takes beside its key and value, about.
-const CHANGE_OVERHEAD_BYTES: usize = 64;
 
 /// The longest that a watcher waits in one call, whatever it asked for: a day.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
@@ -29,92 +22,6 @@ const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// When a call that may wait `timeout` has to return.
 pub(crate) fn deadline(timeout: Duration) -> Instant {
     Instant::now() + timeout.min(WAIT_MAX)
-}
-
-/// The changes of a commit while it is applied.
-pub(crate) struct Recorder {
-    /// `None` when there were too many to keep.
-    changes: Option<Vec<Change>>,
-    bytes: usize,
-    effect: Effect,
-}
-
-/// Whether a commit changed anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
-    Nothing,
-    Changed,
-}
-
-impl Recorder {
-    pub(crate) fn new() -> Self {
-        Self {
-            changes: Some(Vec::new()),
-            bytes: 0,
-            effect: Effect::Nothing,
-        }
-    }
-
-    /// One that keeps nothing, and knows whether there were changes.
-    #[cfg(feature = "memory")]
-    pub(crate) fn counting() -> Self {
-        Self {
-            changes: None,
-            ..Self::new()
-        }
-    }
-
-    pub(crate) fn effect(&self) -> Effect {
-        self.effect
-    }
-
-    /// The changes in order; `None` when there were too many to keep.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn changes(&self) -> Option<&[Change]> {
-        self.changes.as_deref()
-    }
-
-    /// Records what another recorder has, after its own.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn append(&mut self, other: Self) {
-        if other.effect == Effect::Changed {
-            self.effect = Effect::Changed;
-        }
-        self.bytes += other.bytes;
-        let kept = self.bytes <= RECORD_BYTES_MAX;
-        let changes = self.changes.take().zip(other.changes);
-        self.changes = changes.filter(|_| kept).map(|(mut all, mut further)| {
-            all.append(&mut further);
-            all
-        });
-    }
-
-    pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
-        self.record(key.len() + value.len(), || Change::Put {
-            key: key.to_vec(),
-            value: value.to_vec(),
-        });
-    }
-
-    pub(crate) fn delete(&mut self, key: &[u8]) {
-        self.record(key.len(), || Change::Delete { key: key.to_vec() });
-    }
-
-    pub(crate) fn delete_range(&mut self, range: &KeyRange) {
-        let bytes = range.start.len() + range.end.as_ref().map_or(0, Vec::len);
-        self.record(bytes, || Change::DeleteRange(range.clone()));
-    }
-
-    fn record(&mut self, bytes: usize, change: impl FnOnce() -> Change) {
-        self.effect = Effect::Changed;
-        self.bytes += bytes + CHANGE_OVERHEAD_BYTES;
-        if self.bytes > RECORD_BYTES_MAX {
-            self.changes = None;
-        }
-        if let Some(changes) = &mut self.changes {
-            changes.push(change());
-        }
-    }
 }
 
 /// The newest commits of an engine.
@@ -133,8 +40,15 @@ struct Ring {
 
 struct Record {
     version: Version,
-    changes: Option<Vec<Change>>,
-    bytes: usize,
+    changes: Option<Changes>,
+}
+
+impl Record {
+    fn bytes(&self) -> usize {
+        self.changes
+            .as_ref()
+            .map_or(0, |changes| changes.bytes().len())
+    }
 }
 
 impl Recent {
@@ -156,7 +70,7 @@ impl Recent {
     pub(crate) fn push(&self, version: Version, recorder: Recorder) {
         let mut ring = self.ring.lock();
         debug_assert!(version > ring.newest, "versions of commits grow");
-        ring.push(version, recorder.changes, recorder.bytes);
+        ring.push(version, recorder.into_changes());
         self.pushed.notify_all();
     }
 
@@ -171,17 +85,22 @@ impl Recent {
     pub(crate) fn push_next(&self, version: Version, recorder: Recorder) {
         let mut ring = self.ring.lock();
         if version.0 == ring.newest.0 + 1 {
-            ring.push(version, recorder.changes, recorder.bytes);
+            ring.push(version, recorder.into_changes());
             self.pushed.notify_all();
         }
     }
 
     /// Says that others made the commits up to `version`, where they are not known already.
-    #[cfg(any(feature = "embedded", feature = "sqlite", feature = "postgres"))]
+    #[cfg(any(
+        feature = "embedded",
+        feature = "sqlite",
+        feature = "postgres",
+        feature = "mongo"
+    ))]
     pub(crate) fn push_foreign(&self, version: Version) {
         let mut ring = self.ring.lock();
         if version > ring.newest {
-            ring.push(version, None, 0);
+            ring.push(version, None);
             self.pushed.notify_all();
         }
     }
@@ -203,7 +122,8 @@ impl Recent {
             };
             let changes: Vec<_> = changes
                 .iter()
-                .filter_map(|change| clip(change, range))
+                .filter(|change| change.may_be_in(range))
+                .filter_map(|change| clip(&change.to_change(), range))
                 .collect();
             if !changes.is_empty() {
                 return Some(WatchEvent::Commit { version, changes });
@@ -226,20 +146,16 @@ enum First {
 }
 
 impl Ring {
-    fn push(&mut self, version: Version, changes: Option<Vec<Change>>, bytes: usize) {
-        let bytes = if changes.is_some() { bytes } else { 0 };
+    fn push(&mut self, version: Version, changes: Option<Changes>) {
+        let record = Record { version, changes };
         self.newest = version;
-        self.bytes += bytes;
-        self.records.push_back(Arc::new(Record {
-            version,
-            changes,
-            bytes,
-        }));
+        self.bytes += record.bytes();
+        self.records.push_back(Arc::new(record));
         while self.records.len() > RECENT_COMMITS_MAX || self.bytes > RECENT_BYTES_MAX {
             let Some(oldest) = self.records.pop_front() else {
                 break;
             };
-            self.bytes -= oldest.bytes;
+            self.bytes -= oldest.bytes();
             self.forgotten = oldest.version;
         }
     }
@@ -270,6 +186,7 @@ pub(crate) fn clip(change: &Change, range: &KeyRange) -> Option<Change> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recorder::RECORD_BYTES_MAX;
     use super::*;
 
     fn commit_of(key: &[u8], value_bytes: usize) -> Recorder {

@@ -1,0 +1,125 @@
+//! The changes of a commit as bytes, in order: a tag, then each key or value with its length before it
+//! (32 bits, little endian). 1 is a put (key, value), 2 a delete (key), 3 a deleted range (start, end),
+//! 4 a deleted range without an end (start). The log of PostgreSQL has the same bytes.
+
+use espalier_keyspace::{Change, KeyRange};
+
+const PUT: u8 = 1;
+const DELETE: u8 = 2;
+const DELETE_RANGE: u8 = 3;
+const DELETE_REST: u8 = 4;
+
+/// Room for the changes of an ordinary commit.
+const FIRST_BYTES: usize = 512;
+
+/// Changes, in order.
+pub(crate) struct Changes(Vec<u8>);
+
+impl Changes {
+    pub(super) fn new() -> Self {
+        Self(Vec::with_capacity(FIRST_BYTES))
+    }
+
+    /// The changes in the bytes; `None` where they are none.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty() {
+            take_change(&mut rest)?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// The bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Each change.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ChangeRef<'_>> {
+        let mut rest = self.bytes();
+        std::iter::from_fn(move || take_change(&mut rest))
+    }
+
+    /// Puts those of another commit after its own.
+    #[cfg(feature = "postgres")]
+    pub(super) fn append(&mut self, other: &Self) {
+        self.0.extend_from_slice(other.bytes());
+    }
+
+    pub(super) fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.push(PUT, &[key, value]);
+    }
+
+    pub(super) fn delete(&mut self, key: &[u8]) {
+        self.push(DELETE, &[key]);
+    }
+
+    pub(super) fn delete_range(&mut self, range: &KeyRange) {
+        match &range.end {
+            Some(end) => self.push(DELETE_RANGE, &[&range.start, end]),
+            None => self.push(DELETE_REST, &[&range.start]),
+        }
+    }
+
+    fn push(&mut self, tag: u8, parts: &[&[u8]]) {
+        self.0.push(tag);
+        for part in parts {
+            // Keys and values have limits far below 32 bits.
+            self.0.extend_from_slice(&(part.len() as u32).to_le_bytes());
+            self.0.extend_from_slice(part);
+        }
+    }
+}
+
+/// A [`Change`], where it lies.
+pub(crate) enum ChangeRef<'a> {
+    Put(&'a [u8], &'a [u8]),
+    Delete(&'a [u8]),
+    DeleteRange(&'a [u8], Option<&'a [u8]>),
+}
+
+impl ChangeRef<'_> {
+    /// Whether it can be of use to someone who watches a range.
+    pub(super) fn may_be_in(&self, range: &KeyRange) -> bool {
+        match self {
+            Self::Put(key, _) | Self::Delete(key) => range.contains(key),
+            Self::DeleteRange(..) => true,
+        }
+    }
+
+    /// A copy.
+    pub(crate) fn to_change(&self) -> Change {
+        match self {
+            Self::Put(key, value) => Change::Put {
+                key: key.to_vec(),
+                value: value.to_vec(),
+            },
+            Self::Delete(key) => Change::Delete { key: key.to_vec() },
+            Self::DeleteRange(start, end) => Change::DeleteRange(KeyRange {
+                start: start.to_vec(),
+                end: end.map(<[u8]>::to_vec),
+            }),
+        }
+    }
+}
+
+fn take_change<'a>(bytes: &mut &'a [u8]) -> Option<ChangeRef<'a>> {
+    let (&tag, rest) = bytes.split_first()?;
+    *bytes = rest;
+    let first = take(bytes)?;
+    Some(match tag {
+        PUT => ChangeRef::Put(first, take(bytes)?),
+        DELETE => ChangeRef::Delete(first),
+        DELETE_RANGE => ChangeRef::DeleteRange(first, Some(take(bytes)?)),
+        DELETE_REST => ChangeRef::DeleteRange(first, None),
+        _ => return None,
+    })
+}
+
+fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (part, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    *bytes = rest;
+    Some(part)
+}

@@ -1,0 +1,104 @@
+//! What a commit changes, recorded while it is applied.
+
+use espalier_keyspace::KeyRange;
+
+use super::changes::Changes;
+
+/// The most bytes of changes of one commit that are kept: 1 MiB. A larger one is a gap.
+pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;
+
+/// The changes of a commit while it is applied.
+pub(crate) struct Recorder {
+    /// `None` when there were too many to keep.
+    changes: Option<Changes>,
+    effect: Effect,
+}
+
+/// Whether a commit changed anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Nothing,
+    Changed,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Self {
+        Self {
+            changes: Some(Changes::new()),
+            effect: Effect::Nothing,
+        }
+    }
+
+    /// One that keeps nothing, and knows whether there were changes.
+    #[cfg(feature = "memory")]
+    pub(crate) fn counting() -> Self {
+        Self {
+            changes: None,
+            effect: Effect::Nothing,
+        }
+    }
+
+    /// One that has recorded these.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn of(changes: Changes) -> Self {
+        let effect = match changes.bytes().is_empty() {
+            true => Effect::Nothing,
+            false => Effect::Changed,
+        };
+        Self {
+            changes: Some(changes),
+            effect,
+        }
+    }
+
+    pub(crate) fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// The changes in order; `None` when there were too many to keep.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn changes(&self) -> Option<&Changes> {
+        self.changes.as_ref()
+    }
+
+    /// The changes in order; `None` when there were too many to keep.
+    pub(super) fn into_changes(self) -> Option<Changes> {
+        self.changes
+    }
+
+    /// Records what another recorder has, after its own.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn append(&mut self, other: Self) {
+        if other.effect == Effect::Changed {
+            match other.changes {
+                Some(further) => self.record(|changes| changes.append(&further)),
+                None => {
+                    self.effect = Effect::Changed;
+                    self.changes = None;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.record(|changes| changes.put(key, value));
+    }
+
+    pub(crate) fn delete(&mut self, key: &[u8]) {
+        self.record(|changes| changes.delete(key));
+    }
+
+    pub(crate) fn delete_range(&mut self, range: &KeyRange) {
+        self.record(|changes| changes.delete_range(range));
+    }
+
+    fn record(&mut self, change: impl FnOnce(&mut Changes)) {
+        self.effect = Effect::Changed;
+        if let Some(changes) = &mut self.changes {
+            change(changes);
+            if changes.bytes().len() > RECORD_BYTES_MAX {
+                self.changes = None;
+            }
+        }
+    }
+}
