@@ -19,6 +19,26 @@ fn versions(tree: &Tree) -> Vec<u64> {
     commits.iter().map(|commit| commit.version).collect()
 }
 
+/// So that most commits need not delete.
+#[test]
+fn a_large_number_of_versions_is_exceeded_a_little_and_deleted_together() {
+    let tree = memory_tree(MODEL);
+    let retention = Retention {
+        versions: 600,
+        age: None,
+    };
+    tree.set_retention(retention).unwrap();
+    (1..=602).for_each(|number| set(&tree, number));
+    let kept: Vec<_> = (603..=610)
+        .map(|number| {
+            set(&tree, number);
+            versions(&tree).len()
+        })
+        .collect();
+    assert_eq!(kept, [600, 601, 602, 600, 601, 602, 600, 601]);
+    assert_sound(tree.store());
+}
+
 #[test]
 fn as_many_versions_are_kept_as_was_said_and_older_ones_are_refused() {
     let tree = memory_tree(MODEL);

@@ -18,12 +18,17 @@ pub const RETENTION_VERSIONS_DEFAULT: u64 = 10_000;
 
 /// A commit deletes at most this many versions, so that it costs what it changes also where
 /// retention was shortened.
-const PRUNED_AT_ONCE_MAX: u64 = 16;
+const PRUNED_AT_ONCE_MAX: u64 = 32;
+
+/// Of so many versions that are kept there is one more before any is deleted, so that most commits need
+/// not delete: a range to delete is another place of the engine to change.
+const KEPT_FOR_ONE_MORE: u64 = 256;
 
 /// How many versions of a datastore are kept. The newest is kept in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// At most this many versions; at least 1.
+    /// At most this many versions; at least 1. Large numbers are exceeded by up to 1 in 256, and by up to
+    /// 16.
     pub versions: u64,
     /// Those that are not older.
     pub age: Option<Duration>,
@@ -107,6 +112,11 @@ impl Tree {
         }
         let Some((key, _)) = first else { return Ok(()) };
         let oldest = version_of(self.id(), key)?;
+        let more = (retention.versions / KEPT_FOR_ONE_MORE).min(PRUNED_AT_ONCE_MAX / 2);
+        let is_due = next.version.saturating_sub(oldest) >= retention.versions.saturating_add(more);
+        if !is_due && !self.is_too_old(base, oldest, next, retention)? {
+            return Ok(());
+        }
         let mut end = oldest;
         while end < next.version && end - oldest < PRUNED_AT_ONCE_MAX {
             let is_beyond = next.version - end >= retention.versions;
