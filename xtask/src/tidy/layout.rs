@@ -20,7 +20,7 @@ const EMPTY_NAMES: &[&str] = &[
 const SIBLINGS: &[&str] = &["crates/drivers/src"];
 
 /// Folders among them that are something else: wrappers of drivers, not drivers.
-const STRANGERS: &[&str] = &["crates/drivers/src/policy"];
+const STRANGERS: &[&str] = &["crates/drivers/src/policy", "crates/drivers/src/recent"];
 
 /// Checks one file.
 pub fn check_file(source: &Source, report: &mut Report) {
