@@ -125,7 +125,7 @@ impl Core {
     /// Does what `body` says in one commit, which it may share with transactions of other threads.
     /// It is called again where another process was faster, and at last where nobody can be.
     pub(crate) fn run<R>(&self, body: Body<'_, R>) -> Result<R> {
-        self.attempts(Company::Any, &|_| {}, body)
+        self.attempts(Company::Any, None, body)
     }
 
     /// The same for a body of which it is known what it will read.
@@ -136,7 +136,7 @@ impl Core {
         body: Body<'_, R>,
     ) -> Result<R> {
         match home {
-            Home::Engine => self.attempts(Company::Any, expect, body),
+            Home::Engine => self.attempts(Company::Any, Some(expect), body),
             Home::Ram => self.run(body),
         }
     }
@@ -144,13 +144,13 @@ impl Core {
     /// The same in a commit of its own: for what changes a collection itself, of which others then
     /// read from snapshots.
     pub(crate) fn run_alone<R>(&self, body: Body<'_, R>) -> Result<R> {
-        self.attempts(Company::None, &|_| {}, body)
+        self.attempts(Company::None, None, body)
     }
 
     fn attempts<R>(
         &self,
         mut company: Company,
-        expect: Expect<'_>,
+        expect: Option<Expect<'_>>,
         body: Body<'_, R>,
     ) -> Result<R> {
         for _ in 0..CONFLICTS_MAX {
@@ -163,7 +163,12 @@ impl Core {
         self.last_attempt(body)
     }
 
-    fn attempt<R>(&self, company: Company, expect: Expect<'_>, body: Body<'_, R>) -> Tried<R> {
+    fn attempt<R>(
+        &self,
+        company: Company,
+        expect: Option<Expect<'_>>,
+        body: Body<'_, R>,
+    ) -> Tried<R> {
         let turn = match self.turn() {
             Ok(turn) => turn,
             Err(error) => return Tried::Done(Err(error)),
@@ -184,7 +189,7 @@ impl Core {
         if group.is_nothing() {
             return match result {
                 Err(error) if error.is_overtaken() => Tried::Overtaken,
-                Err(error) => self.refused(error, group.seen),
+                Err(error) => self.refused(error, group.seen()),
                 result => Tried::Done(result),
             };
         }
@@ -210,9 +215,10 @@ impl Core {
         }
     }
 
-    /// A transaction was refused for what a view of the engine showed, which may be long over.
-    fn refused<R>(&self, error: Error, seen: Version) -> Tried<R> {
-        match self.driver.is_current(seen) {
+    /// A transaction was refused, perhaps for what a view of the engine showed, which may be long over.
+    fn refused<R>(&self, error: Error, seen: Option<Version>) -> Tried<R> {
+        let is_current = seen.map_or(Ok(true), |seen| self.driver.is_current(seen));
+        match is_current {
             Ok(true) => Tried::Done(Err(error)),
             Ok(false) => Tried::Overtaken,
             Err(failure) => Tried::Done(Err(failure.into())),

@@ -9,10 +9,11 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{ErrorKind, Expect, Snapshot, Version};
+use espalier_keyspace::{ErrorKind, Expect, Version};
 use parking_lot::{Condvar, Mutex};
 
 use crate::core::{Body, Core};
+use crate::engine_view::EngineView;
 use crate::limits::GROUP_ROWS_MAX;
 use crate::ram::RamSnapshot;
 use crate::rows::{Changes, Parts, Rows};
@@ -60,15 +61,13 @@ impl Outcome {
 /// Transactions over one view that are committed together.
 pub(crate) struct Group {
     gathered: Option<Gathered>,
-    /// The version of the engine that all of it is decided on.
-    pub(crate) seen: Version,
     outcome: Arc<Outcome>,
     /// How many transactions there are that did not fail.
     members: usize,
 }
 
 struct Gathered {
-    engine: Box<dyn Snapshot + Send>,
+    engine: EngineView,
     ram: RamSnapshot,
     changes: Changes,
     news: News,
@@ -76,19 +75,16 @@ struct Gathered {
 
 impl Group {
     /// Without a member, over the newest state that is known here, with what its first one expects to
-    /// read.
-    pub(crate) fn new(core: &Core, expect: Expect<'_>) -> Result<Self> {
-        let engine = core.driver.snapshot_expecting(expect)?;
-        let seen = engine.version();
+    /// read of the engine, where it knows.
+    pub(crate) fn new(core: &Core, expect: Option<Expect<'_>>) -> Result<Self> {
         let gathered = Gathered {
-            engine,
+            engine: EngineView::new(&core.driver, expect)?,
             ram: core.ram.snapshot(),
             changes: Changes::default(),
             news: News::default(),
         };
         Ok(Self {
             gathered: Some(gathered),
-            seen,
             outcome: Arc::default(),
             members: 0,
         })
@@ -108,7 +104,7 @@ impl Group {
             changes.begin();
         }
         let lengths = news.lengths();
-        let rows = Rows::new(&core.layout, &*gathered.engine, &gathered.ram, changes);
+        let rows = Rows::new(&core.layout, &gathered.engine, &gathered.ram, changes);
         let mut transaction = Transaction::new(core, rows, news);
         let result = body(&mut transaction);
         let mut ended = transaction.end();
@@ -125,6 +121,11 @@ impl Group {
         gathered.news = ended.news;
         self.gathered = Some(gathered);
         (result, ended.after)
+    }
+
+    /// The version of the engine that all of it is decided on, where it looked at the engine.
+    pub(crate) fn seen(&self) -> Option<Version> {
+        self.gathered.as_ref()?.engine.seen()
     }
 
     /// Whether all of it failed, so that there is nothing to commit.
@@ -148,11 +149,12 @@ impl Group {
         let Some(gathered) = self.gathered.take() else {
             return;
         };
+        let seen = gathered.engine.seen();
         // What its view holds back is not needed any more.
         drop((gathered.engine, gathered.ram));
         let parts = gathered.changes.into_parts(&core.layout);
         let telling = core.telling.lock();
-        let fate = match write(core, parts, self.seen) {
+        let fate = match write(core, parts, seen) {
             Ok(committed) => {
                 gathered.news.tell(committed);
                 Fate::Committed
@@ -175,10 +177,10 @@ impl Drop for Group {
     }
 }
 
-fn write(core: &Core, parts: Parts, seen: Version) -> espalier_keyspace::Result<Committed> {
+fn write(core: &Core, parts: Parts, seen: Option<Version>) -> espalier_keyspace::Result<Committed> {
     let engine = if parts.engine.operations().len() == 0 {
         // Nothing tests what was read here; it may be of a view that is behind.
-        if let [first, ..] = parts.engine.preconditions()
+        if let ([first, ..], Some(seen)) = (parts.engine.preconditions(), seen)
             && !core.driver.is_current(seen)?
         {
             return Err(espalier_keyspace::Error::conflict(&first.key));

@@ -24,6 +24,7 @@ mod declaration;
 mod definition;
 mod document;
 mod documents;
+mod engine_view;
 mod entries;
 mod error;
 mod exchange;

@@ -1,5 +1,5 @@
 //! Two handles of one engine, each of which shows what it has in memory of all of it: what one
-//! committed the other decides on, and shows after `refresh`.
+//! committed the other decides on, and shows after `refresh`. And how often an engine is asked.
 
 mod place;
 
@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use espalier_documents::{Documents, Policy};
 use espalier_keyspace::Driver;
+use espalier_keyspace::metered::Metered;
 use espalier_testkit::servers::shareable_urls;
 use place::{PREFIX, car, cars, schemes};
 
@@ -78,4 +79,23 @@ fn a_collection_that_one_handle_made_is_there_for_the_other() {
             assert!(one.open(&name, None).is_err(), "{name} is gone");
         }
     });
+}
+
+/// A transaction over documents in memory took a snapshot of the engine, which is a round trip to a
+/// server, and read nothing of it.
+#[test]
+fn documents_in_memory_ask_no_engine() {
+    let metered = Metered::new(espalier_drivers::open("memory:").expect("a driver"));
+    let meter = metered.meter();
+    let documents = Documents::new(Arc::new(metered), PREFIX);
+    let cars = cars(Policy::Ram).open(&documents).expect("open");
+    let readings = || meter.readings().map(|reading| reading.count);
+    let before = readings();
+    let key = cars.insert(car("a", "red", &["fast"], 1)).expect("a key");
+    cars.insert(car("a", "blue", &[], 2)).expect_err("a clash");
+    cars.update(key, |car| car.year += 1).expect("updated");
+    let names = cars.index("name").expect("an index");
+    assert_eq!(names.get("a").expect("read").expect("a car").year, 2);
+    cars.delete(key).expect("deleted");
+    assert_eq!(readings(), before);
 }

@@ -1,6 +1,7 @@
 //! Commits that come at once share a transaction: the first to come leads, and applies what has
 //! queued up behind the leader before it.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use espalier_keyspace::{Batch, Committed, Result, Version};
@@ -19,7 +20,7 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct State {
     leading: bool,
-    waiting: std::collections::VecDeque<Ticket>,
+    waiting: VecDeque<Ticket>,
 }
 
 struct Ticket {
@@ -29,7 +30,7 @@ struct Ticket {
 
 #[derive(Default)]
 struct Outcome {
-    result: Mutex<Option<Result<Version>>>,
+    result: Mutex<Option<Result<Committed>>>,
 }
 
 /// Applies batches together; one result for each, in order.
@@ -70,8 +71,7 @@ impl Queue {
                 self.turned.wait(&mut state);
             }
             if let Some(result) = outcome.result.lock().take() {
-                let step = None;
-                return result.map(|version| Committed { version, step });
+                return result;
             }
             state.leading = true;
             let group = take_group(&mut state);
@@ -115,15 +115,64 @@ fn apply_group(group: Vec<Ticket>, apply: Apply<'_>) {
         .into_iter()
         .map(|ticket| (ticket.batch, ticket.outcome))
         .unzip();
-    let mut results = apply(&batches).into_iter();
+    let results = apply(&batches);
+    let mut results = committed(batches, results).into_iter();
     for outcome in outcomes {
         *outcome.result.lock() = Some(results.next().unwrap_or_else(no_result));
     }
 }
 
-fn no_result() -> Result<Version> {
+/// What each came to. One of those that made a version together has the step there, of all of them.
+fn committed(batches: Vec<Batch>, results: Vec<Result<Version>>) -> Vec<Result<Committed>> {
+    let mut steps = BTreeMap::<Version, Batch>::new();
+    for (batch, result) in batches.into_iter().zip(&results) {
+        if let Ok(version) = result {
+            steps.entry(*version).or_default().append(batch);
+        }
+    }
+    let mut committed = |version| match steps.remove(&version) {
+        Some(batch) => Committed::alone(version, batch),
+        None => Committed {
+            version,
+            step: None,
+        },
+    };
+    let results = results.into_iter();
+    results.map(|result| result.map(&mut committed)).collect()
+}
+
+fn no_result<T>() -> Result<T> {
     Err(espalier_keyspace::Error::new(
         espalier_keyspace::ErrorKind::Engine,
         "the leader of a group of commits left one out",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use espalier_keyspace::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_group_has_one_step_of_all_that_made_its_version() {
+        let batch = |key: &str| {
+            let mut batch = Batch::new();
+            batch.put(key, "value");
+            batch
+        };
+        let batches = ["a", "b", "c", "d"].map(batch).to_vec();
+        let refused = Error::new(ErrorKind::Conflict, "b");
+        let versions = vec![Ok(Version(7)), Err(refused), Ok(Version(7)), Ok(Version(8))];
+        let results: Vec<_> = committed(batches, versions).into_iter().collect();
+        let steps = results.iter().map(|result| {
+            let committed = result.as_ref().ok()?;
+            let step = committed.step.as_ref()?;
+            Some((step.from, step.batch.operations().len()))
+        });
+        let expected = [Some((Version(6), 2)), None, None, Some((Version(7), 1))];
+        assert_eq!(steps.collect::<Vec<_>>(), expected);
+        assert!(results[1].is_err());
+        assert_eq!(results[2].as_ref().expect("committed").version, Version(7));
+    }
 }

@@ -19,7 +19,7 @@ const EMPTY_NAMES: &[&str] = &[
 /// Folders whose sub-folders all have the same files.
 const SIBLINGS: &[&str] = &["crates/drivers/src"];
 
-/// Folders among them that are something else: wrappers of drivers, not drivers.
+/// Folders among them that are something else: wrappers of drivers, and what drivers share.
 const STRANGERS: &[&str] = &["crates/drivers/src/policy", "crates/drivers/src/recent"];
 
 /// Checks one file.

@@ -39,9 +39,9 @@ pub(super) struct Held<T> {
 }
 
 /// A document that is there.
-pub(super) struct Known<T> {
+struct Known<T> {
     version: Version,
-    pub(super) hash: u64,
+    hash: u64,
     kept: Kept<T>,
 }
 
@@ -74,6 +74,12 @@ impl<T: Document> Resident<T> {
             Kept::Document(document) => Some(Arc::clone(document)),
             Kept::Values(_) => None,
         }
+    }
+
+    /// The hash of the row of a document.
+    pub(super) fn hash_of(&self, key: u64) -> Option<u64> {
+        let held = self.held.read();
+        held.documents.get(&key).map(|known| known.hash)
     }
 
     /// The document that has a value.
@@ -189,10 +195,10 @@ pub(super) enum Order {
 }
 
 impl<T: Document> Held<T> {
-    /// The documents of a range of keys.
-    pub(super) fn known(&self, from: u64, before: u64) -> impl Iterator<Item = (u64, &Known<T>)> {
+    /// The keys of a range that documents have.
+    pub(super) fn keys(&self, from: u64, before: u64) -> impl Iterator<Item = u64> {
         let range = self.documents.range(from..before.max(from));
-        range.map(|(key, known)| (*key, known))
+        range.map(|(key, _)| *key)
     }
 
     /// The version of what is known of a document.

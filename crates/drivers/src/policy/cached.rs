@@ -5,7 +5,7 @@ use std::sync::Arc;
 use espalier_keyspace::{Change, Driver, Policy, Residence, Result, Snapshot, Step, Version};
 
 use super::follow::{Following, Heart};
-use super::keeper::{Keeper, Kept};
+use super::keeper::{Keeper, Kept, Took};
 use super::options::{Options, Reads};
 use super::view::{View, Whole};
 use crate::memory::MemorySnapshot;
@@ -38,7 +38,7 @@ impl Keeper for Cached {
         self.view.reload(engine, least)
     }
 
-    fn take_step(&self, version: Version, step: &Step) -> bool {
+    fn take_step(&self, version: Version, step: &Step) -> Took {
         self.view.take_step(version, step)
     }
 

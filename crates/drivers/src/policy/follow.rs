@@ -18,6 +18,7 @@ use espalier_keyspace::{
 use parking_lot::{Condvar, Mutex};
 
 use super::keeper::Keeper;
+use super::steps::Steps;
 
 /// How often an engine that does not push is looked at.
 const POLL: Duration = Duration::from_millis(10);
@@ -61,7 +62,7 @@ pub(super) struct Following<K> {
     /// Held by the one who takes in what the engine tells.
     watch: Mutex<Option<Box<dyn Watch>>>,
     /// Held while the view is changed.
-    taking: Mutex<()>,
+    taking: Mutex<Steps>,
     floor: AtomicU64,
     doubts: AtomicU64,
     settled: AtomicU64,
@@ -295,7 +296,7 @@ impl<K: Keeper> Following<K> {
         let Some(event) = watch.next(timeout)? else {
             return Ok(false);
         };
-        let taking = self.taking.lock();
+        let mut steps = self.taking.lock();
         // What was read again may be ahead of what is told, and so may what was committed here.
         match event {
             WatchEvent::Commit { version, changes } if version > self.keeper.version() => {
@@ -306,7 +307,8 @@ impl<K: Keeper> Following<K> {
             }
             WatchEvent::Commit { .. } | WatchEvent::Gap { .. } => return Ok(true),
         }
-        drop(taking);
+        steps.go_on(&self.keeper);
+        drop(steps);
         self.moved();
         Ok(true)
     }
@@ -314,11 +316,11 @@ impl<K: Keeper> Following<K> {
     /// Takes in what this process has committed, where the view has all that came before it. Else
     /// the engine tells it, later.
     pub(super) fn take_step(&self, version: Version, step: &Step) {
-        let Some(taking) = self.taking.try_lock_for(TAKING_WAIT) else {
+        let Some(mut steps) = self.taking.try_lock_for(TAKING_WAIT) else {
             return;
         };
-        let is_taken = self.keeper.take_step(version, step);
-        drop(taking);
+        let is_taken = steps.take(&self.keeper, version, step);
+        drop(steps);
         if is_taken {
             self.moved();
         }
@@ -423,9 +425,9 @@ impl<K: Keeper> Following<K> {
             tracing::warn!(engine = self.engine.name(), "a silent watch is begun again");
             let mut watch = self.watch.lock();
             *watch = None;
-            let taking = self.taking.lock();
+            let steps = self.taking.lock();
             self.keeper.reload(&*self.engine, version)?;
-            drop(taking);
+            drop(steps);
             self.moved();
         }
         // The oldest question counts until it is answered: under many commits, each next one

@@ -11,6 +11,17 @@ use espalier_keyspace::{
 
 use super::follow::{Follower, Following};
 
+/// What became of a commit of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Took {
+    /// It is taken in.
+    Step,
+    /// It comes after another that is not taken in yet.
+    Early,
+    /// It is of no use.
+    Nothing,
+}
+
 /// What a policy keeps in memory. Its changes come one after the other, from whoever follows the
 /// engine at the moment.
 pub(super) trait Keeper: Sized + Send + Sync + 'static {
@@ -23,10 +34,10 @@ pub(super) trait Keeper: Sized + Send + Sync + 'static {
     /// Commits up to `least` at least cannot be told: begins again from the engine.
     fn reload(&self, engine: &dyn Driver, least: Version) -> Result<()>;
 
-    /// Takes in what this process has committed itself, as the next after [`Self::version`]; returns
-    /// whether it has. Else it is told as the commits of others are.
-    fn take_step(&self, _version: Version, _step: &Step) -> bool {
-        false
+    /// Takes in what this process has committed itself, as the next after [`Self::version`]. What is not
+    /// taken is told as the commits of others are.
+    fn take_step(&self, _version: Version, _step: &Step) -> Took {
+        Took::Nothing
     }
 
     /// A view for a reader.

@@ -1,6 +1,7 @@
 //! Keys and values in a map, brought from version to version.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use espalier_keyspace::{
@@ -8,6 +9,7 @@ use espalier_keyspace::{
 };
 use parking_lot::Mutex;
 
+use super::keeper::Took;
 use crate::memory::{Newest, State, apply};
 use crate::recent::Recorder;
 
@@ -39,10 +41,18 @@ pub(super) struct View<H: Hold> {
 
 impl View<Whole> {
     /// Takes in one commit of this process, where it follows the newest state.
-    pub(super) fn take_step(&self, version: Version, step: &Step) -> bool {
-        let mut nobody = Recorder::counting();
-        self.version() == step.from
-            && apply(&self.newest, &step.batch, &mut nobody, Some(version)).is_ok()
+    pub(super) fn take_step(&self, version: Version, step: &Step) -> Took {
+        match self.version().cmp(&step.from) {
+            Ordering::Less => Took::Early,
+            Ordering::Greater => Took::Nothing,
+            Ordering::Equal => {
+                let mut nobody = Recorder::counting();
+                match apply(&self.newest, &step.batch, &mut nobody, Some(version)) {
+                    Ok(_) => Took::Step,
+                    Err(_) => Took::Nothing,
+                }
+            }
+        }
     }
 }
 
