@@ -180,32 +180,36 @@ pub fn a_step_is_all_between_two_versions(open: Open<'_>) {
     }
     let steps = steps.into_inner().expect("no panic");
     for (from, version, batch) in steps {
-        let operation = batch.operations().next().expect("an operation");
         let change = told.get(&version).expect("a version that is told");
-        match (operation, change.as_deref()) {
-            (
-                OperationRef::Put(key, value),
-                Some(
-                    [
-                        Change::Put {
-                            key: told,
-                            value: held,
-                        },
-                    ],
-                ),
-            ) => {
-                assert_eq!((key, value), (&told[..], &held[..]));
-            }
-            (OperationRef::Add(key, _), Some([Change::Put { key: told, .. }])) => {
-                assert_eq!(key, told);
-            }
-            (_, None) => {}
-            (operation, Some(told)) => panic!("{operation:?} is told as {told:?}"),
+        if let Some(changes) = change {
+            is_told_as(&batch, changes);
         }
         let before = told.range(..version).next_back();
         let before = before.map_or(first, |(version, _)| *version);
         assert_eq!(from, before, "the version before {version:?}");
     }
+}
+
+/// Every operation is told in its order, but for a deletion of what was not there.
+fn is_told_as(batch: &Batch, changes: &[Change]) {
+    let mut changes = changes.iter().peekable();
+    for operation in batch.operations() {
+        let is_told = changes.next_if(|change| match (operation, change) {
+            (
+                OperationRef::Put(key, value),
+                Change::Put {
+                    key: told,
+                    value: held,
+                },
+            ) => (key, value) == (&told[..], &held[..]),
+            (OperationRef::Add(key, _), Change::Put { key: told, .. })
+            | (OperationRef::Delete(key), Change::Delete { key: told }) => key == told,
+            _ => false,
+        });
+        let may_be_silent = matches!(operation, OperationRef::Delete(_));
+        assert!(is_told.is_some() || may_be_silent, "{operation:?}");
+    }
+    assert_eq!(changes.next(), None, "more than {batch:?}");
 }
 
 /// Commits that are applied together are refused one by one.
