@@ -34,7 +34,7 @@ pub trait Driver: Send + Sync + 'static {
 
     /// A consistent view of the newest committed state, unaffected by later commits. Taken for
     /// every request, so it costs microseconds (a round trip at most on a remote engine) and
-    /// never waits for a writer. An engine that keeps only so much of the past refuses to read
+    /// waits for no writer, but for a change of some keys in memory. An engine that keeps only so much of the past refuses to read
     /// from a snapshot that is older, with [`crate::ErrorKind::SnapshotTooOld`]. A driver may limit
     /// how many are held at once, and refuses more as [`crate::ErrorKind::Unavailable`].
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>>;

@@ -71,11 +71,15 @@ impl Layout {
 
     /// The rows of the metrics whose names begin with `prefix`, and perhaps of a few others.
     pub(crate) fn metrics(&self, prefix: &str) -> KeyRange {
+        self.names_from(METRICS, prefix)
+    }
+
+    fn names_from(&self, id: u8, prefix: &str) -> KeyRange {
         let shown = prefix.len().min(tuple::LONG_PREFIX_BYTES);
         let mut key = Vec::new();
         tuple::put_bytes(&mut key, &prefix.as_bytes()[..shown]);
         key.pop();
-        let mut start = self.under(METRICS);
+        let mut start = self.under(id);
         start.extend(key);
         KeyRange::prefix(&start)
     }
@@ -102,14 +106,14 @@ impl Layout {
             .into()
     }
 
-    /// Everything that is kept of a metric, but its status.
+    /// The row of the status of a metric.
     pub(crate) fn status(&self, metric: &Metric) -> Vec<u8> {
         self.of_metric(STATUSES, metric)
     }
 
-    /// The rows of all statuses.
-    pub(crate) fn statuses(&self) -> KeyRange {
-        KeyRange::prefix(&self.under(STATUSES))
+    /// The rows of the statuses of these metrics, as of [`Self::metrics`].
+    pub(crate) fn statuses(&self, prefix: &str) -> KeyRange {
+        self.names_from(STATUSES, prefix)
     }
 
     /// The row of a request that was done.

@@ -91,7 +91,7 @@ impl Stats {
     /// The latest statuses of all metrics whose names begin with `prefix`.
     pub fn statuses(&self, prefix: &str) -> Result<Vec<Status>> {
         let snapshot = self.driver.snapshot()?;
-        let mut cursor = snapshot.scan(&self.layout.statuses(), Direction::Forward)?;
+        let mut cursor = snapshot.scan(&self.layout.statuses(prefix), Direction::Forward)?;
         let mut statuses = Vec::new();
         while let Some((_, row)) = cursor.next()? {
             let status = Status::decode(row)?;

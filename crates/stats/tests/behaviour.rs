@@ -237,7 +237,13 @@ fn the_latest_status_stays() {
             (later, r#"{"state":"up"}"#)
         );
         assert!(stats.beam("s", later, "{").is_err());
-        assert_eq!(stats.statuses("s").expect("read").len(), 1);
+        let long = format!("r{}", "x".repeat(300));
+        for name in ["r", "t", long.as_str()] {
+            stats.beam(name, later, "{}").expect("beamed");
+        }
+        let counts = ["s", "", "r", "rx", long.as_str(), "st"]
+            .map(|prefix| stats.statuses(prefix).expect("read").len());
+        assert_eq!(counts, [1, 4, 2, 1, 1, 0]);
         assert!(stats.delete("s").expect("deleted"));
         assert_eq!(stats.scan("s").expect("read"), None);
     });

@@ -6,8 +6,9 @@ use espalier_keyspace::{Batch, ByteMap, Direction, OperationRef, Result, Version
 use super::state::{Newest, State};
 use crate::recent::{Effect, Recorder};
 
-/// Keys that a batch changes while readers wait: some milliseconds' worth.
-const KEYS_MAX: usize = 4096;
+/// Keys that a batch changes while readers wait: a tenth of a millisecond's worth. Of a larger one, what
+/// is copied first is the smaller part.
+const KEYS_MAX: usize = 256;
 
 /// Applies a batch, which makes `version` of the state, or the next one where there is none given and
 /// anything changed. Returns the version of the state. Where it fails, as a counter can, nothing
