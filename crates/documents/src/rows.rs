@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Operation, Snapshot};
 
@@ -301,12 +301,7 @@ impl Rows<'_> {
         if range.is_empty() {
             return Vec::new();
         }
-        let start = Bound::Included(range.start.as_slice());
-        let end = range
-            .end
-            .as_deref()
-            .map_or(Bound::Unbounded, Bound::Excluded);
-        let held = self.changes.held.range::<[u8], _>((start, end));
+        let held = self.changes.held.range::<[u8], _>(range.bounds());
         let changed = held.filter(|(_, held)| !matches!(held.now, Now::Same));
         let mut changed: Vec<_> = changed
             .map(|(key, held)| (key.as_slice(), held.now()))

@@ -12,7 +12,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 use espalier_keyspace::{
     BATCH_BYTES_MAX, Batch, Cursor, Direction, Error, ErrorKind, Existed, Fill, KeyRange,
@@ -270,7 +269,7 @@ impl Writer for Buffer {
             return Ok(());
         }
         self.push(Operation::DeleteRange(range.clone()))?;
-        let within: Vec<_> = self.own.range::<[u8], _>(bounds(range)).collect();
+        let within: Vec<_> = self.own.range::<[u8], _>(range.bounds()).collect();
         let within: Vec<_> = within.into_iter().map(|(key, _)| key.clone()).collect();
         for key in within {
             self.own.remove(&key);
@@ -291,12 +290,6 @@ impl Writer for Buffer {
         self.own.insert(own, Slot::Sum(sum));
         Ok(())
     }
-}
-
-fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
-    let end = range.end.as_deref();
-    let end = end.map_or(Bound::Unbounded, Bound::Excluded);
-    (Bound::Included(&range.start), end)
 }
 
 /// The state as the write would leave it.
@@ -385,7 +378,7 @@ fn own_pairs<'a>(buffer: &'a Buffer, range: &KeyRange, direction: Direction) -> 
     if range.is_empty() {
         return Box::new(std::iter::empty());
     }
-    let pairs = buffer.own.range::<[u8], _>(bounds(range));
+    let pairs = buffer.own.range::<[u8], _>(range.bounds());
     match direction {
         Direction::Forward => Box::new(pairs),
         Direction::Backward => Box::new(pairs.rev()),

@@ -1,5 +1,7 @@
 //! Ranges of keys.
 
+use std::ops::Bound;
+
 /// The keys `start <= key < end`; no `end` means to the end of the key space.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyRange {
@@ -65,6 +67,16 @@ impl KeyRange {
             start: self.start.as_slice().max(&other.start).to_vec(),
             end: end.cloned(),
         }
+    }
+
+    /// The bounds of the range, as ordered maps take them. A map refuses those of a range that ends
+    /// before it begins: ask [`Self::is_empty`] first.
+    pub fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        let end = self.end.as_deref();
+        (
+            Bound::Included(self.start.as_slice()),
+            end.map_or(Bound::Unbounded, Bound::Excluded),
+        )
     }
 
     /// Whether no key can lie in the range.

@@ -2,7 +2,6 @@
 //! with clones that must stay what they were.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange};
 use proptest::prelude::*;
@@ -77,11 +76,7 @@ fn expected(model: &Model, range: &KeyRange, direction: Direction) -> Vec<(Vec<u
     if range.is_empty() {
         return Vec::new();
     }
-    let end = range
-        .end
-        .as_deref()
-        .map_or(Bound::Unbounded, Bound::Excluded);
-    let pairs = model.range::<[u8], _>((Bound::Included(range.start.as_slice()), end));
+    let pairs = model.range::<[u8], _>(range.bounds());
     let mut pairs: Vec<_> = pairs
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();

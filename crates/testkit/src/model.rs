@@ -4,7 +4,6 @@
 //! length. Keys come from a small set, so that operations meet.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::Arc;
 
 use espalier_keyspace::{
@@ -335,13 +334,8 @@ fn select<'a>(model: &'a Map, range: &KeyRange, direction: Direction) -> Vec<(&'
     if range.is_empty() {
         return Vec::new();
     }
-    let start = Bound::Included(range.start.as_slice());
-    let end = range
-        .end
-        .as_deref()
-        .map_or(Bound::Unbounded, Bound::Excluded);
     let pairs = model
-        .range::<[u8], _>((start, end))
+        .range::<[u8], _>(range.bounds())
         .map(|(key, value)| (key.as_slice(), value.as_slice()));
     match direction {
         Direction::Forward => pairs.collect(),

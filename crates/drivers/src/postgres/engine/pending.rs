@@ -67,12 +67,7 @@ impl<'b> Pending<'b> {
 
     /// The entries of a range that is not empty.
     fn within(&self, range: &KeyRange) -> impl Iterator<Item = (&Bytes<'b>, &Option<Bytes<'b>>)> {
-        let end = range.end.as_deref();
-        let bounds = (
-            Bound::Included(range.start.as_slice()),
-            end.map_or(Bound::Unbounded, Bound::Excluded),
-        );
-        self.entries.range::<[u8], _>(bounds)
+        self.entries.range::<[u8], _>(range.bounds())
     }
 
     /// The first key at or after the given one that is set.

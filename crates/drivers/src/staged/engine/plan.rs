@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
 
 use espalier_keyspace::{Batch, Change, KeyRange, OperationRef, Result, counter};
 
@@ -246,12 +245,7 @@ impl<'a, B: Base> Builder<'a, B> {
         if range.is_empty() {
             return Ok(());
         }
-        let end = range.end.as_deref();
-        let bounds = (
-            Bound::Included(range.start.as_slice()),
-            end.map_or(Bound::Unbounded, Bound::Excluded),
-        );
-        let within = self.own.range::<[u8], _>(bounds);
+        let within = self.own.range::<[u8], _>(range.bounds());
         let own: Vec<_> = within.map(|(key, value)| (*key, value.is_some())).collect();
         let mut there = own.iter().any(|(_, is_put)| *is_put);
         if !there {
