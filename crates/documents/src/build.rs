@@ -5,15 +5,13 @@ use std::ops::ControlFlow;
 use espalier_keyspace::{Direction, KeyRange};
 
 use crate::collection::Opened;
-use crate::definition::{Definition, Kind};
+use crate::definition::Definition;
 use crate::document::{Document, encode, row};
-use crate::extract::Values;
 use crate::layout::{State, number};
 use crate::limits::STEP_DOCUMENTS;
 use crate::reader::Reader;
 use crate::reconcile::MIGRATION;
 use crate::transaction::Transaction;
-use crate::transaction::write::Entries;
 use crate::{Collection, Error, ErrorKind, Result};
 
 /// Whether there is more to do.
@@ -248,19 +246,10 @@ fn enter<T: Document>(
         if !group.ids.contains(&index.id) {
             continue;
         }
-        let come = index.values(document)?;
-        if index.kind == Kind::Unique {
-            for value in &come {
-                transaction.check_free(index, value, key)?;
-            }
+        for value in &index.values(document)? {
+            transaction.check_free(index, value, key)?;
+            transaction.enter(index, value, key);
         }
-        let entries = Entries {
-            prefix: &index.prefix,
-            kind: index.kind,
-            gone: Values::new(),
-            come,
-        };
-        entries.write(&mut transaction.rows, key);
     }
     Ok(())
 }

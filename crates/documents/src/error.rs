@@ -50,6 +50,9 @@ pub struct Clash {
     pub key: u64,
 }
 
+/// Characters of a value that a sentence shows.
+const VALUE_CHARACTERS_MAX: usize = 80;
+
 /// An error of documents: a kind and a sentence.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -98,7 +101,9 @@ impl Error {
     pub(crate) fn unique(clash: Clash) -> Self {
         let message = format!(
             "index {:?} is unique, and document {} has the value {} already",
-            clash.index, clash.key, clash.value
+            clash.index,
+            clash.key,
+            shortened(&clash.value)
         );
         let mut error = Self::new(ErrorKind::Unique, message);
         error.clash = Some(Box::new(clash));
@@ -154,5 +159,44 @@ impl Error {
 impl From<espalier_keyspace::Error> for Error {
     fn from(error: espalier_keyspace::Error) -> Self {
         Self::shared(Arc::new(error))
+    }
+}
+
+/// A value may be long; the beginning tells it from others well enough in a sentence.
+fn shortened(value: &str) -> Cow<'_, str> {
+    match value.char_indices().nth(VALUE_CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}... ({} bytes)", &value[..end], value.len()).into(),
+        None => value.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_value_is_shortened_in_the_sentence_only() {
+        let clash = |value: String| Clash {
+            index: "name".to_owned(),
+            value,
+            key: 7,
+        };
+        let short = Error::unique(clash("\"short\"".to_owned())).to_string();
+        assert!(
+            short.ends_with("document 7 has the value \"short\" already"),
+            "{short}"
+        );
+        let long = "\u{e9}".repeat(50_000);
+        let error = Error::unique(clash(long.clone()));
+        let sentence = error.to_string();
+        assert!(sentence.chars().count() < 200, "{sentence}");
+        assert!(
+            sentence.contains("... (100000 bytes) already"),
+            "{sentence}"
+        );
+        assert_eq!(
+            error.clash().map(|clash| clash.value.as_str()),
+            Some(long.as_str())
+        );
     }
 }

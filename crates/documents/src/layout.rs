@@ -13,6 +13,9 @@ const BUILDS: u8 = 0x04;
 /// Set in the byte after the prefix for what is kept in the memory of this process only.
 const RAM: u8 = 0x80;
 
+/// Bytes of the key of a document, at most.
+const KEY_BYTES: usize = 9;
+
 /// Ends the documents of a collection: larger than the first byte of any key.
 const TAIL: u8 = 0xff;
 const GENERATION: u8 = 0x00;
@@ -102,7 +105,7 @@ pub(crate) struct Keys {
 impl Keys {
     /// The row of a document.
     pub(crate) fn document(&self, key: u64) -> Vec<u8> {
-        let mut row = Vec::with_capacity(self.documents.len() + 9);
+        let mut row = Vec::with_capacity(self.documents.len() + KEY_BYTES);
         row.extend_from_slice(&self.documents);
         tuple::put_unsigned(&mut row, key);
         row
@@ -192,7 +195,8 @@ impl Keys {
 
 /// The row of a value in a unique index.
 pub(crate) fn unique_row(index: &[u8], value: &Value) -> Vec<u8> {
-    let mut row = index.to_vec();
+    let mut row = Vec::with_capacity(index.len() + value.short().len() + KEY_BYTES);
+    row.extend_from_slice(index);
     row.extend_from_slice(value.short());
     row
 }
@@ -207,7 +211,7 @@ pub(crate) fn shared_row(index: &[u8], value: &Value, key: u64) -> Vec<u8> {
 /// What a unique index holds at a value: the key of the document, and the value where its key
 /// is shortened.
 pub(crate) fn unique_held(value: &Value, key: u64) -> Vec<u8> {
-    let mut held = Vec::with_capacity(9);
+    let mut held = Vec::with_capacity(KEY_BYTES);
     tuple::put_unsigned(&mut held, key);
     held.extend_from_slice(&shared_held(value));
     held
@@ -246,7 +250,8 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn encode(self) -> Vec<u8> {
-        let mut bytes = self.generation.to_le_bytes().to_vec();
+        let mut bytes = Vec::with_capacity(16);
+        bytes.extend_from_slice(&self.generation.to_le_bytes());
         bytes.extend_from_slice(&self.next.to_le_bytes());
         bytes
     }

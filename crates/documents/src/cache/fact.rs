@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use espalier_keyspace::Version;
 
+use crate::extract::Values;
+
 /// A document as it was at a version.
 pub(crate) struct Fact<T> {
     pub(crate) key: u64,
@@ -20,6 +22,8 @@ pub(crate) struct Present<T> {
     pub(crate) hash: u64,
     /// Bytes of its row.
     pub(crate) bytes: usize,
+    /// Its values in each index, where they are known already.
+    pub(crate) values: Option<Vec<Values>>,
 }
 
 impl<T> Present<T> {
@@ -28,6 +32,15 @@ impl<T> Present<T> {
             document,
             hash: row_hash(row),
             bytes: row.len(),
+            values: None,
+        }
+    }
+
+    /// The same, with its values in each index.
+    pub(crate) fn with_values(self, values: Vec<Values>) -> Self {
+        Self {
+            values: Some(values),
+            ..self
         }
     }
 }

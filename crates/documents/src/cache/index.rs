@@ -32,17 +32,16 @@ impl<T> Index<T> {
     }
 
     /// Enters a document, in place of the older one of its key.
-    pub(super) fn insert(&mut self, value: Value, key: u64, document: Option<&Arc<T>>) {
+    pub(super) fn insert(&mut self, value: &Value, key: u64, document: Option<&Arc<T>>) {
         self.components = self.components.max(value.components());
-        let full = value.into_full();
-        match self.by_value.get_mut(&full) {
-            Some(postings) => postings.insert(key, document.cloned()),
-            None => {
-                self.sorted.insert(full.clone());
-                let postings = Postings::of(key, document.cloned());
-                self.by_value.insert(full, postings);
-            }
+        let document = document.cloned();
+        if let Some(postings) = self.by_value.get_mut(value.full()) {
+            postings.insert(key, document);
+            return;
         }
+        let full = Bytes::from_slice(value.full());
+        self.sorted.insert(full.clone());
+        self.by_value.insert(full, Postings::of(key, document));
     }
 
     /// Takes a document out.

@@ -223,14 +223,17 @@ impl<T: Document> Held<T> {
             self.deleted.insert(key, fact.version);
             return self.take_out(shape, key);
         };
-        let values = shape.values(&present.document)?;
+        let values = match present.values {
+            Some(values) => values,
+            None => shape.values(&present.document)?,
+        };
         self.take_out(shape, key)?;
         self.deleted.remove(&key);
         let keeps = shape.policy.keeps_documents();
         let document = keeps.then_some(&present.document);
         for (index, values) in self.indexes.iter_mut().zip(&values) {
             for value in values {
-                index.insert(value.clone(), key, document);
+                index.insert(value, key, document);
             }
         }
         let kept = if keeps {

@@ -15,7 +15,6 @@ use crate::layout::{State, take_key, unique_row};
 use crate::limits::STEP_DOCUMENTS;
 use crate::reader::Reader;
 use crate::transaction::Transaction;
-use crate::transaction::write::Entries;
 use crate::value::Value;
 use crate::{Collection, Result};
 
@@ -90,32 +89,33 @@ fn enter<T: Document>(
     key: u64,
 ) -> Result<()> {
     let index = &opened.shape.indexes[slot];
-    let mut come = values(transaction, opened, slot, key)?;
-    if index.kind == Kind::Unique {
-        let mut free = Values::new();
-        for value in come {
-            let held = transaction.rows.read(&unique_row(&index.prefix, &value))?;
-            let other = held.and_then(|held| take_key(held).ok());
-            let is_taken = match other {
-                Some(other) if other != key => {
-                    values(transaction, opened, slot, other)?.contains(&value)
-                }
-                _ => false,
-            };
-            if !is_taken {
-                free.push(value);
-            }
+    for value in &values(transaction, opened, slot, key)? {
+        if !is_taken(transaction, opened, slot, key, value)? {
+            transaction.enter(index, value, key);
         }
-        come = free;
     }
-    let entries = Entries {
-        prefix: &index.prefix,
-        kind: index.kind,
-        gone: Values::new(),
-        come,
-    };
-    entries.write(&mut transaction.rows, key);
     Ok(())
+}
+
+/// Whether another document has the value of a unique index.
+fn is_taken<T: Document>(
+    transaction: &mut Transaction<'_>,
+    opened: &Opened<T>,
+    slot: usize,
+    key: u64,
+    value: &Value,
+) -> Result<bool> {
+    let index = &opened.shape.indexes[slot];
+    if index.kind != Kind::Unique {
+        return Ok(false);
+    }
+    let held = transaction.rows.read(&unique_row(&index.prefix, value))?;
+    match held.and_then(|held| take_key(held).ok()) {
+        Some(other) if other != key => {
+            Ok(values(transaction, opened, slot, other)?.contains(value))
+        }
+        _ => Ok(false),
+    }
 }
 
 fn remove<T: Document>(

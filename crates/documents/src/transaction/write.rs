@@ -13,7 +13,7 @@ use crate::layout::{State, shared_held, shared_row, take_key, unique_held, uniqu
 use crate::limits::KEY_MAX;
 use crate::shape::{BoundIndex, Shape};
 use crate::value::IntoValue;
-use crate::{Changed, Collection, Error, ErrorKind, Result};
+use crate::{Changed, Collection, Error, ErrorKind, Result, Value};
 
 impl Transaction<'_> {
     /// Adds a document, and returns its key: one more than the largest that was ever used, from 0.
@@ -203,13 +203,24 @@ impl Transaction<'_> {
             new: new.as_deref(),
         })?;
         let row = new.as_deref().map(|new| shape.encode(new)).transpose()?;
-        let entries = self.entries(shape, key, old.as_deref(), new.as_deref())?;
-        for entry in entries {
-            entry.write(&mut self.rows, key);
+        let were = values(shape, old.as_deref())?;
+        let are = values(shape, new.as_deref())?;
+        for (slot, index) in shape.indexes.iter().enumerate() {
+            for value in missing(&are, &were, slot) {
+                self.check_free(index, value, key)?;
+            }
+        }
+        for (slot, index) in shape.indexes.iter().enumerate() {
+            for value in missing(&were, &are, slot) {
+                self.take_out(index, value, key);
+            }
+            for value in missing(&are, &were, slot) {
+                self.enter(index, value, key);
+            }
         }
         let present = new.as_ref().zip(row.as_ref());
         let present = present.filter(|_| opened.cache.is_kept());
-        let present = present.map(|(new, row)| Present::new(Arc::clone(new), row));
+        let present = present.map(|(new, row)| Present::new(Arc::clone(new), row).with_values(are));
         self.put_row(shape, key, old.is_some(), row);
         self.tell(opened, key, present)?;
         if let Some(triggers) = collection.triggers() {
@@ -254,45 +265,16 @@ impl Transaction<'_> {
         }
     }
 
-    /// How the entries of a document change. Fails where a unique index has a value already.
-    fn entries<'s, T: Document>(
-        &mut self,
-        shape: &'s Shape<T>,
-        key: u64,
-        old: Option<&T>,
-        new: Option<&T>,
-    ) -> Result<Vec<Entries<'s>>> {
-        let mut entries = Vec::with_capacity(shape.indexes.len());
-        for index in &shape.indexes {
-            let mut gone = values(index, old)?;
-            let mut come = values(index, new)?;
-            if !gone.is_empty() && !come.is_empty() {
-                let (were, are) = (gone.clone(), come.clone());
-                gone.retain(|value| are.binary_search(value).is_err());
-                come.retain(|value| were.binary_search(value).is_err());
-            }
-            if index.kind == Kind::Unique {
-                for value in &come {
-                    self.check_free(index, value, key)?;
-                }
-            }
-            entries.push(Entries {
-                prefix: &index.prefix,
-                kind: index.kind,
-                gone,
-                come,
-            });
-        }
-        Ok(entries)
-    }
-
-    /// Fails where another document has the value.
+    /// Fails where another document has the value of a unique index.
     pub(crate) fn check_free<T>(
         &mut self,
         index: &BoundIndex<T>,
-        value: &crate::Value,
+        value: &Value,
         key: u64,
     ) -> Result<()> {
+        if index.kind != Kind::Unique {
+            return Ok(());
+        }
         let Some(held) = self.rows.read(&unique_row(&index.prefix, value))? else {
             return Ok(());
         };
@@ -306,35 +288,46 @@ impl Transaction<'_> {
             key: other,
         }))
     }
-}
 
-fn values<T: Document>(index: &BoundIndex<T>, document: Option<&T>) -> Result<Values> {
-    document.map_or_else(|| Ok(Values::new()), |document| index.values(document))
-}
-
-/// The entries of one document in one index that go and that come.
-pub(crate) struct Entries<'s> {
-    pub(crate) prefix: &'s [u8],
-    pub(crate) kind: Kind,
-    pub(crate) gone: Values,
-    pub(crate) come: Values,
-}
-
-impl Entries<'_> {
-    pub(crate) fn write(&self, rows: &mut crate::rows::Rows<'_>, key: u64) {
-        let row = |value| match self.kind {
-            Kind::Unique => unique_row(self.prefix, value),
-            Kind::Partition | Kind::Tags => shared_row(self.prefix, value, key),
+    /// Enters a document in an index.
+    pub(crate) fn enter<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
+        let held = match index.kind {
+            Kind::Unique => unique_held(value, key),
+            Kind::Partition | Kind::Tags => shared_held(value),
         };
-        for value in &self.gone {
-            rows.delete(row(value));
-        }
-        for value in &self.come {
-            let held = match self.kind {
-                Kind::Unique => unique_held(value, key),
-                Kind::Partition | Kind::Tags => shared_held(value),
-            };
-            rows.put(row(value), held);
-        }
+        self.rows.put(entry_row(index, value, key), held);
     }
+
+    /// Takes a document out of an index.
+    fn take_out<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
+        self.rows.delete(entry_row(index, value, key));
+    }
+}
+
+fn entry_row<T>(index: &BoundIndex<T>, value: &Value, key: u64) -> Vec<u8> {
+    match index.kind {
+        Kind::Unique => unique_row(&index.prefix, value),
+        Kind::Partition | Kind::Tags => shared_row(&index.prefix, value, key),
+    }
+}
+
+/// The values of a document in each index; none where there is no document.
+fn values<T: Document>(shape: &Shape<T>, document: Option<&T>) -> Result<Vec<Values>> {
+    document.map_or_else(|| Ok(Vec::new()), |document| shape.values(document))
+}
+
+/// Those of one document's values in an index that another document does not have.
+fn missing<'v>(
+    of: &'v [Values],
+    other: &'v [Values],
+    slot: usize,
+) -> impl Iterator<Item = &'v Value> {
+    let has = move |value: &&Value| {
+        let values = other.get(slot);
+        values.is_some_and(|values| values.binary_search(value).is_ok())
+    };
+    of.get(slot)
+        .into_iter()
+        .flatten()
+        .filter(move |value| !has(value))
 }

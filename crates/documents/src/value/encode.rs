@@ -40,10 +40,6 @@ impl Value {
         &self.full
     }
 
-    pub(crate) fn into_full(self) -> Bytes {
-        self.full
-    }
-
     /// The encoding as it stands in keys.
     pub(crate) fn short(&self) -> &[u8] {
         self.short.as_deref().unwrap_or(&self.full)

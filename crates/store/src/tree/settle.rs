@@ -59,6 +59,10 @@ impl Tree {
 
     /// As [`Self::settle`], with what the commit means for a confirmed commit that is pending, and
     /// what the proposal will read.
+    ///
+    /// Operational state is validated against the running configuration as it is known here: by the
+    /// time it is committed that may have moved anyway, and operational state may then break its
+    /// constraints (RFC 8342, section 5.3).
     pub(super) fn settle_planned(
         &self,
         options: CommitOptions<'_>,
@@ -67,10 +71,6 @@ impl Tree {
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
         self.check_not_calling()?;
-        if self.datastore() == Datastore::Operational {
-            // What its data are validated against lies in another datastore too.
-            self.store().driver().catch_up()?;
-        }
         loop {
             let result = self.settle_locked(options, plan, expect, propose);
             if !result.as_ref().is_err_and(is_overdue) {
