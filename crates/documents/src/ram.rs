@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use espalier_keyspace::{
-    ByteMap, Cursor, Direction, KeyRange, Operation, Result, Snapshot, Version, counter,
+    ByteMap, Cursor, Direction, KeyRange, Operation, Result, Snapshot, Version,
 };
 use parking_lot::Mutex;
 
@@ -58,10 +58,7 @@ fn apply(rows: &mut ByteMap, operation: &Operation) -> Result<()> {
         Operation::Put { key, value } => rows.insert(key, value),
         Operation::Delete { key } => drop(rows.remove(key)),
         Operation::DeleteRange(range) => drop(rows.remove_range(range)),
-        Operation::Add { key, delta } => {
-            let sum = counter::add(key, rows.get(key), *delta)?;
-            rows.insert(key, &sum);
-        }
+        Operation::Add { key, delta } => drop(rows.add(key, *delta)?),
     }
     Ok(())
 }

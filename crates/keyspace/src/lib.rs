@@ -26,7 +26,7 @@ mod residence;
 pub mod tuple;
 
 pub use batch::{Batch, Operation, OperationRef, Precondition};
-pub use byte_map::{ByteMap, Pairs};
+pub use byte_map::{Added, ByteMap, Pairs};
 pub use capability::{Capability, WatchKind};
 pub use driver::{
     Change, Committed, Cursor, Direction, Driver, Existed, Fill, Finding, Snapshot, Step, Usage,

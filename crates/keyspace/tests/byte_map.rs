@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange};
+use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange, counter};
 use proptest::prelude::*;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -11,6 +11,7 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 #[derive(Clone, Debug)]
 enum Step {
     Put(Vec<u8>, usize),
+    Add(Vec<u8>, i64),
     /// Keys that count up below one.
     PutRow(Vec<u8>, u16),
     Remove(Vec<u8>),
@@ -37,6 +38,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         30 => (key(), bytes).prop_map(|(key, bytes)| Step::Put(key, bytes)),
         3 => (key(), 1u16..300).prop_map(|(key, count)| Step::PutRow(key, count)),
+        8 => (key(), prop_oneof![-3..3_i64, Just(i64::MAX)]).prop_map(|(key, delta)| Step::Add(key, delta)),
         20 => key().prop_map(Step::Remove),
         2 => (key(), prop::option::of(key())).prop_map(|(start, end)| Step::RemoveRange(start, end)),
         2 => prop::collection::vec(any::<u8>(), 0..2).prop_map(Step::RemovePrefix),
@@ -61,6 +63,23 @@ fn remove_range(map: &mut ByteMap, model: &mut Model, range: &KeyRange) {
 fn put(map: &mut ByteMap, model: &mut Model, key: Vec<u8>, value: Vec<u8>) {
     map.insert(&key, &value);
     model.insert(key, value);
+}
+
+/// Adds to a counter; where that is refused, nothing may be changed.
+fn add(map: &mut ByteMap, model: &mut Model, key: Vec<u8>, delta: i64) {
+    let before = model.get(&key).map(Vec::as_slice);
+    match (counter::add(&key, before, delta), map.add(&key, delta)) {
+        (Ok(sum), Ok(added)) => {
+            assert_eq!(added.before.as_ref().map(<[u8; 8]>::as_slice), before);
+            assert_eq!(added.sum, sum);
+            model.insert(key, sum.to_vec());
+        }
+        (Err(expected), Err(refused)) => {
+            assert_eq!(refused.kind(), expected.kind());
+            assert_eq!(map.get(&key), before);
+        }
+        (expected, added) => panic!("{key:?}: {expected:?}, {added:?}"),
+    }
 }
 
 /// What a cursor has left.
@@ -130,6 +149,7 @@ proptest! {
             let filling = number as u8;
             match step {
                 Step::Put(key, bytes) => put(&mut map, &mut model, key, vec![filling; bytes]),
+                Step::Add(key, delta) => add(&mut map, &mut model, key, delta),
                 Step::PutRow(key, count) => {
                     for row in 0..count {
                         let key = [key.as_slice(), &row.to_be_bytes()].concat();

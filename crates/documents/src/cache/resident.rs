@@ -228,7 +228,9 @@ impl<T: Document> Held<T> {
             None => shape.values(&present.document)?,
         };
         self.take_out(shape, key)?;
-        self.deleted.remove(&key);
+        if !self.deleted.is_empty() {
+            self.deleted.remove(&key);
+        }
         let keeps = shape.policy.keeps_documents();
         let document = keeps.then_some(&present.document);
         for (index, values) in self.indexes.iter_mut().zip(&values) {

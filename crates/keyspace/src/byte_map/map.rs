@@ -3,7 +3,8 @@
 use super::node::{Node, Tally};
 use super::page::Page;
 use super::pairs::Pairs;
-use crate::{Direction, KeyRange};
+use crate::counter::{self, COUNTER_BYTES};
+use crate::{Direction, KeyRange, Result};
 
 /// Keys and values, in order of the keys. A clone takes constant time, and is not changed by what
 /// is done to the other.
@@ -11,6 +12,15 @@ use crate::{Direction, KeyRange};
 pub struct ByteMap {
     root: Node,
     tally: Tally,
+}
+
+/// What an addition to a counter did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// What the key held before; none where it was not there.
+    pub before: Option<[u8; COUNTER_BYTES]>,
+    /// What it holds now.
+    pub sum: [u8; COUNTER_BYTES],
 }
 
 impl ByteMap {
@@ -75,6 +85,20 @@ impl ByteMap {
                 self.tally.bytes += key.len();
             }
         }
+    }
+
+    /// Adds to the counter of a key, as [`counter::add`] does; absent counts as 0.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`] where the sum is out of range or the value is no counter;
+    /// nothing is changed then.
+    pub fn add(&mut self, key: &[u8], delta: i64) -> Result<Added> {
+        if let Some(added) = self.root.add(key, delta)? {
+            return Ok(added);
+        }
+        let sum = counter::add(key, None, delta)?;
+        self.insert(key, &sum);
+        Ok(Added { before: None, sum })
     }
 
     /// Removes a key; says whether it was there.

@@ -16,5 +16,5 @@ mod page;
 mod pairs;
 mod place;
 
-pub use map::ByteMap;
+pub use map::{Added, ByteMap};
 pub use pairs::Pairs;

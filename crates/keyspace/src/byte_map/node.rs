@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::map::Added;
 use super::page::{Page, separator};
+use crate::{Result, counter};
 
 /// Children of a branch. A copy of it counts each.
 const CHILDREN_MAX: usize = 64;
@@ -162,6 +164,27 @@ impl Node {
                     branch.split(index)
                 });
                 Inserted { before, split }
+            }
+        }
+    }
+
+    /// Adds to the counter of a key that is there; none where it is not.
+    pub(super) fn add(&mut self, key: &[u8], delta: i64) -> Result<Option<Added>> {
+        match self {
+            Self::Leaf(page) => {
+                let Ok(index) = page.search(key) else {
+                    return Ok(None);
+                };
+                let held = page.value(index);
+                let sum = counter::add(key, Some(held), delta)?;
+                let before = held.try_into().ok();
+                Arc::make_mut(page).replace(index, &sum);
+                Ok(Some(Added { before, sum }))
+            }
+            Self::Branch(branch) => {
+                let branch = Arc::make_mut(branch);
+                let index = branch.child_of(key);
+                branch.children[index].add(key, delta)
             }
         }
     }

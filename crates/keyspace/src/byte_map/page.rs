@@ -104,7 +104,8 @@ impl Page {
         }
     }
 
-    fn replace(&mut self, index: usize, value: &[u8]) -> usize {
+    /// Sets the value of the key of that number; returns the bytes of the one that it had.
+    pub(super) fn replace(&mut self, index: usize, value: &[u8]) -> usize {
         let before = self.value(index).len();
         let place = self.places[index];
         if before == value.len() && !place.is_apart() {

@@ -1,7 +1,7 @@
 //! A batch, applied to the newest state: a small one where the state is, so that nothing is copied of
 //! what no reader holds, and others to a clone of it, so that readers do not wait.
 
-use espalier_keyspace::{Batch, ByteMap, Direction, OperationRef, Result, Version, counter};
+use espalier_keyspace::{Added, Batch, ByteMap, Direction, OperationRef, Result, Version};
 
 use super::state::{Newest, State};
 use crate::recent::{Effect, Recorder};
@@ -91,11 +91,10 @@ fn step<'a>(
     map: &mut ByteMap,
     operation: OperationRef<'a>,
     recorder: &mut Recorder,
-    replaced: Option<&mut Replaced<'a>>,
+    mut replaced: Option<&mut Replaced<'a>>,
 ) -> Result<()> {
-    if let Some(replaced) = replaced
-        && let OperationRef::Put(key, _) | OperationRef::Delete(key) | OperationRef::Add(key, _) =
-            operation
+    if let Some(replaced) = replaced.as_mut()
+        && let OperationRef::Put(key, _) | OperationRef::Delete(key) = operation
     {
         replaced.push((key, Before::of(map.get(key))));
     }
@@ -115,9 +114,11 @@ fn step<'a>(
             }
         }
         OperationRef::Add(key, delta) => {
-            let sum = counter::add(key, map.get(key), delta)?;
+            let Added { before, sum } = map.add(key, delta)?;
             recorder.put(key, &sum);
-            map.insert(key, &sum);
+            if let Some(replaced) = replaced {
+                replaced.push((key, before.map_or(Before::Nothing, Before::Counter)));
+            }
         }
     }
     Ok(())
