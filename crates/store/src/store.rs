@@ -282,7 +282,7 @@ impl Store {
         let store = self.clone();
         let tree = Tree::new(store, anchor.row(), compiled, datastore, session);
         if let Err(error) = tree.expire() {
-            tracing::warn!(%error, "it was not found out whether a confirmed commit has run out");
+            tracing::warn!(%error, "a confirmed commit, if one has run out, was not rolled back");
         }
         Ok(tree)
     }

@@ -1,10 +1,9 @@
 //! The map itself.
 
-use super::node::{Node, Tally};
+use super::node::{Added, Node, Tally};
 use super::page::Page;
 use super::pairs::Pairs;
-use crate::counter::{self, COUNTER_BYTES};
-use crate::{Direction, KeyRange, Result};
+use crate::{Direction, KeyRange, Result, counter};
 
 /// Keys and values, in order of the keys. A clone takes constant time, and is not changed by what
 /// is done to the other.
@@ -12,15 +11,6 @@ use crate::{Direction, KeyRange, Result};
 pub struct ByteMap {
     root: Node,
     tally: Tally,
-}
-
-/// What an addition to a counter did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Added {
-    /// What the key held before; none where it was not there.
-    pub before: Option<[u8; COUNTER_BYTES]>,
-    /// What it holds now.
-    pub sum: [u8; COUNTER_BYTES],
 }
 
 impl ByteMap {

@@ -16,5 +16,6 @@ mod page;
 mod pairs;
 mod place;
 
-pub use map::{Added, ByteMap};
+pub use map::ByteMap;
+pub use node::Added;
 pub use pairs::Pairs;

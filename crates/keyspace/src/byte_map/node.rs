@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::map::Added;
 use super::page::{Page, separator};
-use crate::{Result, counter};
+use crate::Result;
+use crate::counter::{self, COUNTER_BYTES};
 
 /// Children of a branch. A copy of it counts each.
 const CHILDREN_MAX: usize = 64;
@@ -31,6 +31,15 @@ pub(super) struct Inserted {
     pub(super) before: Option<usize>,
     /// What no longer fits: a node to be put after the one, and what separates the two.
     pub(super) split: Option<(Vec<u8>, Node)>,
+}
+
+/// What an addition to a counter did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// What the key held before; none where it was not there.
+    pub before: Option<[u8; COUNTER_BYTES]>,
+    /// What it holds now.
+    pub sum: [u8; COUNTER_BYTES],
 }
 
 /// Keys, and bytes of them and their values.
