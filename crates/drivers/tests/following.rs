@@ -236,6 +236,34 @@ fn processes_over_mongodb_see_each_other() {
     }
 }
 
+/// The engine's watch told of a commit, too large to be told whole, before the commit returned: all was
+/// read again while the commit was about to be taken in.
+#[cfg(feature = "redis")]
+#[test]
+fn a_large_commit_from_here_is_not_read_again() {
+    use espalier_keyspace::metered::{Call, Metered};
+    use espalier_testkit::servers::Redis;
+
+    const COMMITS: u64 = 20;
+    let Some(redis) = Redis::shared() else { return };
+    let metered = Metered::new(open(&redis.url("durability=relaxed")));
+    let meter = metered.meter();
+    let scans = || meter.readings()[Call::Scan as usize].count;
+    let driver =
+        espalier_drivers::under_policy(Arc::new(metered), "policy=cached&staleness_ms=30000")
+            .expect("a policy");
+    let before = scans();
+    for round in 0..COMMITS {
+        let mut batch = Batch::new();
+        (0..20_000u64).for_each(|number| batch.put(number.to_be_bytes(), [round as u8; 20]));
+        driver.commit(batch).expect("a commit");
+        assert!(get(&*driver, "absent").is_none());
+    }
+    // The machine may be so busy that an answer comes late.
+    let scans = scans() - before;
+    assert!(scans <= COMMITS / 4, "{scans} for {COMMITS} commits");
+}
+
 /// A view goes on where it was when its connections were cut.
 #[cfg(feature = "redis")]
 #[test]

@@ -128,7 +128,6 @@ fn a_reader_after_a_lost_answer_sees_what_became_of_it() {
     assert_eq!(get(&*driver, "key").as_deref(), Some("value"));
 }
 
-/// A linearizable reader sees every commit that was acknowledged anywhere.
 /// It waited to be told of its own commits, and read everything again after each large one.
 #[test]
 fn what_is_committed_here_is_shown_without_being_told() {
@@ -171,6 +170,7 @@ fn what_is_committed_here_is_shown_without_being_told() {
     assert_eq!(get(&*view, "own").as_deref(), Some("1"));
 }
 
+/// A linearizable reader sees every commit that was acknowledged anywhere.
 #[test]
 fn a_linearizable_reader_sees_what_others_committed() {
     let inner = memory();

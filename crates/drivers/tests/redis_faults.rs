@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use espalier_drivers::redis::LOG_COMMITS_MAX;
-use espalier_keyspace::{Batch, Direction, Driver, Error, ErrorKind, Expected, KeyRange};
+use espalier_keyspace::{Batch, Direction, Driver, Error, ErrorKind, Expected, KeyRange, Snapshot};
 use espalier_testkit::adding::{SumWatch, add_while, sum};
 use espalier_testkit::servers::{Proxy, Redis, Signal};
 use espalier_testkit::{crash, process, seed};
@@ -120,6 +120,45 @@ fn a_snapshot_that_needs_too_much_is_too_old() {
     put(30);
     let value = young.get(b"key").expect("it is kept").expect("a value");
     assert_eq!(value[0], 29);
+}
+
+/// What a commit of many changes saved stays packed until a snapshot needs it, and goes in the end either way.
+#[test]
+fn what_large_commits_saved_is_forgotten_whole() {
+    let Some(redis) = Redis::start(&["--appendonly", "no"]) else {
+        return;
+    };
+    let driver = open(&redis.url("durability=relaxed&undo_bytes=200000"));
+    let commit = |round: u8| {
+        let mut batch = Batch::new();
+        (0..300u32).for_each(|number| batch.put(number.to_be_bytes(), [round]));
+        driver.commit(batch).expect("a commit");
+    };
+    let count = |words: &str| -> u64 {
+        let (command, name) = words.split_once(' ').expect("two words");
+        let answer = redis.command(&format!("{command} {{test0}}:{name}"));
+        answer.trim_start_matches(':').parse().expect("a number")
+    };
+    let round_of = |snapshot: &dyn Snapshot| {
+        snapshot
+            .get(&[0; 4])
+            .map(|value| value.map(|value| value[0]))
+    };
+    commit(0);
+    let first = driver.snapshot().expect("a snapshot");
+    commit(1);
+    assert_eq!((count("HLEN packed"), count("ZCARD undo")), (1, 0));
+    assert_eq!(round_of(&*first).expect("it is kept"), Some(0));
+    assert_eq!((count("ZCARD pending"), count("ZCARD undo")), (0, 300));
+    (2..9).for_each(commit);
+    let error = round_of(&*first).expect_err("it is not kept");
+    assert_eq!(error.kind(), ErrorKind::SnapshotTooOld);
+    assert_eq!((count("ZCARD undo"), count("HLEN before")), (0, 0));
+    assert_eq!((count("HLEN packed"), count("ZCARD pending")), (2, 2));
+    let last = driver.snapshot().expect("a snapshot");
+    commit(9);
+    assert_eq!(round_of(&*last).expect("it is kept"), Some(8));
+    assert_eq!((count("HLEN before"), count("ZCARD pending")), (300, 1));
 }
 
 #[test]

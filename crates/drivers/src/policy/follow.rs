@@ -7,13 +7,13 @@
 //! version every so often, because a watch that is silent may also be one that is broken.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{
-    Driver, Error, ErrorKind, KeyRange, Residence, Result, Step, Version, Watch, WatchEvent,
-    WatchKind,
+    Batch, Committed, Driver, Error, ErrorKind, KeyRange, Residence, Result, Step, Version, Watch,
+    WatchEvent, WatchKind,
 };
 use parking_lot::{Condvar, Mutex};
 
@@ -40,6 +40,10 @@ const REACH_MAX: Duration = Duration::from_secs(60);
 /// then.
 const TAKING_WAIT: Duration = Duration::from_millis(1);
 
+/// How long a gap that a commit of this process may be waits for that commit's answer, which comes about
+/// then: reading everything again takes longer.
+const OWN_WAIT: Duration = Duration::from_millis(50);
+
 /// The engine is asked so many times within the bound.
 const ASKS: u32 = 4;
 
@@ -63,6 +67,8 @@ pub(super) struct Following<K> {
     watch: Mutex<Option<Box<dyn Watch>>>,
     /// Held while the view is changed.
     taking: Mutex<Steps>,
+    /// Commits of this process that are under way.
+    committing: AtomicUsize,
     floor: AtomicU64,
     doubts: AtomicU64,
     settled: AtomicU64,
@@ -97,6 +103,7 @@ impl<K: Keeper> Following<K> {
             heart,
             watch: Mutex::new(None),
             taking: Mutex::default(),
+            committing: AtomicUsize::new(0),
             doubts: AtomicU64::new(0),
             settled: AtomicU64::new(0),
             started: Instant::now(),
@@ -296,6 +303,9 @@ impl<K: Keeper> Following<K> {
         let Some(event) = watch.next(timeout)? else {
             return Ok(false);
         };
+        if let WatchEvent::Gap { version } = event {
+            self.await_own(version);
+        }
         let mut steps = self.taking.lock();
         // What was read again may be ahead of what is told, and so may what was committed here.
         match event {
@@ -313,9 +323,40 @@ impl<K: Keeper> Following<K> {
         Ok(true)
     }
 
+    /// Has the engine commit, and takes in what it did.
+    pub(super) fn commit(&self, batch: Batch) -> Result<Committed> {
+        self.committing.fetch_add(1, Ordering::AcqRel);
+        let outcome = self.engine.commit_step(batch);
+        if let Ok(Committed {
+            version,
+            step: Some(step),
+        }) = &outcome
+        {
+            self.take_step(*version, step);
+        }
+        self.committing.fetch_sub(1, Ordering::AcqRel);
+        outcome
+    }
+
+    /// Waits for the commits of this process that are under way, where one of them may be what the
+    /// engine tells only as a gap.
+    fn await_own(&self, version: Version) {
+        let deadline = Instant::now() + OWN_WAIT;
+        let mut status = self.status.lock();
+        while self.keeper.version() < version && self.committing.load(Ordering::Acquire) > 0 {
+            let now = Instant::now();
+            if now >= deadline {
+                return;
+            }
+            // A commit that fails, or is not taken in, wakes nobody.
+            let until = deadline.min(now + OWN_WAIT / 10);
+            self.changed.wait_until(&mut status, until);
+        }
+    }
+
     /// Takes in what this process has committed, where the view has all that came before it. Else
     /// the engine tells it, later.
-    pub(super) fn take_step(&self, version: Version, step: &Step) {
+    fn take_step(&self, version: Version, step: &Step) {
         let Some(mut steps) = self.taking.try_lock_for(TAKING_WAIT) else {
             return;
         };

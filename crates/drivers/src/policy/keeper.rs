@@ -117,14 +117,7 @@ impl<K: Keeper> Driver for Kept<K> {
     }
 
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
-        let outcome = self.engine().commit_step(batch);
-        if let Ok(Committed {
-            version,
-            step: Some(step),
-        }) = &outcome
-        {
-            self.following().take_step(*version, step);
-        }
+        let outcome = self.following().commit(batch);
         self.note(outcome.as_ref().map(|committed| committed.version));
         outcome
     }

@@ -143,12 +143,14 @@ impl Request {
         if staged {
             self.stage(lane, &stage)?;
         }
-        let keys: [&str; 9] = [
+        let keys: [&str; 11] = [
             &names.meta,
             &names.keys,
             &names.values,
             &names.undo,
             &names.before,
+            &names.packed,
+            &names.pending,
             &names.queue,
             &names.log,
             &own,

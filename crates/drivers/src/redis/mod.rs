@@ -11,7 +11,9 @@
 //! | `values` | hash | key to value, with the version that wrote it in front (8 bytes, big endian) |
 //! | `undo` | sorted set | for each change of a key that was there: the key (`00` as `00 FF`, ended by `00 00`) and the version, big endian |
 //! | `before` | hash | the same members, to what the key held before that change, with its version |
-//! | `queue` | list | of each commit that saved something: version, bytes, and its members, in the order of time |
+//! | `packed` | hash | version, big endian, and a number, to keys and what they held before a commit of many changes; or their members in `undo`, when they are there |
+//! | `pending` | sorted set | names in `packed` whose keys are not in `undo` yet, by version |
+//! | `queue` | list | of what each commit saved: version, bytes, and its members of `undo` or a name in `packed`, in the order of time |
 //! | `log` | stream | the changes of each commit, by version |
 //! | `lane:*` | string | the last commit of a connection, and what became of it; an hour long |
 //! | `stage:*` | list | a large batch on its way; an hour long |
@@ -24,6 +26,8 @@
 //! wrote it in front. A read at a version takes the value that is there where it is no newer; else it
 //! looks for the oldest change after the version, which saved what there was, unless the key was new
 //! then: so a new key, as are most of a large load, has nothing saved. It is the same one round trip.
+//! What a commit of few changes saves stands where it is looked for at once. Of many it stays packed as one
+//! string, a fifth of the work, until the first read of an older snapshot that needs it: few ever do.
 //! What is saved is bounded by bytes (`undo_bytes`); a snapshot that needs what was dropped is refused
 //! as too old, and taken again by the store. What was expected to be read comes with the version, in
 //! the round trip that takes the snapshot.

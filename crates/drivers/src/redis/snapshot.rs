@@ -96,7 +96,14 @@ impl RedisSnapshot {
     fn ask(&self, wanted: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let engine = &self.engine;
         let names = &engine.names;
-        let keys: [&str; 4] = [&names.meta, &names.values, &names.undo, &names.before];
+        let keys: [&str; 6] = [
+            &names.meta,
+            &names.values,
+            &names.undo,
+            &names.before,
+            &names.packed,
+            &names.pending,
+        ];
         let bytes_max = PAGE_BYTES.to_string();
         let mut arguments: Vec<&[u8]> = vec![self.text.as_bytes(), bytes_max.as_bytes()];
         arguments.extend(wanted);
@@ -113,12 +120,14 @@ impl RedisSnapshot {
     fn page(&self, range: &KeyRange, direction: Direction, rows: usize) -> Result<Answer> {
         let engine = &self.engine;
         let names = &engine.names;
-        let keys: [&str; 5] = [
+        let keys: [&str; 7] = [
             &names.meta,
             &names.keys,
             &names.values,
             &names.undo,
             &names.before,
+            &names.packed,
+            &names.pending,
         ];
         let way: &[u8] = match direction {
             Direction::Forward => b"f",

@@ -59,6 +59,41 @@ pub fn old_versions_show_what_was_there(open: Open<'_>) {
     }
 }
 
+/// So it is where a commit changed hundreds of keys, whether earlier versions are read at once or
+/// much later.
+pub fn large_commits_leave_old_versions(open: Open<'_>) {
+    let driver = open();
+    let key = |number: u32| [b"k\0", &number.to_be_bytes()[..]].concat();
+    let mut state = BTreeMap::new();
+    let mut held = Vec::new();
+    for round in 0..6u8 {
+        let mut batch = Batch::new();
+        // Those that go as one range, most of which come again; or are overwritten, or are new.
+        if round % 2 == 0 {
+            let from = key(u32::from(round / 4) * 150);
+            state.retain(|held: &Vec<u8>, _| *held < from);
+            batch.delete_range(KeyRange::new(from, key(1000)));
+        }
+        for number in (0..300).filter(|number| number % 5 != u32::from(round)) {
+            batch.put(key(number), [round; 3]);
+            state.insert(key(number), vec![round; 3]);
+        }
+        driver.commit(batch).expect("a commit");
+        let pairs: Pairs = state.clone().into_iter().collect();
+        held.push((driver.snapshot().expect("a snapshot"), pairs));
+        // One that is read between, so that not all is left for the end.
+        if round == 3 {
+            let (snapshot, pairs) = &held[1];
+            shows(&**snapshot, &[], pairs);
+        }
+    }
+    let keys = [0, 1, 2, 150, 151, 298, 299, 300].map(key);
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    for (snapshot, pairs) in held.iter().rev() {
+        shows(&**snapshot, &keys, pairs);
+    }
+}
+
 fn shows(snapshot: &dyn Snapshot, keys: &[&[u8]], pairs: &Pairs) {
     let version = snapshot.version();
     let mut found = scan(snapshot, &KeyRange::all(), Direction::Backward);

@@ -1,16 +1,16 @@
 -- Applies a batch as a whole, or refuses it as a whole. See ../mod.rs for the layout.
--- KEYS: meta keys values undo before queue log lane stage
+-- KEYS: meta keys values undo before packed pending queue log lane stage
 -- ARGV: sequence, check blocks, expected version or '', 'undo' or 'none', undo bytes max, log
 --       commits max, log bytes max, record bytes max, what the blocks after the checks are ('puts'
 --       of different keys, told in the log as they stand; such puts, 'untold'; or 'any'), then the
 --       blocks (none: they are staged)
-local meta, keys, values, undo, before, queue, log, lane, stage = unpack(KEYS)
-local call, byte, char, sub, gsub = redis.call, string.byte, string.char, string.sub, string.gsub
+local meta, keys, values, undo, before, packed, pending, queue, log, lane, stage = unpack(KEYS)
+local call, byte, char, sub = redis.call, string.byte, string.char, string.sub
 local pack = cmsgpack.pack
 local FIXED = 9
 
 local state = call('HMGET', meta, 'format', 'version', 'undo_bytes', 'log_bytes', 'log_count')
-if state[1] ~= '2' then return {'format', state[1] or ''} end
+if state[1] ~= '3' then return {'format', state[1] or ''} end
 local done = call('GET', lane)
 if done then
   local sequence, outcome = string.match(done, '^(%d+) (.*)$')
@@ -26,11 +26,11 @@ if ARGV[3] ~= '' and ARGV[3] ~= state[2] then return {'changed'} end
 local staged = #ARGV == FIXED
 local checks = tonumber(ARGV[2])
 local blocks = staged and call('LLEN', stage) or #ARGV - FIXED
-local function packed(number)
+local function block_text(number)
   if staged then return call('LINDEX', stage, number - 1) end
   return ARGV[FIXED + number]
 end
-local function block(number) return cmsgpack.unpack(packed(number)) end
+local function block(number) return cmsgpack.unpack(block_text(number)) end
 
 -- Operations that are looked at and sent together: a call costs more than what it does.
 local TOGETHER = 128
@@ -98,7 +98,7 @@ local keep = ARGV[4] == 'undo'
 local undo_max, record_max = tonumber(ARGV[5]), tonumber(ARGV[8])
 local stamp = struct.pack('>I8', version + 1)
 local effect, changes, recorded = false, {}, 0
-local members, undo_bytes = {}, 0
+local undo_bytes = 0
 
 local function record(bytes, ...)
   effect = true
@@ -109,7 +109,7 @@ local function record(bytes, ...)
   end
 end
 
-local added, removed, set, unset, saved, held = {}, {}, {}, {}, {}, {}
+local added, removed, set, unset = {}, {}, {}, {}
 
 local function send(command, name, list)
   if #list > 0 then call(command, name, unpack(list)) end
@@ -119,22 +119,36 @@ end
 local function flush()
   added, removed = send('ZADD', keys, added), send('ZREM', keys, removed)
   set, unset = send('HSET', values, set), send('HDEL', values, unset)
-  saved, held = send('ZADD', undo, saved), send('HSET', before, held)
 end
 
--- What a snapshot of an earlier version reads instead of what is written now. Of a key that is new
--- there is nothing to save: the stamp of its value says so.
-local is_saved = {}
+-- What a snapshot of an earlier version reads instead of what is written now: keys and what they held.
+-- Of a key that is new there is nothing to save: the stamp of its value says so. What a few
+-- keys held is put where snapshots look for it; that of many stays packed until one does, as most of it
+-- is never looked for.
+local PACK_BYTES = 1048576
+local is_saved, saved, saved_bytes, packs = {}, {}, 0, 0
+
+local function enqueue(what)
+  call('RPUSH', queue, struct.pack('>I8I8', version + 1, saved_bytes) .. pack(what))
+  undo_bytes = undo_bytes + saved_bytes
+  saved, saved_bytes = {}, 0
+end
+
+local function pack_saved()
+  local name = stamp .. packs
+  packs = packs + 1
+  call('HSET', packed, name, pack(saved))
+  call('ZADD', pending, version + 1, name)
+  enqueue(name)
+end
+
 local function save(key, old)
   if not old or is_saved[key] or sub(old, 1, 8) == stamp then return end
   is_saved[key] = true
-  local member = gsub(key, '%z', '\0\255') .. '\0\0' .. stamp
-  saved[#saved + 1] = '0'
-  saved[#saved + 1] = member
-  held[#held + 1] = member
-  held[#held + 1] = old
-  members[#members + 1] = member
-  undo_bytes = undo_bytes + 3 * #member + #old + 200
+  saved[#saved + 1] = key
+  saved[#saved + 1] = old
+  saved_bytes = saved_bytes + 3 * #key + #old + 240
+  if saved_bytes > PACK_BYTES then pack_saved() end
 end
 
 -- Puts of different keys. That all of some are new is told by how many the set takes.
@@ -154,7 +168,6 @@ local function put_all(items)
       for number, old in ipairs(call('HMGET', values, unpack(wanted))) do
         save(wanted[number], old)
       end
-      saved, held = send('ZADD', undo, saved), send('HSET', before, held)
     end
     call('HSET', values, unpack(set, 1, count))
   end
@@ -218,19 +231,21 @@ local function delete_range(first, last, bounded)
   local any = false
   flush()
   is_ranged = true
+  local least = from
   while true do
-    local page = call('ZRANGEBYLEX', keys, from, to, 'LIMIT', 0, 1000)
+    local page = call('ZRANGEBYLEX', keys, least, to, 'LIMIT', 0, 1000)
     if #page == 0 then break end
     any = true
     if keep then
       local olds = call('HMGET', values, unpack(page))
       for number, key in ipairs(page) do save(key, olds[number]) end
-      flush()
     end
     call('HDEL', values, unpack(page))
-    call('ZREM', keys, unpack(page))
+    least = '(' .. page[#page]
   end
-  if any then record(#first + #last, 'r', first, last, bounded) end
+  if not any then return end
+  call('ZREMRANGEBYLEX', keys, from, to)
+  record(#first + #last, 'r', first, last, bounded)
 end
 
 local function operate(items)
@@ -261,7 +276,7 @@ local data, kind = '', 'd'
 if ARGV[9] == 'any' then
   data = changes and pack(changes) or ''
 elseif ARGV[9] == 'puts' and effect then
-  data, kind = packed(checks + 1), 'p'
+  data, kind = block_text(checks + 1), 'p'
 end
 if staged then call('DEL', stage) end
 
@@ -273,6 +288,12 @@ local function finish()
 end
 if not effect then return finish() end
 
+if packs > 0 or #saved > 2 * TOGETHER then
+  if #saved > 0 then pack_saved() end
+elseif #saved > 0 then
+  enqueue(spread(saved, stamp, undo, before))
+end
+
 version = version + 1
 local text = text_of(version)
 local total, floor = tonumber(state[3]) + undo_bytes, nil
@@ -280,14 +301,16 @@ local total, floor = tonumber(state[3]) + undo_bytes, nil
 -- Old values that are too many to keep are forgotten, commit by commit, and with them the snapshots
 -- that need them.
 if keep then
-  if #members > 0 then
-    call('RPUSH', queue, struct.pack('>I8I8', version, undo_bytes) .. pack(members))
-  end
   while total > undo_max do
     local oldest = call('LPOP', queue)
     if not oldest then break end
     local gone, bytes = struct.unpack('>I8I8', oldest)
     local dead = cmsgpack.unpack(sub(oldest, 17))
+    if type(dead) == 'string' then
+      local name = dead
+      dead = call('ZREM', pending, name) == 0 and cmsgpack.unpack(call('HGET', packed, name)) or {}
+      call('HDEL', packed, name)
+    end
     for at = 1, #dead, 1000 do
       local to = math.min(at + 999, #dead)
       call('HDEL', before, unpack(dead, at, to))
@@ -297,7 +320,7 @@ if keep then
     floor = text_of(gone)
   end
 else
-  call('DEL', undo, before, queue)
+  call('DEL', undo, before, packed, pending, queue)
   total, floor = 0, text
 end
 

@@ -1,7 +1,7 @@
 -- Some keys at a version, each with the version that wrote it in front: the first ones, until they are
 -- many bytes.
--- KEYS: meta values undo before   ARGV: version, bytes, keys
-local meta, values, undo, before = unpack(KEYS)
+-- KEYS: meta values undo before packed pending   ARGV: version, bytes, keys
+local meta, values, undo, before, packed, pending = unpack(KEYS)
 local call = redis.call
 local state = call('HMGET', meta, 'version', 'floor')
 if not state[1] then return {'format', ''} end
@@ -13,7 +13,12 @@ if not is_newest then
 end
 
 -- The first change after the version saved what it found, unless the key was new.
+local is_spread = false
 local function older(key)
+  if not is_spread then
+    spread_since(ARGV[1], undo, before, packed, pending)
+    is_spread = true
+  end
   local body = '[' .. string.gsub(key, '%z', '\0\255') .. '\0\0'
   local least, greatest = body .. struct.pack('>I8', version + 1), body .. string.rep('\255', 8)
   local saved = call('ZRANGEBYLEX', undo, least, greatest, 'LIMIT', 0, 1)

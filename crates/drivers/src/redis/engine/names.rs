@@ -9,6 +9,8 @@ pub(crate) struct Names {
     pub(crate) values: String,
     pub(crate) undo: String,
     pub(crate) before: String,
+    pub(crate) packed: String,
+    pub(crate) pending: String,
     pub(crate) queue: String,
     pub(crate) log: String,
 }
@@ -22,6 +24,8 @@ impl Names {
             values: name("values"),
             undo: name("undo"),
             before: name("before"),
+            packed: name("packed"),
+            pending: name("pending"),
             queue: name("queue"),
             log: name("log"),
             prefix: name(""),

@@ -2,10 +2,10 @@
 -- were changed since held before. The caller puts the two together, in the order of bytes: strings
 -- of a script compare as the server's locale has it. Values have the version that wrote them in
 -- front.
--- KEYS: meta keys values undo before   ARGV: version, 'f' or 'b', least and greatest key, rows, bytes
+-- KEYS: meta keys values undo before packed pending   ARGV: version, 'f' or 'b', least and greatest key, rows, bytes
 -- Answer: 'ok', 1 when there are more rows, the last undo member when there are more of those, the
 --         keys (MessagePack), lists of their values (MessagePack), the saved (member, value)
-local meta, keys, values, undo, before = unpack(KEYS)
+local meta, keys, values, undo, before, packed, pending = unpack(KEYS)
 local call = redis.call
 local state = call('HMGET', meta, 'version', 'floor')
 if not state[1] then return {'format', ''} end
@@ -40,6 +40,7 @@ while at <= #found do
 end
 local rows = cmsgpack.pack(found)
 if state[1] == ARGV[1] then return {'ok', more, false, rows, held, {}} end
+spread_since(ARGV[1], undo, before, packed, pending)
 
 local least, greatest = escaped(ARGV[3]), escaped(ARGV[4])
 if more == 1 then

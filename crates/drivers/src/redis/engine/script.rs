@@ -29,9 +29,12 @@ impl Scripts {
         Self {
             open: Script::new(include_str!("open.lua")),
             take: Script::new(include_str!("take.lua")),
-            get: Script::new(include_str!("get.lua")),
-            page: Script::new(include_str!("page.lua")),
-            commit: Script::new(include_str!("commit.lua")),
+            get: Script::new(concat!(include_str!("undo.lua"), include_str!("get.lua"))),
+            page: Script::new(concat!(include_str!("undo.lua"), include_str!("page.lua"))),
+            commit: Script::new(concat!(
+                include_str!("undo.lua"),
+                include_str!("commit.lua")
+            )),
             resolve: Script::new(include_str!("resolve.lua")),
             check: Script::new(include_str!("check.lua")),
         }

@@ -36,6 +36,8 @@ pub(crate) fn usage(engine: &Engine) -> Result<Usage> {
         &names.values,
         &names.undo,
         &names.before,
+        &names.packed,
+        &names.pending,
         &names.queue,
         &names.log,
     ] {

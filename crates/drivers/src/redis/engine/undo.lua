@@ -1,0 +1,32 @@
+-- What commits saved, put where a snapshot looks for it. Stands in front of the scripts that need it.
+
+-- Puts keys and what they held before a version into the two. Returns the members.
+local function spread(items, stamp, undo, before)
+  local members = {}
+  for from = 1, #items, 256 do
+    local scored, held = {}, {}
+    for at = from, math.min(from + 254, #items - 1), 2 do
+      local member = string.gsub(items[at], '%z', '\0\255') .. '\0\0' .. stamp
+      scored[#scored + 1] = '0'
+      scored[#scored + 1] = member
+      held[#held + 1] = member
+      held[#held + 1] = items[at + 1]
+      members[#members + 1] = member
+    end
+    redis.call('ZADD', undo, unpack(scored))
+    redis.call('HSET', before, unpack(held))
+  end
+  return members
+end
+
+-- Does so with what stands packed of the commits after a version. Its members are left instead.
+local function spread_since(version, undo, before, packed, pending)
+  local call = redis.call
+  for _, name in ipairs(call('ZRANGEBYSCORE', pending, '(' .. version, '+inf')) do
+    local items = cmsgpack.unpack(call('HGET', packed, name))
+    local members = spread(items, string.sub(name, 1, 8), undo, before)
+    call('HSET', packed, name, cmsgpack.pack(members))
+    call('ZREM', pending, name)
+  end
+end
+
