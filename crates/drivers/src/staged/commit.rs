@@ -32,6 +32,20 @@ enum Outcome {
     Void,
 }
 
+/// A commit that happened.
+struct Done {
+    revision: u64,
+    /// The version before it, where it was seen that nobody could come between.
+    before: Option<Version>,
+}
+
+impl From<u64> for Done {
+    fn from(revision: u64) -> Self {
+        let before = None;
+        Self { revision, before }
+    }
+}
+
 impl<C: Cells> Shared<C> {
     /// Applies a batch; where a version is given, only if it is still the newest. Returns the version
     /// it makes and, where that is sure, the one before it.
@@ -67,11 +81,12 @@ impl<C: Cells> Shared<C> {
             }
             lane.sequence += 1;
             let strict = unchanged_since.map(|_| state.version);
-            if let Some(revision) = self.attempt(&plan, &mut lane, state.version, strict)? {
+            if let Some(done) = self.attempt(&plan, &mut lane, state.version, strict)? {
                 self.lanes.give_back(lane);
                 // Nobody else did anything at all since it was looked.
-                let is_next = revision == state.revision() + 1;
-                return Ok((Version(revision), is_next.then_some(state.version)));
+                let is_next = done.revision == state.revision() + 1;
+                let before = is_next.then_some(state.version).or(done.before);
+                return Ok((Version(done.revision), before));
             }
             if Instant::now() >= deadline {
                 let message = "others keep changing what this commit is about; try again";
@@ -94,7 +109,7 @@ impl<C: Cells> Shared<C> {
         lane: &mut Lane,
         version: Version,
         strict: Option<Version>,
-    ) -> Result<Option<u64>> {
+    ) -> Result<Option<Done>> {
         let bounds = self.cells.bounds();
         let head = Guard::Modified(self.layout.head(), version.0);
         let many = plan.guards.len() + OWN_GUARDS > bounds.operations;
@@ -111,7 +126,7 @@ impl<C: Cells> Shared<C> {
         if direct.is_none() || !self.cells.finds_out() {
             guards.push(self.lane_guard(lane));
         }
-        match direct {
+        let revision = match direct {
             Some(mut writes) if self.cells.finds_out() => {
                 writes.push(Write::Put(self.layout.head(), told));
                 self.direct_without_lane(&guards, &writes)
@@ -124,8 +139,9 @@ impl<C: Cells> Shared<C> {
                 ));
                 self.direct(&guards, &writes, lane)
             }
-            None => self.stage(plan, guards, told, lane),
-        }
+            None => return self.stage(plan, guards, told, lane),
+        };
+        Ok(revision?.map(Done::from))
     }
 
     fn direct_without_lane(&self, guards: &[Guard], writes: &[Write]) -> Result<Option<u64>> {
@@ -200,7 +216,7 @@ impl<C: Cells> Shared<C> {
         mut guards: Vec<Guard>,
         told: Vec<u8>,
         lane: &mut Lane,
-    ) -> Result<Option<u64>> {
+    ) -> Result<Option<Done>> {
         let bounds = self.cells.bounds();
         let records = plan.records(&self.layout, bounds);
         let mut bytes: Vec<_> = records.iter().map(|record| encode_writes(record)).collect();
@@ -221,8 +237,12 @@ impl<C: Cells> Shared<C> {
             Write::Put(self.layout.gate(), gate.encode()),
             Write::Put(self.layout.lane(&lane.name), gated(lane.sequence)),
         ];
+        let mut before = None;
         match self.cells.transact(&guards, &make) {
-            Ok(Some(revision)) => lane.modified = revision,
+            Ok(Some(revision)) => {
+                lane.modified = revision;
+                before = self.head_before(revision);
+            }
             Ok(None) => {
                 self.drop_records(&gate.id);
                 return Ok(None);
@@ -232,7 +252,7 @@ impl<C: Cells> Shared<C> {
                 return Err(error);
             }
             Err(Failure::Lost(error)) => match self.resolve(lane, &error)? {
-                Outcome::Done(revision) => return Ok(Some(revision)),
+                Outcome::Done(revision) => return Ok(Some(revision.into())),
                 Outcome::Gated => {}
                 Outcome::Void => {
                     self.drop_records(&gate.id);
@@ -244,20 +264,28 @@ impl<C: Cells> Shared<C> {
         match self.finish(gate, &bytes) {
             Ok(Some(revision)) => {
                 lane.modified = revision;
-                Ok(Some(revision))
+                Ok(Some(Done { revision, before }))
             }
-            Ok(None) => self.finished_by_another(lane, &lost),
-            Err(error) => self.finished_by_another(lane, &error),
+            Ok(None) => Ok(Some(self.finished_by_another(lane, &lost)?.into())),
+            Err(error) => Ok(Some(self.finished_by_another(lane, &error)?.into())),
         }
     }
 
+    /// The newest version when a gate was made, since when nobody else commits. `None` where it is not
+    /// known: it is of use, and not needed.
+    fn head_before(&self, gate_revision: u64) -> Option<Version> {
+        let cell = self.read_one(self.layout.head()).ok()?;
+        let revision = cell.map_or(0, |cell| cell.modified);
+        (revision < gate_revision).then_some(Version(revision))
+    }
+
     /// The gate was made, so the commit happens; whether it is finished already, the lane tells.
-    fn finished_by_another(&self, lane: &mut Lane, lost: &Error) -> Result<Option<u64>> {
+    fn finished_by_another(&self, lane: &mut Lane, lost: &Error) -> Result<u64> {
         let cell = self.read_one(self.layout.lane(&lane.name));
         match cell {
             Ok(Some(cell)) if says_done(&cell.value, lane.sequence) => {
                 lane.modified = cell.modified;
-                Ok(Some(cell.modified))
+                Ok(cell.modified)
             }
             _ => {
                 let message = format!(
