@@ -341,17 +341,12 @@ impl<K: Keeper> Following<K> {
     /// Waits for the commits of this process that are under way, where one of them may be what the
     /// engine tells only as a gap.
     fn await_own(&self, version: Version) {
-        let deadline = Instant::now() + OWN_WAIT;
-        let mut status = self.status.lock();
-        while self.keeper.version() < version && self.committing.load(Ordering::Acquire) > 0 {
-            let now = Instant::now();
-            if now >= deadline {
-                return;
-            }
-            // A commit that fails, or is not taken in, wakes nobody.
-            let until = deadline.min(now + OWN_WAIT / 10);
-            self.changed.wait_until(&mut status, until);
-        }
+        let start = Instant::now();
+        // A commit that fails, or is not taken in, wakes nobody: it is looked for now and then.
+        while self.committing.load(Ordering::Acquire) > 0
+            && start.elapsed() < OWN_WAIT
+            && !self.try_reach(version, OWN_WAIT / 10)
+        {}
     }
 
     /// Takes in what this process has committed, where the view has all that came before it. Else

@@ -33,13 +33,13 @@ enum Outcome {
 }
 
 /// A commit that happened.
-struct Done {
+struct Applied {
     revision: u64,
     /// The version before it, where it was seen that nobody could come between.
     before: Option<Version>,
 }
 
-impl From<u64> for Done {
+impl From<u64> for Applied {
     fn from(revision: u64) -> Self {
         let before = None;
         Self { revision, before }
@@ -81,12 +81,12 @@ impl<C: Cells> Shared<C> {
             }
             lane.sequence += 1;
             let strict = unchanged_since.map(|_| state.version);
-            if let Some(done) = self.attempt(&plan, &mut lane, state.version, strict)? {
+            if let Some(applied) = self.attempt(&plan, &mut lane, state.version, strict)? {
                 self.lanes.give_back(lane);
                 // Nobody else did anything at all since it was looked.
-                let is_next = done.revision == state.revision() + 1;
-                let before = is_next.then_some(state.version).or(done.before);
-                return Ok((Version(done.revision), before));
+                let is_next = applied.revision == state.revision() + 1;
+                let before = is_next.then_some(state.version).or(applied.before);
+                return Ok((Version(applied.revision), before));
             }
             if Instant::now() >= deadline {
                 let message = "others keep changing what this commit is about; try again";
@@ -109,7 +109,7 @@ impl<C: Cells> Shared<C> {
         lane: &mut Lane,
         version: Version,
         strict: Option<Version>,
-    ) -> Result<Option<Done>> {
+    ) -> Result<Option<Applied>> {
         let bounds = self.cells.bounds();
         let head = Guard::Modified(self.layout.head(), version.0);
         let many = plan.guards.len() + OWN_GUARDS > bounds.operations;
@@ -141,7 +141,7 @@ impl<C: Cells> Shared<C> {
             }
             None => return self.stage(plan, guards, told, lane),
         };
-        Ok(revision?.map(Done::from))
+        Ok(revision?.map(Applied::from))
     }
 
     fn direct_without_lane(&self, guards: &[Guard], writes: &[Write]) -> Result<Option<u64>> {
@@ -216,7 +216,7 @@ impl<C: Cells> Shared<C> {
         mut guards: Vec<Guard>,
         told: Vec<u8>,
         lane: &mut Lane,
-    ) -> Result<Option<Done>> {
+    ) -> Result<Option<Applied>> {
         let bounds = self.cells.bounds();
         let records = plan.records(&self.layout, bounds);
         let mut bytes: Vec<_> = records.iter().map(|record| encode_writes(record)).collect();
@@ -261,14 +261,13 @@ impl<C: Cells> Shared<C> {
             },
         }
         let lost = Error::new(ErrorKind::Unavailable, "another process finished it");
-        match self.finish(gate, &bytes) {
-            Ok(Some(revision)) => {
-                lane.modified = revision;
-                Ok(Some(Done { revision, before }))
-            }
-            Ok(None) => Ok(Some(self.finished_by_another(lane, &lost)?.into())),
-            Err(error) => Ok(Some(self.finished_by_another(lane, &error)?.into())),
-        }
+        let revision = match self.finish(gate, &bytes) {
+            Ok(Some(revision)) => revision,
+            Ok(None) => self.finished_by_another(lane, &lost)?,
+            Err(error) => self.finished_by_another(lane, &error)?,
+        };
+        lane.modified = revision;
+        Ok(Some(Applied { revision, before }))
     }
 
     /// The newest version when a gate was made, since when nobody else commits. `None` where it is not
@@ -280,13 +279,10 @@ impl<C: Cells> Shared<C> {
     }
 
     /// The gate was made, so the commit happens; whether it is finished already, the lane tells.
-    fn finished_by_another(&self, lane: &mut Lane, lost: &Error) -> Result<u64> {
+    fn finished_by_another(&self, lane: &Lane, lost: &Error) -> Result<u64> {
         let cell = self.read_one(self.layout.lane(&lane.name));
         match cell {
-            Ok(Some(cell)) if says_done(&cell.value, lane.sequence) => {
-                lane.modified = cell.modified;
-                Ok(cell.modified)
-            }
+            Ok(Some(cell)) if says_done(&cell.value, lane.sequence) => Ok(cell.modified),
             _ => {
                 let message = format!(
                     "the connection broke while a large commit was applied ({lost}); the next \

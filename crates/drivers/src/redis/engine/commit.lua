@@ -288,8 +288,8 @@ local function finish()
 end
 if not effect then return finish() end
 
-if packs > 0 or #saved > 2 * TOGETHER then
-  if #saved > 0 then pack_saved() end
+if #saved > 2 * TOGETHER then
+  pack_saved()
 elseif #saved > 0 then
   enqueue(spread(saved, stamp, undo, before))
 end

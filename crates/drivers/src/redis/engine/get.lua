@@ -19,7 +19,7 @@ local function older(key)
     spread_since(ARGV[1], undo, before, packed, pending)
     is_spread = true
   end
-  local body = '[' .. string.gsub(key, '%z', '\0\255') .. '\0\0'
+  local body = '[' .. escaped(key) .. '\0\0'
   local least, greatest = body .. struct.pack('>I8', version + 1), body .. string.rep('\255', 8)
   local saved = call('ZRANGEBYLEX', undo, least, greatest, 'LIMIT', 0, 1)
   local old = saved[1] and call('HGET', before, saved[1])

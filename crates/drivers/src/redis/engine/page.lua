@@ -2,7 +2,8 @@
 -- were changed since held before. The caller puts the two together, in the order of bytes: strings
 -- of a script compare as the server's locale has it. Values have the version that wrote them in
 -- front.
--- KEYS: meta keys values undo before packed pending   ARGV: version, 'f' or 'b', least and greatest key, rows, bytes
+-- KEYS: meta keys values undo before packed pending
+-- ARGV: version, 'f' or 'b', least and greatest key, rows, bytes
 -- Answer: 'ok', 1 when there are more rows, the last undo member when there are more of those, the
 --         keys (MessagePack), lists of their values (MessagePack), the saved (member, value)
 local meta, keys, values, undo, before, packed, pending = unpack(KEYS)
@@ -19,8 +20,6 @@ local function range(set, least, greatest, count)
   if forward then return call('ZRANGEBYLEX', set, least, greatest, 'LIMIT', 0, count) end
   return call('ZREVRANGEBYLEX', set, greatest, least, 'LIMIT', 0, count)
 end
-
-local function escaped(text) return (string.gsub(text, '%z', '\0\255')) end
 
 local found = range(keys, ARGV[3], ARGV[4], limit)
 local more = #found == limit and 1 or 0

@@ -1,4 +1,8 @@
--- What commits saved, put where a snapshot looks for it. Stands in front of the scripts that need it.
+-- What commits saved, and putting it where a snapshot looks for it. Stands in front of the scripts that
+-- need it.
+
+-- A key as it stands in the members of the undo set.
+local function escaped(key) return (string.gsub(key, '%z', '\0\255')) end
 
 -- Puts keys and what they held before a version into the two. Returns the members.
 local function spread(items, stamp, undo, before)
@@ -6,7 +10,7 @@ local function spread(items, stamp, undo, before)
   for from = 1, #items, 256 do
     local scored, held = {}, {}
     for at = from, math.min(from + 254, #items - 1), 2 do
-      local member = string.gsub(items[at], '%z', '\0\255') .. '\0\0' .. stamp
+      local member = escaped(items[at]) .. '\0\0' .. stamp
       scored[#scored + 1] = '0'
       scored[#scored + 1] = member
       held[#held + 1] = member
@@ -29,4 +33,3 @@ local function spread_since(version, undo, before, packed, pending)
     call('ZREM', pending, name)
   end
 end
-
