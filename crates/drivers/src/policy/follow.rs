@@ -93,6 +93,22 @@ struct Status {
     is_stopping: bool,
 }
 
+/// A commit that is under way: counted until this is dropped, by a panic too.
+struct UnderWay<'a>(&'a AtomicUsize);
+
+impl<'a> UnderWay<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl<K: Keeper> Following<K> {
     pub(super) fn new(engine: Arc<dyn Driver>, keeper: K, heart: Heart) -> Self {
         Self {
@@ -325,7 +341,7 @@ impl<K: Keeper> Following<K> {
 
     /// Has the engine commit, and takes in what it did.
     pub(super) fn commit(&self, batch: Batch) -> Result<Committed> {
-        self.committing.fetch_add(1, Ordering::AcqRel);
+        let _under_way = UnderWay::new(&self.committing);
         let outcome = self.engine.commit_step(batch);
         if let Ok(Committed {
             version,
@@ -334,7 +350,6 @@ impl<K: Keeper> Following<K> {
         {
             self.take_step(*version, step);
         }
-        self.committing.fetch_sub(1, Ordering::AcqRel);
         outcome
     }
 

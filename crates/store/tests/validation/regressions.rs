@@ -9,13 +9,13 @@ use crate::run::{Depth, compare};
 use crate::setting::{Setting, commit, parse};
 
 /// What an edit does.
-enum Do {
+enum Do<'a> {
     /// Merges a document.
-    Merge(&'static str),
+    Merge(&'a str),
     /// Puts a document in place of everything.
-    ReplaceAll(&'static str),
+    ReplaceAll(&'a str),
     /// Deletes a resource, by its path as the command line takes it.
-    Delete(&'static str),
+    Delete(&'a str),
 }
 
 /// What should come of it.
@@ -30,12 +30,12 @@ use Do::{Delete, Merge, ReplaceAll};
 use Expected::{Refused, Tree};
 
 /// Commits `before`, then an edit, and compares the verdict with what is expected and with libyang's.
-fn check(body: &str, before: &str, edit: &[Do], expected: &Expected) {
+fn check(body: &str, before: &str, edit: &[Do<'_>], expected: &Expected) {
     check_way(Way::Commit, body, before, edit, expected);
 }
 
 /// The same in some way.
-fn check_way(way: Way, body: &str, before: &str, edit: &[Do], expected: &Expected) {
+fn check_way(way: Way, body: &str, before: &str, edit: &[Do<'_>], expected: &Expected) {
     let setting = Setting::written(body).unwrap_or_else(|problem| panic!("{problem}"));
     let schema = &setting.schema;
     let before = parse(schema, before);
@@ -43,8 +43,9 @@ fn check_way(way: Way, body: &str, before: &str, edit: &[Do], expected: &Expecte
         let start = Change::ReplaceAll(before.clone()).to_edit();
         commit(&setting.tree, &[start]).unwrap_or_else(|error| panic!("{error}"));
     }
-    let at_root = |text| Change::Tree(InstancePath::root(), parse(schema, text), Operation::Merge);
-    let change = |one: &Do| match one {
+    let at_root =
+        |text: &str| Change::Tree(InstancePath::root(), parse(schema, text), Operation::Merge);
+    let change = |one: &Do<'_>| match one {
         Merge(text) => at_root(text),
         ReplaceAll(text) => Change::ReplaceAll(parse(schema, text)),
         Delete(path) => Change::Delete(InstancePath::parse_cli_path(schema, path).unwrap()),
@@ -73,6 +74,50 @@ fn an_entry_that_takes_the_place_of_another_is_new_to_its_when() {
         &Refused,
     );
     check(model, before, &[Delete("/m:x")], &Tree("{}"));
+}
+
+#[test]
+fn what_is_new_in_an_entry_that_its_when_takes_away_asks_its_own_when() {
+    let model = "leaf x { type string; } list l { when \"../x\"; key k; leaf k { type string; }
+        choice c { when \"k != 'a'\"; list n { key k; leaf k { type string; } } }
+        container d { leaf y { when \"../../k != 'a'\"; type string; } } }";
+    let before = r#"{"m:x":"","m:l":[{"k":"a"},{"k":"b"}]}"#;
+    let goes_with = |child| [Delete("/m:x"), Merge(child)];
+    for refused in [
+        r#"{"m:l":[{"k":"a","n":[{"k":"a"}]}]}"#,
+        r#"{"m:l":[{"k":"b"},{"k":"a","d":{"y":""}}]}"#,
+    ] {
+        check(model, before, &goes_with(refused), &Refused);
+    }
+    for taken_away in [
+        r#"{"m:l":[{"k":"b","n":[{"k":"a"}]}]}"#,
+        r#"{"m:l":[{"k":"b","d":{"y":""}}]}"#,
+    ] {
+        check(model, before, &goes_with(taken_away), &Tree("{}"));
+    }
+}
+
+#[test]
+fn a_mandatory_choice_comes_to_be_where_none_of_its_nodes_may() {
+    let model = "leaf x { type string; } leaf y { type string; } container c { presence meaning;
+        choice h { when \"../x\"; mandatory true; case s { when \"../y\"; leaf f { type string; } } } }";
+    let before = r#"{"m:c":{}}"#;
+    check(model, before, &[Merge(r#"{"m:x":""}"#)], &Refused);
+    let y = r#"{"m:c":{},"m:y":""}"#;
+    check(model, before, &[Merge(r#"{"m:y":""}"#)], &Tree(y));
+}
+
+#[test]
+fn what_is_in_an_entry_that_another_takes_the_place_of_has_another_name() {
+    let model = "leaf r { type instance-identifier; } list l { key k; ordered-by user; leaf k { type string; }
+        container c { presence p; list n { key k; leaf k { type string; } leaf f { type string; } } } }";
+    let inside = r#""c":{"n":[{"k":"a","f":"f"}]}"#;
+    let entry = |key| format!(r#""m:l":[{{"k":"{key}",{inside}}}]"#);
+    for name in ["", "/c", "/c/n[k='a']", "/c/n[k='a']/f"] {
+        let before = format!(r#"{{"m:r":"/m:l[k='a']{name}",{}}}"#, entry("a"));
+        let other = format!("{{{}}}", entry("b"));
+        check(model, &before, &[Delete("/m:l=a"), Merge(&other)], &Refused);
+    }
 }
 
 #[test]

@@ -225,8 +225,12 @@ impl Author<'_> {
             let Some(place) = place else { continue };
             for id in self.shape.data_children(Some(place)) {
                 let is_fit = std::mem::discriminant(self.shape.base(id)) == kind;
-                if self.readable.contains(&id) && self.shape.of(id).is_some() && is_fit && id != of
-                {
+                // As the value of a key, libyang takes one entry of the context's own leaf-list for
+                // all of them.
+                let is_several =
+                    id == context && matches!(self.shape.items[id].kind, Kind::LeafList { .. });
+                let is_fit = is_fit && !is_several && id != of;
+                if is_fit && self.readable.contains(&id) && self.shape.of(id).is_some() {
                     let steps = if up == 0 { "" } else { "../" };
                     found.push((id, format!("current()/{steps}{}", self.shape.name(id))));
                 }

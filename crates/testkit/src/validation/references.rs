@@ -170,7 +170,12 @@ impl Referrer<'_> {
         let Kind::List { keys, .. } = &self.shape.items[list].kind else {
             return None;
         };
-        let keys: Vec<ItemId> = keys.iter().copied().filter(|&key| key != target).collect();
+        // libyang takes 0.0 for the key 0; the strings that XPath 1.0 compares (section 3.4) differ.
+        let is_decimal = |leaf: ItemId| matches!(self.shape.base(leaf), Of::Decimal);
+        let keys = keys.iter().copied();
+        let keys: Vec<ItemId> = keys
+            .filter(|&key| key != target && !is_decimal(key))
+            .collect();
         if keys.is_empty() {
             return None;
         }
@@ -180,8 +185,7 @@ impl Referrer<'_> {
             .into_iter()
             .filter(|&id| id != leaf && matches!(self.shape.items[id].kind, Kind::Leaf { .. }))
             .filter(|&id| self.shape.items[id].module <= self.shape.items[leaf].module)
-            // libyang takes 0.0 for the key 0; the strings that XPath 1.0 compares (section 3.4) differ.
-            .filter(|&id| !matches!(self.shape.of(id), Some(Of::Decimal)))
+            .filter(|&id| !is_decimal(id))
             .collect();
         let refers = |id: ItemId| match self.shape.of(id) {
             Some(Of::Leafref(reference)) => reference.target == key,

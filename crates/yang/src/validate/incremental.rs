@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
+use std::ops::ControlFlow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::checker::{Checker, stored_instances, when_error};
+use super::checker::Checker;
 use super::plan::{Demand, Plan, RuleId};
 use super::route::chain;
 use super::target::climb;
@@ -108,13 +109,13 @@ impl<T: Instances> std::fmt::Debug for States<'_, T> {
 /// The validation of one change, fed with what changed.
 #[derive(Debug)]
 pub struct Incremental<I> {
-    whens: BTreeMap<u32, FxHashSet<(RuleId, I)>>,
+    pub(super) whens: BTreeMap<u32, FxHashSet<(RuleId, I)>>,
     /// `when`s that are settled: what is settled later does not bear on them.
-    settled: FxHashSet<(RuleId, I)>,
+    pub(super) settled: FxHashSet<(RuleId, I)>,
     pub(super) due: FxHashSet<Due<I>>,
     fired: FxHashSet<(NodeId, I)>,
     errors: Errors,
-    effort: Effort,
+    pub(super) effort: Effort,
 }
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
@@ -146,7 +147,14 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             self.is_due(states, rule, states.new.data.root());
         }
         match change {
-            Change::Created(place) | Change::Deleted(place) => self.place_changed(states, place),
+            Change::Created(place) => self.place_changed(states, place),
+            Change::Deleted(place) => {
+                self.place_changed(states, place)?;
+                match states.new.data.is_stored(place)? {
+                    true => self.named_within(states, place),
+                    false => Ok(()),
+                }
+            }
             Change::Leaf {
                 holder,
                 node,
@@ -270,7 +278,11 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
     }
 
-    fn content_due<T: Instances<Inner = I>>(&mut self, states: &States<'_, T>, place: &I) {
+    pub(super) fn content_due<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        place: &I,
+    ) {
         let content = states.new.plan.content(states.new.data.node(place));
         if let Some(rule) = content.and_then(|content| content.rule) {
             self.due.insert((rule, place.clone(), None));
@@ -307,7 +319,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    fn by_default<T: Instances<Inner = I>>(
+    pub(super) fn by_default<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         child: NodeId,
@@ -397,45 +409,6 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
     }
 
-    /// A value that leafrefs may refer to is not in a place any more.
-    fn target_went<T: Instances<Inner = I>>(
-        &mut self,
-        states: &States<'_, T>,
-        target: NodeId,
-        value: &Value,
-    ) -> Result<(), T::Error> {
-        let plan = states.new.plan;
-        for &leafref in &plan.referrers[target.0 as usize] {
-            if let Some(&rule) = plan.references.get(&leafref) {
-                self.holders(states, leafref, value, rule)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The rule on references is due wherever a leaf holds a value.
-    fn holders<T: Instances<Inner = I>>(
-        &mut self,
-        states: &States<'_, T>,
-        leaf: NodeId,
-        value: &Value,
-        rule: RuleId,
-    ) -> Result<(), T::Error> {
-        let data = states.new.data;
-        let root = data.root();
-        let due = &mut self.due;
-        let answer = data.find(&root, leaf, value, &mut |holder| {
-            due.insert((rule, holder, Some(value.clone())));
-            Ok(std::ops::ControlFlow::Continue(()))
-        })?;
-        let defaults = data.schema().node(leaf).as_value();
-        let is_default = defaults.is_some_and(|node| node.defaults.contains(value));
-        if answer == crate::instances::Indexed::No || is_default {
-            self.due.insert((rule, root, None));
-        }
-        Ok(())
-    }
-
     /// Everything that reads a node is due where the way back leads. A leaf is told by its holder.
     fn fire<T: Instances<Inner = I>>(
         &mut self,
@@ -458,125 +431,12 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         Ok(())
     }
 
-    /// Instance identifiers that name a node which may have gone.
-    fn named_by_identifier<T: Instances<Inner = I>>(
-        &mut self,
-        states: &States<'_, T>,
-        node: NodeId,
-        place: &I,
-    ) -> Result<(), T::Error> {
-        let data = states.old.data;
-        let schema = data.schema();
-        let is_leaf = states.new.data.node(place) != Some(node);
-        if !states.old.evaluator.is_accessible(place)? {
-            return Ok(());
-        }
-        let path = data.path(place)?;
-        let mut names = Vec::new();
-        if !is_leaf {
-            names.push(path);
-        } else if schema.node(node).is_leaf_list() {
-            // Defaults too: they are not in use any more once there is an entry.
-            states.old.evaluator.values(place, node, &mut |value, _| {
-                names.push(path.child(node, crate::path::Keys::Values(vec![value])));
-                Ok(std::ops::ControlFlow::Continue(()))
-            })?;
-        } else {
-            names.push(path.child(node, crate::path::Keys::None));
-        }
-        for name in names {
-            let value = Value::InstanceIdentifier(name.to_instance_identifier(schema).into());
-            for &rule in &states.new.plan.instance_identifiers {
-                if let Some(leaf) = states.new.plan.rule(rule).node {
-                    self.holders(states, leaf, &value, rule)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a `when` is still to be settled.
-    pub fn has_whens(&self) -> bool {
-        !self.whens.is_empty()
-    }
-
-    /// Settles the next `when`s: tells what has to go. The caller takes it away, and tells of that
-    /// with [`Self::changed`].
-    pub fn settle_whens<T: Instances<Inner = I>>(
-        &mut self,
-        states: &mut States<'_, T>,
-    ) -> Result<Vec<Removal<I>>, T::Error> {
-        let mut removals = Vec::new();
-        let Some((_, whens)) = self.whens.pop_first() else {
-            return Ok(removals);
-        };
-        self.settled.extend(whens.iter().cloned());
-        for (rule, scope) in whens {
-            let compiled = states.new.plan.rule(rule);
-            let Some(node) = compiled.node else {
-                continue;
-            };
-            for holder in self.anchors(&states.new, rule, &scope)? {
-                self.effort.checks += 1;
-                self.settle_when(states, node, &holder, &mut removals)?;
-            }
-        }
-        Ok(removals)
-    }
-
-    fn settle_when<T: Instances<Inner = I>>(
-        &mut self,
-        states: &mut States<'_, T>,
-        id: NodeId,
-        holder: &I,
-        removals: &mut Vec<Removal<I>>,
-    ) -> Result<(), T::Error> {
-        let node = states.new.schema().node(id);
-        let failing = states.new.failing_when(node, holder)?;
-        let held = states.old.evaluator.is_accessible(holder)?
-            && states.old.failing_when(node, holder)?.is_none();
-        if held != failing.is_none() {
-            self.content_due(states, holder);
-            self.by_default(states, id, holder)?;
-        }
-        let Some(when) = failing else {
-            return Ok(());
-        };
-        for item in stored_instances(states.new.data, node, holder)? {
-            let was_there = match &item {
-                Item::Inner(place) => counterpart(states, place)?.is_some(),
-                Item::Leaf(leaf) | Item::Text(leaf) => match counterpart(states, holder)? {
-                    None => false,
-                    Some(before) if node.is_leaf_list() => {
-                        states.old.data.has_value(&before, id, &leaf.value)?
-                    }
-                    Some(before) => {
-                        states.old.data.leaf(&before, id)?.as_ref() == Some(&leaf.value)
-                    }
-                },
-            };
-            if !was_there {
-                states.new.violated(&item, when_error(node, when))?;
-                continue;
-            }
-            removals.push(match item {
-                Item::Inner(place) => Removal::Inner(place),
-                Item::Leaf(leaf) | Item::Text(leaf) if node.is_leaf_list() => {
-                    Removal::Value(leaf.holder, id, leaf.value)
-                }
-                Item::Leaf(leaf) | Item::Text(leaf) => Removal::Leaf(leaf.holder, id),
-            });
-        }
-        self.take_errors(states);
-        Ok(())
-    }
-
-    fn take_errors<T: Instances<Inner = I>>(&mut self, states: &mut States<'_, T>) {
+    pub(super) fn take_errors<T: Instances<Inner = I>>(&mut self, states: &mut States<'_, T>) {
         self.errors.append(std::mem::take(&mut states.new.errors));
     }
 
     /// The places of a rule's anchor at or below a place, as far as they exist.
-    fn anchors<T: Instances<Inner = I>>(
+    pub(super) fn anchors<T: Instances<Inner = I>>(
         &mut self,
         checker: &Checker<'_, T>,
         rule: RuleId,
@@ -601,7 +461,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             if let Item::Inner(place) = item {
                 places.push(place);
             }
-            Ok(std::ops::ControlFlow::Continue(()))
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok(places)
     }
@@ -639,34 +499,12 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     }
 }
 
-/// The place of the state before that a stored place was, by its keys: an entry that the user orders
-/// may have moved, and another may be where it was.
-fn counterpart<T: Instances>(
-    states: &States<'_, T>,
-    place: &T::Inner,
-) -> Result<Option<T::Inner>, T::Error> {
-    let (new, old) = (states.new.data, states.old.data);
-    let (Some(id), Some(parent)) = (new.node(place), new.parent(place)) else {
-        return Ok(Some(place.clone()));
-    };
-    let Some(parent) = counterpart(states, &parent)? else {
-        return Ok(None);
-    };
-    let before = match &new.schema().node(id).kind {
-        NodeKind::List(list) => {
-            let mut keys = Vec::new();
-            for &key in &list.keys {
-                keys.extend(new.leaf(place, key)?);
-            }
-            return old.entry(&parent, id, &keys);
-        }
-        _ => old.container(&parent, id),
-    };
-    Ok(old.is_stored(&before)?.then_some(before))
-}
-
 /// Whether a place is below another place of a set.
-fn is_within<T: Instances>(data: &T, place: &T::Inner, scopes: &FxHashSet<T::Inner>) -> bool {
+pub(super) fn is_within<T: Instances>(
+    data: &T,
+    place: &T::Inner,
+    scopes: &FxHashSet<T::Inner>,
+) -> bool {
     let mut at = data.parent(place);
     while let Some(place) = at {
         if scopes.contains(&place) {

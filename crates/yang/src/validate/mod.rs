@@ -8,7 +8,9 @@
 //!   an operation, or a notification, in its place among the data.
 //!
 //! One file per rule: [`content`] (mandatory nodes and choices, numbers of entries), [`reference`]
-//! (leafref, instance-identifier), [`unique`]; `must` and `when` are in [`checker`].
+//! (leafref, instance-identifier), [`unique`]; `must` and `when` are in [`checker`]. Of a change,
+//! [`incremental`] finds what is due: [`trace`] by what expressions read, [`referrers`] by what refers
+//! to a node; [`settle`] takes away what exists only by a `when`.
 //!
 //! The key decision: an expression is evaluated over the schema once, which gives the ways from a
 //! rule's context node to all that it reads; a change follows these ways backwards. Where a way
@@ -23,7 +25,9 @@ mod incremental;
 mod plan;
 mod reads;
 mod reference;
+mod referrers;
 mod route;
+mod settle;
 mod target;
 mod trace;
 mod unique;
