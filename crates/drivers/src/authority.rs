@@ -55,6 +55,9 @@ impl Authority {
 /// `host`, `host:port`, `[v6]` or `[v6]:port`.
 fn address(text: &str, default_port: u16) -> Option<(String, u16)> {
     let bracket = text.rfind(']').map_or(0, |at| at + 1);
+    if text.starts_with('[') && bracket == 0 {
+        return None;
+    }
     let (host, port) = match text[bracket..].rfind(':') {
         Some(at) => (
             &text[..bracket + at],
@@ -92,7 +95,14 @@ mod tests {
             (only.user, only.password.as_deref()),
             (None, Some("secret"))
         );
-        for wrong in ["x:host", "x://", "x://h:port", "x://h,,h", "x://h:99999"] {
+        for wrong in [
+            "x:host",
+            "x://",
+            "x://h:port",
+            "x://h,,h",
+            "x://h:99999",
+            "x://[::1",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -107,6 +107,7 @@ pub fn open(url: &str) -> Result<Arc<dyn Driver>> {
         .iter()
         .find(|scheme| scheme.name == parsed.scheme)
         .ok_or_else(|| unknown(url))?;
+    parsed.check()?;
     open_under_policy(scheme, &parsed)
 }
 

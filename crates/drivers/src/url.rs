@@ -53,6 +53,21 @@ impl<'a> Url<'a> {
         Ok(self.place)
     }
 
+    /// Refuses an option that is given twice: one of the two would be ignored.
+    pub(crate) fn check(&self) -> Result<()> {
+        let mut seen = Vec::new();
+        for (name, _) in self.options() {
+            if seen.contains(&name) {
+                let scheme = self.scheme;
+                return Err(refusal(format!(
+                    "{scheme}: the option {name} is given twice"
+                )));
+            }
+            seen.push(name);
+        }
+        Ok(())
+    }
+
     /// The options, name and value, in order.
     pub(crate) fn options(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.options
@@ -79,6 +94,27 @@ pub(crate) fn unknown_option<T>(scheme: &str, option: &str, known: &str) -> Resu
 pub(crate) fn number<T: std::str::FromStr>(option: &str, value: &str) -> Result<T> {
     let wrong = |_| refusal(format!("{option} is {value:?}; it may be a number"));
     value.parse().map_err(wrong)
+}
+
+/// A span of time in milliseconds, at least one.
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
+pub(crate) fn milliseconds(option: &str, value: &str) -> Result<std::time::Duration> {
+    match number(option, value)? {
+        0 => Err(refusal(format!("{option} is 0; it is at least 1"))),
+        milliseconds => Ok(std::time::Duration::from_millis(milliseconds)),
+    }
+}
+
+/// Whether an option is on: it is where it stands without a value.
+#[cfg(any(feature = "mongo", feature = "etcd"))]
+pub(crate) fn switch(option: &str, value: &str) -> Result<bool> {
+    match value {
+        "" | "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(refusal(format!(
+            "{option} is {value:?}; it may be true or false"
+        ))),
+    }
 }
 
 /// A number of bytes, such as `4096`, `64K`, `2G`.
@@ -114,6 +150,9 @@ mod tests {
         assert_eq!((url.scheme, url.place), ("embedded", "a/b:c"));
         let options: Vec<_> = url.options().collect();
         assert_eq!(options, [("x", "1"), ("y", ""), ("z", "2=3")]);
+        url.check().expect("each option once");
+        let twice = Url::parse("memory:?x=1&x=2").expect("a scheme");
+        assert!(twice.check().is_err());
         assert_eq!(Url::parse("nothing"), None);
         let bare = Url::parse("memory:").expect("a scheme");
         assert_eq!((bare.place, bare.options().count()), ("", 0));

@@ -88,6 +88,26 @@ fn two_drivers_follow_each_other() {
 }
 
 #[test]
+fn key_spaces_do_not_overlap() {
+    let Some(etcd) = Etcd::shared() else { return };
+    let url = etcd.url("");
+    let place = url.trim_end_matches('?');
+    let open_at = |end: &str| espalier_drivers::open(&format!("{place}{end}"));
+    let mut batch = Batch::new();
+    batch.put("key", "value");
+    open(&url).commit(batch).expect("committed");
+    assert_refused(open_at("/dev"), ErrorKind::WrongVersion, "within another");
+    drop(open(&format!("{place}-b/dev")));
+    assert_refused(open_at("-b"), ErrorKind::WrongVersion, "below it");
+    let same = open_at("/").expect("a slash at the end means nothing");
+    let snapshot = same.snapshot().expect("a snapshot");
+    assert_eq!(
+        snapshot.get(b"key").expect("a get").as_deref(),
+        Some(&b"value"[..])
+    );
+}
+
+#[test]
 fn a_later_format_is_refused_and_left_alone() {
     let Some(etcd) = Etcd::shared() else { return };
     let url = etcd.url("");

@@ -211,6 +211,33 @@ fn a_full_memory_changes_nothing() {
 }
 
 #[test]
+fn a_server_that_throws_keys_away_is_refused() {
+    let Some(redis) = Redis::start(&["--maxmemory", "80mb", "--maxmemory-policy", "allkeys-lru"])
+    else {
+        return;
+    };
+    let error = refused(&redis.url("durability=relaxed"));
+    assert!(error.to_string().contains("maxmemory-policy"), "{error}");
+    redis.command("CONFIG SET maxmemory-policy noeviction");
+    open(&redis.url("durability=relaxed"));
+}
+
+#[test]
+fn what_is_left_of_a_key_space_is_no_empty_one() {
+    let Some(redis) = Redis::start(&["--appendonly", "no"]) else {
+        return;
+    };
+    let url = redis.url("durability=relaxed");
+    let mut batch = Batch::new();
+    batch.put("key", "value");
+    open(&url).commit(batch).expect("committed");
+    let (_, prefix) = url.split_once("prefix=").expect("a prefix");
+    let (prefix, _) = prefix.split_once('&').expect("options");
+    redis.command(&format!("DEL {{{prefix}}}:meta"));
+    assert_eq!(refused(&url).kind(), ErrorKind::Corrupt);
+}
+
+#[test]
 fn a_replica_is_read_only() {
     let Some(redis) = Redis::start(&["--appendonly", "no"]) else {
         return;
@@ -309,7 +336,7 @@ fn what_was_expected_needs_no_server() {
 #[test]
 fn an_earlier_format_is_refused_and_left_alone() {
     let Some(redis) = Redis::shared() else { return };
-    let url = redis.url("durability=relaxed&prefix=earlier");
+    let url = format!("{}?durability=relaxed&prefix=earlier", redis.base());
     drop(open(&url));
     redis.command("HSET {earlier}:meta format 1");
     let error = refused(&url);
@@ -322,7 +349,7 @@ fn an_earlier_format_is_refused_and_left_alone() {
 #[test]
 fn a_later_format_is_refused_and_left_alone() {
     let Some(redis) = Redis::shared() else { return };
-    let url = redis.url("durability=relaxed&prefix=later");
+    let url = format!("{}?durability=relaxed&prefix=later", redis.base());
     drop(open(&url));
     redis.command("HSET {later}:meta format 9");
     let error = refused(&url);

@@ -20,6 +20,9 @@ pub struct Capability {
     pub shared: bool,
     /// Whether the engine adds to a counter without reading it first.
     pub native_add: bool,
+    /// Whether a read may wait for another process or machine. Who must not wait (a thread that serves
+    /// many) has another thread read.
+    pub remote: bool,
     /// How changes by others are noticed.
     pub watch: WatchKind,
     /// The most operations in one engine transaction; larger batches are staged.

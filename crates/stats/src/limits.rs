@@ -24,7 +24,7 @@ pub const GRANULARITIES_MAX: usize = 32;
 /// The count of a granularity: `9999d`.
 pub const GRANULARITY_COUNT_MAX: u32 = 9_999;
 
-/// Buckets that one reading may return, blanks included.
+/// Buckets that one reading may return, of all its groups together, blanks included.
 pub const BUCKETS_MAX: usize = 1_000_000;
 
 /// Rows at the beginning of a range that are asked for together with the view that they are read in:

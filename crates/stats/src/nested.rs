@@ -1,8 +1,9 @@
 //! Values as people write them: names within names, numbers at the ends.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -116,6 +117,36 @@ impl<'de> Deserialize<'de> for Nested {
     }
 }
 
+/// The members of an object as they stand, those of one name too.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
 fn read(text: &str, depth: usize) -> Result<Nested> {
     if depth > PATH_NAMES_MAX {
         let message = format!("values are nested deeper than {PATH_NAMES_MAX}");
@@ -123,13 +154,17 @@ fn read(text: &str, depth: usize) -> Result<Nested> {
     }
     match text.as_bytes().first() {
         Some(b'{') => {
-            let below: BTreeMap<String, &RawValue> =
+            let Members(members) =
                 serde_json::from_str(text).map_err(|error| Error::syntax(error.to_string()))?;
-            let below = below.into_iter().map(|(name, raw)| {
+            let mut below = BTreeMap::new();
+            for (name, raw) in members {
                 let nested = read(raw.get(), depth + 1).map_err(|error| error.at(&name))?;
-                Ok((name, nested))
-            });
-            Ok(Nested::Names(below.collect::<Result<_>>()?))
+                if below.contains_key(&name) {
+                    return Err(Error::syntax(format!("{name:?} is given twice")));
+                }
+                below.insert(name, nested);
+            }
+            Ok(Nested::Names(below))
         }
         Some(b'-' | b'0'..=b'9') => text.parse().map(Nested::Number),
         _ => {

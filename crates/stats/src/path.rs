@@ -65,6 +65,12 @@ impl Path {
         &self.0
     }
 
+    /// Whether it leads on from where another ends.
+    pub(crate) fn is_below(&self, other: &Self) -> bool {
+        let rest = self.0.strip_prefix(&*other.0);
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    }
+
     /// The path with one more name at its end.
     pub fn child(&self, name: &str) -> Result<Self> {
         let mut text = self.0.to_string();

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::keys::metrics_in;
-use crate::limits::{ROWS_AT_ONCE, SERIES_AT_ONCE};
+use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE, SERIES_AT_ONCE};
 use crate::stats::Stats;
-use crate::{Metric, Number, Packed, Path, Point, Range, Result, Series};
+use crate::{Error, Metric, Number, Packed, Path, Point, Range, Result, Series};
 
 /// Which metrics of one name are read, and how they are put together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,12 @@ impl Query {
     }
 }
 
+fn too_many_of(groups: usize) -> Error {
+    Error::limit(format!(
+        "{groups} groups have more than {BUCKETS_MAX} buckets together: skip blanks, take longer buckets or a shorter range, or group by fewer labels"
+    ))
+}
+
 fn label<'a>(metric: &'a Metric, name: &str) -> &'a str {
     metric.labels.get(name).map_or("", String::as_str)
 }
@@ -91,8 +97,13 @@ impl Stats {
                 sums.entry(start).or_default().add(&values)?;
             }
         }
+        let (count, mut buckets) = (groups.len(), 0);
         let groups = groups.into_iter().map(|(labels, (metrics, sums))| {
             let points = self.fill_blanks(sums.into_iter().collect(), query.range)?;
+            buckets += points.len();
+            if buckets > BUCKETS_MAX {
+                return Err(too_many_of(count));
+            }
             Ok(Group {
                 labels,
                 metrics,

@@ -78,7 +78,7 @@ impl Settings {
             return Ok(());
         }
         let message = format!(
-            "the buckets of this store are those of {} with weeks from {}; it cannot become {} with weeks from {}",
+            "the buckets of this store are those of {} with weeks from {}; it cannot become {} with weeks from {}: make another store for those",
             stored.time_zone, stored.week_begins, self.time_zone, self.week_begins
         );
         Err(Error::new(ErrorKind::Settings, message))

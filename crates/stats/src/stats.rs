@@ -139,6 +139,20 @@ impl Stats {
             .submit(request, &|requests| self.commit(requests))
     }
 
+    /// Whether any granularity still keeps the bucket of a time.
+    pub fn keeps(&self, at: Timestamp) -> bool {
+        let rules = self.rules();
+        let now = self.clock.now();
+        rules.settings.granularities.iter().any(|&granularity| {
+            // What no bucket can be is told where it is written.
+            let kept_from = rules.kept_from(granularity, now).ok().flatten();
+            kept_from.is_none_or(|kept_from| {
+                let bucket = rules.calendar.bucket(granularity, at);
+                bucket.is_ok_and(|bucket| bucket.start >= kept_from)
+            })
+        })
+    }
+
     pub(crate) fn rules(&self) -> Arc<Rules> {
         Arc::clone(&self.rules.read())
     }

@@ -108,7 +108,8 @@ pub struct Request {
     /// The writes, in order.
     pub writes: Vec<Write>,
     /// A name: a request of a name that was done within the last day
-    /// ([`crate::limits::REQUEST_ID_SECONDS`]) is not done again.
+    /// ([`crate::limits::REQUEST_ID_SECONDS`]) is not done again. Another request of that name is
+    /// refused; only the times may differ.
     pub id: Option<String>,
 }
 
@@ -126,6 +127,23 @@ impl Request {
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
+    }
+
+    /// What tells it from another of the same name: all but its times, as one that is repeated may have
+    /// that of the repetition.
+    pub(crate) fn fingerprint(&self) -> [u8; 8] {
+        let mut hasher = blake3::Hasher::new();
+        for write in &self.writes {
+            hasher.update(&[write.action as u8, write.listing as u8]);
+            hasher.update(&write.metric.encode());
+            for (path, number) in &write.values {
+                hasher.update(format!("{path}={number}\n").as_bytes());
+            }
+            hasher.update(b"\n");
+        }
+        let mut fingerprint = [0; 8];
+        hasher.finalize_xof().fill(&mut fingerprint);
+        fingerprint
     }
 
     /// Checks the named limits.
@@ -159,4 +177,6 @@ pub enum Outcome {
     Done,
     /// A request of this name was done before; nothing was changed.
     Repeated,
+    /// It is all longer ago than any granularity keeps its buckets; nothing was kept.
+    TooOld,
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::thread;
 
 use espalier_stats::{
-    Beamed, Designator, ErrorKind, Metric, Number, Outcome, Packed, Path, Range, Request,
-    SYSTEM_METRIC, Stats, SystemMetric, Write,
+    Aggregate, Beamed, Designator, ErrorKind, Metric, Nested, Number, Outcome, Packed, Path, Range,
+    Request, SYSTEM_METRIC, Stats, SystemMetric, Write,
 };
 use place::{Place, json, number, on_every_engine, packed, path, time};
 
@@ -112,6 +112,78 @@ fn a_request_is_done_once_a_day() {
             assert_eq!(stats.submit(request()).expect("done"), expected, "{second}");
         }
         assert_eq!(minute(&stats, "n"), r#"{"a":2}"#);
+    });
+}
+
+#[test]
+fn another_request_of_a_name_is_refused() {
+    on_every_engine(|place| {
+        let stats = place.stats();
+        let request = |metric: &str, at, values: &str| {
+            Request::from(Write::track(metric, time(at), packed(values))).with_id("r")
+        };
+        let outcome = stats
+            .submit(request("n", NOON, r#"{"a":1}"#))
+            .expect("done");
+        assert_eq!(outcome, Outcome::Done);
+        for other in [
+            request("m", NOON, r#"{"a":1}"#),
+            request("n", NOON, r#"{"a":2}"#),
+        ] {
+            let error = stats.submit(other).expect_err("another request");
+            assert_eq!(error.kind(), ErrorKind::Argument);
+            assert!(error.to_string().contains("\"r\""), "{error}");
+        }
+        let later = request("n", "2025-03-05T12:00:31Z", r#"{"a":1}"#);
+        assert_eq!(stats.submit(later).expect("known"), Outcome::Repeated);
+        assert_eq!(minute(&stats, "n"), r#"{"a":1}"#);
+    });
+}
+
+#[test]
+fn what_no_granularity_keeps_is_told() {
+    on_every_engine(|place| {
+        let stats = place.stats();
+        let mut settings = stats.settings();
+        settings.retention = settings
+            .granularities
+            .iter()
+            .map(|&length| (length, 60))
+            .collect();
+        stats.configure(settings).expect("configured");
+        place.clock.set(time(NOON).as_second() + 10 * 366 * 86_400);
+        let write = Write::track("n", time(NOON), packed(r#"{"a":1}"#));
+        assert_eq!(stats.submit(write).expect("done"), Outcome::TooOld);
+        assert!(!stats.keeps(time(NOON)));
+        assert_eq!(stats.keys("").expect("keys"), []);
+    });
+}
+
+#[test]
+fn names_that_are_given_twice_are_refused() {
+    let error = Nested::from_json(r#"{"x":1,"y":{"z":2,"z":2}}"#).expect_err("twice");
+    assert!(
+        error.to_string().contains("y: \"z\" is given twice"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_path_of_a_group_has_no_aggregate() {
+    on_every_engine(|place| {
+        let stats = place.stats();
+        let values = packed(r#"{"st":{"200":1,"500":2}}"#);
+        stats.track("h", time(NOON), values).expect("tracked");
+        let range = Range::new("1m".parse().expect("1m"), time(NOON), time(NOON));
+        let series = stats.series("h", range).expect("a series");
+        let error = series
+            .aggregate(Aggregate::Sum, &path("st"), 1)
+            .expect_err("a group");
+        assert!(error.to_string().contains("st.200"), "{error}");
+        for (of, sum) in [("st.500", 2), ("absent", 0), ("s", 0)] {
+            let sums = series.aggregate(Aggregate::Sum, &path(of), 1).expect(of);
+            assert_eq!(sums, [Some(Number::from(sum))], "{of}");
+        }
     });
 }
 

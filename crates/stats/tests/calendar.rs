@@ -417,3 +417,37 @@ fn times_without_buckets_are_refused_and_the_last_ones_work() {
         }
     }
 }
+
+#[test]
+fn a_time_zone_in_a_time_is_heeded() {
+    let calendar = Calendar::new("Europe/Prague", Weekday::Monday).expect("a calendar");
+    let read = |text: &str| calendar.read_time(text).map(|at| calendar.show_time(at));
+    for (given, shown) in [
+        (
+            "2025-03-05T12:00[America/New_York]",
+            "2025-03-05T18:00:00+01:00",
+        ),
+        (
+            "2025-03-05T12:00:00-05:00[America/New_York]",
+            "2025-03-05T18:00:00+01:00",
+        ),
+        ("2025-03-05T12:00", "2025-03-05T12:00:00+01:00"),
+    ] {
+        assert_eq!(read(given).expect(given), shown);
+    }
+    for wrong in [
+        "2025-03-05T12:00:00-05:00[Europe/Prague]",
+        "2025-03-05T12:00[Nowhere]",
+    ] {
+        assert!(read(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn times_of_offsets_with_seconds_are_shown_as_they_are() {
+    let calendar = Calendar::new("America/New_York", Weekday::Monday).expect("a calendar");
+    let at = calendar.read_time("1880-06-01T12:00").expect("a time");
+    let shown = calendar.show_time(at);
+    assert_eq!(shown, "1880-06-01T16:56:02Z");
+    assert_eq!(calendar.read_time(&shown).expect("a time"), at);
+}

@@ -2,7 +2,7 @@
 
 mod place;
 
-use espalier_stats::{Action, Calendar, Point, Weekday, import, output};
+use espalier_stats::{Action, Calendar, Point, Range, Weekday, import, output};
 use espalier_testkit::seed;
 use place::{Place, json, packed, time};
 use rand::Rng;
@@ -26,6 +26,41 @@ fn shown(imported: &import::Imported) -> Vec<String> {
             )
         })
         .collect()
+}
+
+#[test]
+fn lines_that_cannot_be_done_are_told_and_the_others_done() {
+    let lines: &[&[u8]] = &[
+        b"\xef\xbb\xbfk:1|c",
+        b"k:99999999999999999999999999999999999999|c",
+        b"x\xff:1|c",
+        b"k:2|c|T1741168800",
+        b"k:1|c|foo",
+        b"k:1|c|#a:1,a:2",
+        b"k:3|c|c:9f3e",
+        b"k:99999999999999999999999999999999999999|c",
+        b"",
+        b"k:4|c",
+    ];
+    let long = vec![b'k'; 100_000];
+    let text = [lines.join(&b"\n"[..]), long, b"k:5|c".to_vec()].join(&b"\n"[..]);
+    let place = Place::new("memory:");
+    let stats = place.stats();
+    let report = stats.import(import::Format::Statsd, time(NOON), &mut &text[..]);
+    let report = report.expect("imported");
+    // Two that are beyond a number together: the first is one, and leaves no room for any other.
+    let told: Vec<_> = report.lines.iter().map(|skipped| skipped.line).collect();
+    assert_eq!(report.skipped as usize, told.len());
+    for line in [3, 5, 6, 11] {
+        assert!(told.contains(&line), "{line} of {told:?}");
+    }
+    assert_eq!(report.writes + report.skipped, 11, "{told:?}");
+    assert!(report.writes >= 5, "{told:?}");
+    let range = |at| Range::new("1m".parse().expect("1m"), time(at), time(at));
+    let timed = stats
+        .values("k", range("2025-03-05T10:00:00Z"))
+        .expect("values");
+    assert_eq!(json(&timed[0].values), r#"{"count":2}"#);
 }
 
 #[test]

@@ -5,8 +5,8 @@ mod place;
 use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_stats::{
-    Decimal, Designator, Granularity, Metric, Number, Outcome, Packed, Path, Range, Request,
-    SYSTEM_METRIC, Stats, Timestamp, Write,
+    Decimal, Designator, ErrorKind, Granularity, Metric, Number, Outcome, Packed, Path, Range,
+    Request, SYSTEM_METRIC, Stats, Timestamp, Write,
 };
 use espalier_testkit::seed;
 use espalier_testkit::servers::steps_on;
@@ -25,7 +25,8 @@ type Key = (Metric, Granularity, i64);
 #[derive(Default)]
 struct Model {
     buckets: BTreeMap<Key, BTreeMap<Path, i128>>,
-    requests: BTreeSet<String>,
+    /// What was done under each name.
+    requests: BTreeMap<String, Request>,
 }
 
 impl Model {
@@ -206,8 +207,21 @@ fn step(random: &mut StdRng, place: &mut Place, stats: &mut Stats, model: &mut M
             let mut is_new = true;
             if random.random_bool(0.3) {
                 let id = format!("r{}", random.random_range(0..100));
-                is_new = model.requests.insert(id.clone());
-                request = request.with_id(id);
+                request = request.with_id(&id);
+                match model.requests.get(&id) {
+                    None => {
+                        model.requests.insert(id, request.clone());
+                    }
+                    Some(done) if random.random_bool(0.2) && !is_alike(done, &request) => {
+                        let error = stats.submit(request).expect_err("another request");
+                        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+                        return;
+                    }
+                    Some(done) => {
+                        request = done.clone();
+                        is_new = false;
+                    }
+                }
             }
             let outcome = stats.submit(request.clone()).expect("done");
             assert_eq!(
@@ -226,6 +240,18 @@ fn step(random: &mut StdRng, place: &mut Place, stats: &mut Stats, model: &mut M
             }
         }
     }
+}
+
+/// Whether two requests are one that is repeated: at other times, maybe.
+fn is_alike(one: &Request, other: &Request) -> bool {
+    let timeless = |request: &Request| {
+        let mut writes = request.writes.clone();
+        writes
+            .iter_mut()
+            .for_each(|write| write.at = Timestamp::UNIX_EPOCH);
+        writes
+    };
+    timeless(one) == timeless(other)
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod tree;
 pub use catalog::{AnchorInfo, SchemaSetInfo, Validation};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use error::{Error, Result};
+pub use espalier_keyspace::{Error as EngineError, ErrorKind as EngineErrorKind};
 pub use store::Store;
 pub use subspace::Subspace;
 pub use transfer::{

@@ -44,6 +44,7 @@ impl Driver for Embedded {
             durable: true,
             shared: true,
             native_add: false,
+            remote: false,
             watch: WatchKind::Poll,
             operations_max: None,
         }

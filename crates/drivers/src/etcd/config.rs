@@ -6,7 +6,7 @@ use std::time::Duration;
 use espalier_keyspace::Result;
 
 use crate::authority::Authority;
-use crate::url::{Url, number, unknown_option};
+use crate::url::{Url, milliseconds, number, switch, unknown_option};
 
 /// The longest that a call tries to reach the servers, when not given: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -53,7 +53,7 @@ impl Config {
     /// The options that a URL such as `etcd://host1,host2,host3/prefix` holds.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
         let servers = Authority::parse(url, PORT)?;
-        let prefix = match servers.path.as_str() {
+        let prefix = match servers.path.trim_end_matches('/') {
             "" => PREFIX.to_owned(),
             path => path.to_owned(),
         };
@@ -73,12 +73,16 @@ impl Config {
     fn set(&mut self, scheme: &str, option: &str, value: &str) -> Result<()> {
         let tls = &mut self.tls;
         match option {
-            "timeout_ms" => self.timeout = Duration::from_millis(number(option, value)?),
+            "timeout_ms" => self.timeout = milliseconds(option, value)?,
             "operations" => {
                 let operations: u32 = number(option, value)?;
                 self.operations = (operations as usize).max(OPERATIONS_MIN);
             }
-            "tls" => drop(tls.get_or_insert_default()),
+            "tls" => {
+                if switch(option, value)? {
+                    tls.get_or_insert_default();
+                }
+            }
             "ca" => tls.get_or_insert_default().ca = Some(value.into()),
             "cert" => tls.get_or_insert_default().certificate = Some(value.into()),
             "key" => tls.get_or_insert_default().key = Some(value.into()),

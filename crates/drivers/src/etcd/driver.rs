@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Precondition, Result,
-    Snapshot, Usage, Version, Watch,
+    Batch, Capability, Committed, Direction, Driver, Error, ErrorKind, Expect, Fill, Finding,
+    KeyRange, Precondition, Result, Snapshot, Usage, Version, Watch,
 };
 
 use super::config::{Config, REQUEST_BYTES};
@@ -13,7 +13,7 @@ use super::engine::Engine;
 use super::watch::EtcdFollow;
 use super::{commit, snapshot};
 use crate::staged::Staged;
-use crate::staged::engine::{Bounds, Cells, Failure, Follow, Found, Guard, Read, Write};
+use crate::staged::engine::{Bounds, Cells, Failure, Follow, Found, Guard, Layout, Read, Write};
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -29,8 +29,43 @@ impl Etcd {
     pub fn open(config: Config) -> Result<Self> {
         let prefix = format!("{}/", config.prefix);
         let engine = Arc::new(Engine::open(&config)?);
-        let staged = Staged::open(EtcdCells { engine }, prefix.as_bytes())?;
+        let cells = EtcdCells { engine };
+        refuse_overlap(&cells, &prefix)?;
+        let staged = Staged::open(cells, prefix.as_bytes())?;
         Ok(Self { staged })
+    }
+}
+
+/// Refuses a new key space within another, or around one: each would take the keys of the other for
+/// its own.
+fn refuse_overlap(cells: &EtcdCells, prefix: &str) -> Result<()> {
+    let format = |prefix: &str| Layout::new(prefix.as_bytes()).format();
+    let around = prefix.match_indices('/').map(|(at, _)| &prefix[..=at]);
+    let mut reads: Vec<_> = around.map(|prefix| Read::One(format(prefix))).collect();
+    reads.push(Read::Some {
+        range: KeyRange::prefix(prefix.as_bytes()),
+        direction: Direction::Forward,
+        limit: 1,
+    });
+    let mut found = cells.read(&reads, None)?.cells;
+    let within = found.pop().and_then(|mut cells| cells.pop());
+    let own = found.pop().is_some_and(|cells| !cells.is_empty());
+    if own {
+        return Ok(());
+    }
+    let refused = |what: String| {
+        let message = format!("the prefix {prefix} cannot be a key space of its own: {what}");
+        Err(Error::new(ErrorKind::WrongVersion, message))
+    };
+    if found.iter().any(|cells| !cells.is_empty()) {
+        return refused("it is within another one; take a prefix beside that".to_owned());
+    }
+    match within {
+        Some(cell) => refused(format!(
+            "there are keys of something else below it, such as {}; take another prefix",
+            cell.key.escape_ascii()
+        )),
+        None => Ok(()),
     }
 }
 

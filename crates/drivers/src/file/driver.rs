@@ -42,6 +42,7 @@ impl Driver for Directory {
             durable: true,
             shared: false,
             native_add: false,
+            remote: false,
             watch: WatchKind::Push,
             operations_max: None,
         }

@@ -64,6 +64,7 @@ impl Driver for Memory {
             durable: false,
             shared: false,
             native_add: false,
+            remote: false,
             watch: WatchKind::Push,
             operations_max: None,
         }

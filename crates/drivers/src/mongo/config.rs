@@ -8,7 +8,7 @@ use espalier_keyspace::Result;
 use crate::authority::Authority;
 use crate::durability::Durability;
 use crate::readable;
-use crate::url::{Url, number, refusal, unknown_option};
+use crate::url::{Url, milliseconds, number, refusal, switch, unknown_option};
 
 /// The longest that a call tries to reach the server, when not given: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -95,7 +95,7 @@ impl Config {
             "prefix" => self.prefix = name(value, option)?,
             "durability" => self.durability = Durability::parse(value)?,
             "readable" => self.readable = Some(readable::parse(value)?),
-            "timeout_ms" => self.timeout = Duration::from_millis(number(option, value)?),
+            "timeout_ms" => self.timeout = milliseconds(option, value)?,
             "keep_ms" => {
                 let keep_ms: u64 = number(option, value)?;
                 self.keep = Duration::from_millis(keep_ms.max(KEEP_MS_MIN));
@@ -107,7 +107,11 @@ impl Config {
             }
             "authSource" => self.auth_source = Some(value.to_owned()),
             "replicaSet" => self.replica_set = Some(value.to_owned()),
-            "tls" => drop(tls.get_or_insert_default()),
+            "tls" => {
+                if switch(option, value)? {
+                    tls.get_or_insert_default();
+                }
+            }
             "ca" => tls.get_or_insert_default().ca = Some(value.into()),
             "cert" => tls.get_or_insert_default().certificate = Some(value.into()),
             "key" => tls.get_or_insert_default().key = Some(value.into()),

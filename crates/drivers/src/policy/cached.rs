@@ -26,6 +26,8 @@ pub(super) fn open(engine: Arc<dyn Driver>, options: &Options) -> Result<Arc<dyn
 }
 
 impl Keeper for Cached {
+    const HOLDS_ALL: bool = true;
+
     fn version(&self) -> Version {
         self.view.version()
     }

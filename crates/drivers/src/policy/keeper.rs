@@ -25,6 +25,9 @@ pub(super) enum Took {
 /// What a policy keeps in memory. Its changes come one after the other, from whoever follows the
 /// engine at the moment.
 pub(super) trait Keeper: Sized + Send + Sync + 'static {
+    /// Whether everything is in memory, so that a read waits for nobody.
+    const HOLDS_ALL: bool = false;
+
     /// The version up to which the engine was followed.
     fn version(&self) -> Version;
 
@@ -105,7 +108,11 @@ impl<K: Keeper> Driver for Kept<K> {
     }
 
     fn capability(&self) -> Capability {
-        self.engine().capability()
+        let capability = self.engine().capability();
+        Capability {
+            remote: capability.remote && !K::HOLDS_ALL,
+            ..capability
+        }
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {

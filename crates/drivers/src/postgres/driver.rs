@@ -47,6 +47,7 @@ impl Driver for Postgres {
             durable: true,
             shared: true,
             native_add: false,
+            remote: true,
             watch: WatchKind::Push,
             operations_max: None,
         }

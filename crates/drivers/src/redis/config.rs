@@ -7,7 +7,7 @@ use espalier_keyspace::Result;
 
 use crate::authority::Authority;
 use crate::durability::Durability;
-use crate::url::{Url, number, refusal, unknown_option};
+use crate::url::{Url, milliseconds, number, refusal, unknown_option};
 
 /// The longest that a call tries to reach the server, when not given: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -71,7 +71,7 @@ impl Config {
         match (option, &mut self.tls) {
             ("prefix", _) => self.prefix = prefix(value)?,
             ("durability", _) => self.durability = Durability::parse(value)?,
-            ("timeout_ms", _) => self.timeout = Duration::from_millis(number(option, value)?),
+            ("timeout_ms", _) => self.timeout = milliseconds(option, value)?,
             ("undo_bytes", _) => self.undo_bytes = number(option, value)?,
             ("ca", Some(tls)) => tls.ca = Some(value.into()),
             ("cert", Some(tls)) => tls.certificate = Some(value.into()),

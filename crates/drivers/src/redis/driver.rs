@@ -48,6 +48,7 @@ impl Driver for Redis {
             durable: true,
             shared: true,
             native_add: true,
+            remote: true,
             watch: WatchKind::Push,
             operations_max: None,
         }

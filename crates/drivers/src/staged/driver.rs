@@ -162,6 +162,7 @@ impl<C: Cells> Driver for Staged<C> {
             durable: true,
             shared: true,
             native_add: false,
+            remote: true,
             watch: self.shared.cells.watch_kind(),
             operations_max: Some(self.shared.cells.bounds().operations),
         }

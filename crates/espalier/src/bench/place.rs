@@ -125,10 +125,11 @@ fn new_name() -> String {
 /// The URL of a store of its own on a server.
 fn named_store(url: &str, name: &str, durability: Durability) -> Result<String> {
     let (place, options) = url.split_once('?').unwrap_or((url, ""));
-    let mut options: Vec<String> = match options {
-        "" => Vec::new(),
-        options => vec![options.to_owned()],
-    };
+    let names_store =
+        |option: &&str| option.starts_with("schema=") || option.starts_with("prefix=");
+    let options = options.split('&').filter(|option| !option.is_empty());
+    let options = options.filter(|option| !names_store(option));
+    let mut options: Vec<String> = options.map(str::to_owned).collect();
     let scheme = url.split(':').next().unwrap_or_default();
     let mut place = place.trim_end_matches('/').to_owned();
     match scheme {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use espalier_keyspace::Driver;
+use espalier_keyspace::{Direction, Driver, KeyRange};
 
 use crate::error::{Failure, Result};
 
@@ -13,7 +13,7 @@ const LOCAL: [&str; 3] = ["embedded:", "sqlite:", "file:"];
 /// What is done where there is nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// Nothing is made: a mistyped folder should not become an empty engine.
+    /// It is an error: a mistyped name should not become an empty store.
     Existing,
     /// It is made.
     Create,
@@ -24,10 +24,22 @@ pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
     if opening == Opening::Existing {
         require_existing(url)?;
     }
-    espalier_drivers::open(url).map_err(|error| {
-        let name = without_password(url);
-        Failure::data(format!("the store {name} cannot be opened: {error}"))
-    })
+    let name = without_password(url);
+    let failed = |error| Failure::data(format!("the store {name} cannot be opened: {error}"));
+    let driver = espalier_drivers::open(url).map_err(failed)?;
+    if opening == Opening::Existing && driver.capability().durable {
+        let snapshot = driver.snapshot().map_err(failed)?;
+        let mut cursor = snapshot
+            .scan(&KeyRange::all(), Direction::Forward)
+            .map_err(failed)?;
+        if cursor.next().map_err(failed)?.is_none() {
+            let message = format!("there is no store at {name}: nothing was ever written there");
+            let hint =
+                "check the name; a store is made where modules are named: --yang FILE|DIR|NAME";
+            return Err(Failure::usage(message).hint(hint));
+        }
+    }
+    Ok(driver)
 }
 
 /// Opens what a URL names to put something into it that is to stay.

@@ -58,12 +58,12 @@ pub fn create_store(settings: &Settings) -> Result<Store> {
     store_on(open_url(url, Opening::Create)?)
 }
 
+const CREATE_HINT: &str = "create one by naming its modules: --yang FILE|DIR|NAME";
+
 /// A mistyped folder should not become an empty store: only `--yang` creates one.
 fn open_url(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
     if opening == Opening::Existing {
-        require_existing(url).map_err(|failure| {
-            failure.hint("create one by naming its modules: --yang FILE|DIR|NAME")
-        })?;
+        require_existing(url).map_err(|failure| failure.hint(CREATE_HINT))?;
     }
     open_engine(url, opening)
 }

@@ -49,6 +49,30 @@ fn on_all(check: impl Fn(&Setting)) {
     }
 }
 
+#[test]
+fn servers_without_a_policy_answer_reads_of_every_kind() {
+    for url in servers_under("policy=uncached") {
+        let bench = Bench::new();
+        bench.write("interfaces.json", INTERFACES);
+        let load = ["load", "interfaces.json", "--store", &url];
+        bench.run(&[&load, &MODULES[..]].concat()).ok();
+        let server = bench.serve(&["--store", &url]);
+        mtu(&server);
+        for path in [
+            "/restconf/data",
+            "/restconf/data?depth=2",
+            "/restconf/ds/ietf-datastores:running",
+        ] {
+            for method in ["GET", "HEAD"] {
+                let answer = server.request(method, path, None);
+                assert_eq!(answer.status, 200, "{method} {path} over {url}: {answer:?}");
+            }
+        }
+        set_mtu(&server, 1400);
+        assert_eq!(mtu(&server), 1400);
+    }
+}
+
 fn mtu(server: &Server) -> u64 {
     let answer = server.request("GET", &format!("/restconf/data{MTU}"), None);
     assert_eq!(answer.status, 200, "{answer:?}");

@@ -3,6 +3,7 @@
 use std::io;
 
 use espalier_store as store;
+use espalier_store::{EngineError, EngineErrorKind as ErrorKind};
 use espalier_yang::data::ParseError;
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use http::StatusCode;
@@ -79,12 +80,32 @@ impl Failure {
         .with_status(StatusCode::PAYLOAD_TOO_LARGE)
     }
 
+    /// The engine cannot be reached (503), is full (507), or does not do it (500); the cause is told.
+    fn engine(error: &EngineError) -> Self {
+        tracing::error!(%error, "the engine failed a request");
+        let (tag, status) = match error.kind() {
+            ErrorKind::Unavailable => (ErrorTag::OperationFailed, StatusCode::SERVICE_UNAVAILABLE),
+            ErrorKind::Full => (ErrorTag::ResourceDenied, StatusCode::INSUFFICIENT_STORAGE),
+            _ => (ErrorTag::OperationFailed, StatusCode::INTERNAL_SERVER_ERROR),
+        };
+        Self::new(tag, error.to_string()).with_status(status)
+    }
+
     /// The server failed: 500. The cause goes to the log, not to the client.
     pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(error = %cause, "a request failed");
         Self::new(ErrorTag::OperationFailed, "the server failed; see its log")
             .with_status(StatusCode::INTERNAL_SERVER_ERROR)
     }
+}
+
+/// Whether it is for the operator to mend, and clients are told what.
+fn is_of_engine(kind: ErrorKind) -> bool {
+    use ErrorKind::{Denied, Full, OutcomeUnknown, ReadOnly, Unavailable};
+    matches!(
+        kind,
+        Denied | Full | OutcomeUnknown | ReadOnly | Unavailable
+    )
 }
 
 impl From<Errors> for Failure {
@@ -118,6 +139,7 @@ impl From<store::Error> for Failure {
             store::Error::Exists { .. } => Self::new(ErrorTag::DataExists, error.to_string()),
             store::Error::InUse { .. } => Self::new(ErrorTag::InUse, error.to_string()),
             store::Error::BadName { .. } => Self::invalid(error.to_string()),
+            store::Error::Engine(error) if is_of_engine(error.kind()) => Self::engine(&error),
             store::Error::Engine(error) if error.is_retryable() => Self::new(
                 ErrorTag::InUse,
                 "somebody else changed the datastore meanwhile; try again",

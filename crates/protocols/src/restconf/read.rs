@@ -55,41 +55,51 @@ pub(super) async fn read(
         limits.query_bytes_max,
     )?;
     let selection = selection(tree, &path, &query)?;
-    let reading = Reading {
-        view: tree.view_to_read(&path, &selection)?,
-        selection,
-        path,
-        media,
-        method: parts.method.clone(),
-        conditions: Conditions::of(&parts.headers),
-        datastore: tree.datastore(),
-    };
     // What is selected from much may take long and still be small, and providers of operational
-    // state may take their time, so that is not for this task.
-    let is_at_once = reading.datastore != Datastore::Operational && reading.tells_what_it_reads();
-    let (reading, size) = match is_at_once {
-        true => {
-            let size = reading.small();
-            (reading, size)
-        }
+    // state, and engines elsewhere, may take their time, so that is not for this task.
+    let is_at_once = tree.datastore() != Datastore::Operational
+        && tells_what_it_reads(&selection)
+        && !tree.store().driver().capability().remote;
+    let (method, conditions) = (parts.method.clone(), Conditions::of(&parts.headers));
+    let tree = tree.clone();
+    let read = move || -> Result<_> {
+        let reading = Reading {
+            view: tree.view_to_read(&path, &selection)?,
+            selection,
+            path,
+            media,
+            method,
+            conditions,
+            datastore: tree.datastore(),
+        };
+        let size = reading.small()?;
+        // Where what is told of the resource has to be read first, that is for this thread too.
+        let validators = match size {
+            Size::Small(_) => None,
+            Size::Large => reading.validators()?,
+        };
+        Ok((reading, size, validators))
+    };
+    let (reading, size, validators) = match is_at_once {
+        true => read()?,
         false => {
-            let attempt = spawn_blocking(move || {
-                let size = reading.small();
-                (reading, size)
-            });
-            attempt.await.map_err(|error| Failure::internal(&error))?
+            let attempt = spawn_blocking(read);
+            attempt.await.map_err(|error| Failure::internal(&error))??
         }
     };
-    match size? {
+    match size {
         Size::Small(answer) => Ok(answer),
-        Size::Large => large(service, reading).await,
+        Size::Large => large(service, reading, validators).await,
     }
 }
 
 /// The answer that is streamed from a thread of its own; for HEAD, its headers.
-async fn large(service: &Restconf, reading: Reading) -> Result<Answer> {
+async fn large(
+    service: &Restconf,
+    reading: Reading,
+    validators: Option<Validators>,
+) -> Result<Answer> {
     let media = reading.media;
-    let validators = reading.validators()?;
     let mut answer = match reading.method {
         Method::HEAD => status_only(StatusCode::OK),
         _ => {
@@ -164,18 +174,17 @@ fn with_origin(datastore: Datastore, query: &Query<'_>) -> Result<WithOrigin> {
     }
 }
 
-impl Reading {
-    /// Whether everything that is read is told, so that a small answer takes a short time.
-    fn tells_what_it_reads(&self) -> bool {
-        let selection = &self.selection;
-        let offset = selection.page.as_ref().map_or(0, |page| page.offset);
-        offset == 0
-            && selection.fields.is_none()
-            && selection.depth.is_none()
-            && selection.content == Content::All
-            && selection.with_defaults != WithDefaults::Trim
-    }
+/// Whether everything that is read is told, so that a small answer takes a short time.
+fn tells_what_it_reads(selection: &Selection) -> bool {
+    let offset = selection.page.as_ref().map_or(0, |page| page.offset);
+    offset == 0
+        && selection.fields.is_none()
+        && selection.depth.is_none()
+        && selection.content == Content::All
+        && selection.with_defaults != WithDefaults::Trim
+}
 
+impl Reading {
     fn small(&self) -> Result<Size> {
         let format = self.media.format();
         if format == Format::Xml && is_whole_list(self.view.schema(), &self.path) {

@@ -114,6 +114,7 @@ fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
     let outcome = match call.service.submit(request)? {
         Outcome::Done => "done",
         Outcome::Repeated => "repeated",
+        Outcome::TooOld => "too-old",
     };
     Ok(answer(StatusCode::OK, &json!({ "outcome": outcome })))
 }

@@ -1,16 +1,24 @@
 //! Times as people write them.
 
-use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
+use jiff::{Timestamp, Zoned};
 
 use super::Calendar;
 use crate::{Error, Result};
 
 impl Calendar {
-    /// Reads a time: with an offset or `Z` (`2025-03-05T12:00:30Z`), or as the clock of the time
-    /// zone shows it (`2025-03-05T12:00`, or `2025-03-05` for the start of the day). Of a time
-    /// that comes twice the first is meant.
+    /// Reads a time: with an offset or `Z` (`2025-03-05T12:00:30Z`), with a time zone
+    /// (`2025-03-05T12:00[America/New_York]`, RFC 9557), or as the clock of the calendar's time zone
+    /// shows it (`2025-03-05T12:00`, or `2025-03-05` for the start of the day). Of a time that comes
+    /// twice the first is meant.
     pub fn read_time(&self, text: &str) -> Result<Timestamp> {
+        if text.contains('[') {
+            let zoned = text.parse::<Zoned>();
+            return zoned.map(|zoned| zoned.timestamp()).map_err(|error| {
+                let shown: String = text.chars().take(60).collect();
+                Error::syntax(format!("{shown:?} is no time: {error}"))
+            });
+        }
         if let Ok(at) = text.parse() {
             return Ok(at);
         }
@@ -25,8 +33,13 @@ impl Calendar {
         })
     }
 
-    /// A time as RFC 3339 writes it, with the offset that the time zone has then.
+    /// A time as RFC 3339 writes it, with the offset that the time zone has then; in UTC where that is
+    /// no whole number of minutes, as of old local mean times, which RFC 3339 cannot write.
     pub fn show_time(&self, at: Timestamp) -> String {
-        at.display_with_offset(self.zone.to_offset(at)).to_string()
+        let offset = self.zone.to_offset(at);
+        match offset.seconds() % 60 {
+            0 => at.display_with_offset(offset).to_string(),
+            _ => at.to_string(),
+        }
     }
 }

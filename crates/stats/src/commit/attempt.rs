@@ -11,7 +11,7 @@ use crate::limits::{CONFLICTS_MAX, REQUEST_ID_SECONDS};
 use crate::number::{put_varint, take_varint};
 use crate::row::How;
 use crate::stats::{Rules, Stats};
-use crate::{Action, Outcome, Request, Result, Write, layout, sketch};
+use crate::{Action, Error, Outcome, Request, Result, Write, layout, sketch};
 
 /// Requests that are forgotten by one that has a name.
 const FORGOTTEN_AT_ONCE: usize = 16;
@@ -195,26 +195,35 @@ struct Work<'a> {
 impl Work<'_> {
     fn request(&mut self, request: &Request) -> Result<Outcome> {
         if let Some(id) = &request.id
-            && self.was_done(id)?
+            && self.was_done(id, request.fingerprint())?
         {
             return Ok(Outcome::Repeated);
         }
+        let mut outcome = match request.writes.is_empty() {
+            true => Outcome::Done,
+            false => Outcome::TooOld,
+        };
         for write in &request.writes {
             let placed = self.write(write);
-            placed.map_err(|error| error.at(&write.metric))?;
+            if placed.map_err(|error| error.at(&write.metric))? {
+                outcome = Outcome::Done;
+            }
             if let Some(listing) = self.planner.listing(write)? {
                 self.write(&listing)?;
             }
         }
-        Ok(Outcome::Done)
+        Ok(outcome)
     }
 
-    fn write(&mut self, write: &Write) -> Result<()> {
+    /// Writes to the buckets that are kept: whether there are any, or nothing to write.
+    fn write(&mut self, write: &Write) -> Result<bool> {
         let values = write.values.as_slice();
         if values.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
-        for target in self.planner.targets(write)? {
+        let targets = self.planner.targets(write)?;
+        let is_kept = !targets.is_empty();
+        for target in targets {
             let key = target.key();
             let was = match write.action {
                 Action::Track => self.rows.change(&key, values, How::Add)?,
@@ -225,7 +234,7 @@ impl Work<'_> {
                 self.begin_bucket(write, &target)?;
             }
         }
-        Ok(())
+        Ok(is_kept)
     }
 
     fn observe(&mut self, bucket: &[u8], write: &Write) -> Result<Was> {
@@ -253,20 +262,27 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Whether a request of this name was done within the time for which names are remembered.
-    /// Remembers this one, and forgets some older ones.
-    fn was_done(&mut self, id: &str) -> Result<bool> {
+    /// Whether a request of this name was done within the time for which names are remembered; it is
+    /// an error if that was another request. Remembers this one, and forgets some older ones.
+    fn was_done(&mut self, id: &str, fingerprint: [u8; 8]) -> Result<bool> {
         let now = seconds(self.planner.now());
         let oldest = now.saturating_sub(REQUEST_ID_SECONDS);
         let key = self.stats.layout.request(id);
         if let Some(mut done) = self.rows.get(&key)? {
-            let done = i64::try_from(take_varint(&mut done)?).unwrap_or(i64::MAX);
-            if done >= oldest {
-                return Ok(true);
+            let done_at = i64::try_from(take_varint(&mut done)?).unwrap_or(i64::MAX);
+            // Earlier versions remembered the time alone: the rest was empty.
+            if done_at >= oldest {
+                return match done.is_empty() || done == fingerprint {
+                    true => Ok(true),
+                    false => Err(Error::argument(format!(
+                        "another request was done under the name {id:?}; give this one a name of its own"
+                    ))),
+                };
             }
         }
         let mut value = Vec::new();
         put_varint(&mut value, u128::from(now.max(0).unsigned_abs()));
+        value.extend(fingerprint);
         self.rows.put(&key, value)?;
         let time = self.stats.layout.request_time(now.max(0), id);
         self.rows.put(&time, key)?;

@@ -1,9 +1,11 @@
 //! Writes from what other programs say: lines of StatsD, and the text format of Prometheus.
 
 mod prometheus;
+mod reading;
 mod statsd;
 mod text;
 
 pub use prometheus::prometheus;
+pub use reading::{Format, Report, SKIPPED_TOLD};
 pub use statsd::statsd;
 pub use text::{Imported, Skipped};

@@ -4,17 +4,19 @@
 //! set, and a bucket holds the last reading in it. Histograms and summaries are the several
 //! metrics that they are written as. Comments are read past. `NaN` and infinities are no readings.
 
-use super::text::Imported;
+use super::text::{Imported, put_label};
 use crate::{Error, Metric, Number, Packed, Path, Result, Timestamp, Write};
 
 /// The writes that a text means; at the given time where a line has none.
 pub fn prometheus(text: &str, at: Timestamp) -> Imported {
-    Imported::read(text, |line| {
-        if line.starts_with('#') {
-            return Ok(Vec::new());
-        }
-        sample(line, at).map(|write| vec![write])
-    })
+    Imported::read(text, |line| writes(line, at))
+}
+
+pub(super) fn writes(line: &str, at: Timestamp) -> Result<Vec<Write>> {
+    if line.starts_with('#') {
+        return Ok(Vec::new());
+    }
+    sample(line, at).map(|write| vec![write])
 }
 
 fn sample(line: &str, at: Timestamp) -> Result<Write> {
@@ -63,7 +65,7 @@ fn take_labels<'a>(text: &'a str, metric: &mut Metric) -> Result<&'a str> {
             .strip_prefix('"')
             .ok_or_else(|| Error::syntax("the value of a label is in quotes"))?;
         let (value, after) = take_quoted(quoted)?;
-        metric.labels.insert(name.trim().to_owned(), value);
+        put_label(metric, name.trim(), value)?;
         let after = after.trim_start();
         rest = after.strip_prefix(',').unwrap_or(after).trim_start();
     }

@@ -6,13 +6,24 @@
 //! | `g` | `value` is set; with a sign it is added to |
 //! | `ms` `h` `d` | `count` and `sum` are added to, and `value` observed in a sketch |
 //! | `s` | `members` gets the value as a name, with 1 |
+//!
+//! Of the further parts of dialects, `T` is when it was so, in seconds since 1970; `c:` `e:` and `card:`
+//! say where a line comes from, and are read past.
 
-use super::text::Imported;
+use super::text::{Imported, put_label};
 use crate::{Error, Metric, Number, Packed, Path, Result, Timestamp, Write};
 
-/// The writes that StatsD lines mean, at the given time.
+/// Parts of a line that say where it comes from.
+const ORIGINS: [&str; 3] = ["c:", "e:", "card:"];
+
+/// The writes that StatsD lines mean; at the given time where a line has none.
 pub fn statsd(text: &str, at: Timestamp) -> Imported {
-    Imported::read(text, |line| Line::parse(line)?.writes(at))
+    Imported::read(text, |line| writes(line, at))
+}
+
+pub(super) fn writes(line: &str, at: Timestamp) -> Result<Vec<Write>> {
+    let line = Line::parse(line)?;
+    line.writes(line.at.unwrap_or(at))
 }
 
 struct Line<'a> {
@@ -20,6 +31,7 @@ struct Line<'a> {
     values: Vec<&'a str>,
     kind: &'a str,
     rate: Number,
+    at: Option<Timestamp>,
 }
 
 impl<'a> Line<'a> {
@@ -37,6 +49,7 @@ impl<'a> Line<'a> {
             values: values.split(':').collect(),
             kind,
             rate: Number::ONE,
+            at: None,
         };
         for part in parts {
             line.option(part)?;
@@ -56,10 +69,19 @@ impl<'a> Line<'a> {
         } else if let Some(tags) = part.strip_prefix('#') {
             for tag in tags.split(',').filter(|tag| !tag.is_empty()) {
                 let (name, value) = tag.split_once(':').unwrap_or((tag, ""));
-                self.metric.labels.insert(name.to_owned(), value.to_owned());
+                put_label(&mut self.metric, name, value.to_owned())?;
             }
+        } else if let Some(seconds) = part.strip_prefix('T') {
+            let at = seconds.parse().ok();
+            let at = at.and_then(|seconds| Timestamp::from_second(seconds).ok());
+            let wrong = || Error::syntax(format!("{part:?} is no time in seconds since 1970"));
+            self.at = Some(at.ok_or_else(wrong)?);
+        } else if !ORIGINS.iter().any(|origin| part.starts_with(origin)) {
+            let shown: String = part.chars().take(40).collect();
+            return Err(Error::syntax(format!(
+                "{shown:?} is none of @rate, #tags and Ttime"
+            )));
         }
-        // Other parts (timestamps, containers) are of dialects, and mean nothing here.
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What is common to both formats: lines, and what becomes of them.
 
-use crate::Write;
+use crate::{Error, Metric, Write};
 
 /// Bytes of one line.
 pub(super) const LINE_BYTES_MAX: usize = 64 << 10;
@@ -23,6 +23,18 @@ pub struct Skipped {
     pub reason: String,
 }
 
+pub(super) fn too_long() -> Error {
+    Error::limit(format!("a line has at most {LINE_BYTES_MAX} bytes"))
+}
+
+/// Gives a metric a label that it does not have yet.
+pub(super) fn put_label(metric: &mut Metric, name: &str, value: String) -> crate::Result<()> {
+    match metric.labels.insert(name.to_owned(), value) {
+        None => Ok(()),
+        Some(_) => Err(Error::syntax(format!("the label {name:?} is given twice"))),
+    }
+}
+
 impl Imported {
     /// Reads every line that is not empty.
     pub(super) fn read(
@@ -35,8 +47,7 @@ impl Imported {
             let result = if line.is_empty() {
                 continue;
             } else if line.len() > LINE_BYTES_MAX {
-                let message = format!("a line has at most {LINE_BYTES_MAX} bytes");
-                Err(crate::Error::limit(message))
+                Err(too_long())
             } else {
                 read(line)
             };

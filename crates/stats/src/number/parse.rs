@@ -9,19 +9,23 @@ use crate::{Error, Result};
 /// Digits of the longest exact number.
 const DIGITS_MAX: usize = 38;
 
+/// So many digits of a decimal number a float tells apart: it is written with no more.
+const FLOAT_DIGITS: usize = 17;
+
 impl FromStr for Number {
     type Err = Error;
 
-    /// Reads `12`, `-0.5`, `1e9`. A decimal with more digits than an exact number has is refused;
-    /// with an exponent it becomes a float.
+    /// Reads `12`, `-0.5`, `1e9`. What no exact number is (0.0014285714285714286 has too many digits
+    /// after the point) becomes a float, as it is with an exponent; unless it has more digits than a
+    /// float keeps.
     fn from_str(text: &str) -> Result<Self> {
         let parts = Parts::split(text).ok_or_else(|| no_number(text))?;
         if let Some(decimal) = parts.decimal() {
             return Ok(Self::Exact(decimal));
         }
-        if parts.exponent.is_none() {
+        if parts.exponent.is_none() && parts.digits() > FLOAT_DIGITS {
             return Err(Error::syntax(format!(
-                "{text} has more digits than the {DIGITS_MAX} of an exact number, or more than {SCALE_MAX} after the point"
+                "{text} has more digits than the {DIGITS_MAX} of an exact number, or more than {SCALE_MAX} after the point: leave out some, or write it with an exponent to have the nearest float"
             )));
         }
         let value: f64 = text.parse().map_err(|_| no_number(text))?;
@@ -67,6 +71,12 @@ impl<'a> Parts<'a> {
             fraction,
             exponent,
         })
+    }
+
+    /// How many digits there are from the first to the last that is not 0.
+    fn digits(&self) -> usize {
+        let all = [self.whole, self.fraction].concat();
+        all.trim_matches('0').len()
     }
 
     fn decimal(&self) -> Option<Decimal> {

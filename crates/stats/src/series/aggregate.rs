@@ -71,15 +71,34 @@ impl FromStr for Aggregate {
 impl Series {
     /// The aggregate of the values at a path, one for each of so many slices. Points without the
     /// value do not count.
+    ///
+    /// # Errors
+    /// The path has no value anywhere, but there are values below it: which of them is not said.
     pub fn aggregate(
         &self,
         aggregate: Aggregate,
         path: &Path,
         slices: usize,
     ) -> Result<Vec<Option<Number>>> {
+        self.check_value(path)?;
         let of = |points: &[Point]| {
             aggregate.of(points.iter().filter_map(|point| point.values.get(path)))
         };
         self.slices(slices)?.map(of).collect()
+    }
+
+    /// Refuses the path of a group of values.
+    fn check_value(&self, path: &Path) -> Result<()> {
+        let points = self.points();
+        if points.iter().any(|point| point.values.get(path).is_some()) {
+            return Ok(());
+        }
+        let mut held = points.iter().flat_map(|point| &point.values);
+        let Some((below, _)) = held.find(|(held, _)| held.is_below(path)) else {
+            return Ok(());
+        };
+        Err(Error::argument(format!(
+            "{path} is no value but a group of several, such as {below}; name one of them"
+        )))
     }
 }

@@ -77,8 +77,12 @@ impl Postgres {
         }
     }
 
-    /// The URL of an empty key space in this server, with options for the driver.
+    /// The URL of an empty key space in this server, with options for the driver; or of the schema that
+    /// they name.
     pub fn url(&self, options: &str) -> String {
+        if options.contains("schema=") {
+            return format!("{}?{options}", self.base());
+        }
         let number = self.names.fetch_add(1, Ordering::Relaxed);
         format!("{}?schema=test{number}&{options}", self.base())
     }

@@ -168,9 +168,17 @@ fn fill_up(env: &Env<WithoutTls>) -> Result<()> {
 
 fn missing_bytes(env: &Env<WithoutTls>) -> Result<u64> {
     let page_bytes = u64::from(env.unnamed_database_stat().page_size);
-    let pages = env.info().last_page_number as u64 + 1;
+    let last = env.info().last_page_number as u64;
     let length = env.real_disk_size().map_err(engine_error)?;
-    Ok((pages * page_bytes).saturating_sub(length))
+    let bytes = last
+        .checked_add(1)
+        .and_then(|pages| pages.checked_mul(page_bytes));
+    let damaged = || {
+        let path = env.path().join(DATA_FILE);
+        let message = format!("{} is damaged: it has no page {last}", path.display());
+        Error::new(ErrorKind::Corrupt, message)
+    };
+    Ok(bytes.ok_or_else(damaged)?.saturating_sub(length))
 }
 
 fn open_keys(env: &Env<WithoutTls>) -> Result<Keys> {

@@ -6,7 +6,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement};
 
@@ -42,13 +42,24 @@ struct Io {
 
 type Link = Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, Error>>> + Send>;
 
+/// Waits for a future. A caller within an asynchronous task of a runtime of several threads waits too,
+/// and the others go on; it should rather have another thread do it.
+fn wait<F: Future>(runtime: &Runtime, future: F) -> F::Output {
+    let is_in_task = Handle::try_current()
+        .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
+    match is_in_task {
+        true => tokio::task::block_in_place(|| runtime.block_on(future)),
+        false => runtime.block_on(future),
+    }
+}
+
 impl Connection {
     /// Connects, sets up the session, and prepares the statements.
     pub(super) fn open(setup: &Setup) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Failure::Local)?;
         let connector = Connector::new(&setup.config.security).map_err(Failure::Secured)?;
-        let opened = runtime.block_on(async {
+        let opened = wait(&runtime, async {
             let connecting = setup.config.server.connect(connector);
             tokio::time::timeout(setup.connect_timeout(), connecting).await
         });
@@ -168,7 +179,7 @@ impl Io {
             return Err(Failure::Local(std::io::ErrorKind::NotConnected.into()));
         };
         let mut answer = pin!(answer);
-        let answered = runtime.block_on(async {
+        let answered = wait(&runtime, async {
             let step = std::future::poll_fn(|context| {
                 if let Poll::Ready(answer) = answer.as_mut().poll(context) {
                     return Poll::Ready(answer);
@@ -194,11 +205,14 @@ impl Io {
             return;
         };
         let mut answer = pin!(answer);
-        runtime.block_on(std::future::poll_fn(|context| {
-            let _ = answer.as_mut().poll(context);
-            self.drive(context);
-            Poll::Ready(())
-        }));
+        wait(
+            &runtime,
+            std::future::poll_fn(|context| {
+                let _ = answer.as_mut().poll(context);
+                self.drive(context);
+                Poll::Ready(())
+            }),
+        );
         self.runtime = Some(runtime);
     }
 
@@ -206,7 +220,7 @@ impl Io {
         let Some(runtime) = self.runtime.take() else {
             return Err(Failure::Local(std::io::ErrorKind::NotConnected.into()));
         };
-        let waited = runtime.block_on(async {
+        let waited = wait(&runtime, async {
             let step = std::future::poll_fn(|context| {
                 self.drive(context);
                 if self.notified || self.link.is_none() {

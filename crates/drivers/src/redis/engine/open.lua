@@ -1,6 +1,8 @@
 -- Makes a key space where there is none yet.
--- KEYS: meta   ARGV: format
+-- KEYS: meta keys   ARGV: format
 if redis.call('EXISTS', KEYS[1]) == 0 then
+  -- Keys without it are what is left of a key space.
+  if redis.call('EXISTS', KEYS[2]) == 1 then return {'ok', ''} end
   redis.call('HSET', KEYS[1], 'format', ARGV[1], 'version', 0, 'floor', 0, 'undo_bytes', 0, 'log_bytes', 0,
     'log_count', 0)
 end

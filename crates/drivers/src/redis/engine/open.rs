@@ -57,7 +57,8 @@ pub(crate) fn open(config: Config) -> Result<Engine> {
     let format = FORMAT.to_string();
     let mut answer = engine.ask(|link| {
         let script = &engine.scripts.open;
-        link.script(script, &[&engine.names.meta], &[format.as_bytes()])
+        let names = [engine.names.meta.as_str(), &engine.names.keys];
+        link.script(script, &names, &[format.as_bytes()])
     })?;
     let found = answer.bytes()?.unwrap_or_default();
     if found != format.as_bytes() {
@@ -68,7 +69,7 @@ pub(crate) fn open(config: Config) -> Result<Engine> {
 
 fn wrong_format(found: &[u8]) -> Error {
     if found.is_empty() {
-        let message = "the key space is gone: somebody deleted it in the server";
+        let message = "the key space is gone, or a part of it: somebody deleted it in the server";
         return Error::new(ErrorKind::Corrupt, message);
     }
     let number: Option<u64> = std::str::from_utf8(found)
@@ -144,6 +145,7 @@ impl Engine {
             );
             return Err(Error::new(ErrorKind::WrongVersion, message));
         }
+        self.check_eviction()?;
         let settings = self
             .setting("appendonly")?
             .zip(self.setting("appendfsync")?);
@@ -173,6 +175,24 @@ impl Engine {
                      GET to this user, or add durability=relaxed to the URL"
                 ),
             )),
+        }
+    }
+
+    /// Refuses a server that throws keys away when its memory is full: parts of key spaces would be
+    /// gone, and nobody told.
+    fn check_eviction(&self) -> Result<()> {
+        let limit = self.setting("maxmemory")?;
+        let policy = self.setting("maxmemory-policy")?;
+        match (limit, policy) {
+            (Some(limit), Some(policy)) if limit != "0" && policy != "noeviction" => {
+                let place = &self.pool.place;
+                let message = format!(
+                    "the server {place} throws keys away when its memory is full \
+                     (maxmemory-policy is {policy}); set maxmemory-policy to noeviction"
+                );
+                Err(Error::new(ErrorKind::Engine, message))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::times;
 /// Make a store of statistics, or change how one counts; print how
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Time zone and beginning of week decide where buckets begin, and stay as they are once there are any.
+Time zone and beginning of week decide where buckets begin, and stay as they are once the store is made.
 
 Examples:
   espalier stats configure --store embedded:counts --time-zone Europe/Prague --week-begins sunday
@@ -71,6 +71,7 @@ impl Configure {
     }
 
     fn change(&self, chosen: &mut espalier_stats::Settings) -> Result<()> {
+        let stored = chosen.clone();
         if let Some(zone) = &self.time_zone {
             chosen.time_zone.clone_from(zone);
         }
@@ -91,6 +92,14 @@ impl Configure {
             if kept == "for-ever" {
                 chosen.retention.remove(&granularity);
             } else {
+                let is_known = chosen.granularities.contains(&granularity)
+                    || stored.granularities.contains(&granularity);
+                if !is_known {
+                    let message = format!("{text}: nothing is counted by {granularity}");
+                    let hint =
+                        "count by it: --granularities LENGTH,..., or leave the retention out";
+                    return Err(Failure::usage(message).hint(hint));
+                }
                 chosen
                     .retention
                     .insert(granularity, times::span(kept)?.as_secs());

@@ -1,21 +1,16 @@
 //! `espalier stats import`.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::BufReader;
 
 use clap::{Args, ValueEnum};
-use espalier_stats::import::{Imported, prometheus, statsd};
-use espalier_stats::{Request, Timestamp, limits};
+use espalier_stats::import::{self, SKIPPED_TOLD};
 use serde_json::json;
 
 use super::place::{Place, time};
-use crate::cli;
-use crate::documents::STANDARD;
 use crate::error::{Failure, Result};
+use crate::progress::ProgressReader;
 use crate::settings::Settings;
-
-/// The most bytes that are read at once: 256 MiB.
-const INPUT_BYTES_MAX: u64 = 256 << 20;
+use crate::{cli, documents};
 
 /// Skipped lines that are told.
 const SKIPPED_SHOWN: usize = 10;
@@ -23,7 +18,8 @@ const SKIPPED_SHOWN: usize = 10;
 /// Read StatsD lines or the text format of Prometheus
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Lines that cannot be read are told, and the others done; in one atomic commit up to 100,000 writes.
+Lines that cannot be read, or are refused, are told, and the others done; in one atomic commit up to \
+100,000 writes.
 
 Examples:
   espalier stats import --format statsd lines.txt --store embedded:counts
@@ -57,46 +53,29 @@ impl Import {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let stats = self.place.stats(settings)?;
-        let imported = self.read(time(&stats, self.at.as_deref())?)?;
-        let (count, skipped) = (imported.writes.len(), imported.skipped);
-        let mut writes = imported.writes.into_iter();
-        loop {
-            let request = Request::new(writes.by_ref().take(limits::WRITES_MAX));
-            if request.writes.is_empty() {
-                break;
-            }
-            stats.submit(request)?;
-        }
-        let shown = skipped.iter().take(SKIPPED_SHOWN);
-        let lines: Vec<_> = shown
+        let at = time(&stats, self.at.as_deref())?;
+        let format = match self.format {
+            Format::Statsd => import::Format::Statsd,
+            Format::Prometheus => import::Format::Prometheus,
+        };
+        let (input, length) = documents::open(&self.file)?;
+        let mut input = BufReader::new(ProgressReader::new(input, "importing", length));
+        let report = stats
+            .import(format, at, &mut input)
+            .map_err(|error| Failure::from(error).in_file(documents::display_name(&self.file)))?;
+        input.into_inner().finish();
+        let lines = report.lines.iter();
+        let lines: Vec<_> = lines
             .map(|line| json!({"line": line.line, "reason": line.reason}))
             .collect();
-        let value = json!({"writes": count, "skipped": skipped.len(), "lines": lines});
-        let mut text = format!("{count} writes, {} lines skipped", skipped.len());
-        for line in skipped.iter().take(SKIPPED_SHOWN) {
+        let value = json!({"writes": report.writes, "skipped": report.skipped, "lines": lines});
+        let mut text = format!("{} writes, {} lines skipped", report.writes, report.skipped);
+        for line in report.lines.iter().take(SKIPPED_SHOWN) {
             text.push_str(&format!("\n  line {}: {}", line.line, line.reason));
         }
-        cli::answer(self.place.talk.json, &value, &text)
-    }
-
-    fn read(&self, at: Timestamp) -> Result<Imported> {
-        let mut text = String::new();
-        let failed = |error: io::Error| Failure::data(error.to_string()).in_file(&self.file);
-        let input: Box<dyn Read> = match self.file.as_str() {
-            STANDARD => Box::new(io::stdin()),
-            file => Box::new(File::open(file).map_err(failed)?),
-        };
-        let bytes = input
-            .take(INPUT_BYTES_MAX + 1)
-            .read_to_string(&mut text)
-            .map_err(failed)?;
-        if bytes as u64 > INPUT_BYTES_MAX {
-            let message = format!("more than {INPUT_BYTES_MAX} bytes; split it");
-            return Err(Failure::data(message).in_file(&self.file));
+        if report.lines.len() > SKIPPED_SHOWN {
+            text.push_str(&format!("\n  ...; with --json the first {SKIPPED_TOLD}"));
         }
-        Ok(match self.format {
-            Format::Statsd => statsd(&text, at),
-            Format::Prometheus => prometheus(&text, at),
-        })
+        cli::answer(self.place.talk.json, &value, &text)
     }
 }

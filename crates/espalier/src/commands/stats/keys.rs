@@ -65,6 +65,7 @@ impl Delete {
             return Err(Failure::data(format!("there is no metric {metric}"))
                 .hint("`espalier stats keys` lists the metrics and their labels"));
         }
-        cli::answer(self.place.talk.json, &json!({"deleted": metric.name}), "")
+        let deleted = json!({"deleted": metric.name, "labels": metric.labels});
+        cli::answer(self.place.talk.json, &deleted, "")
     }
 }

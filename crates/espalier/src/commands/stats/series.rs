@@ -17,7 +17,8 @@ use crate::settings::Settings;
 #[command(group = ArgGroup::new("made").args(["aggregate", "category", "top", "quantiles"]))]
 #[command(after_help = "\
 Without --label and --group-by, metrics of the name are added up whatever their labels. --path may have \
-* for any name, and stands for what is below it too.
+* for any name, and stands for what is below it too; with --aggregate, --quantiles and --group-by with \
+--top it is one value. Slices have as many buckets each: what is left over, at the old end, is in none.
 
 Examples:
   espalier stats series http --granularity 1h --path 'status.*' --store embedded:counts
@@ -35,12 +36,12 @@ pub struct Series {
     #[command(flatten)]
     span: Span,
 
-    /// Which values
-    #[arg(long, value_name = "PATH", default_value = "*")]
-    path: String,
+    /// Which values [default: all]
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
 
     /// Into how many parts of the range, the oldest first
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, conflicts_with_all = ["top", "quantiles"])]
     slices: usize,
 
     /// One number of the values: sum, mean, min, max or count
@@ -56,7 +57,13 @@ pub struct Series {
     top: Option<usize>,
 
     /// Quantiles of what was observed, each between 0 and 1
-    #[arg(long, value_name = "QUANTILE,...", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "QUANTILE,...",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        conflicts_with = "expression"
+    )]
     quantiles: Vec<f64>,
 
     /// Metrics that differ in this label are shown apart; may be repeated
@@ -67,12 +74,17 @@ pub struct Series {
     #[arg(long, value_name = "PATH", requires = "expression")]
     of: Vec<String>,
 
-    /// A value computed from others: + - * / ( ) sum mean min max sqrt
-    #[arg(long, requires_all = ["of", "result"])]
+    /// A value computed from others: + - * / ( ) sum mean (or avg) min max sqrt
+    #[arg(long, requires_all = ["of", "result"], allow_hyphen_values = true)]
     expression: Option<String>,
 
     /// The path of the computed value
-    #[arg(long = "as", id = "result", value_name = "PATH")]
+    #[arg(
+        long = "as",
+        id = "result",
+        value_name = "PATH",
+        requires = "expression"
+    )]
     result: Option<String>,
 
     #[command(flatten)]
@@ -99,6 +111,9 @@ impl Series {
             return self.top_groups(&stats, &query, count);
         }
         let mut groups = stats.query(&query)?;
+        if groups.is_empty() {
+            return Err(no_metric(&query));
+        }
         self.compute(&mut groups)?;
         let calendar = stats.calendar();
         groups
@@ -114,8 +129,17 @@ impl Series {
         Ok(query)
     }
 
+    /// The one value that is meant.
     fn exact_path(&self) -> Result<Path> {
-        self.path.parse().map_err(usage)
+        let path = self.path.as_deref().ok_or_else(|| {
+            Failure::usage("which value is meant is not said").hint("add --path PATH")
+        })?;
+        path.parse().map_err(usage)
+    }
+
+    fn pattern(&self) -> Result<Pattern> {
+        let path = self.path.as_deref().unwrap_or("*");
+        path.parse().map_err(usage)
     }
 
     fn compute(&self, groups: &mut [Group]) -> Result<()> {
@@ -133,7 +157,7 @@ impl Series {
     }
 
     fn show(&self, group: &Group, calendar: &Calendar) -> Result<()> {
-        let pattern: Pattern = self.path.parse().map_err(usage)?;
+        let pattern = self.pattern()?;
         if let Some(aggregate) = &self.aggregate {
             return self.show_aggregate(group, aggregate.parse().map_err(usage)?);
         }
@@ -261,6 +285,15 @@ impl Series {
         });
         print::text(&print::aligned(&rows.collect::<Vec<_>>()))
     }
+}
+
+fn no_metric(query: &Query) -> Failure {
+    let labels = match query.labels.is_empty() {
+        true => "",
+        false => " with these labels",
+    };
+    Failure::data(format!("there is no metric {}{labels}", query.name))
+        .hint("`espalier stats keys` lists the metrics and their labels")
 }
 
 /// A sparkline, and what there is to say of its numbers.

@@ -60,7 +60,7 @@ pub struct Scan {
     metric: Named,
 
     /// All metrics whose names begin so
-    #[arg(long)]
+    #[arg(long, conflicts_with = "labels")]
     prefix: bool,
 
     #[command(flatten)]

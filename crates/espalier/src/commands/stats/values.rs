@@ -12,6 +12,9 @@ use crate::settings::Settings;
 /// Print the values of a metric over a range
 #[derive(Args, Debug)]
 #[command(after_help = "\
+They are those of the metric with exactly these labels; `espalier stats keys` lists them, and `espalier \
+stats series` adds up metrics that differ in labels.
+
 Examples:
   espalier stats values event::signup --granularity 1h --store embedded:counts
   espalier stats values event::signup -g 1d --from 2025-03-01 --to 2025-03-31 --format csv \\

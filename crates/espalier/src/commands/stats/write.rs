@@ -33,7 +33,7 @@ struct Given {
     #[arg(long)]
     untracked: bool,
 
-    /// A name for this request: of a name, only the first within a day is done
+    /// A name for this request: what is repeated under it within a day is done once
     #[arg(long, value_name = "NAME")]
     request_id: Option<String>,
 }
@@ -43,9 +43,13 @@ impl Given {
         if let [text] = self.values.as_slice() {
             if text == STANDARD {
                 let mut input = String::new();
-                io::stdin()
-                    .take(INPUT_BYTES_MAX)
+                let bytes = io::stdin()
+                    .take(INPUT_BYTES_MAX + 1)
                     .read_to_string(&mut input)?;
+                if bytes as u64 > INPUT_BYTES_MAX {
+                    let message = format!("values of more than {INPUT_BYTES_MAX} bytes");
+                    return Err(Failure::usage(message).hint("split them into several requests"));
+                }
                 return packed(&input);
             }
             if text.trim_start().starts_with('{') {
@@ -76,22 +80,29 @@ impl Given {
         let (outcome, text) = match stats.submit(request)? {
             Outcome::Done => ("done", ""),
             Outcome::Repeated => ("repeated", "a request of this name was done before"),
+            Outcome::TooOld => (
+                "too-old",
+                "nothing is kept: that is longer ago than all the retentions of the store",
+            ),
         };
         cli::answer(place.talk.json, &json!({ "outcome": outcome }), text)
     }
 }
 
 fn packed(text: &str) -> Result<Packed> {
-    Nested::from_json(text)
-        .and_then(|nested| nested.pack())
-        .map_err(usage)
+    let packed = Nested::from_json(text).and_then(|nested| nested.pack());
+    packed.map_err(|error| Failure::usage(format!("the values: {error}")))
 }
 
 fn value(text: &str) -> Result<(Path, Number)> {
     let (path, number) = text
         .rsplit_once('=')
         .ok_or_else(|| Failure::usage(format!("{text:?} is no value; write PATH=NUMBER")))?;
-    Ok((path.parse().map_err(usage)?, number.parse().map_err(usage)?))
+    let of_path = |error| Failure::usage(format!("{path}: {error}"));
+    Ok((
+        path.parse().map_err(usage)?,
+        number.parse().map_err(of_path)?,
+    ))
 }
 
 /// Add values to what is there
@@ -191,15 +202,15 @@ pub struct Assort {
 #[group(required = true, multiple = false)]
 struct Classes {
     /// Classes of one width
-    #[arg(long, value_name = "MIN,MAX,STEP")]
+    #[arg(long, value_name = "MIN,MAX,STEP", allow_hyphen_values = true)]
     linear: Option<String>,
 
     /// Classes that end with powers of ten
-    #[arg(long, value_name = "MIN,MAX")]
+    #[arg(long, value_name = "MIN,MAX", allow_hyphen_values = true)]
     geometric: Option<String>,
 
     /// Classes that end with these bounds
-    #[arg(long, value_name = "BOUND,...")]
+    #[arg(long, value_name = "BOUND,...", allow_hyphen_values = true)]
     custom: Option<String>,
 }
 
@@ -208,7 +219,10 @@ impl Classes {
         let made = match (&self.linear, &self.geometric, &self.custom) {
             (Some(linear), ..) => match numbers(linear)?.as_slice() {
                 [min, max, step] => {
-                    let step = step.to_string().parse().unwrap_or(0);
+                    let step = step.to_string().parse();
+                    let step = step.map_err(|_| {
+                        Failure::usage("--linear takes MIN,MAX,STEP, STEP a whole number over 0")
+                    })?;
                     Designator::linear(*min, *max, step)
                 }
                 _ => return Err(Failure::usage("--linear takes MIN,MAX,STEP")),

@@ -7,7 +7,7 @@ use espalier_keyspace::Snapshot;
 use super::merge::{Basis, Known, Merged, Resolution, merge};
 use super::resident::Stored;
 use super::rows::Rows;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::overlay::{Changes, Layered, Overlay};
 use crate::tree::history::changes_back_to;
 use crate::tree::locate::State;
@@ -96,7 +96,14 @@ impl Tree {
             running: state,
             base,
             known,
-            moved: running.version - stored.header.base,
+            moved: running
+                .version
+                .checked_sub(stored.header.base)
+                .ok_or_else(|| {
+                    Error::corrupt(
+                        "the candidate was made on a version that running has not reached",
+                    )
+                })?,
             time: running.time,
         };
         merge(basis, &stored.changes, resolution)
