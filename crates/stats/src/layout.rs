@@ -32,6 +32,25 @@ impl Kind {
     }
 }
 
+/// What a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    /// The settings.
+    Settings,
+    /// Numbers of a bucket.
+    Numbers,
+    /// A metric that there is.
+    Metric,
+    /// A sketch of a bucket.
+    Sketch,
+    /// A status.
+    Status,
+    /// A request that was done.
+    Request,
+    /// When one was.
+    RequestTime,
+}
+
 /// The keys below a prefix.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
@@ -50,6 +69,26 @@ impl Layout {
         key.extend_from_slice(&self.prefix);
         key.push(id);
         key
+    }
+
+    /// Everything.
+    pub(crate) fn everything(&self) -> KeyRange {
+        KeyRange::prefix(&self.prefix)
+    }
+
+    /// What the row of a key is, where there is such a kind.
+    pub(crate) fn kind_of(&self, key: &[u8]) -> Option<RowKind> {
+        let id = key.strip_prefix(self.prefix.as_slice())?.first()?;
+        Some(match *id {
+            SETTINGS => RowKind::Settings,
+            ROWS => RowKind::Numbers,
+            METRICS => RowKind::Metric,
+            SKETCHES => RowKind::Sketch,
+            STATUSES => RowKind::Status,
+            REQUESTS => RowKind::Request,
+            REQUEST_TIMES => RowKind::RequestTime,
+            _ => return None,
+        })
     }
 
     /// The row of the settings.

@@ -14,6 +14,7 @@
 
 mod buffer;
 mod calendar;
+mod check;
 mod clock;
 mod commit;
 mod designator;

@@ -111,7 +111,7 @@ impl Status {
         row
     }
 
-    fn decode(row: &[u8]) -> Result<Self> {
+    pub(crate) fn decode(row: &[u8]) -> Result<Self> {
         let unreadable = || Error::corrupt("a stored status cannot be read");
         let (at, mut rest) = row.split_first_chunk().ok_or_else(unreadable)?;
         let at = Timestamp::from_nanosecond(i128::from_le_bytes(*at)).map_err(|_| unreadable())?;

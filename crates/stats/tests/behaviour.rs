@@ -5,11 +5,12 @@ mod place;
 use std::sync::Arc;
 use std::thread;
 
+use espalier_keyspace::{Batch, Direction, KeyRange};
 use espalier_stats::{
     Aggregate, Beamed, Designator, ErrorKind, Metric, Nested, Number, Outcome, Packed, Path, Range,
     Request, SYSTEM_METRIC, Stats, SystemMetric, Write,
 };
-use place::{Place, json, number, on_every_engine, packed, path, time};
+use place::{PREFIX, Place, json, number, on_every_engine, packed, path, time};
 
 const NOON: &str = "2025-03-05T12:00:30Z";
 
@@ -537,4 +538,40 @@ fn what_is_too_long_is_refused() {
         ))
         .expect("keys that fit");
     assert_eq!(stats.keys("nnn").expect("keys"), [metric]);
+}
+
+#[test]
+fn rows_that_cannot_be_read_are_found_by_a_check() {
+    on_every_engine(|place| {
+        let stats = place.stats();
+        stats.configure(stats.settings()).expect("configured");
+        stats
+            .track("n", time(NOON), packed(r#"{"a":1}"#))
+            .expect("tracked");
+        stats
+            .submit(Write::observe("n", time(NOON), packed(r#"{"a":1}"#)))
+            .expect("observed");
+        stats.beam("n", time(NOON), "{}").expect("beamed");
+        let request = Request::from(Write::track("n", time(NOON), packed(r#"{"a":1}"#)));
+        stats.submit(request.with_id("r")).expect("done");
+        let driver = place.driver();
+        let mut told = 0;
+        let sound = Stats::check(&*driver, PREFIX, &mut |rows| told = rows);
+        assert_eq!(sound.expect("examined"), []);
+        let mut keys = Vec::new();
+        let snapshot = driver.snapshot().expect("a snapshot");
+        let range = KeyRange::prefix(PREFIX);
+        let mut cursor = snapshot.scan(&range, Direction::Forward).expect("a scan");
+        while let Some((key, _)) = cursor.next().expect("a row") {
+            keys.push(key.to_vec());
+        }
+        assert_eq!(keys.len() as u64, told);
+        let mut batch = Batch::new();
+        keys.iter()
+            .for_each(|key| batch.put(key.clone(), [0xff; 3]));
+        driver.commit(batch).expect("damaged");
+        let found = Stats::check(&*driver, PREFIX, &mut |_| {}).expect("examined");
+        // When a request was done is all in the key.
+        assert_eq!(found.len(), keys.len() - 1, "{found:?}");
+    });
 }

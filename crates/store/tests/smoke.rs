@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::Driver;
+use espalier_keyspace::{Batch, Direction, Driver};
 use espalier_store::{
-    CommitOptions, Datastore, Edit, Error, LoadOptions, Selection, Store, SystemClock, Tree,
+    CommitOptions, Datastore, Edit, Error, LoadOptions, Selection, Store, Subspace, SystemClock,
+    Tree,
 };
 use espalier_yang::InstancePath;
 use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
@@ -155,4 +156,43 @@ fn a_row_in_no_range_is_found_by_a_check() {
         );
     }
     assert_eq!(tree.store().check(&mut |_| {}).unwrap().len(), 3);
+}
+
+#[test]
+fn what_the_catalog_and_the_log_lack_is_found_by_a_check() {
+    let tree = tree(espalier_drivers::open("memory:").unwrap());
+    for value in 1..4 {
+        load(&tree, &format!(r#"{{"m:top":"{value}"}}"#));
+    }
+    let store = tree.store();
+    let driver = store.driver();
+    assert_eq!(store.check(&mut |_| {}).unwrap(), []);
+    let keys = |subspace: Subspace| {
+        let snapshot = driver.snapshot().unwrap();
+        let range = subspace.range();
+        let mut cursor = snapshot.scan(&range, Direction::Forward).unwrap();
+        let mut keys = Vec::new();
+        while let Some((key, _)) = cursor.next().unwrap() {
+            keys.push(key.to_vec());
+        }
+        keys
+    };
+    let without = |lost: &[Vec<u8>]| {
+        let mut batch = Batch::new();
+        lost.iter().for_each(|key| batch.delete(key.clone()));
+        driver.commit(batch).unwrap();
+        store.check(&mut |_| {}).unwrap()
+    };
+    let log = keys(Subspace::Log);
+    let found = without(&log[log.len() - 1..]);
+    assert!(
+        found.iter().any(|one| one.problem.contains("lacks")),
+        "{found:?}"
+    );
+    // Without its catalog, all that is left belongs to nobody.
+    let found = without(&keys(Subspace::Catalog));
+    assert!(
+        found.iter().any(|one| one.problem.contains("no anchor")),
+        "{found:?}"
+    );
 }

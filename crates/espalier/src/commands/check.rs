@@ -1,6 +1,12 @@
 //! `espalier check`.
 
+use std::sync::Arc;
+
 use clap::Args;
+use espalier_documents::{Documents, Policy};
+use espalier_keyspace::Finding;
+use espalier_stats::Stats;
+use espalier_store::{Store, Subspace};
 use serde_json::json;
 
 use crate::cli;
@@ -9,7 +15,8 @@ use crate::progress::Progress;
 use crate::settings::{Access, Settings, Talk};
 use crate::target;
 
-/// Examine a store: the engine's own structures, the catalog, every key and value
+/// Examine a store: the engine's own structures, the catalog, every key and value of trees, statistics
+/// and documents
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -47,10 +54,18 @@ impl Check {
         // The engine first: LMDB ends the process where it meets a damaged page.
         let mut findings = driver.check()?;
         if findings.is_empty() {
-            findings = target::store_on(driver)?.check_data(&mut |done| {
+            let store = target::store_on(driver)?;
+            findings = store.check_data(&mut |done| {
                 keys = done;
                 progress.set(done);
             })?;
+            let trees = keys;
+            let statistics = Subspace::Statistics.key();
+            findings.extend(Stats::check(&**store.driver(), &statistics, &mut |done| {
+                keys = trees + done;
+                progress.set(keys);
+            })?);
+            keys += check_documents(&store, &mut findings)?;
         }
         progress.finish();
         let items: Vec<_> = findings
@@ -73,4 +88,30 @@ impl Check {
                 .hint("restore a backup, or export what is readable into a new store")),
         }
     }
+}
+
+/// Examines every collection; tells how many documents there are.
+fn check_documents(store: &Store, findings: &mut Vec<Finding>) -> Result<u64> {
+    let prefix = Subspace::Documents.key();
+    let documents = Documents::new(Arc::clone(store.driver()), &prefix);
+    let mut count = 0;
+    for info in documents.list()? {
+        let found = documents
+            .open(&info.name, Some(Policy::Uncached))
+            .and_then(|collection| {
+                count += collection.count()?;
+                collection.check()
+            });
+        match found {
+            Ok(found) => findings.extend(found.into_iter().map(|finding| Finding {
+                place: format!("documents {}", finding.place),
+                problem: finding.problem,
+            })),
+            Err(error) => findings.push(Finding {
+                place: format!("documents {}", info.name),
+                problem: error.to_string(),
+            }),
+        }
+    }
+    Ok(count)
 }

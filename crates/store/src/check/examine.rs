@@ -1,10 +1,13 @@
 //! Walking over all anchors.
 
-use espalier_keyspace::{Direction, Finding, KeyRange};
+use std::collections::BTreeSet;
+
+use espalier_keyspace::{Direction, Finding, KeyRange, tuple};
 
 use super::{fragments, order};
 use crate::clock::Timestamp;
 use crate::error::Result;
+use crate::keys::anchor_prefix;
 use crate::store::Store;
 use crate::subspace::Subspace;
 use crate::tree::{Datastore, OriginRecord, StampRecord, verify_indexes};
@@ -33,10 +36,12 @@ impl Store {
     /// Examines the catalog and every anchor: that every key belongs to a node of the
     /// schema, every value decodes, entries have the keys that their place says, nodes stand in
     /// nodes that exist, the order index agrees with the positions, and indexes and counts with the
-    /// values. Linear in what is stored;
+    /// values; that the log has every version that is kept, and that everything belongs to an anchor
+    /// of the catalog. What statistics and documents hold is not looked at. Linear in what is stored;
     /// `progress` is told the number of keys so far.
     pub fn check_data(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Finding>> {
         let mut findings = self.strays()?;
+        let mut anchors_found = BTreeSet::new();
         let mut keys = 0;
         for dataspace in self.dataspaces()? {
             let mut after: Option<String> = None;
@@ -45,6 +50,8 @@ impl Store {
                 let Some(last) = anchors.last() else { break };
                 after = Some(last.name.clone());
                 for anchor in &anchors {
+                    let tree = self.tree(&dataspace, &anchor.name, Datastore::Running)?;
+                    anchors_found.insert(tree.id().anchor);
                     self.check_anchor(&dataspace, &anchor.name, &mut findings, &mut |more| {
                         keys += more;
                         progress(keys);
@@ -52,7 +59,41 @@ impl Store {
                 }
             }
         }
+        self.ownerless(&anchors_found, &mut findings)?;
         Ok(findings)
+    }
+
+    /// Finds keys of anchors that the catalog does not have.
+    fn ownerless(&self, known: &BTreeSet<u64>, findings: &mut Vec<Finding>) -> Result<()> {
+        let snapshot = self.driver().snapshot()?;
+        for subspace in Subspace::OF_ANCHORS {
+            let mut range = subspace.range();
+            loop {
+                let mut cursor = snapshot.scan(&range, Direction::Forward)?;
+                let Some((key, _)) = cursor.next()? else {
+                    break;
+                };
+                let place = format!("{} key {}", subspace.name(), key.escape_ascii());
+                let anchor = match tuple::take(&mut &key[subspace.key().len()..]) {
+                    Ok(tuple::Element::Integer(anchor)) => u64::try_from(anchor).ok(),
+                    _ => None,
+                };
+                let Some(anchor) = anchor else {
+                    let problem = "the key has no anchor".to_owned();
+                    findings.push(Finding { place, problem });
+                    break;
+                };
+                if !known.contains(&anchor) {
+                    let problem = format!("the catalog has no anchor of the number {anchor}");
+                    findings.push(Finding { place, problem });
+                }
+                match KeyRange::prefix(&anchor_prefix(subspace, anchor)).end {
+                    Some(end) => range.start = end,
+                    None => break,
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The first key of each stretch that is no registered range.
@@ -111,6 +152,10 @@ impl Store {
                 check_stamps(&view, &mut found)?;
             }
             if datastore == Datastore::Running {
+                let log = tree.id().prefix(Subspace::Log);
+                tree.examine_history(view.state().snapshot, &mut |version, problem| {
+                    found.push(&log, format!("version {version}: {problem}"));
+                })?;
                 verify_indexes(&view.state(), &mut |key, problem| found.push(key, problem))?;
             }
             check_origins(&view, &mut found)?;

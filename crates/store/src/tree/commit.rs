@@ -134,7 +134,7 @@ impl Tree {
         &self.inner.store
     }
 
-    pub(super) fn id(&self) -> TreeId {
+    pub(crate) fn id(&self) -> TreeId {
         self.inner.id
     }
 

@@ -89,6 +89,25 @@ impl Tree {
         Ok(commits)
     }
 
+    /// Reads what the log says of every commit that is kept; tells the versions that it lacks, or that
+    /// cannot be read.
+    pub(crate) fn examine_history(
+        &self,
+        snapshot: &dyn Snapshot,
+        tell: &mut dyn FnMut(u64, String),
+    ) -> Result<()> {
+        let Kept { oldest, newest } = Kept::read(snapshot, self.id())?;
+        for version in oldest.max(1)..=newest {
+            match header(snapshot, self.id(), version) {
+                Ok(Some(_)) => {}
+                Ok(None) => tell(version, "the log lacks this version".to_owned()),
+                Err(Error::Corrupt(problem)) => tell(version, problem),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// The datastore as it was at a version. Costs as much as the changes since; every resource
     /// of it has the stamp of that version.
     ///
