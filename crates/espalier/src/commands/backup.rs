@@ -12,7 +12,7 @@ use crate::cli;
 use crate::commands::transfer::Shown;
 use crate::error::{Failure, Result};
 use crate::settings::Talk;
-use crate::target::{self, Opening};
+use crate::target;
 
 /// Write everything in an engine to a file, while it is served
 #[derive(Args, Debug)]
@@ -49,7 +49,7 @@ impl Backup {
                 .in_file(self.file.display())
                 .hint("choose another name, or replace it with --force"));
         }
-        let from = target::open_engine(&self.url, Opening::Existing)?;
+        let from = target::open_source(&self.url)?;
         let total = from.usage()?.keys;
         let mut unfinished = self.beside()?;
         let mut shown = Shown::new("writing", Some(total));

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::commands::transfer::{self, Shown};
 use crate::error::Result;
 use crate::settings::Talk;
-use crate::target::{self, Opening};
+use crate::target;
 
 /// Copy everything in one engine to another, of any kind: trees, history, statistics
 #[derive(Args, Debug)]
@@ -39,7 +39,7 @@ pub struct Copy {
 impl Copy {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
-        let from = target::open_engine(&self.from, Opening::Existing)?;
+        let from = target::open_source(&self.from)?;
         let to = target::open_target(&self.to)?;
         let total = from.usage()?.keys;
         let mut shown = Shown::new("copying", Some(total));

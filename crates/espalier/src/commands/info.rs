@@ -52,7 +52,9 @@ impl Info {
             return Err(Failure::usage("nothing says which store")
                 .hint("name it: espalier info embedded:DIR"));
         };
-        let driver = target::open_engine(url, Opening::Existing)?;
+        // That nothing is there is an answer too.
+        target::require_existing(url)?;
+        let driver = target::open_engine(url, Opening::Create)?;
         let mut value = engine(&*driver)?;
         if value["state"] == "store" {
             let store = Store::open(driver, Arc::new(SystemClock))?;

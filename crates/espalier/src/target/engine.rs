@@ -5,10 +5,14 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Direction, Driver, KeyRange};
 
+use super::local::store_on;
 use crate::error::{Failure, Result};
 
 /// The schemes whose place is a file or folder of this machine.
 const LOCAL: [&str; 3] = ["embedded:", "sqlite:", "file:"];
+
+/// The scheme of files that people may edit.
+const EDITED_BY_HAND: &str = "file:";
 
 /// What is done where there is nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,16 @@ pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
                 "check the name; a store is made where modules are named: --yang FILE|DIR|NAME";
             return Err(Failure::usage(message).hint(hint));
         }
+    }
+    Ok(driver)
+}
+
+/// Opens what a URL names to read all of it. Files that people may have edited are looked at first: an
+/// edit is taken in, or refused.
+pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
+    let driver = open_engine(url, Opening::Existing)?;
+    if url.starts_with(EDITED_BY_HAND) {
+        store_on(Arc::clone(&driver))?;
     }
     Ok(driver)
 }

@@ -15,7 +15,9 @@ mod remote_past;
 
 pub use act::{Act, Acting, Of, Outcome, Prefer, beside, perform};
 pub use contract::{Change, Changed, EditHow, Loaded, Read, Target, TestChoice, Upload};
-pub use engine::{Opening, open_engine, open_target, require_existing, without_password};
+pub use engine::{
+    Opening, open_engine, open_source, open_target, require_existing, without_password,
+};
 pub use local::{
     annotated_tree, create_store, open_driver, open_store, open_tree, source_of, store_on,
 };

@@ -58,6 +58,18 @@ fn an_edit_by_hand_is_in_the_history() {
 }
 
 #[test]
+fn copies_and_backups_have_what_was_edited_by_hand() {
+    let bench = loaded();
+    bench.write(DOCUMENT, document(&bench).replace("\"x\"", "\"y\""));
+    bench.run(&["copy", STORE[1], "embedded:copied"]).ok();
+    let copied = bench.run(&["get", "/m:c/a", "--store", "embedded:copied"]);
+    assert_eq!(copied.json(), json!({"m:a": "y"}));
+    bench.write(DOCUMENT, document(&bench).replace("\"y\"", "1"));
+    let said = bench.run(&["backup", STORE[1], "file.backup"]).failed(1);
+    assert!(said.contains("running.json:3: /m:c/a: "), "{said}");
+}
+
+#[test]
 fn a_wrong_edit_says_where_and_what_to_do() {
     let bench = loaded();
     let wrong = document(&bench).replace("\"b\": 1", "\"b\": 1000, \"far\": \"nowhere\"");

@@ -321,3 +321,17 @@ fn a_damaged_page_is_told_and_does_not_end_the_process() {
         "{told:?} of {pages} pages"
     );
 }
+
+#[test]
+fn a_name_where_nothing_was_ever_written_is_no_store() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("empty")).expect("a folder");
+    let shared = servers_under("policy=uncached");
+    let urls = ["embedded:empty", "file:empty", "embedded:absent"].map(str::to_owned);
+    for url in urls.iter().chain(&shared) {
+        for command in [&["check", url][..], &["backup", url, "b"]] {
+            let said = bench.run(command).failed(2);
+            assert!(said.contains("there is no store at"), "{command:?}: {said}");
+        }
+    }
+}
