@@ -21,6 +21,7 @@ mod history;
 mod info;
 mod load;
 mod lock;
+mod no_models;
 mod past_routes;
 mod restore;
 mod rollback;

@@ -14,14 +14,14 @@ use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
 use espalier_protocols::stats;
 use espalier_protocols::{ops, server};
 use espalier_stats::Stats;
-use espalier_store::{Datastore, Subspace, Tree};
+use espalier_store::{Datastore, Store, Subspace, Tree};
 use metrics_exporter_prometheus::PrometheusBuilder;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli;
-use crate::commands::{datastore_routes, past_routes, shell_routes};
+use crate::commands::{datastore_routes, no_models, past_routes, shell_routes};
 use crate::error::{Failure, Result};
 use crate::settings::{Access, DEFAULT_LISTEN, Settings, Talk};
 use crate::target;
@@ -50,7 +50,8 @@ const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
 /// The rest after each step of removing old buckets.
 const EXPIRY_REST: Duration = Duration::from_millis(50);
 
-/// Serve a store over RESTCONF (RFC 8040)
+/// Serve a store: its data over RESTCONF (RFC 8040), statistics below /stats, document collections
+/// below /documents
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -66,6 +67,7 @@ Then:
   curl http://127.0.0.1:8080/metrics      # counters, for Prometheus
   curl http://127.0.0.1:8080/healthz      # 200 while all is well
 
+A store without models, which has statistics or documents only, is served without RESTCONF.
 SIGINT or SIGTERM ends it when the requests under way are done; a second one ends it at once.")]
 pub struct Serve {
     /// The address to listen on; port 0 takes a free one [env: ESPALIER_LISTEN]
@@ -111,24 +113,26 @@ impl Serve {
             return Err(Failure::usage("serve needs a store, not a server")
                 .hint("add --store embedded:DIR"));
         }
-        let tree = target::open_tree(&Settings {
-            datastore: None,
-            ..settings.clone()
-        })?;
-        roll_back_in_time(&tree);
-        let stats = open_stats(&tree)?;
+        let served = Served::open(&settings)?;
+        roll_back_in_time(&served.store);
+        let stats = open_stats(&served.store)?;
         remove_expired(&stats, Duration::from_secs(self.stats_expiry));
-        let router = self.router(&tree, stats, &settings)?;
+        let mut router = served.router(stats)?;
+        router = match &served.tree {
+            Some(tree) => router.merge(self.tree_router(tree, &settings)?),
+            None => router.merge(no_models::router()),
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
-        runtime.block_on(self.listen(&settings, router))?;
-        tree.store().driver().bring_up_to_date()?;
+        runtime.block_on(self.listen(&settings, &served, router))?;
+        served.store.driver().bring_up_to_date()?;
         tracing::info!("stopped");
         Ok(())
     }
 
-    fn router(&self, tree: &Tree, stats: Arc<Stats>, settings: &Settings) -> Result<Router> {
+    /// What is served of a tree.
+    fn tree_router(&self, tree: &Tree, settings: &Settings) -> Result<Router> {
         let config = RestconfConfig {
             state_writes: match self.allow_state_writes {
                 true => StateWrites::Allowed,
@@ -136,28 +140,18 @@ impl Serve {
             },
             ..RestconfConfig::default()
         };
-        let render = metrics(tree.clone())?;
-        let health_tree = tree.clone();
-        let health = Arc::new(move || match health_tree.view() {
-            Ok(_) => Ok(()),
-            Err(error) => Err(ops::Unwell(error.to_string())),
-        });
         let source = target::source_of(tree, settings)?;
         let mut service = Restconf::new(tree.clone(), &source, config);
         for datastore in SERVED {
             service = service.with_datastore(datastore.name(), tree.beside(datastore, "")?);
         }
         Ok(restconf::router(Arc::new(service))
-            .merge(ops::metrics(render))
-            .merge(ops::health(health))
             .merge(past_routes::router(tree.clone()))
             .merge(datastore_routes::router(tree.clone()))
-            .merge(shell_routes::router(tree.clone(), &source)?)
-            .merge(documents_router(tree))
-            .merge(stats::router(stats)))
+            .merge(shell_routes::router(tree.clone(), &source)?))
     }
 
-    async fn listen(&self, settings: &Settings, router: Router) -> Result<()> {
+    async fn listen(&self, settings: &Settings, served: &Served, router: Router) -> Result<()> {
         let address = settings.listen.as_deref().unwrap_or(DEFAULT_LISTEN);
         let tls = match (&settings.tls_cert, &settings.tls_key) {
             (Some(certificate), Some(key)) => {
@@ -179,12 +173,15 @@ impl Serve {
         })?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{}", listener.local_addr()?);
-        let text = format!("serving {url}/restconf");
-        cli::answer(
-            self.talk.json,
-            &json!({"url": url, "restconf": "/restconf"}),
-            &text,
-        )?;
+        let (restconf, text) = match &served.tree {
+            Some(_) => (json!("/restconf"), format!("serving {url}/restconf")),
+            None => (
+                Json::Null,
+                format!("serving {url}/stats and {url}/documents"),
+            ),
+        };
+        let answer = json!({"url": url, "restconf": restconf});
+        cli::answer(self.talk.json, &answer, &text)?;
         tracing::info!(%url, "serving");
         let stop = stop_signal()?;
         server::serve(listener, router, tls, server::Limits::default(), stop).await?;
@@ -192,16 +189,67 @@ impl Serve {
     }
 }
 
+/// What is served.
+struct Served {
+    store: Store,
+    /// None where the store has no models, and none are named.
+    tree: Option<Tree>,
+}
+
+impl Served {
+    fn open(settings: &Settings) -> Result<Self> {
+        let settings = Settings {
+            datastore: None,
+            ..settings.clone()
+        };
+        let is_named = settings.dataspace.is_some() || settings.anchor.is_some();
+        if settings.yang.is_empty() && !is_named {
+            let store = target::open_store(&settings)?;
+            if store.dataspaces()?.is_empty() {
+                return Ok(Self { store, tree: None });
+            }
+            let tree = Some(target::tree_of(&store, &settings)?);
+            return Ok(Self { store, tree });
+        }
+        let tree = target::open_tree(&settings)?;
+        Ok(Self {
+            store: tree.store().clone(),
+            tree: Some(tree),
+        })
+    }
+
+    /// What is served of any store.
+    fn router(&self, stats: Arc<Stats>) -> Result<Router> {
+        let (store, tree) = (self.store.clone(), self.tree.clone());
+        let health = Arc::new(move || {
+            let unwell = match &tree {
+                Some(tree) => tree.view().err().map(|error| error.to_string()),
+                None => store
+                    .driver()
+                    .snapshot()
+                    .err()
+                    .map(|error| error.to_string()),
+            };
+            unwell.map_or(Ok(()), |reason| Err(ops::Unwell(reason)))
+        });
+        Ok(Router::new()
+            .merge(ops::metrics(metrics(self.store.clone())?))
+            .merge(ops::health(health))
+            .merge(documents_router(&self.store))
+            .merge(stats::router(stats)))
+    }
+}
+
 /// The document collections of the store.
-fn documents_router(tree: &Tree) -> Router {
-    let driver = Arc::clone(tree.store().driver());
+fn documents_router(store: &Store) -> Router {
+    let driver = Arc::clone(store.driver());
     let documents = Documents::new(driver, &Subspace::Documents.key());
     documents::router(Arc::new(DocumentsService::new(documents)))
 }
 
 /// The statistics of the store.
-fn open_stats(tree: &Tree) -> Result<Arc<Stats>> {
-    let driver = Arc::clone(tree.store().driver());
+fn open_stats(store: &Store) -> Result<Arc<Stats>> {
+    let driver = Arc::clone(store.driver());
     let clock = Arc::new(espalier_stats::SystemClock);
     let stats = Stats::open(driver, &Subspace::Statistics.key(), clock)?;
     Ok(Arc::new(stats))
@@ -229,8 +277,8 @@ fn expire(stats: &Stats) -> espalier_stats::Result<u64> {
 }
 
 /// Rolls back confirmed commits whose time has passed, as long as the process lives.
-fn roll_back_in_time(tree: &Tree) {
-    let store = tree.store().clone();
+fn roll_back_in_time(store: &Store) {
+    let store = store.clone();
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(EXPIRE_INTERVAL);
@@ -244,7 +292,7 @@ fn roll_back_in_time(tree: &Tree) {
 }
 
 /// Records metrics from now on. What renders them.
-fn metrics(tree: Tree) -> Result<ops::RenderMetrics> {
+fn metrics(store: Store) -> Result<ops::RenderMetrics> {
     let failed = |error: metrics_exporter_prometheus::BuildError| {
         Failure::data(format!("the metrics cannot be recorded: {error}"))
     };
@@ -262,10 +310,10 @@ fn metrics(tree: Tree) -> Result<ops::RenderMetrics> {
         }
     });
     Ok(Arc::new(move || {
-        let effort = tree.store().validation_effort();
+        let effort = store.validation_effort();
         metrics::counter!("espalier_validation_checks_total").absolute(effort.checks);
         metrics::counter!("espalier_validation_fallbacks_total").absolute(effort.fallbacks);
-        if let Some(lag) = tree.store().driver().residence().lag {
+        if let Some(lag) = store.driver().residence().lag {
             metrics::gauge!("espalier_memory_lag_seconds").set(lag.as_secs_f64());
         }
         recorder.render()

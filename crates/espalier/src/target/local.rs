@@ -75,7 +75,12 @@ pub fn open_tree(settings: &Settings) -> Result<Tree> {
     if let Some(source) = modules::source(settings)? {
         prepare(&store, settings, &source)?;
     }
-    set_validation(&store, settings)?;
+    tree_of(&store, settings)
+}
+
+/// The tree of an open store that the settings name.
+pub fn tree_of(store: &Store, settings: &Settings) -> Result<Tree> {
+    set_validation(store, settings)?;
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
     let tree = store.tree_of(dataspace, anchor, settings.datastore()?, settings.session());
     tree.map_err(|error| match error {

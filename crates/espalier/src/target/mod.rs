@@ -19,7 +19,7 @@ pub use engine::{
     Opening, open_engine, open_source, open_target, require_existing, without_password,
 };
 pub use local::{
-    annotated_tree, create_store, open_driver, open_store, open_tree, source_of, store_on,
+    annotated_tree, create_store, open_driver, open_store, open_tree, source_of, store_on, tree_of,
 };
 pub use open::open;
 pub use past::{Differences, LineStyle, Rollback, diff_lines, print_view};

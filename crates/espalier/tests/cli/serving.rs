@@ -1,6 +1,7 @@
 //! `serve` beside RESTCONF: health, metrics, signals.
 
 use crate::documents::store;
+use crate::process::Bench;
 
 #[test]
 fn health_and_metrics_are_served() {
@@ -51,4 +52,45 @@ fn tls_is_served_and_spoken() {
     assert_eq!(bench.run(&trusted).ok(), direct);
     let distrusted = bench.run(&["export", "--server", &url]).failed(1);
     assert!(distrusted.contains("certificate"), "{distrusted}");
+}
+
+/// Statistics and documents are kept in a store without models.
+#[test]
+fn a_store_of_statistics_and_documents_alone_is_served() {
+    let bench = Bench::new();
+    let access = ["--store", "embedded:only"];
+    bench
+        .run(&[&["stats", "configure"], &access[..]].concat())
+        .ok();
+    bench
+        .run(&[&["documents", "configure", "cars"], &access[..]].concat())
+        .ok();
+    let server = bench.serve(&access);
+    assert_eq!(server.request("GET", "/healthz", None).body, "ok\n");
+    for path in [
+        "/stats/settings",
+        "/documents/cars",
+        "/metrics",
+        "/openapi/stats.json",
+    ] {
+        assert_eq!(server.request("GET", path, None).status, 200, "{path}");
+    }
+    let data = server.request("GET", "/restconf/data", None);
+    assert_eq!(data.status, 404);
+    assert!(data.body.contains("--yang"), "{}", data.body);
+    let told = bench.run(&["get", "/", "--server", &server.url]).failed(1);
+    assert!(told.contains("no models"), "{told}");
+    assert_eq!(server.terminate(), Some(0));
+    let modules = ["serve", "--anchor", "nosuch", "--listen", "127.0.0.1:0"];
+    bench.run(&[&modules, &access[..]].concat()).failed(1);
+}
+
+#[test]
+fn serving_a_mistyped_folder_makes_none() {
+    let bench = Bench::new();
+    let told = bench
+        .run(&["serve", "--store", "embedded:mistyped"])
+        .failed(2);
+    assert!(told.contains("there is no store"), "{told}");
+    assert!(!bench.path("mistyped").exists());
 }

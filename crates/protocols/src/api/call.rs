@@ -4,12 +4,19 @@ use std::str::FromStr;
 
 use axum::body::Body;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, ETAG, LOCATION};
+use http::header::{CONTENT_TYPE, ETAG, HeaderName, LOCATION};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::problem::{Problem, Result};
+
+/// The media type of JSON Merge Patch (RFC 7396).
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+
+/// Which patches are understood (RFC 5789 §3.1).
+pub(crate) const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 
 /// What a handler gets.
 pub(crate) struct Call<'a, S> {
@@ -47,19 +54,102 @@ impl<S> Call<'_, S> {
         parsed.transpose()
     }
 
+    /// Refuses parameters beside one with which they do not go together.
+    pub(crate) fn excludes(&self, name: &str, others: &[&str]) -> Result<()> {
+        let other = others.iter().find(|other| self.parameter(other).is_some());
+        match (self.parameter(name), other) {
+            (Some(_), Some(other)) => Err(Problem::request(format!(
+                "{name} and {other} do not go together"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses parameters that say nothing without another.
+    pub(crate) fn needs(&self, name: &str, others: &[&str]) -> Result<()> {
+        let other = others.iter().find(|other| self.parameter(other).is_some());
+        match (self.parameter(name), other) {
+            (None, Some(other)) => Err(Problem::request(format!("{other} needs {name}"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The media type of the body, without parameters and in small letters.
+    fn media(&self) -> Option<String> {
+        let media = self.headers.get(CONTENT_TYPE)?;
+        let media = media.to_str().unwrap_or_default();
+        let media = media.split(';').next().unwrap_or_default();
+        Some(media.trim().to_ascii_lowercase())
+    }
+
     /// The body, as JSON.
     pub(crate) fn json(&self) -> Result<Json> {
-        if let Some(media) = self.headers.get(CONTENT_TYPE) {
-            let media = media.to_str().unwrap_or_default();
-            let media = media.split(';').next().unwrap_or_default().trim();
-            if media != "application/json" && !media.ends_with("+json") {
+        self.check_json()?;
+        self.any_json()
+    }
+
+    /// The body, as an object of JSON of a type.
+    pub(crate) fn object<T: DeserializeOwned>(&self) -> Result<T> {
+        self.check_json()?;
+        read(&self.body)
+    }
+
+    /// Refuses what says that it is no JSON.
+    fn check_json(&self) -> Result<()> {
+        if let Some(media) = self.media() {
+            let is_patch = media.ends_with("patch+json");
+            if media != "application/json" && (is_patch || !media.ends_with("+json")) {
                 let detail = format!("the body is {media}; send application/json");
                 return Err(Problem::media(detail));
             }
         }
+        Ok(())
+    }
+
+    /// The body, as a JSON Merge Patch (RFC 7396). One that replaces everything has to say what it is
+    /// by its media type.
+    pub(crate) fn merge_patch(&self) -> Result<Json> {
+        let media = self.media();
+        if let Some(media) = &media
+            && media != MERGE_PATCH
+            && media != "application/json"
+        {
+            return Err(Problem::patch_media(media));
+        }
+        let patch = self.any_json()?;
+        if patch.is_object() || media.as_deref() == Some(MERGE_PATCH) {
+            return Ok(patch);
+        }
+        Err(Problem::request(format!(
+            "a patch that is no object replaces the whole document: send it as {MERGE_PATCH}, or use PUT"
+        )))
+    }
+
+    fn any_json(&self) -> Result<Json> {
         serde_json::from_slice(&self.body)
             .map_err(|error| Problem::request(format!("the body is no JSON: {error}")))
     }
+}
+
+/// An object of JSON, as a type. What is wrong is told with the member that it is in.
+pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
+    // Serde would take an array for an object whose members have no names.
+    if text.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Problem::request("it is no JSON object"));
+    }
+    let mut source = serde_json::Deserializer::from_slice(text);
+    let read = serde_path_to_error::deserialize(&mut source).map_err(|error| {
+        let place = error.path().to_string();
+        let problem = Problem::request(error.into_inner().to_string());
+        match place.as_str() {
+            "." => problem,
+            place => problem.within(place),
+        }
+    })?;
+    source
+        .end()
+        .map_err(|error| Problem::request(error.to_string()))?;
+    Ok(read)
 }
 
 /// The parts of a path, and the parameters of a query, decoded.
@@ -93,7 +183,12 @@ pub(crate) fn encoded(text: &str) -> String {
 
 /// An answer with a JSON body.
 pub(crate) fn json(status: StatusCode, body: &Json) -> Response<Body> {
-    let mut answer = Response::new(Body::from(body.to_string()));
+    json_text(status, body.to_string())
+}
+
+/// An answer with a JSON body that is text already.
+pub(crate) fn json_text(status: StatusCode, body: String) -> Response<Body> {
+    let mut answer = Response::new(Body::from(body));
     *answer.status_mut() = status;
     let media = HeaderValue::from_static("application/json");
     answer.headers_mut().insert(CONTENT_TYPE, media);

@@ -8,8 +8,8 @@ mod operation;
 mod problem;
 mod routes;
 
-pub(crate) use call::{Call, empty, encoded, json, location, tag};
+pub(crate) use call::{Call, empty, encoded, json, json_text, location, read, tag};
 pub(crate) use openapi::{list_of, object, reference};
-pub(crate) use operation::{Content, Operation, of};
+pub(crate) use operation::{Content, Holds, Operation, Parameter, of};
 pub(crate) use problem::{Problem, Result};
 pub(crate) use routes::{Api, router};

@@ -3,7 +3,8 @@
 use http::StatusCode;
 use serde_json::{Map, Value as Json, json};
 
-use super::operation::{Content, Operation};
+use super::call::MERGE_PATCH;
+use super::operation::{Content, Holds, Operation, Parameter};
 use super::routes::Api;
 
 /// The description.
@@ -64,18 +65,33 @@ fn parameters<S>(operation: &Operation<S>) -> Vec<Json> {
         let kind = if name == "key" { "integer" } else { "string" };
         json!({"name": name, "in": "path", "required": true, "schema": {"type": kind}})
     });
-    let in_query = operation.query.iter().map(|(name, about)| {
-        let schema = match *name {
-            "limit" | "offset" => json!({"type": "integer", "minimum": 0}),
-            "order" => json!({"type": "string", "enum": ["asc", "desc"]}),
-            "all" | "any" | "label" | "group-by" | "of" | "quantile" => {
-                json!({"type": "array", "items": {"type": "string"}})
-            }
-            _ => json!({"type": "string"}),
-        };
-        json!({"name": name, "in": "query", "description": about, "schema": schema})
+    let in_query = operation.query.iter().map(|parameter| {
+        json!({
+            "name": parameter.name, "in": "query", "description": parameter.about,
+            "required": parameter.is_required, "schema": schema(parameter),
+        })
     });
-    in_path.chain(in_query).collect()
+    let conditions = operation
+        .is_conditional
+        .then_some(["If-Match", "If-None-Match"]);
+    let in_headers = conditions.into_iter().flatten().map(|name| {
+        json!({"name": name, "in": "header", "schema": {"type": "string"},
+            "description": "entity tags, or * (RFC 9110 §13.1)"})
+    });
+    in_path.chain(in_query).chain(in_headers).collect()
+}
+
+fn schema(parameter: &Parameter) -> Json {
+    match parameter.holds {
+        Holds::Text => json!({"type": "string"}),
+        Holds::Several => json!({"type": "array", "items": {"type": "string"}}),
+        Holds::Flag => json!({"type": "boolean"}),
+        Holds::OneOf(words) => json!({"type": "string", "enum": words}),
+        Holds::Number(minimum, u64::MAX) => json!({"type": "integer", "minimum": minimum}),
+        Holds::Number(minimum, maximum) => {
+            json!({"type": "integer", "minimum": minimum, "maximum": maximum})
+        }
+    }
 }
 
 fn responses<S>(operation: &Operation<S>) -> Json {
@@ -85,6 +101,10 @@ fn responses<S>(operation: &Operation<S>) -> Json {
             .ok()
             .and_then(|status| status.canonical_reason());
         let mut response = json!({"description": reason.unwrap_or("done")});
+        let location = (*status == 201).then_some(&"Location");
+        for name in operation.headers.iter().chain(location) {
+            response["headers"][name] = json!({"schema": {"type": "string"}});
+        }
         if *body != Content::Nothing {
             response["content"] = content(*body);
         }
@@ -108,7 +128,10 @@ fn content(content: Content) -> Json {
             "application/json": {"schema": reference(name)},
             "text/csv": {"schema": {"type": "string"}},
         }),
-        Content::Patch => json!({"application/merge-patch+json": {"schema": {}}}),
+        Content::Patch(name) => json!({
+            MERGE_PATCH: {"schema": reference(name)},
+            "application/json": {"schema": reference(name)},
+        }),
     }
 }
 

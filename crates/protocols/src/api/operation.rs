@@ -28,8 +28,56 @@ pub(crate) enum Content {
     Text,
     /// Comma-separated values beside a schema, as the client likes.
     Csv(&'static str),
-    /// A JSON Merge Patch.
-    Patch,
+    /// A JSON Merge Patch of what has this schema.
+    Patch(&'static str),
+}
+
+/// What a parameter of the query holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// Text.
+    Text,
+    /// Text, given several times.
+    Several,
+    /// `true` or `false`.
+    Flag,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A number between these.
+    Number(u64, u64),
+}
+
+/// A parameter of the query.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) holds: Holds,
+    pub(crate) is_required: bool,
+}
+
+impl Parameter {
+    /// A parameter that holds text.
+    pub(crate) const fn new(name: &'static str, about: &'static str) -> Self {
+        Self {
+            name,
+            about,
+            holds: Holds::Text,
+            is_required: false,
+        }
+    }
+
+    /// The same, which holds this.
+    pub(crate) const fn holds(mut self, holds: Holds) -> Self {
+        self.holds = holds;
+        self
+    }
+
+    /// The same, which must be given.
+    pub(crate) const fn required(mut self) -> Self {
+        self.is_required = true;
+        self
+    }
 }
 
 /// One operation.
@@ -38,8 +86,11 @@ pub(crate) struct Operation<S> {
     pub(crate) path: &'static str,
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
-    /// Parameters of the query: name and what it is.
-    pub(crate) query: &'static [(&'static str, &'static str)],
+    pub(crate) query: &'static [Parameter],
+    /// Whether `If-Match` and `If-None-Match` are honoured.
+    pub(crate) is_conditional: bool,
+    /// The headers of what succeeds; beside them, what is made has a `Location`.
+    pub(crate) headers: &'static [&'static str],
     pub(crate) request: Content,
     /// Status and body of what succeeds.
     pub(crate) answers: &'static [(u16, Content)],
@@ -47,6 +98,23 @@ pub(crate) struct Operation<S> {
 }
 
 impl<S> Operation<S> {
+    /// The variable parts of a path of this operation, as they stand there; `None` where it is
+    /// another path.
+    pub(crate) fn variable_parts<'p>(&self, path: &'p str) -> Option<Vec<&'p str>> {
+        if self.path.split('/').count() != path.split('/').count() {
+            return None;
+        }
+        let mut variable = Vec::new();
+        for (name, part) in self.path.split('/').zip(path.split('/')) {
+            if name.starts_with('{') && !part.is_empty() {
+                variable.push(part);
+            } else if name != part {
+                return None;
+            }
+        }
+        Some(variable)
+    }
+
     /// Bytes that its body may have.
     pub(crate) fn body_bytes_max(&self) -> usize {
         match self.request {
@@ -76,6 +144,8 @@ pub(crate) fn of<S>(
             id,
             summary,
             query: &[],
+            is_conditional: false,
+            headers: &[],
             request: Content::Nothing,
             answers: &[],
             handler,
@@ -84,9 +154,21 @@ pub(crate) fn of<S>(
 }
 
 impl<S> Of<S> {
-    /// With parameters of the query: name and what it is.
-    pub(crate) fn query(mut self, query: &'static [(&'static str, &'static str)]) -> Self {
+    /// With parameters of the query.
+    pub(crate) fn query(mut self, query: &'static [Parameter]) -> Self {
         self.operation.query = query;
+        self
+    }
+
+    /// With conditions: `If-Match` and `If-None-Match` are honoured.
+    pub(crate) fn conditional(mut self) -> Self {
+        self.operation.is_conditional = true;
+        self
+    }
+
+    /// With these headers in what succeeds.
+    pub(crate) fn tells(mut self, headers: &'static [&'static str]) -> Self {
+        self.operation.headers = headers;
         self
     }
 

@@ -1,9 +1,11 @@
 //! What went wrong, as RFC 9457 has it.
 
 use axum::body::Body;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_TYPE, HeaderName};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value as Json, json};
+
+use super::call::{ACCEPT_PATCH, MERGE_PATCH};
 
 /// What a handler returns.
 pub(crate) type Result<T> = std::result::Result<T, Problem>;
@@ -15,7 +17,8 @@ pub(crate) struct Problem {
     kind: &'static str,
     detail: String,
     clash: Option<Box<Json>>,
-    allow: Option<String>,
+    /// A header that says what would do.
+    header: Option<(HeaderName, String)>,
 }
 
 impl Problem {
@@ -26,7 +29,7 @@ impl Problem {
             kind,
             detail: detail.into(),
             clash: None,
-            allow: None,
+            header: None,
         }
     }
 
@@ -50,6 +53,14 @@ impl Problem {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail)
     }
 
+    /// The body is no patch of a kind that is understood (RFC 5789 §2.2).
+    pub(crate) fn patch_media(media: &str) -> Self {
+        let detail = format!("the patch is {media}; send {MERGE_PATCH} (RFC 7396)");
+        let mut problem = Self::media(detail);
+        problem.header = Some((ACCEPT_PATCH, MERGE_PATCH.to_owned()));
+        problem
+    }
+
     /// The body is larger than the limit.
     pub(crate) fn too_large(limit: usize) -> Self {
         let detail = format!("the body is larger than the limit of {limit} bytes");
@@ -60,7 +71,7 @@ impl Problem {
     pub(crate) fn method(method: &http::Method, allow: String) -> Self {
         let detail = format!("there is no {method} here; there are {allow}");
         let mut problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail);
-        problem.allow = Some(allow);
+        problem.header = Some((ALLOW, allow));
         problem
     }
 
@@ -98,8 +109,10 @@ impl Problem {
             CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
         );
-        if let Some(Ok(allow)) = self.allow.map(|allow| HeaderValue::from_str(&allow)) {
-            headers.insert(ALLOW, allow);
+        if let Some((name, value)) = self.header
+            && let Ok(value) = HeaderValue::from_str(&value)
+        {
+            headers.insert(name, value);
         }
         answer
     }

@@ -1,6 +1,6 @@
 //! From a request to its handler, on a thread that may block.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,18 +8,20 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::routing::{any, get};
-use http::header::{ALLOW, CONTENT_LENGTH};
+use http::header::{ALLOW, CONTENT_LENGTH, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::Value as Json;
 
-use super::call::{Call, decoded, empty, json, parameters};
+use super::call::{ACCEPT_PATCH, Call, MERGE_PATCH, decoded, empty, json, parameters};
 use super::openapi;
-use super::operation::Operation;
+use super::operation::{Content, Holds, Operation};
 use super::problem::{Problem, Result};
 
 /// What an API says of itself.
 pub(crate) struct Api {
+    /// The path that all others are below.
+    pub(crate) root: &'static str,
     /// Where the OpenAPI description is served.
     pub(crate) path: &'static str,
     pub(crate) title: &'static str,
@@ -28,38 +30,38 @@ pub(crate) struct Api {
     pub(crate) schemas: Json,
 }
 
-/// What all requests of a path need.
+/// What all requests need.
 struct Served<S> {
     service: Arc<S>,
-    path: &'static str,
+    /// Where the OpenAPI description is served.
+    description: &'static str,
     operations: Vec<Operation<S>>,
 }
 
-/// The routes of all operations, and of the OpenAPI description.
+/// The routes of all operations, and of the OpenAPI description. What is below the root and no path
+/// of an operation is a problem too.
 pub(crate) fn router<S: Send + Sync + 'static>(
     service: Arc<S>,
     api: &Api,
     operations: Vec<Operation<S>>,
 ) -> Router {
     let description = openapi::description(api, &operations);
-    let mut paths: BTreeMap<&'static str, Vec<Operation<S>>> = BTreeMap::new();
-    for operation in operations {
-        paths.entry(operation.path).or_default().push(operation);
-    }
     let describe = move || {
         let answer = json(StatusCode::OK, &description);
         async move { answer }
     };
-    let mut router = Router::new().route(api.path, get(describe));
-    for (path, operations) in paths {
-        let served = Arc::new(Served {
-            service: Arc::clone(&service),
-            path,
-            operations,
-        });
-        router = router.route(path, any(answer::<S>).with_state(served));
-    }
-    router
+    let served = Arc::new(Served {
+        service,
+        description: api.path,
+        operations,
+    });
+    let root = api.root;
+    let answer = any(answer::<S>).with_state(served);
+    Router::new()
+        .route(api.path, get(describe))
+        .route(root, answer.clone())
+        .route(&format!("{root}/"), answer.clone())
+        .route(&format!("{root}/{{*rest}}"), answer)
 }
 
 async fn answer<S: Send + Sync + 'static>(
@@ -88,6 +90,10 @@ async fn dispatch<S: Send + Sync + 'static>(
     parts: Parts,
     body: Body,
 ) -> Result<Response<Body>> {
+    let here = served.at(parts.uri.path());
+    if here.is_empty() {
+        return Err(served.nothing(parts.uri.path()));
+    }
     let is_head = parts.method == Method::HEAD;
     let method = if is_head {
         Method::GET
@@ -95,18 +101,11 @@ async fn dispatch<S: Send + Sync + 'static>(
         parts.method.clone()
     };
     if method == Method::OPTIONS {
-        let mut answer = empty(StatusCode::NO_CONTENT);
-        if let Ok(allow) = HeaderValue::from_str(&served.allow()) {
-            answer.headers_mut().insert(ALLOW, allow);
-        }
-        return Ok(answer);
+        return Ok(served.options(&here));
     }
-    let Some(at) = served
-        .operations
-        .iter()
-        .position(|operation| operation.method == method)
-    else {
-        return Err(Problem::method(&parts.method, served.allow()));
+    let is_meant = |at: &usize| served.operations[*at].method == method;
+    let Some(at) = here.iter().copied().find(is_meant) else {
+        return Err(Problem::method(&parts.method, served.allow(&here)));
     };
     let limit = served.operations[at].body_bytes_max();
     let announced = parts.headers.get(CONTENT_LENGTH);
@@ -119,10 +118,13 @@ async fn dispatch<S: Send + Sync + 'static>(
         .map_err(|_| Problem::too_large(limit))?;
     let handled = tokio::task::spawn_blocking(move || {
         let operation = &served.operations[at];
+        check_conditions(operation, &parts.headers)?;
+        let path = operation.variable_parts(parts.uri.path());
+        let path = path.unwrap_or_default().into_iter().map(decoded);
         let call = Call {
             service: &*served.service,
-            path: variable_parts(served.path, parts.uri.path())?,
-            query: known(operation, parameters(parts.uri.query())?)?,
+            path: path.collect::<Result<_>>()?,
+            query: checked(operation, parameters(parts.uri.query())?)?,
             headers: &parts.headers,
             body,
         };
@@ -137,25 +139,70 @@ async fn dispatch<S: Send + Sync + 'static>(
     Ok(answer)
 }
 
-/// The parameters of a query, which the operation has to know: one that is not understood may have
-/// been meant to leave something out.
-fn known<S>(
+/// The parameters of a query, if the operation knows them, those that it needs are there, and none
+/// that has one value is given twice. One that is not understood may have been meant to leave
+/// something out.
+fn checked<S>(
     operation: &Operation<S>,
     query: Vec<(String, String)>,
 ) -> Result<Vec<(String, String)>> {
-    let is_known = |name: &str| operation.query.iter().any(|(known, _)| *known == name);
-    match query.iter().find(|(name, _)| !is_known(name)) {
-        Some((name, _)) => Err(Problem::request(format!("unknown parameter {name:?}"))),
+    let mut single = BTreeSet::new();
+    for (name, _) in &query {
+        let known = operation.query.iter().find(|known| known.name == name);
+        let known = known.ok_or_else(|| Problem::request(format!("unknown parameter {name:?}")))?;
+        if known.holds != Holds::Several && !single.insert(known.name) {
+            let detail = format!("the parameter {name} is given several times");
+            return Err(Problem::request(detail));
+        }
+    }
+    let mut required = operation.query.iter().filter(|known| known.is_required);
+    match required.find(|known| query.iter().all(|(name, _)| name != known.name)) {
+        Some(missing) => {
+            let detail = format!("the parameter {} is missing", missing.name);
+            Err(Problem::request(detail))
+        }
         None => Ok(query),
     }
 }
 
+/// Refuses conditions where something would be written without looking at them.
+fn check_conditions<S>(operation: &Operation<S>, headers: &HeaderMap) -> Result<()> {
+    let is_given = headers.contains_key(IF_MATCH) || headers.contains_key(IF_NONE_MATCH);
+    if is_given && !operation.is_conditional && operation.method != Method::GET {
+        let detail = "If-Match and If-None-Match are not supported here: nothing was done";
+        return Err(Problem::request(detail));
+    }
+    Ok(())
+}
+
 impl<S> Served<S> {
-    fn allow(&self) -> String {
-        let methods = self
-            .operations
-            .iter()
-            .map(|operation| operation.method.as_str());
+    /// The operations of a path.
+    fn at(&self, path: &str) -> Vec<usize> {
+        let operations = self.operations.iter().enumerate();
+        let here = operations.filter(|(_, operation)| operation.variable_parts(path).is_some());
+        here.map(|(at, _)| at).collect()
+    }
+
+    fn nothing(&self, path: &str) -> Problem {
+        let description = self.description;
+        Problem::missing(format!("there is nothing at {path}; see {description}"))
+    }
+
+    fn options(&self, here: &[usize]) -> Response<Body> {
+        let mut answer = empty(StatusCode::NO_CONTENT);
+        let headers = answer.headers_mut();
+        if let Ok(allow) = HeaderValue::from_str(&self.allow(here)) {
+            headers.insert(ALLOW, allow);
+        }
+        let mut requests = here.iter().map(|at| self.operations[*at].request);
+        if requests.any(|request| matches!(request, Content::Patch(_))) {
+            headers.insert(ACCEPT_PATCH, HeaderValue::from_static(MERGE_PATCH));
+        }
+        answer
+    }
+
+    fn allow(&self, here: &[usize]) -> String {
+        let methods = here.iter().map(|at| self.operations[*at].method.as_str());
         let mut methods: Vec<_> = methods.collect();
         if methods.contains(&"GET") {
             methods.push("HEAD");
@@ -163,11 +210,4 @@ impl<S> Served<S> {
         methods.push("OPTIONS");
         methods.join(", ")
     }
-}
-
-/// The parts of a path that stand where the template has a name.
-fn variable_parts(template: &str, path: &str) -> Result<Vec<String>> {
-    let parts = template.split('/').zip(path.split('/'));
-    let variable = parts.filter(|(name, _)| name.starts_with('{'));
-    variable.map(|(_, part)| decoded(part)).collect()
 }

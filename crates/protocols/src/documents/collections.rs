@@ -7,15 +7,14 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::call::{Call, empty, encoded, json as answer, location};
-use super::problem::{Problem, Result};
+use super::problem::Result;
 
-/// What a client says of a collection.
+/// What a client says of a collection; what is not said stays.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
     policy: Option<String>,
-    #[serde(default)]
-    indexes: Vec<FieldIndex>,
+    indexes: Option<Vec<FieldIndex>>,
 }
 
 fn shown(info: &Info) -> Json {
@@ -35,6 +34,18 @@ fn shown(info: &Info) -> Json {
     })
 }
 
+/// The indexes of a collection that are over members.
+fn declared(info: &Info) -> Vec<FieldIndex> {
+    let indexes = info.indexes.iter().filter_map(|index| {
+        Some(FieldIndex {
+            name: index.name.clone(),
+            kind: index.kind,
+            fields: index.fields.clone()?,
+        })
+    });
+    indexes.collect()
+}
+
 pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
     let collections: Vec<_> = call.service.documents.list()?.iter().map(shown).collect();
     Ok(answer(
@@ -45,6 +56,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
+    call.service.known(call.part(0))?;
     let mut shown = shown(&collection.info()?);
     shown["documents"] = json!(collection.count()?);
     Ok(answer(StatusCode::OK, &shown))
@@ -52,21 +64,16 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
 
 pub(super) fn put(call: &Call<'_>) -> Result<Response<Body>> {
     let name = call.part(0);
-    let wanted: Wanted = serde_json::from_value(call.json()?)
-        .map_err(|error| Problem::request(format!("the collection: {error}")))?;
-    let stored = call
-        .service
-        .documents
-        .list()?
-        .into_iter()
-        .find(|info| info.name == name);
+    let wanted: Wanted = call.object()?;
+    let stored = call.service.known(name)?;
     let policy: Policy = match &wanted.policy {
         Some(text) => text.parse()?,
         None => stored.as_ref().map(|info| info.policy).unwrap_or_default(),
     };
-    call.service
-        .documents
-        .configure(name, policy, wanted.indexes)?;
+    let indexes = wanted
+        .indexes
+        .unwrap_or_else(|| stored.as_ref().map(declared).unwrap_or_default());
+    call.service.documents.configure(name, policy, indexes)?;
     call.service.forget(name);
     let info = call.service.collection(name)?.info()?;
     let status = match stored {
@@ -81,6 +88,7 @@ pub(super) fn put(call: &Call<'_>) -> Result<Response<Body>> {
 }
 
 pub(super) fn delete(call: &Call<'_>) -> Result<Response<Body>> {
+    call.service.known(call.part(0))?;
     call.service.documents.remove(call.part(0))?;
     call.service.forget(call.part(0));
     Ok(empty(StatusCode::NO_CONTENT))

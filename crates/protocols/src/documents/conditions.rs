@@ -12,36 +12,53 @@ pub(super) struct Conditions {
     is_none_match: Option<Tags>,
 }
 
-#[derive(Debug)]
-enum Tags {
-    Any,
-    These(Vec<String>),
+/// Entity tags, as a header has them.
+#[derive(Debug, Default)]
+pub(super) struct Tags {
+    is_any: bool,
+    strong: Vec<String>,
+    weak: Vec<String>,
 }
 
 impl Tags {
     fn of(headers: &HeaderMap, name: HeaderName) -> Option<Self> {
-        let mut tags = Vec::new();
-        let mut is_there = false;
-        for value in headers.get_all(name) {
-            is_there = true;
-            for tag in value.to_str().unwrap_or_default().split(',') {
-                let tag = tag.trim();
-                if tag == "*" {
-                    return Some(Self::Any);
-                }
-                let tag = tag.strip_prefix("W/").unwrap_or(tag);
-                tags.push(tag.trim_matches('"').to_owned());
-            }
+        let mut tags = Self::default();
+        for value in headers.get_all(&name) {
+            tags.read(value.to_str().unwrap_or_default());
         }
-        is_there.then_some(Self::These(tags))
+        headers.contains_key(name).then_some(tags)
     }
 
-    fn has(&self, current: Option<&str>) -> bool {
-        match (self, current) {
-            (_, None) => false,
-            (Self::Any, Some(_)) => true,
-            (Self::These(tags), Some(current)) => tags.iter().any(|tag| tag == current),
+    /// The tags of the value of one header.
+    pub(super) fn parse(text: &str) -> Self {
+        let mut tags = Self::default();
+        tags.read(text);
+        tags
+    }
+
+    fn read(&mut self, text: &str) {
+        for tag in text.split(',').map(str::trim) {
+            let (tags, tag) = match tag.strip_prefix("W/") {
+                _ if tag == "*" => {
+                    self.is_any = true;
+                    continue;
+                }
+                Some(tag) => (&mut self.weak, tag),
+                None => (&mut self.strong, tag),
+            };
+            tags.push(tag.trim_matches('"').to_owned());
         }
+    }
+
+    /// The strong comparison, as `If-Match` has it: a weak tag is no promise of the same bytes.
+    pub(super) fn has(&self, current: Option<&str>) -> bool {
+        current.is_some_and(|current| self.is_any || self.strong.iter().any(|tag| tag == current))
+    }
+
+    /// The weak comparison, as `If-None-Match` has it.
+    fn has_alike(&self, current: Option<&str>) -> bool {
+        let is_weak = |current: &str| self.weak.iter().any(|tag| tag == current);
+        self.has(current) || current.is_some_and(is_weak)
     }
 }
 
@@ -54,11 +71,14 @@ impl Conditions {
         }
     }
 
-    /// Whether a reader has this state already (304).
-    pub(super) fn is_known(&self, current: &str) -> bool {
-        self.is_none_match
-            .as_ref()
-            .is_some_and(|tags| tags.has(Some(current)))
+    /// Whether a reader has this state already (304). It is refused where it wants another.
+    pub(super) fn is_known(&self, current: &str) -> Result<bool> {
+        let mut wanted = self.is_match.iter();
+        if !wanted.all(|tags| tags.has(Some(current))) {
+            return Err(Problem::precondition("what is here has another tag"));
+        }
+        let mut known = self.is_none_match.iter();
+        Ok(known.any(|tags| tags.has_alike(Some(current))))
     }
 
     /// Whether a write may happen in this state; `None` where there is no document.
@@ -67,7 +87,7 @@ impl Conditions {
         let is_other = self
             .is_none_match
             .as_ref()
-            .is_none_or(|tags| !tags.has(current));
+            .is_none_or(|tags| !tags.has_alike(current));
         if fits && is_other {
             return Ok(());
         }

@@ -3,29 +3,63 @@
 use espalier_documents::Value;
 use serde_json::{Value as Json, json};
 
+use super::call::Call;
 use super::problem::{Problem, Result};
 
 /// The place after a document in the order of keys, or of an index.
 pub(super) struct Cursor {
+    /// Names the query that it is a place in.
+    query: u64,
     pub(super) key: u64,
     pub(super) value: Option<Value>,
 }
 
+/// The parameters that may differ from page to page.
+const OF_PAGES: [&str; 3] = ["cursor", "limit", "offset"];
+
+/// Names the query of a request: the same for all its pages, another for another query.
+fn query(call: &Call<'_>) -> u64 {
+    let parameters = call.query.iter();
+    let mut asked: Vec<_> = parameters
+        .filter(|(name, _)| !OF_PAGES.contains(&name.as_str()))
+        .collect();
+    asked.sort();
+    // FNV-1a: nobody gains anything by a clash.
+    let text = json!([call.path, asked]).to_string();
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 impl Cursor {
+    /// The place after this key, and after this value where the order is that of an index.
+    pub(super) fn after(call: &Call<'_>, key: u64, value: Option<Value>) -> Self {
+        let query = query(call);
+        Self { query, key, value }
+    }
+
     /// The text.
     pub(super) fn text(&self) -> String {
         let value = self.value.as_ref().map(Value::to_json);
-        let text = json!([self.key, value]).to_string();
+        let text = json!([self.query, self.key, value]).to_string();
         text.bytes().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The place that a text names.
-    pub(super) fn parse(text: &str) -> Result<Self> {
-        Self::read(text).ok_or_else(|| {
+    /// The place that a request names, which has to be one of its own query.
+    pub(super) fn of(call: &Call<'_>) -> Result<Option<Self>> {
+        let Some(text) = call.parameter("cursor") else {
+            return Ok(None);
+        };
+        let cursor = Self::read(text).ok_or_else(|| {
             Problem::request(format!(
                 "cursor={text:?}: give back what `next` of a page says"
             ))
-        })
+        })?;
+        if cursor.query != query(call) {
+            let detail = "the cursor is of another query: the other parameters have to be those of the page that it came with";
+            return Err(Problem::request(detail));
+        }
+        Ok(Some(cursor))
     }
 
     fn read(text: &str) -> Option<Self> {
@@ -34,11 +68,11 @@ impl Cursor {
         }
         let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).ok();
         let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(byte).collect();
-        let (key, value): (u64, Option<Json>) = serde_json::from_slice(&bytes?).ok()?;
+        let (query, key, value): (u64, u64, Option<Json>) = serde_json::from_slice(&bytes?).ok()?;
         let value = value
             .map(|value| Value::try_from(&value))
             .transpose()
             .ok()?;
-        Some(Self { key, value })
+        Some(Self { query, key, value })
     }
 }

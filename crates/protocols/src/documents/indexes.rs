@@ -8,32 +8,17 @@ use serde_json::json;
 
 use super::call::{Call, encoded, json as answer, location, tag};
 use super::cursor::Cursor;
-use super::problem::{Problem, Result};
+use super::problem::Result;
 
 pub(super) fn values(call: &Call<'_>) -> Result<Response<Body>> {
     let index = call.collection()?.index(call.part(1))?;
     let limit = call.page()?;
-    let cursor = call.parameter("cursor").map(Cursor::parse).transpose()?;
-    let after = match cursor {
-        None => None,
-        Some(Cursor {
-            value: Some(value), ..
-        }) => Some(value),
-        Some(_) => return Err(Problem::request("the cursor is of another query")),
-    };
+    let after = Cursor::of(call)?.and_then(|cursor| cursor.value);
     let mut listed = index.values(after.as_ref(), limit + 1)?;
     let is_more = listed.len() > limit;
     listed.truncate(limit);
-    let next = match (listed.last(), is_more) {
-        (Some(last), true) => Some(
-            Cursor {
-                key: 0,
-                value: Some(last.value.clone()),
-            }
-            .text(),
-        ),
-        _ => None,
-    };
+    let last = listed.last().filter(|_| is_more);
+    let next = last.map(|last| Cursor::after(call, 0, Some(last.value.clone())).text());
     let values = listed.iter();
     let values: Vec<_> = values
         .map(|listed| json!({"value": listed.value.to_json(), "documents": listed.count}))

@@ -1,7 +1,7 @@
 //! Document collections over HTTP: `/documents/{collection}…`.
 //!
 //! `operations.rs` is the table of everything that can be asked (see [`crate::api`]); `call.rs` is what
-//! requests say; `collections.rs`, `items.rs`, `indexes.rs` and `exchange.rs` answer.
+//! requests say; `collections.rs`, `items.rs` with `wanted.rs`, `indexes.rs` and `exchange.rs` answer.
 
 mod call;
 mod collections;
@@ -17,6 +17,7 @@ mod problem;
 mod routes;
 mod service;
 mod several;
+mod wanted;
 
 pub use openapi::PATH as OPENAPI_PATH;
 pub use routes::router;

@@ -10,9 +10,10 @@ pub const PATH: &str = "/openapi/documents.json";
 /// What there is to say of the whole.
 pub(super) fn api() -> Api {
     Api {
+        root: "/documents",
         path: PATH,
         title: "Espalier document collections",
-        description: "Documents under numbers, found by the values of indexes. A document has an ETag; `If-Match` and `If-None-Match` are honoured. Failures are application/problem+json (RFC 9457), whose `kind` is for programs.",
+        description: "Documents under numbers, found by the values of indexes. A document has an ETag; `If-Match` and `If-None-Match` are honoured where they are named, and refused by other operations that write. Failures are application/problem+json (RFC 9457), whose `kind` is for programs.",
         schemas: schemas(),
     }
 }
@@ -27,8 +28,15 @@ fn schemas() -> Json {
             "fields": {"type": ["array", "null"], "items": text(), "description": "JSON pointers; null where a program declares the index"},
             "is-built": {"type": "boolean"},
         }),
-        &["name", "kind"],
+        &["name", "kind", "fields", "is-built"],
     );
+    // What a program declares has no fields, and cannot be declared here.
+    let mut declared = index.clone();
+    declared["properties"]["fields"]["type"] = json!("array");
+    declared["required"] = json!(["name", "kind", "fields"]);
+    if let Some(properties) = declared["properties"].as_object_mut() {
+        properties.remove("is-built");
+    }
     let policy =
         json!({"type": "string", "enum": ["uncached", "indexed", "recent", "cached", "ram"]});
     let indexes = json!({"type": "array", "items": reference("Index")});
@@ -48,7 +56,8 @@ fn schemas() -> Json {
     json!({
         "Document": {"description": "any JSON"},
         "Index": index,
-        "Definition": {"type": "object", "properties": {"policy": policy, "indexes": indexes}, "additionalProperties": false},
+        "DeclaredIndex": declared,
+        "Definition": {"type": "object", "properties": {"policy": policy, "indexes": {"type": "array", "items": reference("DeclaredIndex")}}, "additionalProperties": false},
         "Collection": object(json!({"name": text(), "policy": policy, "schema-version": number(), "indexes": indexes, "documents": number()}), &["name", "policy", "indexes"]),
         "Collections": list_of("collections", reference("Collection")),
         "Page": object(json!({"documents": {"type": "array", "items": item}, "next": next}), &["documents", "next"]),
@@ -62,7 +71,8 @@ fn schemas() -> Json {
         "Transaction": list_of("operations", object(
             json!({
                 "op": {"type": "string", "enum": ["insert", "put", "patch", "delete"]},
-                "collection": text(), "key": number(), "document": {}, "patch": {}, "if-match": text(),
+                "collection": text(), "key": number(), "document": {}, "patch": {},
+                "if-match": {"type": "string", "description": "the entity tag that the document must have, or *: there must be one"},
             }),
             &["op", "collection"],
         )),

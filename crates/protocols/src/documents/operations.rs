@@ -2,9 +2,10 @@
 
 use http::Method;
 
+use super::limits::PAGE_MAX;
 use super::service::DocumentsService;
 use super::{collections, exchange, indexes, items, several};
-use crate::api::{Content, Operation as OperationOf, of};
+use crate::api::{Content, Holds, Operation as OperationOf, Parameter, of};
 
 type Operation = OperationOf<DocumentsService>;
 
@@ -18,30 +19,54 @@ const IMPORT: &str = "/documents/{collection}/import";
 const CHECK: &str = "/documents/{collection}/check";
 const REPAIR: &str = "/documents/{collection}/repair";
 
-const LIST: &[(&str, &str)] = &[
-    ("limit", "the most documents of the page, 1 to 10000 [100]"),
-    ("cursor", "`next` of the page before"),
-    ("offset", "how many are passed over"),
-    ("order", "asc or desc"),
-    ("index", "find by the values of this index, instead of all"),
-    (
+const LIMIT: Parameter = Parameter::new("limit", "the most that the page has [100]")
+    .holds(Holds::Number(1, PAGE_MAX as u64));
+
+const CURSOR: Parameter = Parameter::new(
+    "cursor",
+    "`next` of the page before, with the other parameters as they were",
+);
+
+const LIST: &[Parameter] = &[
+    LIMIT,
+    CURSOR,
+    Parameter::new("offset", "how many are passed over; not with cursor")
+        .holds(Holds::Number(0, u64::MAX)),
+    Parameter::new(
+        "order",
+        "by keys, or by values where there is an index [asc]",
+    )
+    .holds(Holds::OneOf(&["asc", "desc"])),
+    Parameter::new("index", "find by the values of this index, instead of all"),
+    Parameter::new(
         "value",
         "what has this value: JSON where it is some, else a string; of a compound index a JSON array, whose beginning is enough",
     ),
-    ("from", "what has this value or a larger one"),
-    ("after", "what has a larger value"),
-    ("to", "what has this value or a smaller one"),
-    ("before", "what has a smaller value"),
-    ("all", "what has all of these values; given several times"),
-    ("any", "what has any of these values; given several times"),
+    Parameter::new("from", "what has this value or a larger one"),
+    Parameter::new("after", "what has a larger value"),
+    Parameter::new("to", "what has this value or a smaller one"),
+    Parameter::new("before", "what has a smaller value"),
+    Parameter::new(
+        "all",
+        "what has all of these values, by keys; given several times",
+    )
+    .holds(Holds::Several),
+    Parameter::new(
+        "any",
+        "what has any of these values, by keys; given several times",
+    )
+    .holds(Holds::Several),
 ];
 
-const PAGE: &[(&str, &str)] = &[
-    ("limit", "the most values of the page, 1 to 10000 [100]"),
-    ("cursor", "`next` of the page before"),
+const PAGE: &[Parameter] = &[LIMIT, CURSOR];
+
+const FOUND: &[Parameter] = &[
+    Parameter::new("index", "the index").required(),
+    Parameter::new("value", "the value").required(),
 ];
 
-const FOUND: &[(&str, &str)] = &[("index", "the index"), ("value", "the value")];
+/// The headers of a document.
+const TAGGED: &[&str] = &["ETag"];
 
 /// All operations.
 pub(super) fn all() -> Vec<Operation> {
@@ -61,7 +86,7 @@ fn of_collections() -> Vec<Operation> {
             .gives(&[(200, Schema("Keys"))]),
         of(Method::GET, COLLECTION, "getCollection", "What a collection has: policy, indexes, how many documents", collections::get)
             .gives(&[(200, Schema("Collection"))]),
-        of(Method::PUT, COLLECTION, "putCollection", "Make a collection, or give it these indexes: new ones are built, the others are dropped", collections::put)
+        of(Method::PUT, COLLECTION, "putCollection", "Make a collection, or give it these indexes: new ones are built, the others are dropped. Without indexes, those there are stay", collections::put)
             .takes(Schema("Definition"))
             .gives(&[(200, Schema("Collection")), (201, Schema("Collection"))]),
         of(Method::DELETE, COLLECTION, "deleteCollection", "Remove a collection with all its documents", collections::delete)
@@ -83,22 +108,32 @@ fn of_items() -> Vec<Operation> {
     vec![
         of(Method::GET, ITEMS, "listDocuments", "Documents in the order of keys, or found by an index, page by page", items::list)
             .query(LIST)
+            .conditional()
+            .tells(&["ETag", "Link"])
             .gives(&[(200, Schema("Page")), (304, Nothing)]),
         of(Method::POST, ITEMS, "insertDocument", "Add a document under the next key", items::post)
+            .tells(TAGGED)
             .takes(Schema("Document"))
             .gives(&[(201, Schema("Key"))]),
         of(Method::DELETE, ITEMS, "deleteDocuments", "Delete the documents that have a value of an index", items::delete_found)
             .query(FOUND)
             .gives(&[(200, Schema("Deleted"))]),
         of(Method::GET, ITEM, "getDocument", "A document", items::get)
+            .conditional()
+            .tells(TAGGED)
             .gives(&[(200, Schema("Document")), (304, Nothing)]),
         of(Method::PUT, ITEM, "putDocument", "Set the document of a key; with `If-None-Match: *` only where there is none, with `If-Match` only where it is still so", items::put)
+            .conditional()
+            .tells(TAGGED)
             .takes(Schema("Document"))
             .gives(&[(201, Nothing), (204, Nothing)]),
         of(Method::PATCH, ITEM, "patchDocument", "Change a document as a JSON Merge Patch (RFC 7396) says", items::patch)
-            .takes(Patch)
+            .conditional()
+            .tells(TAGGED)
+            .takes(Patch("Document"))
             .gives(&[(200, Schema("Document"))]),
         of(Method::DELETE, ITEM, "deleteDocument", "Delete a document", items::delete)
+            .conditional()
             .gives(&[(204, Nothing)]),
     ]
 }
@@ -122,6 +157,7 @@ fn of_indexes() -> Vec<Operation> {
             "Replace the document that has the same value of this unique index, or add it",
             indexes::upsert,
         )
+        .tells(&["ETag", "Location"])
         .takes(Schema("Document"))
         .gives(&[(200, Schema("Key"))]),
     ]

@@ -1,17 +1,26 @@
 //! The collections that a server has open.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use espalier_documents::{Collection, Documents};
+use espalier_documents::{Collection, Documents, Info};
+use http::StatusCode;
 use serde_json::Value as Json;
 
-use super::problem::Result;
+use super::problem::{Problem, Result};
 
 /// Document collections, served. Each is opened once, with the policy that is stored.
 pub struct DocumentsService {
     pub(super) documents: Documents,
-    open: Mutex<HashMap<String, Collection<Json>>>,
+    open: Mutex<HashMap<String, Arc<Place>>>,
+}
+
+/// A collection, once it is opened. Opening one may take long; who asks for another does not wait.
+type Place = Mutex<Option<Collection<Json>>>;
+
+/// What is in the mutexes is whole at any time.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl DocumentsService {
@@ -25,19 +34,43 @@ impl DocumentsService {
 
     /// A collection.
     pub(super) fn collection(&self, name: &str) -> Result<Collection<Json>> {
-        // What is in the mutex is a map, whole at any time.
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(collection) = open.get(name) {
+        let place = Arc::clone(lock(&self.open).entry(name.to_owned()).or_default());
+        let mut place = lock(&place);
+        if let Some(collection) = &*place {
             return Ok(collection.clone());
         }
+        match self.opened(name) {
+            Ok(collection) => Ok(place.insert(collection).clone()),
+            Err(problem) => {
+                self.forget(name);
+                Err(problem)
+            }
+        }
+    }
+
+    fn opened(&self, name: &str) -> Result<Collection<Json>> {
         let collection = self.documents.open(name, None)?;
-        open.insert(name.to_owned(), collection.clone());
+        self.known(name)?;
         Ok(collection)
+    }
+
+    /// What is stored about a collection. It is refused where another program stored a collection
+    /// of the name of one in the memory of this process.
+    pub(super) fn known(&self, name: &str) -> Result<Option<Info>> {
+        let known = self.documents.list()?.into_iter();
+        let mut known = known.filter(|info| info.name == name);
+        let (first, second) = (known.next(), known.next());
+        if second.is_some() {
+            let detail = format!(
+                "{name:?} is a collection in the memory of this server, and another program stored one of this name: remove that one, or start the server again, which forgets its own"
+            );
+            return Err(Problem::new(StatusCode::CONFLICT, "exists", detail));
+        }
+        Ok(first)
     }
 
     /// Has a collection opened again when it is asked for next.
     pub(super) fn forget(&self, name: &str) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.remove(name);
+        lock(&self.open).remove(name);
     }
 }

@@ -4,16 +4,18 @@ use axum::body::Body;
 use espalier_documents::{Collection, Error, ErrorKind, merge_patch};
 use http::{Response, StatusCode};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
-use super::call::{Call, json as answer};
+use super::call::{Call, json as answer, read};
+use super::conditions::Tags;
 use super::limits::OPERATIONS_MAX;
 use super::problem::{Problem, Result};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
-    operations: Vec<Operation>,
+    operations: Vec<Box<RawValue>>,
 }
 
 /// One change.
@@ -58,24 +60,39 @@ impl Operation {
 }
 
 pub(super) fn transaction(call: &Call<'_>) -> Result<Response<Body>> {
-    let wanted: Wanted = serde_json::from_value(call.json()?)
-        .map_err(|error| Problem::request(format!("the operations: {error}")))?;
+    let wanted: Wanted = call.object()?;
     let count = wanted.operations.len();
     if count > OPERATIONS_MAX {
         let detail = format!("{count} operations are over the limit of {OPERATIONS_MAX}");
         return Err(Problem::request(detail));
     }
-    let collections = wanted.operations.iter();
-    let collections = collections.map(|operation| call.service.collection(operation.collection()));
-    let collections: Vec<Collection<Json>> = collections.collect::<Result<_>>()?;
+    let mut operations: Vec<(Operation, Collection<Json>)> = Vec::with_capacity(count);
+    for (at, text) in wanted.operations.iter().enumerate() {
+        let within = |problem: Problem| problem.within(place(at));
+        let operation: Operation = read(text.get().as_bytes()).map_err(within)?;
+        let collection = call.service.collection(operation.collection());
+        operations.push((operation, collection.map_err(within)?));
+    }
+    let mut refused = None;
     let keys = call.service.documents.transaction(|transaction| {
+        refused = None;
         let mut keys = Vec::with_capacity(count);
-        for (operation, collection) in wanted.operations.iter().zip(&collections) {
-            keys.push(apply(transaction, collection, operation)?);
+        for (at, (operation, collection)) in operations.iter().enumerate() {
+            let key = apply(transaction, collection, operation);
+            keys.push(key.inspect_err(|_| refused = Some(at))?);
         }
         Ok(keys)
+    });
+    let keys = keys.map_err(|error| match refused {
+        Some(at) => Problem::from(error).within(place(at)),
+        None => error.into(),
     })?;
     Ok(answer(StatusCode::OK, &json!({ "keys": keys })))
+}
+
+/// Names an operation of the request.
+fn place(at: usize) -> String {
+    format!("operations[{at}]")
 }
 
 fn apply(
@@ -90,13 +107,14 @@ fn apply(
         let state = transaction
             .tag(collection, key)?
             .map(|state| state.to_string());
-        if state.as_deref() == Some(wanted.trim_matches('"')) {
+        if Tags::parse(wanted).has(state.as_deref()) {
             return Ok(());
         }
-        let message = format!(
-            "document {key} of {:?} was changed meanwhile",
-            collection.name()
-        );
+        let name = collection.name();
+        let message = match state {
+            Some(_) => format!("document {key} of {name:?} was changed meanwhile"),
+            None => format!("there is no document {key} in {name:?}"),
+        };
         Err(Error::new(ErrorKind::Changed, message))
     };
     match operation {

@@ -30,7 +30,11 @@ impl Call<'_> {
             let (name, value) = label.split_once('=').ok_or_else(|| {
                 Problem::request(format!("label={label:?} is no label; write NAME=VALUE"))
             })?;
-            metric.labels.insert(name.to_owned(), value.to_owned());
+            let before = metric.labels.insert(name.to_owned(), value.to_owned());
+            if before.is_some() {
+                let detail = format!("the label {name:?} is given twice");
+                return Err(Problem::request(detail));
+            }
         }
         Ok(metric)
     }

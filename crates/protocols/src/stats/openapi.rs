@@ -1,5 +1,6 @@
 //! What the OpenAPI description says of statistics.
 
+use espalier_stats::limits::PATH_NAMES_MAX;
 use serde_json::{Value as Json, json};
 
 use crate::api::{Api, list_of, object, reference};
@@ -10,6 +11,7 @@ pub const PATH: &str = "/openapi/stats.json";
 /// What there is to say of the whole.
 pub(super) fn api() -> Api {
     Api {
+        root: "/stats",
         path: PATH,
         title: "Espalier statistics",
         description: "Numbers in buckets of time. What is written at a time goes to one bucket of each granularity, in one atomic commit; a request with an `id` is done once within a day. Times are RFC 3339, or local to the time zone of the settings. Failures are application/problem+json (RFC 9457), whose `kind` is for programs.",
@@ -21,16 +23,22 @@ fn schemas() -> Json {
     let text = json!({"type": "string"});
     let number = json!({"type": "integer", "minimum": 0});
     let labels = json!({"type": "object", "additionalProperties": text});
-    let bounds = json!({"type": "array", "items": {"type": "number"}});
+    let bound = json!({"type": "number"});
+    let linear = json!({
+        "type": "array", "minItems": 3, "maxItems": 3,
+        "prefixItems": [bound, bound, {"type": "integer", "minimum": 1}],
+    });
+    let geometric = json!({"type": "array", "items": bound, "minItems": 2, "maxItems": 2});
     let classes = json!({
         "type": "object",
         "description": "for assort, one of: linear (smallest, largest, width), geometric (smallest, largest), custom (upper bounds)",
-        "properties": {"linear": bounds, "geometric": bounds, "custom": bounds},
+        "properties": {"linear": linear, "geometric": geometric, "custom": {"type": "array", "items": bound}},
+        "additionalProperties": false,
         "minProperties": 1, "maxProperties": 1,
     });
     let write = json!({
         "metric": text, "labels": labels, "at": text, "untracked": {"type": "boolean"}, "classes": classes,
-        "values": {"type": "object", "description": "numbers, in objects as deep as one likes"},
+        "values": {"type": "object", "description": format!("numbers, in objects up to {PATH_NAMES_MAX} deep")},
         "id": {"type": "string", "description": "a name for this request: of a name, only the first within a day is done"},
     });
     let mut one = write.clone();
@@ -69,7 +77,10 @@ fn schemas() -> Json {
             "properties": {
                 "time-zone": text, "week-begins": text, "list-active": {"type": "boolean"},
                 "granularities": {"type": "array", "items": text},
-                "retention": {"type": "object", "additionalProperties": number, "description": "seconds"},
+                "retention": {
+                    "type": ["object", "null"], "additionalProperties": {"type": ["integer", "null"], "minimum": 0},
+                    "description": "seconds by granularity; in a change, those that are not named stay, null takes one away, and null for all of it takes all away",
+                },
             },
             "additionalProperties": false,
         },

@@ -15,7 +15,7 @@ use crate::api::json as answer;
 const MADE: [&str; 4] = ["aggregate", "category", "top", "quantile"];
 
 /// Into how many parts a range may be divided.
-const SLICES_MAX: usize = 10_000;
+pub(super) const SLICES_MAX: usize = 10_000;
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let made: Vec<_> = MADE
@@ -26,6 +26,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
         let detail = format!("{} exclude each other", made.join(" and "));
         return Err(Problem::request(detail));
     }
+    check(call)?;
     if call.parameter("quantile").is_some() {
         return quantiles(call);
     }
@@ -44,6 +45,17 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let calendar = call.service.calendar();
     let shown = groups.iter().map(|group| wanted.show(group, &calendar));
     Ok(series(shown.collect::<Result<_>>()?))
+}
+
+/// Refuses parameters that would be left out.
+fn check(call: &Call<'_>) -> Result<()> {
+    call.needs("expression", &["of", "as"])?;
+    call.excludes("quantile", &["group-by", "slices", "expression"])?;
+    call.excludes("top", &["slices"])?;
+    if call.parameter("group-by").is_some() {
+        call.excludes("top", &["expression"])?;
+    }
+    Ok(())
 }
 
 /// What is made of each group.
@@ -154,11 +166,6 @@ impl Wanted {
 }
 
 fn quantiles(call: &Call<'_>) -> Result<Response<Body>> {
-    if call.parameter("group-by").is_some() {
-        return Err(Problem::request(
-            "quantiles are of one metric, without group-by",
-        ));
-    }
     let sketch = call
         .service
         .sketch(call.metric()?, call.range()?, &exact_path(call)?)?;

@@ -7,10 +7,11 @@ use espalier_stats::output::settings_json;
 use espalier_stats::{Granularity, SystemMetric};
 use http::{Response, StatusCode};
 use serde::Deserialize;
+use serde_json::Value as Json;
 
 use super::asked::Call;
 use super::problem::{Problem, Result};
-use crate::api::json as answer;
+use crate::api::{json as answer, read};
 
 /// What is to change; what is not said stays.
 #[derive(Deserialize)]
@@ -19,8 +20,8 @@ struct Wanted {
     time_zone: Option<String>,
     week_begins: Option<String>,
     granularities: Option<Vec<String>>,
-    /// Seconds; all that is kept for a time.
-    retention: Option<BTreeMap<String, u64>>,
+    /// Seconds; null for what is to be kept for ever.
+    retention: Option<BTreeMap<String, Option<u64>>>,
     list_active: Option<bool>,
 }
 
@@ -31,10 +32,27 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     ))
 }
 
+/// Refuses null for what there always is: in a merge patch it takes something away.
+fn check_nulls(patch: &Json) -> Result<()> {
+    let members = patch.as_object().into_iter().flatten();
+    let mut nulls = members.filter(|(name, value)| value.is_null() && *name != "retention");
+    match nulls.next() {
+        Some((name, _)) => {
+            let detail = format!("{name} cannot be taken away; say what it is to be");
+            Err(Problem::request(detail))
+        }
+        None => Ok(()),
+    }
+}
+
 pub(super) fn patch(call: &Call<'_>) -> Result<Response<Body>> {
-    let wanted: Wanted = serde_json::from_slice(&call.body)
-        .map_err(|error| Problem::request(format!("the settings: {error}")))?;
+    let patch = call.merge_patch()?;
+    check_nulls(&patch)?;
+    let wanted: Wanted = read(&call.body)?;
     let mut chosen = call.service.settings();
+    if patch.get("retention").is_some_and(Json::is_null) {
+        chosen.retention.clear();
+    }
     if let Some(zone) = wanted.time_zone {
         chosen.time_zone = zone;
     }
@@ -46,10 +64,13 @@ pub(super) fn patch(call: &Call<'_>) -> Result<Response<Body>> {
         chosen.granularities = read.collect::<espalier_stats::Result<_>>()?;
     }
     if let Some(retention) = wanted.retention {
-        let read = retention
-            .iter()
-            .map(|(text, seconds)| Ok((text.parse()?, *seconds)));
-        chosen.retention = read.collect::<espalier_stats::Result<_>>()?;
+        for (text, seconds) in retention {
+            let granularity: Granularity = text.parse()?;
+            match seconds {
+                Some(seconds) => chosen.retention.insert(granularity, seconds),
+                None => chosen.retention.remove(&granularity),
+            };
+        }
     }
     if let Some(is_listed) = wanted.list_active {
         chosen.system = match is_listed {

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use axum::body::Body;
 use espalier_stats::{Beamed, Calendar, Status};
 use http::{Response, StatusCode};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value as Json, json};
 
 use super::asked::{Call, named, time};
 use super::problem::{Problem, Result};
-use crate::api::json as answer;
+use crate::api::{json as answer, json_text, read};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,8 +24,7 @@ struct Said {
 }
 
 pub(super) fn beam(call: &Call<'_>) -> Result<Response<Body>> {
-    let said: Said = serde_json::from_slice(&call.body)
-        .map_err(|error| Problem::request(format!("the body: {error}")))?;
+    let said: Said = read(&call.body)?;
     let at = time(call.service, said.at.as_deref())?;
     let metric = named(said.metric, said.labels);
     let outcome = match call.service.beam(metric, at, said.status.get())? {
@@ -35,28 +34,51 @@ pub(super) fn beam(call: &Call<'_>) -> Result<Response<Body>> {
     Ok(answer(StatusCode::OK, &json!({ "outcome": outcome })))
 }
 
-fn shown(status: &Status, calendar: &Calendar) -> Result<Json> {
-    let json: Json = serde_json::from_str(&status.json)
-        .map_err(|error| Problem::internal(format!("a status is no JSON: {error}")))?;
-    Ok(json!({
-        "metric": status.metric.name,
-        "labels": status.metric.labels,
-        "at": calendar.show_time(status.at),
-        "status": json,
-    }))
+/// A status, as it is shown: the JSON that was said is passed on as it is, not read again.
+#[derive(Serialize)]
+struct Shown<'a> {
+    metric: &'a str,
+    labels: &'a BTreeMap<String, String>,
+    at: String,
+    status: Box<RawValue>,
+}
+
+#[derive(Serialize)]
+struct AllShown<'a> {
+    statuses: Vec<Shown<'a>>,
+}
+
+fn shown<'a>(status: &'a Status, calendar: &Calendar) -> Result<Shown<'a>> {
+    Ok(Shown {
+        metric: &status.metric.name,
+        labels: &status.metric.labels,
+        at: calendar.show_time(status.at),
+        status: RawValue::from_string(status.json.clone()).map_err(unreadable)?,
+    })
+}
+
+fn unreadable(error: serde_json::Error) -> Problem {
+    Problem::internal(format!("a status is no JSON: {error}"))
+}
+
+fn text(shown: &impl Serialize) -> Result<Response<Body>> {
+    let text = serde_json::to_string(shown).map_err(unreadable)?;
+    Ok(json_text(StatusCode::OK, text))
 }
 
 /// The latest status of a metric; of all whose names begin so, with `prefix`.
 pub(super) fn scan(call: &Call<'_>) -> Result<Response<Body>> {
+    call.excludes("prefix", &["metric", "label"])?;
     let calendar = call.service.calendar();
     if let Some(prefix) = call.parameter("prefix") {
         let statuses = call.service.statuses(prefix)?;
         let statuses = statuses.iter().map(|status| shown(status, &calendar));
-        let statuses = statuses.collect::<Result<Vec<_>>>()?;
-        return Ok(answer(StatusCode::OK, &json!({ "statuses": statuses })));
+        return text(&AllShown {
+            statuses: statuses.collect::<Result<_>>()?,
+        });
     }
     let metric = call.metric()?;
     let status = call.service.scan(metric.clone())?;
     let status = status.ok_or_else(|| Problem::missing(format!("{metric} has no status")))?;
-    Ok(answer(StatusCode::OK, &shown(&status, &calendar)?))
+    text(&shown(&status, &calendar)?)
 }

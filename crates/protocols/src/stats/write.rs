@@ -8,28 +8,15 @@ use espalier_stats::limits::WRITES_MAX;
 use espalier_stats::{Designator, Nested, Number, Outcome, Packed, Request, Stats, Write};
 use http::{Response, StatusCode};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::asked::{Call, named, time};
 use super::problem::{Problem, Result};
-use crate::api::json as answer;
+use crate::api::{json as answer, read};
 
 /// Lines that could not be read, as many as are told one by one.
 const SKIPPED_SHOWN: usize = 100;
-
-/// Classes of a histogram.
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Classes {
-    /// Smallest, largest, width.
-    Linear(Box<RawValue>, Box<RawValue>, u64),
-    /// Smallest and largest.
-    Geometric(Box<RawValue>, Box<RawValue>),
-    /// The upper bounds.
-    Custom(Vec<Box<RawValue>>),
-}
 
 /// One write. Numbers are taken as they are written, so that none loses a digit.
 #[derive(Deserialize)]
@@ -44,7 +31,8 @@ struct Given {
     at: Option<String>,
     #[serde(default)]
     untracked: bool,
-    classes: Option<Classes>,
+    /// Classes of a histogram.
+    classes: Option<Box<RawValue>>,
     id: Option<String>,
 }
 
@@ -65,29 +53,39 @@ enum Action {
     Observe,
 }
 
-fn parsed<T: DeserializeOwned>(call: &Call<'_>) -> Result<T> {
-    serde_json::from_slice(&call.body)
-        .map_err(|error| Problem::request(format!("the body: {error}")))
-}
+/// The forms of classes.
+const CLASSES: &str = r#"write {"linear":[SMALLEST,LARGEST,WIDTH]} with a whole number from 1 as width, {"geometric":[SMALLEST,LARGEST]}, or {"custom":[BOUND,...]}"#;
 
 fn number(text: &RawValue) -> Result<Number> {
     Ok(text.get().parse()?)
 }
 
-fn designator(classes: &Classes) -> Result<Designator> {
-    Ok(match classes {
-        Classes::Linear(min, max, step) => Designator::linear(number(min)?, number(max)?, *step)?,
-        Classes::Geometric(min, max) => Designator::geometric(number(min)?, number(max)?)?,
-        Classes::Custom(bounds) => {
+fn designator(classes: &RawValue) -> Result<Designator> {
+    let unclear = || Problem::request(CLASSES);
+    let classes: BTreeMap<String, Vec<Box<RawValue>>> =
+        serde_json::from_str(classes.get()).map_err(|_| unclear())?;
+    let mut classes = classes.iter();
+    let (Some((name, bounds)), None) = (classes.next(), classes.next()) else {
+        return Err(unclear());
+    };
+    Ok(match (name.as_str(), bounds.as_slice()) {
+        ("linear", [min, max, width]) => {
+            let width = width.get().parse().map_err(|_| unclear())?;
+            Designator::linear(number(min)?, number(max)?, width)?
+        }
+        ("geometric", [min, max]) => Designator::geometric(number(min)?, number(max)?)?,
+        ("custom", bounds) => {
             let bounds = bounds.iter().map(|bound| number(bound));
             Designator::custom(bounds.collect::<Result<_>>()?)?
         }
+        _ => return Err(unclear()),
     })
 }
 
 fn write(stats: &Stats, action: Action, body: Given) -> Result<Write> {
     let at = time(stats, body.at.as_deref())?;
-    let values: Packed = Nested::from_json(body.values.get())?.pack()?;
+    let values = Nested::from_json(body.values.get()).and_then(|values| values.pack());
+    let values: Packed = values.map_err(|error| Problem::from(error).within("values"))?;
     let metric = named(body.metric, body.labels);
     if body.classes.is_some() && !matches!(action, Action::Assort) {
         return Err(Problem::request("only assort has classes"));
@@ -97,7 +95,8 @@ fn write(stats: &Stats, action: Action, body: Given) -> Result<Write> {
         (Action::Assert, _) => Write::assert(metric, at, values),
         (Action::Observe, _) => Write::observe(metric, at, values),
         (Action::Assort, Some(classes)) => {
-            Write::assort(metric, at, &values, &designator(classes)?)?
+            let classes = designator(classes).map_err(|problem| problem.within("classes"))?;
+            Write::assort(metric, at, &values, &classes)?
         }
         (Action::Assort, None) => {
             let detail = r#"assort needs classes, such as {"linear":[0,100,10]}"#;
@@ -120,7 +119,7 @@ fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
 }
 
 fn single(call: &Call<'_>, action: Action) -> Result<Response<Body>> {
-    let mut body: Given = parsed(call)?;
+    let mut body: Given = read(&call.body)?;
     if body.action.is_some() {
         return Err(Problem::request("the path says the action already"));
     }
@@ -148,12 +147,11 @@ pub(super) fn observe(call: &Call<'_>) -> Result<Response<Body>> {
 
 /// Several writes, all of them or none.
 pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
-    let body: Several = parsed(call)?;
+    let body: Several = read(&call.body)?;
     let mut writes = Vec::with_capacity(body.writes.len().min(WRITES_MAX));
     for (index, one) in body.writes.iter().enumerate() {
         let at = |problem: Problem| problem.within(format!("writes[{index}]"));
-        let own: Given = serde_json::from_str(one.get())
-            .map_err(|error| at(Problem::request(error.to_string())))?;
+        let own: Given = read(one.get().as_bytes()).map_err(at)?;
         let action = own
             .action
             .ok_or_else(|| at(Problem::request("it needs an action")))?;

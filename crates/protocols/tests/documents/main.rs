@@ -2,6 +2,7 @@
 
 mod operations;
 mod pages;
+mod refusals;
 #[path = "../served/mod.rs"]
 mod served;
 mod support;

@@ -213,7 +213,7 @@ fn what_cannot_be_done_is_a_problem() {
     problem(
         server.get("/documents/cars/items?index=color&value=red&from=a"),
         400,
-        "value goes without",
+        "value and from do not go together",
     );
     problem(
         server.request("POST", "/documents/cars/items", &[], Some("{")),
@@ -252,7 +252,7 @@ fn what_is_of_the_wrong_kind_is_a_problem() {
     problem(
         server.request("DELETE", "/documents/cars/items", &[], None),
         400,
-        "say which documents",
+        "the parameter index is missing",
     );
 }
 

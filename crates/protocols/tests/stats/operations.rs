@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use crate::served::{Answer, Server};
 
-fn start() -> Server {
+pub fn start() -> Server {
     let driver = Arc::new(Memory::new(Config::default()));
     let stats = Stats::open(driver, &[0x20], Arc::new(SystemClock)).expect("statistics");
     Server::start(router(Arc::new(stats)))
 }
 
-const AT: &str = "2025-03-05T12:00:30Z";
-const HOUR: &str = "granularity=1h&from=2025-03-05T12:00:00Z&to=2025-03-05T12:59:59Z";
+pub const AT: &str = "2025-03-05T12:00:30Z";
+pub const HOUR: &str = "granularity=1h&from=2025-03-05T12:00:00Z&to=2025-03-05T12:59:59Z";
 
-fn post(server: &Server, what: &str, body: &Value) -> Answer {
+pub fn post(server: &Server, what: &str, body: &Value) -> Answer {
     server.send("POST", &format!("/stats/{what}"), body)
 }
 

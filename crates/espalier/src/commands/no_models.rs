@@ -1,0 +1,37 @@
+//! What `serve` offers in place of a tree where a store has no models: the errors that say so, with
+//! the body of RFC 8040 §7.1.
+
+use axum::Router;
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use serde_json::json;
+
+/// What all that would need a tree is below.
+const ROOTS: [&str; 2] = ["/restconf", "/espalier"];
+
+/// Why there is no tree.
+const MESSAGE: &str = "this store has no models, so that only /stats and /documents are served; stop the server and start it with --yang FILE|DIR|NAME to give it some";
+
+/// The routes.
+pub fn router() -> Router {
+    let mut router = Router::new();
+    for root in ROOTS {
+        router = router
+            .route(root, any(answer))
+            .route(&format!("{root}/{{*rest}}"), any(answer));
+    }
+    router
+}
+
+async fn answer() -> Response {
+    let error = json!({
+        "error-type": "application",
+        "error-tag": "invalid-value",
+        "error-message": MESSAGE,
+    });
+    let body = json!({"ietf-restconf:errors": {"error": [error]}}).to_string();
+    let media = [(CONTENT_TYPE, "application/yang-data+json")];
+    (StatusCode::NOT_FOUND, media, body).into_response()
+}

@@ -1,0 +1,156 @@
+//! Which documents a list asks for.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use espalier_documents::{Collection, Direction, Found, Index, Query, Selection, Value};
+use serde_json::Value as Json;
+
+use super::call::{Call, value};
+use super::cursor::Cursor;
+use super::problem::{Problem, Result};
+
+/// The parameters that ask for a range.
+const RANGE: [&str; 4] = ["from", "after", "to", "before"];
+
+/// The parameters that ask for something of an index.
+const OF_INDEX: [&str; 7] = ["value", "all", "any", "from", "after", "to", "before"];
+
+/// What a list asks for.
+pub(super) enum Wanted {
+    /// All documents, by key.
+    ByKey(Selection),
+    /// What an index has, by value.
+    ByValue(Index<Json>, Query),
+    /// What has several tags, by key.
+    ByTags(Index<Json>, Tags, Selection),
+}
+
+/// How documents have several tags.
+pub(super) enum Tags {
+    /// All of these.
+    All(Vec<Value>),
+    /// Any of these.
+    Any(Vec<Value>),
+}
+
+impl Wanted {
+    /// What a request asks for, `limit` of it at most.
+    pub(super) fn of(call: &Call<'_>, collection: &Collection<Json>, limit: usize) -> Result<Self> {
+        check(call)?;
+        let cursor = Cursor::of(call)?;
+        let Some(index) = call.parameter("index") else {
+            return Ok(Self::ByKey(selection(call, cursor, limit)?));
+        };
+        let index = collection.index(index)?;
+        let values = |name| call.parameters(name).map(value).collect::<Result<Vec<_>>>();
+        if call.parameter("all").is_some() {
+            let tags = Tags::All(values("all")?);
+            return Ok(Self::ByTags(index, tags, selection(call, cursor, limit)?));
+        }
+        if call.parameter("any").is_some() {
+            let tags = Tags::Any(values("any")?);
+            return Ok(Self::ByTags(index, tags, selection(call, cursor, limit)?));
+        }
+        let query = query(call, cursor, limit)?;
+        Ok(Self::ByValue(index, query))
+    }
+
+    /// The documents.
+    pub(super) fn find(self, collection: &Collection<Json>) -> Result<Vec<Found<Json>>> {
+        let found = match self {
+            Self::ByKey(selection) => collection.list(selection)?,
+            Self::ByValue(index, query) => return Ok(index.find_with_values(query)?),
+            Self::ByTags(index, Tags::All(tags), selection) => of(index.all(tags)?, selection),
+            Self::ByTags(index, Tags::Any(tags), selection) => of(index.any(tags)?, selection),
+        };
+        let found = found.into_iter().map(|(key, document)| Found {
+            value: None,
+            key,
+            document,
+        });
+        Ok(found.collect())
+    }
+}
+
+/// Refuses parameters of which one would be left out.
+fn check(call: &Call<'_>) -> Result<()> {
+    call.needs("index", &OF_INDEX)?;
+    call.excludes("cursor", &["offset"])?;
+    call.excludes("all", &["any"])?;
+    for name in ["all", "any"] {
+        call.excludes(name, &["value"])?;
+        call.excludes(name, &RANGE)?;
+    }
+    call.excludes("value", &RANGE)?;
+    call.excludes("from", &["after"])?;
+    call.excludes("to", &["before"])
+}
+
+fn is_descending(call: &Call<'_>) -> Result<bool> {
+    match call.parameter("order") {
+        None | Some("asc") => Ok(false),
+        Some("desc") => Ok(true),
+        Some(other) => Err(Problem::request(format!(
+            "order={other:?}: write asc or desc"
+        ))),
+    }
+}
+
+fn offset(call: &Call<'_>) -> Result<usize> {
+    Ok(call.parsed("offset")?.unwrap_or(0))
+}
+
+fn selection(call: &Call<'_>, cursor: Option<Cursor>, limit: usize) -> Result<Selection> {
+    let mut selection = Selection::all().limit(limit).offset(offset(call)?);
+    if is_descending(call)? {
+        selection = selection.reversed();
+    }
+    Ok(match cursor {
+        Some(cursor) => selection.after(cursor.key),
+        None => selection,
+    })
+}
+
+fn query(call: &Call<'_>, cursor: Option<Cursor>, limit: usize) -> Result<Query> {
+    let mut query = values(call)?.limit(limit).offset(offset(call)?);
+    if is_descending(call)? {
+        query = query.reversed();
+    }
+    Ok(match cursor {
+        Some(Cursor {
+            key,
+            value: Some(value),
+            ..
+        }) => query.after(value, key),
+        _ => query,
+    })
+}
+
+/// The value or the range of values that is asked for.
+fn values(call: &Call<'_>) -> Result<Query> {
+    if let Some(value) = call.value("value")? {
+        return Ok(Query::value(value));
+    }
+    let bound = |included: Option<Value>, excluded: Option<Value>| match (included, excluded) {
+        (Some(value), _) => Bound::Included(value),
+        (None, Some(value)) => Bound::Excluded(value),
+        (None, None) => Bound::Unbounded,
+    };
+    let from = bound(call.value("from")?, call.value("after")?);
+    let to = bound(call.value("to")?, call.value("before")?);
+    Ok(Query::between(from, to))
+}
+
+/// The part of documents in the order of keys that is selected.
+fn of(found: Vec<(u64, Arc<Json>)>, selection: Selection) -> Vec<(u64, Arc<Json>)> {
+    let selected = found.into_iter().filter(|(key, _)| {
+        *key >= selection.from && selection.before.is_none_or(|before| *key < before)
+    });
+    let mut selected: Vec<_> = selected.collect();
+    if selection.direction == Direction::Backward {
+        selected.reverse();
+    }
+    let selected = selected.into_iter().skip(selection.offset);
+    selected.take(selection.limit).collect()
+}

@@ -1,0 +1,207 @@
+//! What is refused rather than half understood, and how it is told.
+
+use serde_json::json;
+
+use crate::operations::{AT, HOUR, post, start};
+use crate::served::{Answer, Server};
+
+/// Expects a problem document of a status, with these words.
+fn problem(answer: Answer, status: u16, words: &str) {
+    let answer = answer.with(status);
+    assert_eq!(answer.header("content-type"), "application/problem+json");
+    let problem = answer.json();
+    let detail = problem["detail"].as_str().expect("text");
+    assert!(detail.contains(words), "{words}: {problem}");
+    assert!(
+        !detail.contains("struct") && !detail.contains("::"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn parameters_that_would_be_left_out_are_refused() {
+    let server = start();
+    for (path, words) in [
+        ("values?metric=a&metric=b", "metric is given several times"),
+        (
+            "values?metric=a&granularity=1h&granularity=1d",
+            "granularity is given",
+        ),
+        (
+            "values?metric=a&label=h%3D1&label=h%3D2",
+            "\"h\" is given twice",
+        ),
+        (
+            "series?metric=a&aggregate=sum&aggregate=max&path=n",
+            "aggregate is given",
+        ),
+        ("series?metric=a&of=n", "of needs expression"),
+        ("series?metric=a&as=n", "as needs expression"),
+        (
+            "series?metric=a&quantile=0.5&path=n&slices=2",
+            "quantile and slices",
+        ),
+        (
+            "series?metric=a&quantile=0.5&path=n&group-by=h",
+            "quantile and group-by",
+        ),
+        ("series?metric=a&top=1&slices=2", "top and slices"),
+        ("scan?metric=a&prefix=a", "prefix and metric"),
+        ("series", "metric is missing"),
+    ] {
+        problem(server.get(&format!("/stats/{path}")), 400, words);
+    }
+    let lines = server.request("POST", "/stats/import", &[], Some("a:1|c"));
+    problem(lines, 400, "format is missing");
+    problem(
+        server.request("DELETE", "/stats/keys", &[], None),
+        400,
+        "metric is missing",
+    );
+    let condition = [("if-match", "*")];
+    let delete = server.request("DELETE", "/stats/keys?metric=a", &condition, None);
+    problem(delete, 400, "not supported here");
+    server
+        .get(&format!(
+            "/stats/series?metric=a&{HOUR}&group-by=a&group-by=b"
+        ))
+        .with(200);
+}
+
+#[test]
+fn unknown_paths_are_problems() {
+    let server = start();
+    for path in ["/stats", "/stats/", "/stats/nosuch", "/stats/keys/"] {
+        problem(server.get(path), 404, &format!("nothing at {path}"));
+    }
+}
+
+#[test]
+fn mistakes_in_bodies_are_told_in_the_words_of_the_interface() {
+    let server = start();
+    let body =
+        |classes: &str| format!(r#"{{"metric":"a","values":{{"n":1}},"classes":{classes}}}"#);
+    let media = [("content-type", "application/json")];
+    let send = |path: &str, body: &str| server.request("POST", path, &media, Some(body));
+    for classes in [
+        "{}",
+        "[]",
+        "1",
+        r#"{"linear":[0,1]}"#,
+        r#"{"linear":[0,100,0.5]}"#,
+        r#"{"linear":5}"#,
+        r#"{"custom":[1],"linear":[0,1,1]}"#,
+        r#"{"quadratic":[1]}"#,
+    ] {
+        problem(
+            send("/stats/assort", &body(classes)),
+            400,
+            r#"classes: write {"linear":"#,
+        );
+    }
+    problem(
+        send("/stats/assort", &body(r#"{"linear":["x",1,1]}"#)),
+        400,
+        "classes: ",
+    );
+    problem(send("/stats/track", "[1]"), 400, "it is no JSON object");
+    problem(
+        send("/stats/writes", r#"{"writes":[[1]]}"#),
+        400,
+        "writes[0]: it is no JSON object",
+    );
+    let labels = r#"{"metric":"a","values":{"n":1},"labels":{"host":5}}"#;
+    problem(send("/stats/track", labels), 400, "labels.host: ");
+    problem(
+        send("/stats/track", r#"{"metric":5,"values":{}}"#),
+        400,
+        "metric: ",
+    );
+    problem(
+        send("/stats/track", r#"{"metric":"a","values":{"n":"x"}}"#),
+        400,
+        "values: ",
+    );
+    problem(send("/stats/track", r#"{"values":{"n":1}}"#), 400, "metric");
+}
+
+#[test]
+fn a_status_is_passed_on_as_it_was_said() {
+    let server = start();
+    let media = [("content-type", "application/json")];
+    let deep = format!("{}{}", "[".repeat(3000), "]".repeat(3000));
+    for (metric, status) in [
+        ("beyond", r#"{"n":1e400}"#),
+        ("deep", &deep),
+        ("plain", r#"{"b": 1.50, "a":null}"#),
+    ] {
+        let body = format!(r#"{{"metric":"{metric}","at":"{AT}","status":{status}}}"#);
+        server
+            .request("POST", "/stats/beam", &media, Some(&body))
+            .with(200);
+        let shown = server
+            .get(&format!("/stats/scan?metric={metric}"))
+            .with(200);
+        assert!(shown.body.contains(status), "{shown:?}");
+    }
+    let all = server.get("/stats/scan?prefix=").with(200).body;
+    assert!(
+        all.contains("1e400") && all.contains(r#""status":{"b": 1.50, "a":null}"#),
+        "{all}"
+    );
+}
+
+fn retention(server: &Server, change: &str) -> serde_json::Value {
+    let media = [("content-type", "application/merge-patch+json")];
+    let changed = server.request("PATCH", "/stats/settings", &media, Some(change));
+    changed.with(200).json()["retention"].clone()
+}
+
+#[test]
+fn settings_are_merged() {
+    let server = start();
+    retention(&server, r#"{"retention":{"1m":60,"1h":3600}}"#);
+    let kept = retention(&server, r#"{"retention":{"1d":86400,"1m":null}}"#);
+    assert_eq!(kept, json!({"1h": 3600, "1d": 86_400}));
+    assert_eq!(retention(&server, r#"{"list-active":true}"#), kept);
+    assert_eq!(retention(&server, r#"{"retention":null}"#), json!({}));
+    let media = [("content-type", "application/json")];
+    let refused = |change: &str| server.request("PATCH", "/stats/settings", &media, Some(change));
+    problem(
+        refused(r#"{"time-zone":null}"#),
+        400,
+        "time-zone cannot be taken away",
+    );
+    problem(refused(r#"{"retention":{"1h":"x"}}"#), 400, "retention");
+    problem(refused("[]"), 400, "no object");
+    let patch = [("content-type", "application/json-patch+json")];
+    let refused = server.request("PATCH", "/stats/settings", &patch, Some("[]"));
+    problem(refused, 415, "application/merge-patch+json");
+}
+
+#[test]
+fn the_description_says_what_is_required() {
+    let server = start();
+    let description = server.get("/openapi/stats.json").json();
+    let is_required = |method: &str, path: &str, name: &str| {
+        let parameters = description["paths"][path][method]["parameters"].as_array();
+        let mut parameters = parameters.expect("parameters").iter();
+        parameters.any(|one| one["name"] == name && one["required"] == true)
+    };
+    assert!(is_required("get", "/stats/values", "metric"));
+    assert!(is_required("get", "/stats/series", "metric"));
+    assert!(is_required("delete", "/stats/keys", "metric"));
+    assert!(is_required("post", "/stats/import", "format"));
+    assert!(!is_required("get", "/stats/scan", "metric"));
+    let classes = &description["components"]["schemas"]["Write"]["properties"]["classes"];
+    assert_eq!(
+        classes["properties"]["linear"]["prefixItems"][2],
+        json!({"type": "integer", "minimum": 1})
+    );
+    post(
+        &server,
+        "assert",
+        &json!({"metric": "a", "at": AT, "values": {"n": 1}}),
+    )
+    .with(200);
+}
