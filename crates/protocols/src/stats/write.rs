@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::body::Body;
-use espalier_stats::import::{Imported, prometheus, statsd};
+use espalier_stats::import::Format;
 use espalier_stats::limits::WRITES_MAX;
 use espalier_stats::{Designator, Nested, Number, Outcome, Packed, Request, Stats, Write};
 use http::{Response, StatusCode};
@@ -14,9 +14,6 @@ use serde_json::value::RawValue;
 use super::asked::{Call, named, time};
 use super::problem::{Problem, Result};
 use crate::api::{json as answer, read};
-
-/// Lines that could not be read, as many as are told one by one.
-const SKIPPED_SHOWN: usize = 100;
 
 /// One write. Numbers are taken as they are written, so that none loses a digit.
 #[derive(Deserialize)]
@@ -169,29 +166,13 @@ pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
 
 /// Lines of StatsD or Prometheus. Those that cannot be read are told, and the others done.
 pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
-    let text = std::str::from_utf8(&call.body);
-    let text = text.map_err(|_| Problem::request("the body is not UTF-8"))?;
     let at = time(call.service, call.parameter("at"))?;
-    let Imported { writes, skipped } = match call.needed("format")? {
-        "statsd" => statsd(text, at),
-        "prometheus" => prometheus(text, at),
-        other => {
-            let detail = format!("format={other:?}: there are statsd and prometheus");
-            return Err(Problem::request(detail));
-        }
-    };
-    let count = writes.len();
-    let mut writes = writes.into_iter();
-    loop {
-        let request = Request::new(writes.by_ref().take(WRITES_MAX));
-        if request.writes.is_empty() {
-            break;
-        }
-        call.service.submit(request)?;
-    }
-    let shown = skipped.iter().take(SKIPPED_SHOWN);
-    let lines = shown.map(|line| json!({"line": line.line, "reason": line.reason}));
-    let lines: Vec<_> = lines.collect();
-    let shown = json!({"writes": count, "skipped": skipped.len(), "lines": lines});
-    Ok(answer(StatusCode::OK, &shown))
+    let format: Format = call.needed("format")?.parse()?;
+    let report = call.service.import(format, at, &mut &call.body[..])?;
+    let lines = report.lines.iter();
+    let lines: Vec<_> = lines
+        .map(|line| json!({"line": line.line, "reason": line.reason}))
+        .collect();
+    let value = json!({"writes": report.writes, "skipped": report.skipped, "lines": lines});
+    Ok(answer(StatusCode::OK, &value))
 }
