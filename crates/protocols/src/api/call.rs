@@ -91,7 +91,12 @@ impl<S> Call<'_, S> {
     /// The body, as an object of JSON of a type.
     pub(crate) fn object<T: DeserializeOwned>(&self) -> Result<T> {
         self.check_json()?;
-        read(&self.body)
+        self.any_object()
+    }
+
+    /// The same, whatever it says that it is.
+    pub(crate) fn any_object<T: DeserializeOwned>(&self) -> Result<T> {
+        read(&self.body).map_err(|problem| problem.within("the body"))
     }
 
     /// Refuses what says that it is no JSON.
@@ -142,7 +147,7 @@ pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
         let place = error.path().to_string();
         let problem = Problem::request(error.into_inner().to_string());
         match place.as_str() {
-            "." => problem,
+            "." | "?" => problem,
             place => problem.within(place),
         }
     })?;

@@ -74,3 +74,32 @@ impl DocumentsService {
         lock(&self.open).remove(name);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use espalier_documents::Policy;
+    use espalier_drivers::memory::{Config, Memory};
+
+    use super::*;
+
+    #[test]
+    fn who_asks_for_another_collection_does_not_wait_for_one_that_is_being_opened() {
+        let documents = Documents::new(Arc::new(Memory::new(Config::default())), &[0x30]);
+        for name in ["large", "small"] {
+            let made = documents.configure(name, Policy::Cached, Vec::new());
+            made.expect(name);
+        }
+        let service = DocumentsService::new(documents);
+        let place = Arc::clone(lock(&service.open).entry("large".to_owned()).or_default());
+        let opening = lock(&place);
+        service.collection("small").expect("small");
+        drop(opening);
+        service.collection("large").expect("large");
+        assert!(service.collection("none").is_err());
+        assert_eq!(
+            lock(&service.open).len(),
+            2,
+            "what there is not is not kept"
+        );
+    }
+}

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::asked::Call;
 use super::problem::{Problem, Result};
-use crate::api::{json as answer, read};
+use crate::api::json as answer;
 
 /// What is to change; what is not said stays.
 #[derive(Deserialize)]
@@ -48,7 +48,7 @@ fn check_nulls(patch: &Json) -> Result<()> {
 pub(super) fn patch(call: &Call<'_>) -> Result<Response<Body>> {
     let patch = call.merge_patch()?;
     check_nulls(&patch)?;
-    let wanted: Wanted = read(&call.body)?;
+    let wanted: Wanted = call.any_object()?;
     let mut chosen = call.service.settings();
     if patch.get("retention").is_some_and(Json::is_null) {
         chosen.retention.clear();

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::asked::{Call, named, time};
 use super::problem::{Problem, Result};
-use crate::api::{json as answer, json_text, read};
+use crate::api::{json as answer, json_text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,7 +24,7 @@ struct Said {
 }
 
 pub(super) fn beam(call: &Call<'_>) -> Result<Response<Body>> {
-    let said: Said = read(&call.body)?;
+    let said: Said = call.any_object()?;
     let at = time(call.service, said.at.as_deref())?;
     let metric = named(said.metric, said.labels);
     let outcome = match call.service.beam(metric, at, said.status.get())? {
