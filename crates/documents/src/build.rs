@@ -5,12 +5,14 @@ use std::ops::ControlFlow;
 use espalier_keyspace::{Direction, KeyRange};
 
 use crate::collection::Opened;
-use crate::definition::Definition;
+use crate::definition::{Definition, StoredIndex};
 use crate::document::{Document, encode, row};
+use crate::error::Clash;
 use crate::layout::{State, number};
 use crate::limits::STEP_DOCUMENTS;
 use crate::reader::Reader;
 use crate::reconcile::MIGRATION;
+use crate::shape::BoundIndex;
 use crate::transaction::Transaction;
 use crate::{Collection, Error, ErrorKind, Result};
 
@@ -25,47 +27,68 @@ impl<T: Document> Collection<T> {
     /// Builds the indexes that are not built, and brings older documents to the schema version of
     /// this program: in steps of [`STEP_DOCUMENTS`] documents, each an atomic commit, so that others
     /// may write meanwhile (not while documents are migrated), and a build that is cut off goes on
-    /// where it was. Where two documents have the same value of a new unique index, the index is
-    /// given up and the error names them.
+    /// where it was. Indexes that are not declared any more are dropped when all is built.
+    ///
+    /// Where the documents refuse an index (two have the same value of a unique one, or a value that
+    /// cannot be indexed), the error names them; all that is not built is given up, and the other
+    /// indexes are as they were before.
     pub fn build(&self) -> Result<()> {
         loop {
-            match self
-                .core()
-                .run_alone(&mut |transaction| step(self, transaction))
-            {
-                Ok(Progress::More) => {}
-                Ok(Progress::Done) => return self.reopen().map(drop),
-                Err(error) if error.kind() == ErrorKind::Unique => {
-                    self.give_up(&error)?;
-                    return Err(error);
+            let mut refused = None;
+            let stepped = self.core().run_alone(&mut |transaction| {
+                refused = None;
+                step(self, transaction, &mut refused)
+            });
+            match (stepped, refused) {
+                (Ok(Progress::More), _) => {}
+                (Ok(Progress::Done), _) => return self.reopen().map(drop),
+                (Err(error), None) => return Err(error),
+                (Err(error), Some(index)) => {
+                    self.give_up(index)?;
+                    self.reopen().ok();
+                    return Err(error.and(format_args!(
+                        "the indexes of {:?} stay as they were: change the document, or declare the index otherwise",
+                        self.name()
+                    )));
                 }
-                Err(error) => return Err(error),
             }
         }
     }
 
-    /// Takes a unique index that cannot be built out of the definition.
-    fn give_up(&self, error: &Error) -> Result<()> {
-        let name = error.clash().map(|clash| clash.index.clone());
+    /// Takes what cannot be built out of the definition: while documents are migrated, which nothing
+    /// takes back, the index that they refuse, else all that is not built.
+    fn give_up(&self, refused: u64) -> Result<()> {
         self.core().run_alone(&mut |transaction| {
             let opened = self.opened();
             let mut stored = Stored::read(transaction, &opened)?;
-            let gone = stored
-                .definition
-                .indexes
-                .iter()
-                .position(|index| Some(&index.name) == name.as_ref() && !index.is_built);
-            let Some(gone) = gone else {
+            let definition = &mut stored.definition;
+            let is_migrating = definition.migrating_to.is_some();
+            let is_gone =
+                |index: &StoredIndex| !index.is_built && (index.id == refused || !is_migrating);
+            if !definition.indexes.iter().any(is_gone) {
                 return Ok(());
-            };
-            let id = stored.definition.indexes.remove(gone).id;
-            let keys = &opened.shape.keys;
-            transaction
-                .rows
-                .drop_range(KeyRange::prefix(&keys.index(id)));
-            transaction.rows.delete(keys.build(id));
+            }
+            for index in &mut definition.indexes {
+                index.is_leaving = false;
+            }
+            drop_indexes(transaction, &opened, definition, is_gone);
             stored.write(transaction, &opened)
         })
+    }
+}
+
+/// Removes indexes from a definition, with their rows.
+fn drop_indexes<T: Document>(
+    transaction: &mut Transaction<'_>,
+    opened: &Opened<T>,
+    definition: &mut Definition,
+    is_gone: impl Fn(&StoredIndex) -> bool,
+) {
+    let keys = &opened.shape.keys;
+    for index in definition.indexes.extract_if(.., |index| is_gone(index)) {
+        let range = KeyRange::prefix(&keys.index(index.id));
+        transaction.rows.drop_range(range);
+        transaction.rows.delete(keys.build(index.id));
     }
 }
 
@@ -119,9 +142,11 @@ struct Group {
     from: u64,
 }
 
+/// Does a step. Where the documents refuse an index, `refused` is its number.
 fn step<T: Document>(
     collection: &Collection<T>,
     transaction: &mut Transaction<'_>,
+    refused: &mut Option<u64>,
 ) -> Result<Progress> {
     let opened = collection.opened();
     let mut stored = Stored::read(transaction, &opened)?;
@@ -130,7 +155,7 @@ fn step<T: Document>(
         return Ok(Progress::More);
     }
     let Some(group) = group(transaction, &opened, &stored.definition)? else {
-        return Ok(Progress::Done);
+        return conclude(collection, transaction, &opened, stored);
     };
     let documents = next_documents(transaction, &opened, group.from)?;
     let mut last = None;
@@ -138,8 +163,11 @@ fn step<T: Document>(
         // Requires that the document is still the same.
         transaction.rows.read(&opened.shape.keys.document(*key))?;
         let target = stored.definition.migrating_to;
-        let document = brought(collection, transaction, &opened, target, (*key, row))?;
-        enter(transaction, &opened, &group, *key, &document)?;
+        let document = brought(collection, transaction, &opened, target, (*key, row));
+        if target.is_none() && document.as_ref().is_err_and(Error::is_unreadable) {
+            *refused = group.ids.first().copied();
+        }
+        enter(transaction, &opened, &group, (*key, &document?), refused)?;
         last = Some(*key);
     }
     if let (Some(last), true) = (last, documents.len() == STEP_DOCUMENTS) {
@@ -239,19 +267,66 @@ fn enter<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
     group: &Group,
-    key: u64,
-    document: &T,
+    (key, document): (u64, &T),
+    refused: &mut Option<u64>,
 ) -> Result<()> {
     for index in &opened.shape.indexes {
         if !group.ids.contains(&index.id) {
             continue;
         }
-        for value in &index.values(document)? {
-            transaction.check_free(index, value, key)?;
-            transaction.enter(index, value, key);
+        if let Err(error) = enter_in(transaction, index, key, document) {
+            use ErrorKind::{Document, Limit, Unique};
+            if matches!(error.kind(), Document | Limit | Unique) {
+                *refused = Some(index.id);
+                return Err(error.at(format_args!("document {key}")));
+            }
+            return Err(error);
         }
     }
     Ok(())
+}
+
+/// Enters one document in an index. What a unique index holds already was entered for a document
+/// that has the value now, also where documents change meanwhile: who changes one takes out what
+/// names it, and nothing else.
+fn enter_in<T: Document>(
+    transaction: &mut Transaction<'_>,
+    index: &BoundIndex<T>,
+    key: u64,
+    document: &T,
+) -> Result<()> {
+    for value in &index.values(document)? {
+        if let Some(holder) = transaction.other_holder(index, value, key)? {
+            return Err(Error::unique(Clash {
+                index: index.name.clone(),
+                value: value.to_string(),
+                key: holder,
+                other: key,
+            }));
+        }
+        transaction.enter(index, value, key);
+    }
+    Ok(())
+}
+
+/// What is left when everything is built: what is not declared any more goes, and the policy is set.
+fn conclude<T: Document>(
+    collection: &Collection<T>,
+    transaction: &mut Transaction<'_>,
+    opened: &Opened<T>,
+    mut stored: Stored,
+) -> Result<Progress> {
+    let before = stored.definition.clone();
+    let is_leaving = |index: &StoredIndex| index.is_leaving;
+    drop_indexes(transaction, opened, &mut stored.definition, is_leaving);
+    if let Some(policy) = collection.declared_policy() {
+        stored.definition.policy = policy.to_string();
+    }
+    if stored.definition == before {
+        return Ok(Progress::Done);
+    }
+    stored.write(transaction, opened)?;
+    Ok(Progress::More)
 }
 
 /// A document, brought to a schema version.

@@ -239,7 +239,8 @@ impl Core {
                 let snapshot = writer.snapshot()?;
                 let rows = Rows::new(&self.layout, &*snapshot, &ram, Changes::default());
                 let mut transaction = Transaction::new(self, rows, News::default());
-                body(&mut transaction).map(|result| (result, transaction.end()))
+                let result = transaction.run(body);
+                result.map(|result| (result, transaction.end()))
             };
             match planned {
                 Ok((result, ended)) => {

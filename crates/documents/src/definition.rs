@@ -85,6 +85,12 @@ impl FieldIndex {
                     "{place}: {field:?} is no JSON pointer; write /{field}"
                 )));
             }
+            let mut escapes = field.split('~').skip(1);
+            if !escapes.all(|rest| rest.starts_with(['0', '1'])) {
+                return Err(Error::argument(format!(
+                    "{place}: {field:?} is no JSON pointer; write ~0 for ~ and ~1 for / in a name"
+                )));
+            }
         }
         Ok(())
     }
@@ -141,6 +147,9 @@ pub(crate) struct StoredIndex {
     #[serde(flatten)]
     pub(crate) origin: Origin,
     pub(crate) is_built: bool,
+    /// Whether it is dropped as soon as all others are built, and stays where one cannot be built.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_leaving: bool,
 }
 
 /// Where the values of an index come from.
@@ -164,7 +173,8 @@ impl Definition {
     }
 
     pub(crate) fn info(&self) -> Info {
-        let indexes = self.indexes.iter().map(|index| IndexInfo {
+        let staying = self.indexes.iter().filter(|index| !index.is_leaving);
+        let indexes = staying.map(|index| IndexInfo {
             name: index.name.clone(),
             kind: index.kind,
             fields: match &index.origin {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::limits::DOCUMENT_BYTES_MAX;
+use crate::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX};
 use crate::{Error, ErrorKind, Result};
 
 /// A type that collections may have: whatever serde can write and read again.
@@ -45,6 +45,7 @@ pub(crate) fn encode<T: Document>(document: &T, schema_version: u32) -> Result<V
     let mut row = Vec::with_capacity(128);
     row.push(FORMAT);
     put_varint(&mut row, schema_version);
+    let head = row.len();
     serde_json::to_writer(&mut row, document).map_err(|error| {
         let message = format!("the document cannot be written as JSON: {error}");
         Error::new(ErrorKind::Document, message)
@@ -55,7 +56,36 @@ pub(crate) fn encode<T: Document>(document: &T, schema_version: u32) -> Result<V
             row.len()
         )));
     }
+    if is_too_deep(&row[head..]) {
+        return Err(Error::limit(format!(
+            "a document has arrays and objects within one another over the limit of {DOCUMENT_DEPTH_MAX}"
+        )));
+    }
     Ok(row)
+}
+
+/// Whether JSON has too many arrays and objects within one another.
+fn is_too_deep(json: &[u8]) -> bool {
+    let opens = |byte: &&u8| matches!(byte, b'{' | b'[');
+    // Nearly all documents have fewer altogether.
+    if json.iter().filter(opens).count() <= DOCUMENT_DEPTH_MAX {
+        return false;
+    }
+    let (mut depth, mut is_string) = (0_usize, false);
+    let mut bytes = json.iter();
+    while let Some(byte) = bytes.next() {
+        match (byte, is_string) {
+            (b'"', _) => is_string = !is_string,
+            (b'\\', true) => drop(bytes.next()),
+            (b'{' | b'[', false) => depth += 1,
+            (b'}' | b']', false) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DOCUMENT_DEPTH_MAX {
+            return true;
+        }
+    }
+    false
 }
 
 /// Takes a row apart.

@@ -13,7 +13,7 @@ use crate::definition::{Definition, FieldIndex, Info};
 use crate::layout::Home;
 use crate::reader::{Reader, View};
 use crate::transaction::Transaction;
-use crate::{Error, ErrorKind, Policy, Result};
+use crate::{Error, ErrorKind, Finding, Policy, Result};
 
 /// Collections below a prefix of a key space. Cheap to clone; may be shared between threads.
 ///
@@ -35,19 +35,42 @@ impl Documents {
         &self.core
     }
 
-    /// What is stored about each collection, by name.
+    /// What is stored about each collection, by name. One whose definition cannot be read is told by
+    /// [`Self::damaged`], and does not hide the others.
     pub fn list(&self) -> Result<Vec<Info>> {
+        let definitions = self.definitions()?.into_iter();
+        let readable = definitions.filter_map(|(_, definition)| definition.ok());
+        let mut found: Vec<_> = readable.map(|definition| definition.info()).collect();
+        found.sort_by(|one, two| one.name.cmp(&two.name));
+        Ok(found)
+    }
+
+    /// The collections whose definitions cannot be read.
+    pub fn damaged(&self) -> Result<Vec<Finding>> {
+        let definitions = self.definitions()?.into_iter();
+        let damaged = definitions.filter_map(|(name, definition)| {
+            Some(Finding {
+                place: name,
+                problem: definition.err()?.to_string(),
+            })
+        });
+        Ok(damaged.collect())
+    }
+
+    /// The definitions with their names.
+    fn definitions(&self) -> Result<Vec<(String, Result<Definition>)>> {
         self.core.driver.catch_up()?;
+        let layout = &self.core.layout;
         let mut found = Vec::new();
         for home in [Home::Engine, Home::Ram] {
             let snapshot = self.core.snapshot(home)?;
-            let range = self.core.layout.definitions(home);
-            View(&*snapshot).scan(&range, Direction::Forward, &mut |_, stored| {
-                found.push(Definition::decode(stored)?.info());
+            let range = layout.definitions(home);
+            View(&*snapshot).scan(&range, Direction::Forward, &mut |row, stored| {
+                let name = layout.defined_name(row);
+                found.push((name, Definition::decode(stored)));
                 Ok(ControlFlow::Continue(()))
             })?;
         }
-        found.sort_by(|one, two| one.name.cmp(&two.name));
         Ok(found)
     }
 

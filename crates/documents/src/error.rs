@@ -48,6 +48,8 @@ pub struct Clash {
     pub value: String,
     /// The key of the document that has it.
     pub key: u64,
+    /// The key of the document that would have it too.
+    pub other: u64,
 }
 
 /// Characters of a value that a sentence shows.
@@ -127,6 +129,13 @@ impl Error {
         self
     }
 
+    /// The same error, with what follows from it after its sentence.
+    #[must_use]
+    pub(crate) fn and(mut self, what: impl std::fmt::Display) -> Self {
+        self.message = format!("{}; {what}", self.message).into();
+        self
+    }
+
     /// What kind of error this is.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -140,6 +149,11 @@ impl Error {
     /// The error of the key space, where it is one.
     pub fn keyspace(&self) -> Option<&espalier_keyspace::Error> {
         self.source.as_deref()
+    }
+
+    /// Whether this says that a stored document cannot be read.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        matches!(self.kind, ErrorKind::Document | ErrorKind::Corrupt)
     }
 
     /// Whether the same call may succeed when tried again.
@@ -180,6 +194,7 @@ mod tests {
             index: "name".to_owned(),
             value,
             key: 7,
+            other: 8,
         };
         let short = Error::unique(clash("\"short\"".to_owned())).to_string();
         assert!(

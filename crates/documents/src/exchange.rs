@@ -1,23 +1,71 @@
 //! Documents as JSON lines: out of a collection and into one.
 
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::fmt;
 use std::io::{BufRead, Read, Write};
+use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value as Json;
 
 use crate::document::Document;
+use crate::exact::check_exact;
 use crate::limits::{IMPORT_DOCUMENTS, LINE_BYTES_MAX};
 use crate::{Collection, Error, ErrorKind, Result, Selection};
 
 /// One line: a key and a document. In an import the key may be absent, and the document gets one.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub struct Line<D> {
     /// The key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<u64>,
     /// The document.
     pub document: D,
+}
+
+/// What a line is, for who wrote another one.
+const FORM: &str = r#"a line is {"document":...} or {"key":0,"document":...}"#;
+
+/// A line as it is read: each member once, and no others.
+impl<'de, D: Deserialize<'de>> Deserialize<'de> for Line<D> {
+    fn deserialize<S: Deserializer<'de>>(deserializer: S) -> std::result::Result<Self, S::Error> {
+        deserializer.deserialize_map(Members(PhantomData))
+    }
+}
+
+struct Members<D>(PhantomData<D>);
+
+impl<'de, D: Deserialize<'de>> Visitor<'de> for Members<D> {
+    type Value = Line<D>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(FORM)
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> std::result::Result<Line<D>, M::Error> {
+        let (mut key, mut document) = (None, None);
+        while let Some(name) = map.next_key::<String>()? {
+            match name.as_str() {
+                "key" if key.is_none() => key = Some(map.next_value::<u64>()?),
+                "document" if document.is_none() => document = Some(map.next_value()?),
+                "key" | "document" => {
+                    return Err(M::Error::custom(format_args!("{name:?} is there twice")));
+                }
+                _ => {
+                    let message = format_args!("unknown member {name:?}; {FORM}");
+                    return Err(M::Error::custom(message));
+                }
+            }
+        }
+        match document {
+            Some(document) => Ok(Line { key, document }),
+            None => Err(M::Error::custom(format_args!("no document; {FORM}"))),
+        }
+    }
 }
 
 /// What an import did.
@@ -85,21 +133,11 @@ impl<T: Document> Collection<T> {
         while lines.len() < IMPORT_DOCUMENTS {
             match next_line(input, number) {
                 Ok(None) => break,
-                Ok(Some(text)) => match serde_json::from_slice::<Line<T>>(&text) {
-                    Ok(line) => lines.push((
-                        *number,
-                        Line {
-                            key: line.key,
-                            document: Arc::new(line.document),
-                        },
-                    )),
-                    Err(error) => {
-                        let message = format!(
-                            "line {number}, column {}: {}",
-                            error.column(),
-                            without_place(&error)
-                        );
-                        return (lines, Some(Error::new(ErrorKind::Syntax, message)));
+                Ok(Some(text)) => match read_line(&text) {
+                    Ok(line) => lines.push((*number, line)),
+                    Err((place, error)) => {
+                        let error = error.at(format_args!("line {number}{place}"));
+                        return (lines, Some(error));
                     }
                 },
                 Err(error) => return (lines, Some(error)),
@@ -109,24 +147,56 @@ impl<T: Document> Collection<T> {
     }
 
     fn store(&self, lines: &[(u64, Line<Arc<T>>)]) -> Result<()> {
-        self.core().run(&mut |transaction| {
+        let mut stored = HashMap::new();
+        let done = self.core().run(&mut |transaction| {
+            stored.clear();
             for (number, line) in lines {
                 let document = Arc::clone(&line.document);
-                let stored = match line.key {
-                    Some(key) => transaction.put(self, key, document).map(drop),
-                    None => transaction.insert(self, document).map(drop),
+                let key = match line.key {
+                    Some(key) => transaction.put(self, key, document).map(|_| key),
+                    None => transaction.insert(self, document),
                 };
-                stored.map_err(|error| {
+                let key = key.map_err(|error| {
                     if error.is_overtaken() {
                         error
                     } else {
                         error.at(format_args!("line {number}"))
                     }
                 })?;
+                stored.insert(key, *number);
             }
             Ok(())
+        });
+        // That two documents have a value is known when all lines are stored.
+        done.map_err(|error| {
+            let clash = error.clash().map(|clash| [clash.other, clash.key]);
+            let number = clash
+                .into_iter()
+                .flatten()
+                .find_map(|key| stored.get(&key).copied());
+            match number {
+                Some(number) => error.at(format_args!("line {number}")),
+                None => error,
+            }
         })
     }
+}
+
+/// What a line says; else what is wrong, and where in the line.
+fn read_line<T: Document>(text: &[u8]) -> std::result::Result<Line<Arc<T>>, (String, Error)> {
+    let line: Line<T> = serde_json::from_slice(text).map_err(|error| {
+        let place = format!(", column {}", error.column());
+        let message = without_place(&error);
+        (place, Error::new(ErrorKind::Syntax, message))
+    })?;
+    // A type says itself what it takes.
+    if TypeId::of::<T>() == TypeId::of::<Json>() {
+        check_exact(text).map_err(|error| (String::new(), error))?;
+    }
+    Ok(Line {
+        key: line.key,
+        document: Arc::new(line.document),
+    })
 }
 
 fn write_line<D: Serialize>(out: &mut dyn Write, line: &Line<D>) -> Result<()> {
@@ -138,6 +208,9 @@ fn write_line<D: Serialize>(out: &mut dyn Write, line: &Line<D>) -> Result<()> {
         Error::new(ErrorKind::Argument, message)
     })
 }
+
+/// What some programs put before UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The next line that is not empty.
 fn next_line(input: &mut dyn BufRead, number: &mut u64) -> Result<Option<Vec<u8>>> {
@@ -157,6 +230,9 @@ fn next_line(input: &mut dyn BufRead, number: &mut u64) -> Result<Option<Vec<u8>
             return Err(Error::limit(format!(
                 "line {number} is longer than the limit of {LINE_BYTES_MAX} bytes"
             )));
+        }
+        if *number == 1 && line.starts_with(MARK) {
+            line.drain(..MARK.len());
         }
         if !line.iter().all(u8::is_ascii_whitespace) {
             return Ok(Some(line));

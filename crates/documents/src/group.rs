@@ -106,7 +106,7 @@ impl Group {
         let lengths = news.lengths();
         let rows = Rows::new(&core.layout, &gathered.engine, &gathered.ram, changes);
         let mut transaction = Transaction::new(core, rows, news);
-        let result = body(&mut transaction);
+        let result = transaction.run(body);
         let mut ended = transaction.end();
         match &result {
             Ok(_) => self.members += 1,

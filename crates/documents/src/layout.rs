@@ -67,6 +67,15 @@ impl Layout {
         key
     }
 
+    /// The name in the row of a definition.
+    pub(crate) fn defined_name(&self, row: &[u8]) -> String {
+        let mut rest = &row[self.prefix.len() + 1..];
+        match tuple::take(&mut rest) {
+            Ok(tuple::Element::Bytes(name)) => String::from_utf8_lossy(&name).into_owned(),
+            _ => "a collection".to_owned(),
+        }
+    }
+
     /// The rows of all definitions.
     pub(crate) fn definitions(&self, home: Home) -> KeyRange {
         KeyRange::prefix(&self.under(home, DEFINITIONS))

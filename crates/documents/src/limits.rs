@@ -6,6 +6,10 @@ pub const NAME_BYTES_MAX: usize = 255;
 /// Bytes in one stored document: 4 MiB less its head.
 pub const DOCUMENT_BYTES_MAX: usize = (4 << 20) - 16;
 
+/// Arrays and objects within one another in a document: so many that a line of an export, in which
+/// documents stand, and a request can be read by whatever reads JSON up to 128.
+pub const DOCUMENT_DEPTH_MAX: usize = 120;
+
 /// The largest key of a document.
 pub const KEY_MAX: u64 = i64::MAX as u64;
 

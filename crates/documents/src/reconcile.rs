@@ -3,7 +3,7 @@
 use espalier_keyspace::KeyRange;
 
 use crate::declaration::{Declaration, Declared};
-use crate::definition::{Definition, StoredIndex};
+use crate::definition::{Definition, Origin, StoredIndex};
 use crate::document::Document;
 use crate::layout::{Home, Keys, State, counter};
 use crate::transaction::Transaction;
@@ -20,7 +20,8 @@ pub(crate) fn home(policy: Policy) -> Home {
     }
 }
 
-/// Makes the collection, or changes what is stored about it.
+/// Makes the collection, or changes what is stored about it. What is dropped, and the policy, are
+/// left until the new indexes are built: where one cannot be built, the collection is as it was.
 pub(crate) fn reconcile<T: Document>(
     transaction: &mut Transaction<'_>,
     declaration: &Declaration<T>,
@@ -43,18 +44,22 @@ pub(crate) fn reconcile<T: Document>(
     let stored = Definition::decode(stored)?;
     let mut definition = stored.clone();
     let keys = keys(definition.id);
-    let count = transaction.rows.peek(&keys.count())?;
+    // Whoever puts a document under a key that was used before changes nothing but this of what is
+    // read here.
+    let is_empty = counter(transaction.rows.read(&keys.count())?)? == 0;
     let mut work = Work {
         transaction,
         keys: &keys,
-        is_empty: counter(count.as_deref())? == 0,
+        is_empty,
     };
     work.schema(&mut definition, declaration)?;
     work.indexes(&mut definition, declaration);
-    declaration
-        .policy
-        .as_str()
-        .clone_into(&mut definition.policy);
+    if definition.indexes.iter().all(|index| index.is_built) {
+        declaration
+            .policy
+            .as_str()
+            .clone_into(&mut definition.policy);
+    }
     if definition == stored {
         return Ok(());
     }
@@ -125,6 +130,7 @@ fn add<T: Document>(definition: &mut Definition, index: &Declared<T>, is_built: 
         kind: index.kind,
         origin: index.source.origin(),
         is_built,
+        is_leaving: false,
     });
     id
 }
@@ -190,25 +196,33 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    /// Drops what is not declared any more, and enters what is new.
+    /// Enters what is new, and drops what is not declared any more: at once where nothing has to be
+    /// built, else when that is done. What a program declared by a function goes at once: nobody
+    /// could keep it up to date.
     fn indexes<T: Document>(&mut self, definition: &mut Definition, declaration: &Declaration<T>) {
-        let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut definition.indexes)
+        let (mut kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut definition.indexes)
             .into_iter()
             .partition(|stored| is_declared(stored, declaration));
-        definition.indexes = kept;
-        for index in gone {
-            self.forget(index.id);
+        for index in &mut kept {
+            index.is_leaving = false;
         }
-        for index in &declaration.indexes {
-            let is_there = definition
-                .indexes
-                .iter()
-                .any(|stored| stored.name == index.name);
-            if !is_there {
-                let id = add(definition, index, self.is_empty);
-                if !self.is_empty {
-                    self.begin(id);
-                }
+        let is_there = |index: &Declared<T>| kept.iter().any(|stored| stored.name == index.name);
+        let new = declaration.indexes.iter();
+        let new: Vec<_> = new.filter(|index| !is_there(index)).collect();
+        let waits = !self.is_empty && (!new.is_empty() || kept.iter().any(|index| !index.is_built));
+        definition.indexes = kept;
+        for mut index in gone {
+            if waits && index.is_built && matches!(index.origin, Origin::Fields(_)) {
+                index.is_leaving = true;
+                definition.indexes.push(index);
+            } else {
+                self.forget(index.id);
+            }
+        }
+        for index in new {
+            let id = add(definition, index, self.is_empty);
+            if !self.is_empty {
+                self.begin(id);
             }
         }
     }
@@ -239,10 +253,10 @@ pub(crate) fn check_declared<T: Document>(
     declaration: &Declaration<T>,
 ) -> Result<()> {
     let version = definition.migrating_to.unwrap_or(definition.schema_version);
-    let is_same = definition.indexes.len() == declaration.indexes.len()
-        && definition
-            .indexes
-            .iter()
+    let staying = definition.indexes.iter().filter(|index| !index.is_leaving);
+    let is_same = staying.clone().count() == declaration.indexes.len()
+        && staying
+            .clone()
             .all(|stored| is_declared(stored, declaration))
         && version == declaration.schema_version;
     if is_same {

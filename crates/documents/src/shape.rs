@@ -1,10 +1,13 @@
 //! A collection as this program sees it: what is stored about it, joined with what is declared.
 
+use std::ops::Bound;
+
 use crate::definition::{Definition, Kind, Origin};
 use crate::document::{self, Document};
 use crate::extract::{Source, Values};
 use crate::layout::Keys;
-use crate::{Error, ErrorKind, Policy, Result};
+use crate::limits::COMPONENTS_MAX;
+use crate::{Error, ErrorKind, Policy, Query, Result, Value};
 
 /// An index that is stored and declared.
 pub(crate) struct BoundIndex<T> {
@@ -45,9 +48,26 @@ impl<T: Document> Shape<T> {
         indexes.map(|index| index.values(document)).collect()
     }
 
+    /// The same for what is kept in memory: where an index that is not built refuses a document,
+    /// nothing; its build tells of it.
+    pub(crate) fn values_to_keep(&self, document: &T) -> Result<Vec<Values>> {
+        let indexes = self.indexes.iter();
+        let values = indexes.map(|index| match index.values(document) {
+            Err(_) if !index.is_built => Ok(Values::new()),
+            values => values,
+        });
+        values.collect()
+    }
+
     /// The slot of an index that can be asked.
     pub(crate) fn slot(&self, name: &str) -> Result<usize> {
-        let slot = self.indexes.iter().position(|index| index.name == name);
+        // While an index is built in place of another of its name, that one answers.
+        let is_named = |index: &BoundIndex<T>| index.name == name;
+        let indexes = &self.indexes;
+        let built = indexes
+            .iter()
+            .position(|index| is_named(index) && index.is_built);
+        let slot = built.or_else(|| indexes.iter().position(is_named));
         let Some(slot) = slot else {
             let names: Vec<_> = self.indexes.iter().map(|index| &*index.name).collect();
             return Err(Error::new(
@@ -66,7 +86,10 @@ impl<T: Document> Shape<T> {
         if self.indexes[slot].is_built {
             return Ok(slot);
         }
-        let message = format!("index {name:?} of {:?} is being built", self.name);
+        let message = format!(
+            "index {name:?} of {:?} is being built; where that was cut off, to configure the collection, or to open it in the program that declares it, goes on with it",
+            self.name
+        );
         Err(Error::new(ErrorKind::Building, message))
     }
 
@@ -82,6 +105,33 @@ impl<T: Document> Shape<T> {
 impl<T: Document> BoundIndex<T> {
     pub(crate) fn values(&self, document: &T) -> Result<Values> {
         self.source.values(&self.name, self.kind, document)
+    }
+
+    /// Refuses a value that the index cannot have: without components it would stand for all, and
+    /// with too many for none.
+    pub(crate) fn check(&self, value: &Value) -> Result<()> {
+        let most = match &self.source {
+            Source::Fields(fields) => fields.len(),
+            Source::Program(..) | Source::Unknown(_) => COMPONENTS_MAX,
+        };
+        if (1..=most).contains(&value.components()) {
+            return Ok(());
+        }
+        Err(Error::argument(format!(
+            "{value} is no value of index {:?}: it has {} components, and a value here has 1 to {most}",
+            self.name,
+            value.components()
+        )))
+    }
+
+    /// The same for the bounds of a query.
+    pub(crate) fn check_query(&self, query: &Query) -> Result<()> {
+        for bound in [&query.from, &query.to] {
+            if let Bound::Included(value) | Bound::Excluded(value) = bound {
+                self.check(value)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether this program can tell the values of a document.
@@ -102,9 +152,9 @@ pub(crate) fn bind<T: Document>(
         name: index.name.clone(),
         kind: index.kind,
         source: match (&index.origin, source(&index.name)) {
-            (Origin::Program(revision), None) => Source::Unknown(*revision),
-            (Origin::Fields(fields), None) => Source::Fields(fields.clone()),
-            (_, Some(source)) => source,
+            (_, Some(source)) if !index.is_leaving => source,
+            (Origin::Program(revision), _) => Source::Unknown(*revision),
+            (Origin::Fields(fields), _) => Source::Fields(fields.clone()),
         },
         is_built: index.is_built,
         prefix: keys.index(index.id),

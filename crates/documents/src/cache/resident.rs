@@ -225,7 +225,7 @@ impl<T: Document> Held<T> {
         };
         let values = match present.values {
             Some(values) => values,
-            None => shape.values(&present.document)?,
+            None => shape.values_to_keep(&present.document)?,
         };
         self.take_out(shape, key)?;
         if !self.deleted.is_empty() {
@@ -259,7 +259,7 @@ impl<T: Document> Held<T> {
         let computed;
         let values: &[Values] = match &known.kept {
             Kept::Document(document) => {
-                computed = shape.values(document)?;
+                computed = shape.values_to_keep(document)?;
                 &computed
             }
             Kept::Values(values) => values,

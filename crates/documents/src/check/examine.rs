@@ -38,6 +38,7 @@ pub(super) fn examine<T: Document>(
         snapshot,
         faults: Vec::new(),
     };
+    examination.unbuilt();
     let (counted, last) = examination.documents()?;
     examination.entries()?;
     examination.counters(counted, last)?;
@@ -57,6 +58,13 @@ impl<T: Document> Examination<'_, T> {
         } else {
             ControlFlow::Break(())
         }
+    }
+
+    fn unbuilt(&mut self) {
+        let indexes = self.opened.shape.indexes.iter().enumerate();
+        let unbuilt = indexes.filter(|(_, index)| !index.is_built);
+        let faults = unbuilt.map(|(slot, _)| Fault::Unbuilt { slot });
+        self.faults.extend(faults);
     }
 
     /// How many documents there are, and the largest key.
@@ -89,7 +97,15 @@ impl<T: Document> Examination<'_, T> {
             if !index.is_built || !index.is_known() {
                 continue;
             }
-            for value in &index.values(&document)? {
+            let values = match index.values(&document) {
+                Ok(values) => values,
+                Err(error) => {
+                    let reason = error.to_string();
+                    self.faults.push(Fault::Unreadable { key, reason });
+                    continue;
+                }
+            };
+            for value in &values {
                 let (row, expected) = match index.kind {
                     Kind::Unique => (unique_row(&index.prefix, value), unique_held(value, key)),
                     _ => (shared_row(&index.prefix, value, key), shared_held(value)),
@@ -110,7 +126,9 @@ impl<T: Document> Examination<'_, T> {
         let value_text = value.to_string();
         match other {
             Some(other)
-                if index.kind == Kind::Unique && other != key && self.has(slot, other, value) =>
+                if index.kind == Kind::Unique
+                    && other != key
+                    && self.may_have(slot, other, value) =>
             {
                 Fault::Twice {
                     slot,
@@ -127,16 +145,16 @@ impl<T: Document> Examination<'_, T> {
         }
     }
 
-    /// Whether a document has a value.
-    fn has(&self, slot: usize, key: u64, value: &Value) -> bool {
+    /// Whether a document has a value, or cannot be read, so that nobody can tell.
+    fn may_have(&self, slot: usize, key: u64, value: &Value) -> bool {
         let shape = &self.opened.shape;
         let row = self.snapshot.get(&shape.keys.document(key));
-        let document = row
-            .ok()
-            .flatten()
-            .and_then(|row| shape.decode(key, &row).ok());
-        let values = document.and_then(|document| shape.indexes[slot].values(&document).ok());
-        values.is_some_and(|values| values.contains(value))
+        let Some(row) = row.ok().flatten() else {
+            return false;
+        };
+        let document = shape.decode(key, &row).ok();
+        let values = document.map(|document| shape.indexes[slot].values(&document));
+        values.is_none_or(|values| values.is_ok_and(|values| values.contains(value)))
     }
 
     fn entries(&mut self) -> Result<()> {
@@ -167,7 +185,7 @@ impl<T: Document> Examination<'_, T> {
             }
         };
         let is_right = if index.is_known() {
-            self.has(slot, key, &value)
+            self.may_have(slot, key, &value)
         } else {
             self.snapshot.get(&shape.keys.document(key))?.is_some()
         };
@@ -209,6 +227,10 @@ pub(super) fn finding<T: Document>(opened: &Opened<T>, fault: &Fault) -> Finding
     let index = |slot: &usize| &shape.indexes[*slot].name;
     let (place, problem) = match fault {
         Fault::Unreadable { key, reason } => (format!("{name} document {key}"), reason.clone()),
+        Fault::Unbuilt { slot } => (
+            format!("{name} index {:?}", index(slot)),
+            "it is not built yet; if nobody is building it, it is one that was cut off".to_owned(),
+        ),
         Fault::MissingEntry { slot, key, value } => (
             format!("{name} index {:?}", index(slot)),
             format!("document {key} has the value {value}, and the index does not have it"),

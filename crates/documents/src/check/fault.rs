@@ -24,6 +24,8 @@ impl fmt::Display for Finding {
 pub(super) enum Fault {
     /// A document that cannot be read. Nothing mends it.
     Unreadable { key: u64, reason: String },
+    /// An index that is not built.
+    Unbuilt { slot: usize },
     /// A document that an index lacks.
     MissingEntry {
         slot: usize,

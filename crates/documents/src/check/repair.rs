@@ -14,6 +14,7 @@ use crate::extract::Values;
 use crate::layout::{State, take_key, unique_row};
 use crate::limits::STEP_DOCUMENTS;
 use crate::reader::Reader;
+use crate::shape::BoundIndex;
 use crate::transaction::Transaction;
 use crate::value::Value;
 use crate::{Collection, Result};
@@ -30,7 +31,8 @@ pub struct Repaired {
 
 impl<T: Document> Collection<T> {
     /// Examines the collection and mends what it finds: entries of indexes without document go,
-    /// entries that are missing are made, counters are counted again. Documents are not changed.
+    /// entries that are missing are made, counters are counted again, and indexes whose build was cut
+    /// off are built. Documents are not changed.
     pub fn repair(&self) -> Result<Repaired> {
         let opened = self.reopen()?;
         let faults = {
@@ -45,6 +47,10 @@ impl<T: Document> Collection<T> {
                     .try_for_each(|fault| mend(transaction, &opened, fault))
             })?;
         }
+        let is_unbuilt = |fault: &Fault| matches!(fault, Fault::Unbuilt { .. });
+        if faults.iter().any(is_unbuilt) {
+            self.build()?;
+        }
         let left = self.check()?;
         let mended = faults.iter().map(|fault| finding(&opened, fault));
         let mended = mended.filter(|finding| !left.contains(finding)).collect();
@@ -58,10 +64,11 @@ fn mend<T: Document>(
     fault: &Fault,
 ) -> Result<()> {
     match fault {
-        Fault::Unreadable { .. } | Fault::Twice { .. } => Ok(()),
+        Fault::Unreadable { .. } | Fault::Twice { .. } | Fault::Unbuilt { .. } => Ok(()),
         Fault::MissingEntry { slot, key, .. } => enter(transaction, opened, *slot, *key),
         Fault::StrayEntry { slot, row, .. } => remove(transaction, opened, *slot, row),
-        Fault::BrokenEntry { row, .. } | Fault::NoIndex { row, .. } => {
+        Fault::BrokenEntry { row, .. } => remove_broken(transaction, opened, row),
+        Fault::NoIndex { row, .. } => {
             transaction.rows.delete(row.clone());
             Ok(())
         }
@@ -69,16 +76,38 @@ fn mend<T: Document>(
     }
 }
 
+/// The values of a document in an index; nothing where there is none, or none that can be read.
 fn values<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
     slot: usize,
     key: u64,
-) -> Result<Values> {
+) -> Result<Option<Values>> {
     let shape = &opened.shape;
-    match transaction.rows.read(&shape.keys.document(key))? {
-        Some(row) => shape.indexes[slot].values(&shape.decode(key, row)?),
-        None => Ok(Values::new()),
+    let Some(row) = transaction.rows.read(&shape.keys.document(key))? else {
+        return Ok(None);
+    };
+    match shape.decode(key, row) {
+        Ok(document) => shape.indexes[slot].values(&document).map(Some),
+        Err(error) if error.is_unreadable() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a document has a value, or is one that cannot be read, so that nobody can tell.
+fn may_have<T: Document>(
+    transaction: &mut Transaction<'_>,
+    opened: &Opened<T>,
+    slot: usize,
+    key: u64,
+    value: &Value,
+) -> Result<bool> {
+    match values(transaction, opened, slot, key)? {
+        Some(values) => Ok(values.contains(value)),
+        None => {
+            let document = opened.shape.keys.document(key);
+            Ok(transaction.rows.read(&document)?.is_some())
+        }
     }
 }
 
@@ -89,7 +118,7 @@ fn enter<T: Document>(
     key: u64,
 ) -> Result<()> {
     let index = &opened.shape.indexes[slot];
-    for value in &values(transaction, opened, slot, key)? {
+    for value in &values(transaction, opened, slot, key)?.unwrap_or_default() {
         if !is_taken(transaction, opened, slot, key, value)? {
             transaction.enter(index, value, key);
         }
@@ -111,9 +140,7 @@ fn is_taken<T: Document>(
     }
     let held = transaction.rows.read(&unique_row(&index.prefix, value))?;
     match held.and_then(|held| take_key(held).ok()) {
-        Some(other) if other != key => {
-            Ok(values(transaction, opened, slot, other)?.contains(value))
-        }
+        Some(other) if other != key => may_have(transaction, opened, slot, other, value),
         _ => Ok(false),
     }
 }
@@ -128,10 +155,9 @@ fn remove<T: Document>(
     let Some(held) = transaction.rows.read(row)?.map(<[u8]>::to_vec) else {
         return Ok(());
     };
-    let (short, full, key) = entries::parse(&row[index.prefix.len()..], &held, index.kind)?;
-    let value = Value::stored(short, full)?;
+    let (value, key) = parsed(index, row, &held)?;
     let is_right = if index.is_known() {
-        values(transaction, opened, slot, key)?.contains(&value)
+        may_have(transaction, opened, slot, key, &value)?
     } else {
         let document = opened.shape.keys.document(key);
         transaction.rows.read(&document)?.is_some()
@@ -140,6 +166,32 @@ fn remove<T: Document>(
         transaction.rows.delete(row.to_vec());
     }
     Ok(())
+}
+
+/// Removes an entry that cannot be read, unless it was made anew meanwhile.
+fn remove_broken<T: Document>(
+    transaction: &mut Transaction<'_>,
+    opened: &Opened<T>,
+    row: &[u8],
+) -> Result<()> {
+    let id = opened.shape.keys.index_of(row)?;
+    let index = opened.shape.indexes.iter().find(|index| index.id == id);
+    let held = transaction.rows.read(row)?.map(<[u8]>::to_vec);
+    let is_whole = match (index, &held) {
+        (Some(index), Some(held)) => parsed(index, row, held).is_ok(),
+        _ => false,
+    };
+    if !is_whole {
+        transaction.rows.delete(row.to_vec());
+    }
+    Ok(())
+}
+
+/// The value and the document of an entry.
+fn parsed<T>(index: &BoundIndex<T>, row: &[u8], held: &[u8]) -> Result<(Value, u64)> {
+    let rest = &row[index.prefix.len()..];
+    let (short, full, key) = entries::parse(rest, held, index.kind)?;
+    Ok((Value::stored(short, full)?, key))
 }
 
 fn count_again<T: Document>(transaction: &mut Transaction<'_>, opened: &Opened<T>) -> Result<()> {

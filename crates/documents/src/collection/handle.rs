@@ -134,6 +134,11 @@ impl<T: Document> Collection<T> {
         self.inner.declaration.policy
     }
 
+    /// The policy that servers shall use, where this handle is one of a program that says so.
+    pub(crate) fn declared_policy(&self) -> Option<Policy> {
+        (self.inner.mode == Mode::Declared).then(|| self.policy())
+    }
+
     /// What is stored about the collection.
     pub fn info(&self) -> Result<Info> {
         Ok(load(&self.inner.core, self.name())?.info())

@@ -80,6 +80,21 @@ impl<T: Document> Index<T> {
         })
     }
 
+    /// A value that the index may have.
+    pub(super) fn checked(&self, value: impl IntoValue) -> Result<Option<Value>> {
+        let value = value.into_value();
+        if let Some(value) = &value {
+            self.bound().check(value)?;
+        }
+        Ok(value)
+    }
+
+    fn checked_query(&self, query: impl Into<Query>) -> Result<Query> {
+        let query = query.into();
+        self.bound().check_query(&query)?;
+        Ok(query)
+    }
+
     /// Where nothing was found: makes sure that the index is still the one that is stored.
     fn check_generation(&self, snapshot: &dyn Snapshot) -> Result<()> {
         let Some(now) = self.collection.changed(&self.opened, snapshot)? else {
@@ -106,7 +121,7 @@ impl<T: Document> Index<T> {
     /// the smallest key.
     pub fn get(&self, value: impl IntoValue) -> Result<Option<Arc<T>>> {
         if let Some(resident) = self.opened.resident_documents() {
-            let Some(value) = value.into_value() else {
+            let Some(value) = self.checked(value)? else {
                 return Ok(None);
             };
             let found = resident.get_by(self.slot, &value);
@@ -117,7 +132,7 @@ impl<T: Document> Index<T> {
 
     /// The same, and its key.
     pub fn get_with_key(&self, value: impl IntoValue) -> Result<Option<(u64, Arc<T>)>> {
-        let Some(value) = value.into_value() else {
+        let Some(value) = self.checked(value)? else {
             return Ok(None);
         };
         let resident = self.opened.resident();
@@ -162,7 +177,7 @@ impl<T: Document> Index<T> {
 
     /// The key of the document that has this value; of several, the smallest.
     pub fn key(&self, value: impl IntoValue) -> Result<Option<u64>> {
-        let Some(value) = value.into_value() else {
+        let Some(value) = self.checked(value)? else {
             return Ok(None);
         };
         if let Some(resident) = self.opened.resident() {
@@ -176,7 +191,7 @@ impl<T: Document> Index<T> {
 
     /// The keys of the documents that a query finds: in the order of values, then of keys.
     pub fn keys(&self, query: impl Into<Query>) -> Result<Vec<u64>> {
-        let query = query.into();
+        let query = self.checked_query(query)?;
         if let Some(resident) = self.opened.resident() {
             let hits = resident.find(self.slot, &query);
             return Ok(hits.into_iter().map(|hit| hit.key).collect());
@@ -187,7 +202,7 @@ impl<T: Document> Index<T> {
 
     /// The documents that a query finds, with their keys: in the order of values, then of keys.
     pub fn find(&self, query: impl Into<Query>) -> Result<Vec<(u64, Arc<T>)>> {
-        let query = query.into();
+        let query = self.checked_query(query)?;
         if let Some(resident) = self.opened.resident_documents() {
             return Ok(resident.documents(self.slot, &query));
         }
@@ -215,7 +230,7 @@ impl<T: Document> Index<T> {
 
     /// The same, with the value by which each was found: what [`Query::after`] wants.
     pub fn find_with_values(&self, query: impl Into<Query>) -> Result<Vec<Found<T>>> {
-        let query = query.into();
+        let query = self.checked_query(query)?;
         if let Some(resident) = self.opened.resident() {
             let hits = resident.find(self.slot, &query);
             if self.opened.shape.policy.keeps_documents() {
@@ -289,7 +304,8 @@ impl<T: Document> Index<T> {
         values: impl IntoIterator<Item = V>,
         joining: Joining,
     ) -> Result<Vec<(u64, Arc<T>)>> {
-        let values: Vec<Option<Value>> = values.into_iter().map(IntoValue::into_value).collect();
+        let values = values.into_iter().map(|value| self.checked(value));
+        let values: Vec<Option<Value>> = values.collect::<Result<_>>()?;
         if joining == Joining::All && values.iter().any(Option::is_none) {
             return Ok(Vec::new());
         }

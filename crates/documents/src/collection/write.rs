@@ -66,6 +66,20 @@ impl<T: Document> Collection<T> {
         })
     }
 
+    /// Removes the documents of these keys in one commit, also those that cannot be read, and returns
+    /// the keys that had none.
+    pub fn remove_many(&self, keys: &[u64]) -> Result<Vec<u64>> {
+        self.core().run(&mut |transaction| {
+            let mut absent = Vec::new();
+            for &key in keys {
+                if !transaction.remove(self, key)? {
+                    absent.push(key);
+                }
+            }
+            Ok(absent)
+        })
+    }
+
     /// Removes the document of a key, and returns it.
     pub fn delete(&self, key: u64) -> Result<Option<Arc<T>>> {
         self.change(key, None, &mut |transaction| transaction.delete(self, key))
@@ -111,7 +125,7 @@ impl<T: Document> Collection<T> {
 impl<T: Document> Index<T> {
     /// Changes the document that has this value of a unique index.
     pub fn update(&self, value: impl IntoValue, change: impl Fn(&mut T)) -> Result<Arc<T>> {
-        let value = value.into_value();
+        let value = self.checked(value)?;
         let expect = |expected: &mut Expected| {
             if let Some(value) = &value {
                 self.opened.expect_value(self.bound(), value, expected);
@@ -138,7 +152,7 @@ impl<T: Document> Index<T> {
         value: impl IntoValue,
         is_meant: impl Fn(u64, &T) -> bool,
     ) -> Result<usize> {
-        let (collection, query) = (&self.collection, Query::value(value));
+        let (collection, query) = (&self.collection, Query::value(self.checked(value)?));
         collection.core().run(&mut |transaction| {
             let mut deleted = 0;
             for (key, document) in transaction.find(collection, self.name(), query.clone())? {

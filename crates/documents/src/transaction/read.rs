@@ -45,6 +45,7 @@ impl Transaction<'_> {
         let Some(value) = value.into_value() else {
             return Ok(None);
         };
+        opened.shape.indexes[slot].check(&value)?;
         entries::unique_key(&mut self.rows, &opened.shape.indexes[slot].prefix, &value)
     }
 
@@ -73,7 +74,9 @@ impl Transaction<'_> {
         let slot = opened.shape.slot(index)?;
         self.rows.read(&opened.shape.keys.sequence())?;
         let index = &opened.shape.indexes[slot];
-        let found = entries::find(&mut self.rows, &index.prefix, index.kind, &query.into())?;
+        let query = query.into();
+        index.check_query(&query)?;
+        let found = entries::find(&mut self.rows, &index.prefix, index.kind, &query)?;
         Ok(found.into_iter().map(|entry| entry.key).collect())
     }
 

@@ -7,7 +7,7 @@ use espalier_keyspace::Version;
 
 use crate::cache::{Fact, Present};
 use crate::collection::Opened;
-use crate::core::Core;
+use crate::core::{Body, Core};
 use crate::document::Document;
 use crate::layout::{Home, State, counter, number};
 use crate::limits::TRANSACTION_DOCUMENTS_MAX;
@@ -22,7 +22,11 @@ pub struct Transaction<'a> {
     news: News,
     after: After,
     documents: usize,
+    unsettled: Vec<Settle>,
 }
+
+/// What is looked at when all that a transaction changes is known.
+type Settle = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<()>>;
 
 /// What is called after a commit, by the thread whose transaction it was.
 pub(crate) type After = Vec<Box<dyn FnOnce()>>;
@@ -122,7 +126,25 @@ impl<'a> Transaction<'a> {
             news,
             after: After::new(),
             documents: 0,
+            unsettled: Vec::new(),
         }
+    }
+
+    /// Has something looked at when all that this transaction changes is known.
+    pub(super) fn settle_later(
+        &mut self,
+        settle: impl FnOnce(&mut Transaction<'_>) -> Result<()> + 'static,
+    ) {
+        self.unsettled.push(Box::new(settle));
+    }
+
+    /// Does what `body` says, and looks at what was left to its end.
+    pub(crate) fn run<R>(&mut self, body: Body<'_, R>) -> Result<R> {
+        let result = body(self)?;
+        for settle in std::mem::take(&mut self.unsettled) {
+            settle(self)?;
+        }
+        Ok(result)
     }
 
     pub(crate) fn end(self) -> Ended {

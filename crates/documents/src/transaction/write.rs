@@ -1,16 +1,20 @@
 //! Changing documents and their entries in indexes.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
+
+use espalier_keyspace::{Direction, KeyRange};
 
 use super::Transaction;
 use crate::cache::Present;
 use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::{Document, Tag};
-use crate::error::Clash;
+use crate::entries;
 use crate::extract::Values;
-use crate::layout::{State, shared_held, shared_row, take_key, unique_held, unique_row};
+use crate::layout::{State, shared_held, shared_row, unique_held, unique_row};
 use crate::limits::KEY_MAX;
+use crate::reader::Reader;
 use crate::shape::{BoundIndex, Shape};
 use crate::value::IntoValue;
 use crate::{Changed, Collection, Error, ErrorKind, Result, Value};
@@ -24,12 +28,19 @@ impl Transaction<'_> {
     ) -> Result<u64> {
         let (opened, state) = self.opened_to_insert(collection)?;
         let key = state.next;
-        self.change(collection, &opened, key, None, Some(document.into()))?;
+        self.change(
+            collection,
+            &opened,
+            key,
+            Was::Nothing,
+            Some(document.into()),
+        )?;
         self.raise(&opened, state, key);
         Ok(key)
     }
 
-    /// Sets the document of a key, whether there was one or not, and returns the older one.
+    /// Sets the document of a key, whether there was one or not, and returns the older one; nothing
+    /// where that cannot be read.
     pub fn put<T: Document>(
         &mut self,
         collection: &Collection<T>,
@@ -37,9 +48,11 @@ impl Transaction<'_> {
         document: impl Into<Arc<T>>,
     ) -> Result<Option<Arc<T>>> {
         let opened = self.opened(collection)?;
-        let old = self.document(&opened, key)?;
-        self.change(collection, &opened, key, old.clone(), Some(document.into()))?;
-        if old.is_none() {
+        let was = self.was(&opened, key)?;
+        let old = was.document().cloned();
+        let is_new = matches!(was, Was::Nothing);
+        self.change(collection, &opened, key, was, Some(document.into()))?;
+        if is_new {
             let state = self.state(&opened)?;
             self.raise(&opened, state, key);
         }
@@ -54,7 +67,8 @@ impl Transaction<'_> {
         document: impl Into<Arc<T>>,
     ) -> Result<()> {
         let opened = self.opened(collection)?;
-        if self.document(&opened, key)?.is_some() {
+        let row = opened.shape.keys.document(key);
+        if self.rows.read(&row)?.is_some() {
             let message = format!(
                 "there is a document {key} in {:?} already",
                 collection.name()
@@ -79,7 +93,8 @@ impl Transaction<'_> {
         let old = Arc::new(opened.shape.decode(key, row)?);
         change(&mut new);
         let new = Arc::new(new);
-        self.change(collection, &opened, key, Some(old), Some(Arc::clone(&new)))?;
+        let was = Was::Document(old);
+        self.change(collection, &opened, key, was, Some(Arc::clone(&new)))?;
         Ok(new)
     }
 
@@ -93,8 +108,30 @@ impl Transaction<'_> {
         let Some(old) = self.document(&opened, key)? else {
             return Ok(None);
         };
-        self.change(collection, &opened, key, Some(Arc::clone(&old)), None)?;
+        let was = Was::Document(Arc::clone(&old));
+        self.change(collection, &opened, key, was, None)?;
         Ok(Some(old))
+    }
+
+    /// Removes the document of a key, also one that cannot be read, and returns whether there was one.
+    pub fn remove<T: Document>(&mut self, collection: &Collection<T>, key: u64) -> Result<bool> {
+        let opened = self.opened(collection)?;
+        let was = self.was(&opened, key)?;
+        let is_there = !matches!(was, Was::Nothing);
+        if is_there {
+            self.change(collection, &opened, key, was, None)?;
+        }
+        Ok(is_there)
+    }
+
+    /// What a key has now.
+    pub(super) fn was<T: Document>(&mut self, opened: &Opened<T>, key: u64) -> Result<Was<T>> {
+        match self.document(opened, key) {
+            Ok(None) => Ok(Was::Nothing),
+            Ok(Some(document)) => Ok(Was::Document(document)),
+            Err(error) if error.is_unreadable() => Ok(Was::Unreadable),
+            Err(error) => Err(error),
+        }
     }
 
     /// Replaces the document that has the same value of a unique index, or adds one; returns the
@@ -182,13 +219,15 @@ impl Transaction<'_> {
         self.rows.put(opened.shape.keys.state(), next.encode());
     }
 
-    /// Changes a document and its entries. All that can refuse it comes before anything is changed.
+    /// Changes a document and its entries. All that can refuse it comes before anything is changed,
+    /// but that another document has a value of a unique index too: that is looked at when the
+    /// transaction ends, as the other may change in it.
     pub(super) fn change<T: Document>(
         &mut self,
         collection: &Collection<T>,
         opened: &Arc<Opened<T>>,
         key: u64,
-        old: Option<Arc<T>>,
+        was: Was<T>,
         new: Option<Arc<T>>,
     ) -> Result<()> {
         let shape = &opened.shape;
@@ -197,6 +236,7 @@ impl Transaction<'_> {
             return Err(Error::limit(message));
         }
         collection.check_writable(shape)?;
+        let old = was.document().cloned();
         collection.check_triggers(&Changed {
             key,
             old: old.as_deref(),
@@ -205,14 +245,16 @@ impl Transaction<'_> {
         let row = new.as_deref().map(|new| shape.encode(new)).transpose()?;
         let were = values(shape, old.as_deref())?;
         let are = values(shape, new.as_deref())?;
+        if matches!(was, Was::Unreadable) {
+            self.take_out_everywhere(shape, key)?;
+        }
+        self.bring_unique(shape, &were, &are)?;
         for (slot, index) in shape.indexes.iter().enumerate() {
             for value in missing(&are, &were, slot) {
-                self.check_free(index, value, key)?;
+                self.contest(opened, slot, value, key)?;
             }
-        }
-        for (slot, index) in shape.indexes.iter().enumerate() {
             for value in missing(&were, &are, slot) {
-                self.take_out(index, value, key);
+                self.take_out(index, value, key)?;
             }
             for value in missing(&are, &were, slot) {
                 self.enter(index, value, key);
@@ -221,7 +263,7 @@ impl Transaction<'_> {
         let present = new.as_ref().zip(row.as_ref());
         let present = present.filter(|_| opened.cache.is_kept());
         let present = present.map(|(new, row)| Present::new(Arc::clone(new), row).with_values(are));
-        self.put_row(shape, key, old.is_some(), row);
+        self.put_row(shape, key, !matches!(was, Was::Nothing), row);
         self.tell(opened, key, present)?;
         if let Some(triggers) = collection.triggers() {
             self.call_after(move || {
@@ -265,30 +307,6 @@ impl Transaction<'_> {
         }
     }
 
-    /// Fails where another document has the value of a unique index.
-    pub(crate) fn check_free<T>(
-        &mut self,
-        index: &BoundIndex<T>,
-        value: &Value,
-        key: u64,
-    ) -> Result<()> {
-        if index.kind != Kind::Unique {
-            return Ok(());
-        }
-        let Some(held) = self.rows.read(&unique_row(&index.prefix, value))? else {
-            return Ok(());
-        };
-        let other = take_key(held)?;
-        if other == key {
-            return Ok(());
-        }
-        Err(Error::unique(Clash {
-            index: index.name.clone(),
-            value: value.to_string(),
-            key: other,
-        }))
-    }
-
     /// Enters a document in an index.
     pub(crate) fn enter<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
         let held = match index.kind {
@@ -298,9 +316,50 @@ impl Transaction<'_> {
         self.rows.put(entry_row(index, value, key), held);
     }
 
-    /// Takes a document out of an index.
-    fn take_out<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) {
-        self.rows.delete(entry_row(index, value, key));
+    /// Takes a document out of an index. A unique one may name another for the value: while it is
+    /// built, and within a transaction in which documents exchange values.
+    fn take_out<T>(&mut self, index: &BoundIndex<T>, value: &Value, key: u64) -> Result<()> {
+        if self.other_holder(index, value, key)?.is_none() {
+            self.rows.delete(entry_row(index, value, key));
+        }
+        Ok(())
+    }
+
+    /// Takes a document of which nobody can tell the values out of all indexes.
+    fn take_out_everywhere<T: Document>(&mut self, shape: &Shape<T>, key: u64) -> Result<()> {
+        // Requires that no entry comes meanwhile.
+        self.rows.read(&shape.keys.sequence())?;
+        let mut found = Vec::new();
+        for index in &shape.indexes {
+            let range = KeyRange::prefix(&index.prefix);
+            self.rows
+                .scan(&range, Direction::Forward, &mut |row, held| {
+                    let parsed = entries::parse(&row[index.prefix.len()..], held, index.kind);
+                    if parsed.is_ok_and(|(_, _, named)| named == key) {
+                        found.push(row.to_vec());
+                    }
+                    Ok(ControlFlow::Continue(()))
+                })?;
+        }
+        found.into_iter().for_each(|row| self.rows.delete(row));
+        Ok(())
+    }
+}
+
+/// What a key had before a change.
+pub(super) enum Was<T> {
+    Nothing,
+    Document(Arc<T>),
+    /// A document that cannot be read.
+    Unreadable,
+}
+
+impl<T> Was<T> {
+    pub(super) fn document(&self) -> Option<&Arc<T>> {
+        match self {
+            Self::Document(document) => Some(document),
+            Self::Nothing | Self::Unreadable => None,
+        }
     }
 }
 
@@ -317,7 +376,7 @@ fn values<T: Document>(shape: &Shape<T>, document: Option<&T>) -> Result<Vec<Val
 }
 
 /// Those of one document's values in an index that another document does not have.
-fn missing<'v>(
+pub(super) fn missing<'v>(
     of: &'v [Values],
     other: &'v [Values],
     slot: usize,

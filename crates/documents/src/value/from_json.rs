@@ -49,6 +49,9 @@ impl TryFrom<&Json> for Value {
     /// A string, a number or a truth value is one component; an array of these is several.
     fn try_from(json: &Json) -> Result<Self> {
         match json {
+            Json::Array(components) if components.is_empty() => Err(Error::argument(
+                "an empty array is no value; a value has one component at least",
+            )),
             Json::Array(components) => from_json(components),
             single => from_json([single]),
         }

@@ -157,7 +157,9 @@ fn documents_are_written_and_deleted() {
             garage.ok(&["delete", "cars", "--by", "color=red"]),
             "1 deleted\n"
         );
-        assert_eq!(garage.ok(&["delete", "cars", "0", "77"]), "1 deleted\n");
+        let text = garage.failed(&["delete", "cars", "0", "77", "78"], 1);
+        assert!(text.contains("no document 77, 78"), "{text}");
+        assert!(text.contains("1 deleted"), "{text}");
         let text = garage.failed(&["get", "cars", "0"], 1);
         assert!(
             text.contains("`espalier documents ls cars data` lists the keys"),
@@ -223,5 +225,47 @@ fn documents_go_out_and_come_in_and_are_examined() {
         assert_eq!(garage.json(&["check", "cars"]), json!({"findings": []}));
         let repaired = garage.json(&["repair", "cars"]);
         assert_eq!(repaired, json!({"mended": [], "left": []}));
+    });
+}
+
+#[test]
+fn what_was_accepted_silently_is_refused() {
+    on_every_engine(|garage| {
+        let twice = ["--partition", "q=/q", "--unique", "q=/r"];
+        let text = garage.failed(&[&["configure", "cars"], &twice[..]].concat(), 2);
+        assert!(text.contains("declared twice"), "{text}");
+        garage.failed(&["configure", "cars", "--partition", "a=/x~2"], 2);
+        garage.failed(&["configure", "cars", "--partition", "data=/x"], 2);
+        garage.failed(&["delete", "cars", "--by", "color=[]"], 2);
+        garage.failed(&["find", "cars", "color", "[]"], 2);
+        garage.failed(&["ls", "cars", "color", "[]"], 2);
+        garage.failed(&["find", "cars", "color", "[1,2]"], 2);
+        let text = garage.failed(&["insert", "cars", r#"{"n":12345678901234567890123}"#], 2);
+        assert!(text.contains("/n: the integer"), "{text}");
+        garage.failed(&["get", "cars", "0", "--reverse"], 2);
+        garage.failed(&["get", "cars", "0", "--limit", "1"], 2);
+        garage.failed(&["get", "cars", "0", "--offset", "1"], 2);
+        assert_eq!(garage.ok(&["ls", "cars", "data"]), "0\n1\n2\n");
+    });
+}
+
+#[test]
+fn negative_numbers_are_values() {
+    on_every_engine(|garage| {
+        garage.ok(&["configure", "cars", "--partition", "year=/year"]);
+        garage.ok(&["insert", "cars", r#"{"name":"old","year":-1}"#]);
+        assert_eq!(garage.keys(&["year", "--from", "-2", "--to", "2"]), "3");
+        assert_eq!(garage.keys(&["year", "-1"]), "3");
+    });
+}
+
+#[test]
+fn an_export_to_a_file_is_there_when_it_is_complete() {
+    on_every_engine(|garage| {
+        garage.ok(&["export", "cars", "-o", "whole.jsonl"]);
+        let text = garage.ok(&["export", "cars"]);
+        let path = garage.bench.path("whole.jsonl");
+        assert_eq!(std::fs::read_to_string(path).expect("a file"), text);
+        assert!(!garage.bench.path("whole.jsonl.partial").exists());
     });
 }

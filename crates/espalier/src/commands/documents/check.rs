@@ -31,12 +31,8 @@ impl Check {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.place.collection(settings, &self.collection)?;
         let found = collection.check()?;
-        let is_json = self.place.talk.json;
-        cli::answer(
-            is_json,
-            &json!({"findings": to_json(&found)}),
-            &to_text(&found),
-        )?;
+        let value = json!({"findings": to_json(&found)});
+        cli::answer(self.place.talk.json, &value, &to_text(&found))?;
         if found.is_empty() {
             return Ok(());
         }

@@ -1,9 +1,10 @@
 //! `espalier documents configure`.
 
 use clap::Args;
-use espalier_documents::{ErrorKind, FieldIndex, Info, Kind, Policy};
+use espalier_documents::{FieldIndex, Info, Kind, Policy};
 use serde_json::{Value, json};
 
+use super::ls::DATA;
 use super::place::Place;
 use crate::cli;
 use crate::error::{Failure, Result};
@@ -14,7 +15,8 @@ use crate::settings::Settings;
 #[command(after_help = "\
 An index takes its values from members of the documents, named by JSON pointers (RFC 6901); several \
 make a compound index. A document without the member, or with null, is not in the index. An index \
-that comes to a collection with documents is built, and others may write meanwhile.
+that comes to a collection with documents is built, and others may write meanwhile. Where the documents \
+refuse it, the collection stays as it was. Without flags, a build that was cut off goes on.
 
 Examples:
   espalier documents configure cars --unique name=/name --partition color=/color \\
@@ -65,17 +67,16 @@ impl Configure {
                 .iter()
                 .any(|given| !given.is_empty());
         if let (Some(info), false) = (&stored, is_asked) {
-            return self.answer(info);
+            if info.indexes.iter().all(|index| index.is_built) {
+                return self.answer(info);
+            }
+            let collection = documents.open(&self.name, Some(info.policy))?;
+            collection.build()?;
+            return self.answer(&collection.info()?);
         }
         let policy = self.policy(stored.as_ref())?;
         let indexes = self.indexes(stored.as_ref())?;
-        let made = documents.configure(&self.name, policy, indexes);
-        let collection = made.map_err(|error| match error.kind() {
-            ErrorKind::Unique => {
-                Failure::from(error).hint("the index was not made; change one of the two")
-            }
-            _ => error.into(),
-        })?;
+        let collection = documents.configure(&self.name, policy, indexes)?;
         self.answer(&collection.info()?)
     }
 
@@ -121,13 +122,15 @@ impl Configure {
             (Kind::Partition, &self.partition),
             (Kind::Tags, &self.tags),
         ];
+        let mut new = Vec::new();
         for (kind, texts) in given {
             for text in texts {
-                let index = index(kind, text)?;
-                indexes.retain(|known| known.name != index.name);
-                indexes.push(index);
+                new.push(index(kind, text)?);
             }
         }
+        // One given twice is refused with all others that are declared.
+        indexes.retain(|known| new.iter().all(|index| index.name != known.name));
+        indexes.extend(new);
         Ok(indexes)
     }
 
@@ -142,6 +145,10 @@ fn index(kind: Kind, text: &str) -> Result<FieldIndex> {
             "{text:?} is no index; write NAME=/FIELD, as in color=/color"
         ))
     })?;
+    if name == DATA {
+        let message = format!("{DATA:?} is what `ls` calls the documents themselves");
+        return Err(Failure::usage(message).hint("give the index another name"));
+    }
     Ok(FieldIndex {
         name: name.to_owned(),
         kind,
@@ -177,7 +184,11 @@ fn to_text(info: &Info) -> String {
             Some(fields) => fields.join(", "),
             None => "declared by a program".to_owned(),
         };
-        let state = if index.is_built { "" } else { ", being built" };
+        let state = if index.is_built {
+            ""
+        } else {
+            ", being built (configure without flags goes on where that was cut off)"
+        };
         text.push_str(&format!(
             "\n  {:<9} {:<20} {fields}{state}",
             index.kind, index.name

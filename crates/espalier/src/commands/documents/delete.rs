@@ -11,6 +11,8 @@ use crate::settings::Settings;
 /// Delete documents by key or by value, or a whole collection
 #[derive(Args, Debug)]
 #[command(after_help = "\
+Several keys are one commit; keys that have no document are told, and exit status 1 is theirs.
+
 Examples:
   espalier documents delete cars 0 --store embedded:garage
   espalier documents delete cars --by color=red --store embedded:garage
@@ -47,6 +49,7 @@ impl Delete {
             );
         }
         let collection = self.place.collection(settings, &self.collection)?;
+        let mut absent = Vec::new();
         let deleted = match (self.key.as_slice(), self.by.parsed()?) {
             (_, Some((index, value))) => collection.index(index)?.delete(value)?,
             ([], None) => {
@@ -54,14 +57,27 @@ impl Delete {
                     .hint("add keys, --by INDEX=VALUE or --collection-too"));
             }
             (keys, None) => {
-                let mut deleted = 0;
-                for &key in keys {
-                    deleted += usize::from(collection.delete(key)?.is_some());
-                }
-                deleted
+                let mut keys = keys.to_vec();
+                keys.sort_unstable();
+                keys.dedup();
+                absent = collection.remove_many(&keys)?;
+                keys.len() - absent.len()
             }
         };
         let text = format!("{deleted} deleted");
-        cli::answer(self.place.talk.json, &json!({ "deleted": deleted }), &text)
+        if absent.is_empty() {
+            return cli::answer(self.place.talk.json, &json!({ "deleted": deleted }), &text);
+        }
+        let absent: Vec<_> = absent.iter().map(u64::to_string).collect();
+        let message = format!(
+            "there is no document {} in {:?}; {text}",
+            absent.join(", "),
+            self.collection
+        );
+        let hint = format!(
+            "`espalier documents ls {} data` lists the keys",
+            self.collection
+        );
+        Err(Failure::data(message).hint(hint))
     }
 }

@@ -1,10 +1,11 @@
 //! `espalier documents export` and `import`.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
 
 use clap::Args;
-use serde_json::json;
+use espalier_documents::Collection;
+use serde_json::{Value as Json, json};
 
 use super::place::Place;
 use crate::cli;
@@ -38,16 +39,77 @@ impl Export {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.place.collection(settings, &self.collection)?;
         if self.output == STANDARD {
-            let mut out = BufWriter::new(io::stdout().lock());
-            collection.export(&mut out)?;
-            return Ok(out.flush()?);
+            let mut out = Noting::new(BufWriter::new(io::stdout().lock()));
+            let exported = collection.export(&mut out);
+            return match out.failure {
+                Some(failure) => Err(failure.into()),
+                None => {
+                    exported?;
+                    Ok(out.inner.flush()?)
+                }
+            };
         }
-        let failed = |error: io::Error| Failure::data(error.to_string()).in_file(&self.output);
-        let mut out = BufWriter::new(File::create(&self.output).map_err(failed)?);
-        let count = collection.export(&mut out)?;
-        out.flush().map_err(failed)?;
+        let count = self.write_file(&collection)?;
         let text = format!("{count} documents");
         cli::answer(self.place.talk.json, &json!({ "documents": count }), &text)
+    }
+}
+
+impl Export {
+    /// The file appears under its name only when it is complete.
+    fn write_file(&self, collection: &Collection<Json>) -> Result<u64> {
+        let failed = |error: io::Error| Failure::data(error.to_string()).in_file(&self.output);
+        let is_special = fs::metadata(&self.output).is_ok_and(|metadata| !metadata.is_file());
+        let partial = match is_special {
+            true => self.output.clone(),
+            false => format!("{}.partial", self.output),
+        };
+        let mut out = BufWriter::new(File::create(&partial).map_err(failed)?);
+        let written = match collection.export(&mut out) {
+            Ok(count) => out.flush().map(|()| count).map_err(failed),
+            Err(error) => Err(error.into()),
+        };
+        if is_special {
+            return written;
+        }
+        if written.is_err() {
+            // What went wrong first is what the user should see.
+            let _ = fs::remove_file(&partial);
+            return written;
+        }
+        fs::rename(&partial, &self.output).map_err(failed)?;
+        written
+    }
+}
+
+/// A writer that keeps the error that ended it: whoever reads may have had enough.
+struct Noting<W> {
+    inner: W,
+    failure: Option<io::Error>,
+}
+
+impl<W> Noting<W> {
+    fn new(inner: W) -> Self {
+        Self {
+            inner,
+            failure: None,
+        }
+    }
+}
+
+impl<W: Write> Write for Noting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.inner.write(bytes).map_err(|error| {
+            let kind = error.kind();
+            if kind != io::ErrorKind::Interrupted {
+                self.failure = Some(error);
+            }
+            kind.into()
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
     }
 }
 

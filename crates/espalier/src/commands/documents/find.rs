@@ -33,7 +33,7 @@ pub struct Find {
     index: String,
 
     /// The value; several with --all or --any
-    #[arg(value_name = "VALUE")]
+    #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     values: Vec<String>,
 
     /// What has all of the values
@@ -45,19 +45,29 @@ pub struct Find {
     any: bool,
 
     /// What has this value or a larger one
-    #[arg(long, value_name = "VALUE", conflicts_with_all = ["values", "after"])]
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true, conflicts_with_all = ["values", "after"])]
     from: Option<String>,
 
     /// What has a larger value
-    #[arg(long, value_name = "VALUE", conflicts_with = "values")]
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_negative_numbers = true,
+        conflicts_with = "values"
+    )]
     after: Option<String>,
 
     /// What has this value or a smaller one
-    #[arg(long, value_name = "VALUE", conflicts_with_all = ["values", "before"])]
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true, conflicts_with_all = ["values", "before"])]
     to: Option<String>,
 
     /// What has a smaller value
-    #[arg(long, value_name = "VALUE", conflicts_with = "values")]
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_negative_numbers = true,
+        conflicts_with = "values"
+    )]
     before: Option<String>,
 
     /// From the largest value to the smallest
@@ -91,6 +101,10 @@ impl Find {
             .map(|text| value(text))
             .collect::<Result<_>>()?;
         let limit = self.limit.unwrap_or(usize::MAX);
+        if self.keys && !self.all && !self.any && values.len() < 2 {
+            let query = self.query(values.into_iter().next())?.limit(limit);
+            return self.print_keys(index.keys(query)?);
+        }
         let found = match (values.as_slice(), self.all, self.any) {
             ([_, _, ..], false, false) => {
                 return Err(
@@ -106,16 +120,20 @@ impl Find {
             _ => index.find(self.query(values.into_iter().next())?.limit(limit))?,
         };
         if self.keys {
-            return print::lines(found.into_iter().map(|(key, _)| {
-                if self.place.talk.json {
-                    json!({ "key": key }).to_string()
-                } else {
-                    key.to_string()
-                }
-            }));
+            return self.print_keys(found.into_iter().map(|(key, _)| key));
         }
         let found = found.iter().map(|(key, document)| (*key, &**document));
         print::documents(self.place.talk.json, found)
+    }
+
+    fn print_keys(&self, keys: impl IntoIterator<Item = u64>) -> Result<()> {
+        print::lines(keys.into_iter().map(|key| {
+            if self.place.talk.json {
+                json!({ "key": key }).to_string()
+            } else {
+                key.to_string()
+            }
+        }))
     }
 
     fn part<D>(&self, mut found: Vec<(u64, D)>, limit: usize) -> Vec<(u64, D)> {

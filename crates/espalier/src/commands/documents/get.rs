@@ -27,15 +27,20 @@ pub struct Get {
     keys: Vec<u64>,
 
     /// From the largest key to the smallest
-    #[arg(long)]
+    #[arg(long, conflicts_with = "keys")]
     reverse: bool,
 
     /// How many are passed over
-    #[arg(long, value_name = "NUMBER", default_value = "0")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "0",
+        conflicts_with = "keys"
+    )]
     offset: usize,
 
     /// The most that are printed
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "keys")]
     limit: Option<usize>,
 
     #[command(flatten)]
@@ -53,9 +58,7 @@ impl Get {
             if self.reverse {
                 selection = selection.reversed();
             }
-            let found = collection.list(selection)?;
-            let found = found.iter().map(|(key, document)| (*key, &**document));
-            return print::documents(self.place.talk.json, found);
+            return print::selected(self.place.talk.json, &collection, selection);
         }
         for &key in &self.keys {
             let document = collection.get(key)?.ok_or_else(|| {

@@ -1,5 +1,7 @@
 //! `espalier documents ls`.
 
+use std::ops::ControlFlow;
+
 use clap::Args;
 use espalier_documents::{Collection, Query, Selection};
 use serde_json::{Value as Json, json};
@@ -12,7 +14,7 @@ use crate::error::{Failure, Result};
 use crate::settings::Settings;
 
 /// What stands for the documents themselves beside the names of indexes.
-const DATA: &str = "data";
+pub const DATA: &str = "data";
 
 /// List what there is, as in folders: collections, in them indexes, in them values, in them keys
 #[derive(Args, Debug)]
@@ -58,25 +60,45 @@ impl Ls {
         match (self.index.as_deref(), self.value.as_deref()) {
             (None, _) => self.indexes(&collection),
             (Some(DATA), None) => {
-                let found = collection.list(Selection::all().limit(self.limit))?;
-                self.keys(found.into_iter().map(|(key, _)| key))
+                let mut keys = Vec::new();
+                collection.for_each(Selection::all().limit(self.limit), |key, _| {
+                    keys.push(key);
+                    ControlFlow::Continue(())
+                })?;
+                let count = collection.count()?;
+                self.keys(&keys)?;
+                self.tell_more(count.saturating_sub(keys.len() as u64), "documents");
+                Ok(())
             }
             (Some(DATA), Some(_)) => Err(Failure::usage("data has keys, no values")
                 .hint("`espalier documents get COLLECTION KEY` prints a document")),
             (Some(index), None) => self.values(&collection, index),
             (Some(index), Some(text)) => {
-                let query = Query::value(value(text)?).limit(self.limit);
-                self.keys(collection.index(index)?.keys(query)?)
+                let mut keys = collection.index(index)?.keys(Query::value(value(text)?))?;
+                let more = keys.len().saturating_sub(self.limit);
+                keys.truncate(self.limit);
+                self.keys(&keys)?;
+                self.tell_more(more as u64, "documents");
+                Ok(())
             }
         }
     }
 
     fn collections(&self, settings: Settings) -> Result<()> {
-        for info in self.place.documents(settings)?.list()? {
+        let documents = self.place.documents(settings)?;
+        for info in documents.list()? {
             let text = format!("{}/", info.name);
             cli::answer(self.place.talk.json, &to_json(&info), &text)?;
         }
-        Ok(())
+        let damaged: Vec<_> = documents
+            .damaged()?
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        match damaged.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::data(damaged.join("\n"))),
+        }
     }
 
     fn indexes(&self, collection: &Collection<Json>) -> Result<()> {
@@ -96,7 +118,10 @@ impl Ls {
     }
 
     fn values(&self, collection: &Collection<Json>, index: &str) -> Result<()> {
-        let listed = collection.index(index)?.values(None, self.limit)?;
+        let mut listed = collection.index(index)?.values(None, usize::MAX)?;
+        let more = listed.len().saturating_sub(self.limit);
+        listed.truncate(self.limit);
+        self.tell_more(more as u64, "values");
         print::lines(listed.into_iter().map(|listed| {
             if self.place.talk.json {
                 json!({"value": listed.value.to_json(), "documents": listed.count}).to_string()
@@ -106,8 +131,15 @@ impl Ls {
         }))
     }
 
-    fn keys(&self, keys: impl IntoIterator<Item = u64>) -> Result<()> {
-        print::lines(keys.into_iter().map(|key| {
+    /// Says on standard error what the limit left out.
+    fn tell_more(&self, more: u64, what: &str) {
+        if more > 0 {
+            eprintln!("{more} more {what}; --limit NUMBER shows more");
+        }
+    }
+
+    fn keys(&self, keys: &[u64]) -> Result<()> {
+        print::lines(keys.iter().map(|key| {
             if self.place.talk.json {
                 json!({ "key": key }).to_string()
             } else {

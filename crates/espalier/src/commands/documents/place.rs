@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use clap::Args;
-use espalier_documents::{Collection, Documents, ErrorKind, Policy, Value, limits};
+use espalier_documents::{Collection, Documents, ErrorKind, Policy, Value, exact_json, limits};
 use espalier_store::{Store, Subspace};
 use serde_json::Value as Json;
 
@@ -51,7 +51,11 @@ fn of(store: &Store) -> Documents {
 
 /// A value as it is written in an argument: JSON where it is some, else a string.
 pub fn value(text: &str) -> Result<Value> {
-    let json: Json = serde_json::from_str(text).unwrap_or_else(|_| Json::from(text));
+    let json = match exact_json(text.as_bytes()) {
+        Ok(json) => json,
+        Err(error) if error.kind() == ErrorKind::Syntax => Json::from(text),
+        Err(error) => return Err(Failure::usage(error.to_string())),
+    };
     Value::try_from(&json).map_err(|error| {
         Failure::usage(format!("{text}: {error}"))
             .hint("write a string, a number, true or false; several components as a JSON array")
@@ -64,13 +68,20 @@ pub fn document(text: &str) -> Result<Json> {
     let text = if text == STANDARD {
         let limit = limits::DOCUMENT_BYTES_MAX as u64 * 4;
         io::stdin().take(limit).read_to_string(&mut input)?;
+        if input.len() as u64 == limit {
+            return Err(Failure::data(format!(
+                "the document is over the limit of {} bytes",
+                limits::DOCUMENT_BYTES_MAX
+            )));
+        }
         &input
     } else {
         text
     };
-    serde_json::from_str(text).map_err(|error| {
-        Failure::usage(format!("the document is no JSON: {error}"))
-            .hint("quote it for the shell, as in '{\"name\":\"a\"}', or give - and write it to standard input")
+    exact_json(text.as_bytes()).map_err(|error| match error.kind() {
+        ErrorKind::Syntax => Failure::usage(format!("the document is no JSON: {error}"))
+            .hint("quote it for the shell, as in '{\"name\":\"a\"}', or give - and write it to standard input"),
+        _ => Failure::usage(error.to_string()),
     })
 }
 

@@ -1,7 +1,9 @@
 //! What people and programs see.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 
+use espalier_documents::{Collection, Selection};
 use serde_json::{Value as Json, json};
 
 use crate::error::Result;
@@ -13,13 +15,32 @@ pub fn documents<'a>(
 ) -> Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     for (key, document) in found {
-        if is_json {
-            writeln!(out, "{}", json!({"key": key, "document": document}))?;
-        } else {
-            writeln!(out, "{key:>10}  {document}")?;
-        }
+        one(&mut out, is_json, key, document)?;
     }
     Ok(out.flush()?)
+}
+
+/// Prints the documents of a selection, each as it is read.
+pub fn selected(is_json: bool, collection: &Collection<Json>, selection: Selection) -> Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut written = Ok(());
+    collection.for_each(selection, |key, document| {
+        written = one(&mut out, is_json, key, &document);
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    })?;
+    written?;
+    Ok(out.flush()?)
+}
+
+fn one(out: &mut impl Write, is_json: bool, key: u64, document: &Json) -> io::Result<()> {
+    if is_json {
+        writeln!(out, "{}", json!({"key": key, "document": document}))
+    } else {
+        writeln!(out, "{key:>10}  {document}")
+    }
 }
 
 /// Prints lines.
