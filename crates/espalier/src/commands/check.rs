@@ -95,6 +95,10 @@ fn check_documents(store: &Store, findings: &mut Vec<Finding>) -> Result<u64> {
     let prefix = Subspace::Documents.key();
     let documents = Documents::new(Arc::clone(store.driver()), &prefix);
     let mut count = 0;
+    findings.extend(documents.damaged()?.into_iter().map(|finding| Finding {
+        place: format!("documents {}", finding.place),
+        problem: finding.problem,
+    }));
     for info in documents.list()? {
         let found = documents
             .open(&info.name, Some(Policy::Uncached))

@@ -91,7 +91,9 @@ impl<S> Call<'_, S> {
     /// The body, as an object of JSON of a type.
     pub(crate) fn object<T: DeserializeOwned>(&self) -> Result<T> {
         self.check_json()?;
-        self.any_object()
+        let object = self.any_object()?;
+        self.check_exact()?;
+        Ok(object)
     }
 
     /// The same, whatever it says that it is.
@@ -131,8 +133,18 @@ impl<S> Call<'_, S> {
     }
 
     fn any_json(&self) -> Result<Json> {
-        serde_json::from_slice(&self.body)
-            .map_err(|error| Problem::request(format!("the body is no JSON: {error}")))
+        let json = serde_json::from_slice(&self.body)
+            .map_err(|error| Problem::request(format!("the body is no JSON: {error}")))?;
+        self.check_exact()?;
+        Ok(json)
+    }
+
+    /// Refuses JSON that would be stored as something else: members of one name, integers of more than
+    /// 64 bits.
+    fn check_exact(&self) -> Result<()> {
+        let exact = espalier_documents::exact_json(&self.body);
+        exact.map_err(|error| Problem::request(format!("the body: {error}")))?;
+        Ok(())
     }
 }
 

@@ -362,3 +362,22 @@ fn the_description_says_what_is_required_and_which_headers_there_are() {
     let declared = &description["components"]["schemas"]["DeclaredIndex"];
     assert_eq!(declared["required"], json!(["name", "kind", "fields"]));
 }
+
+#[test]
+fn what_would_be_stored_as_something_else_is_refused() {
+    let server = with_documents(1);
+    let big = r#"{"name":"x","id":12345678901234567890123}"#;
+    let twice = r#"{"name":"x","name":"y"}"#;
+    for document in [big, twice] {
+        let json = [("content-type", "application/json")];
+        let send = |method, path, body: &str| server.request(method, path, &json, Some(body));
+        let items = "/documents/cars/items";
+        problem(send("POST", items, document), 400, "the body: ");
+        problem(send("PUT", ITEM, document), 400, "the body: ");
+        problem(send("PATCH", ITEM, document), 400, "the body: ");
+        let several = format!(
+            r#"{{"operations":[{{"op":"insert","collection":"cars","document":{document}}}]}}"#
+        );
+        problem(send("POST", "/documents", &several), 400, "the body: ");
+    }
+}

@@ -104,7 +104,11 @@ fn mistakes_in_bodies_are_told_in_the_words_of_the_interface() {
         400,
         "classes: ",
     );
-    problem(send("/stats/track", "[1]"), 400, "the body: it is no JSON object");
+    problem(
+        send("/stats/track", "[1]"),
+        400,
+        "the body: it is no JSON object",
+    );
     problem(
         send("/stats/writes", r#"{"writes":[[1]]}"#),
         400,
