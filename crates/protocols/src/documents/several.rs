@@ -73,19 +73,26 @@ pub(super) fn transaction(call: &Call<'_>) -> Result<Response<Body>> {
         let collection = call.service.collection(operation.collection());
         operations.push((operation, collection.map_err(within)?));
     }
-    let mut refused = None;
-    let keys = call.service.documents.transaction(|transaction| {
-        refused = None;
-        let mut keys = Vec::with_capacity(count);
-        for (at, (operation, collection)) in operations.iter().enumerate() {
-            let key = apply(transaction, collection, operation);
-            keys.push(key.inspect_err(|_| refused = Some(at))?);
+    let mut keys = Vec::with_capacity(count);
+    let done = call.service.documents.transaction(|transaction| {
+        keys.clear();
+        for (operation, collection) in &operations {
+            keys.push(apply(transaction, collection, operation)?);
         }
-        Ok(keys)
+        Ok(())
     });
-    let keys = keys.map_err(|error| match refused {
-        Some(at) => Problem::from(error).within(place(at)),
-        None => error.into(),
+    done.map_err(|error| {
+        // Unique values are looked at when all operations are done.
+        let refused = match error.clash() {
+            Some(clash) => keys
+                .iter()
+                .rposition(|key| [clash.key, clash.other].contains(key)),
+            None => Some(keys.len()).filter(|&at| at < count),
+        };
+        match refused {
+            Some(at) => Problem::from(error).within(place(at)),
+            None => error.into(),
+        }
     })?;
     Ok(answer(StatusCode::OK, &json!({ "keys": keys })))
 }
