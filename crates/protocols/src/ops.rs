@@ -1,6 +1,7 @@
 //! What an operator asks a server: is it well, and what has it counted.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::response::IntoResponse;
@@ -22,20 +23,23 @@ pub type CheckHealth = Arc<dyn Fn() -> Result<(), Unwell> + Send + Sync>;
 #[error("{0}")]
 pub struct Unwell(pub String);
 
-/// `/healthz`: 200 and `ok` while `check` succeeds, 503 and the reason else. It runs on a blocking
-/// thread, so it may read from the store.
+/// How long a check of the health may take: who asks may not wait for ever.
+pub const CHECK_MAX: Duration = Duration::from_secs(2);
+
+/// `/healthz`: 200 and `ok` while `check` succeeds, 503 and the reason else, or where it takes longer
+/// than [`CHECK_MAX`]. It runs on a blocking thread, so it may read from the store.
 pub fn health(check: CheckHealth) -> Router {
     let handler = move || {
         let check = Arc::clone(&check);
         async move {
-            match tokio::task::spawn_blocking(move || check()).await {
-                Ok(Ok(())) => (StatusCode::OK, "ok\n".to_owned()),
-                Ok(Err(unwell)) => (StatusCode::SERVICE_UNAVAILABLE, format!("{unwell}\n")),
-                Err(_) => (
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "the check failed\n".to_owned(),
-                ),
-            }
+            let checked = tokio::task::spawn_blocking(move || check());
+            let unwell = match tokio::time::timeout(CHECK_MAX, checked).await {
+                Ok(Ok(Ok(()))) => return (StatusCode::OK, "ok\n".to_owned()),
+                Ok(Ok(Err(unwell))) => unwell.to_string(),
+                Ok(Err(_)) => "the check failed".to_owned(),
+                Err(_) => format!("the store did not answer within {} s", CHECK_MAX.as_secs()),
+            };
+            (StatusCode::SERVICE_UNAVAILABLE, format!("{unwell}\n"))
         }
     };
     Router::new().route("/healthz", get(handler))

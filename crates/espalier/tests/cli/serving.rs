@@ -94,3 +94,40 @@ fn serving_a_mistyped_folder_makes_none() {
     assert!(told.contains("there is no store"), "{told}");
     assert!(!bench.path("mistyped").exists());
 }
+
+#[cfg(feature = "redis")]
+#[test]
+fn an_engine_that_does_not_answer_is_told_and_holds_up_nobody() {
+    use espalier_testkit::servers::{Redis, Signal};
+
+    let Some(redis) = Redis::start(&["--appendonly", "no"]) else {
+        return;
+    };
+    let bench = Bench::new();
+    bench.write("interfaces.json", crate::documents::INTERFACES);
+    let url = redis.url("durability=relaxed&timeout_ms=6000");
+    let load = ["load", "interfaces.json", "--store", &url];
+    bench
+        .run(&[&load, &crate::documents::MODULES[..]].concat())
+        .ok();
+    let server = bench.serve(&["--store", &url]);
+    assert_eq!(server.request("GET", "/healthz", None).status, 200);
+    redis.process().signal(Signal::Stop);
+    let (metrics, health) = std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let answer = server.request("GET", "/restconf/data", None);
+                assert_eq!(answer.status, 503, "{answer:?}");
+            });
+        }
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let metrics = server.request("GET", "/metrics", None);
+        let health = server.request("GET", "/healthz", None);
+        (metrics, health)
+    });
+    assert_eq!(metrics.status, 200);
+    assert_eq!(health.status, 503);
+    assert!(health.body.contains("did not answer"), "{}", health.body);
+    redis.process().signal(Signal::Continue);
+    assert_eq!(server.request("GET", "/restconf/data", None).status, 200);
+}

@@ -19,11 +19,11 @@ const OF_INDEX: [&str; 7] = ["value", "all", "any", "from", "after", "to", "befo
 /// What a list asks for.
 pub(super) enum Wanted {
     /// All documents, by key.
-    ByKey(Selection),
+    Everything(Selection),
     /// What an index has, by value.
-    ByValue(Index<Json>, Query),
+    Valued(Index<Json>, Query),
     /// What has several tags, by key.
-    ByTags(Index<Json>, Tags, Selection),
+    Tagged(Index<Json>, Tags, Selection),
 }
 
 /// How documents have several tags.
@@ -40,29 +40,29 @@ impl Wanted {
         check(call)?;
         let cursor = Cursor::of(call)?;
         let Some(index) = call.parameter("index") else {
-            return Ok(Self::ByKey(selection(call, cursor, limit)?));
+            return Ok(Self::Everything(selection(call, cursor, limit)?));
         };
         let index = collection.index(index)?;
         let values = |name| call.parameters(name).map(value).collect::<Result<Vec<_>>>();
         if call.parameter("all").is_some() {
             let tags = Tags::All(values("all")?);
-            return Ok(Self::ByTags(index, tags, selection(call, cursor, limit)?));
+            return Ok(Self::Tagged(index, tags, selection(call, cursor, limit)?));
         }
         if call.parameter("any").is_some() {
             let tags = Tags::Any(values("any")?);
-            return Ok(Self::ByTags(index, tags, selection(call, cursor, limit)?));
+            return Ok(Self::Tagged(index, tags, selection(call, cursor, limit)?));
         }
         let query = query(call, cursor, limit)?;
-        Ok(Self::ByValue(index, query))
+        Ok(Self::Valued(index, query))
     }
 
     /// The documents.
     pub(super) fn find(self, collection: &Collection<Json>) -> Result<Vec<Found<Json>>> {
         let found = match self {
-            Self::ByKey(selection) => collection.list(selection)?,
-            Self::ByValue(index, query) => return Ok(index.find_with_values(query)?),
-            Self::ByTags(index, Tags::All(tags), selection) => of(index.all(tags)?, selection),
-            Self::ByTags(index, Tags::Any(tags), selection) => of(index.any(tags)?, selection),
+            Self::Everything(selection) => collection.list(selection)?,
+            Self::Valued(index, query) => return Ok(index.find_with_values(query)?),
+            Self::Tagged(index, Tags::All(tags), selection) => of(index.all(tags)?, selection),
+            Self::Tagged(index, Tags::Any(tags), selection) => of(index.any(tags)?, selection),
         };
         let found = found.into_iter().map(|(key, document)| Found {
             value: None,
