@@ -112,7 +112,7 @@ fn an_engine_that_does_not_answer_is_told_and_holds_up_nobody() {
         .ok();
     let server = bench.serve(&["--store", &url]);
     assert_eq!(server.request("GET", "/healthz", None).status, 200);
-    redis.process().signal(Signal::Stop);
+    redis.process().signal(Signal::Pause);
     let (metrics, health) = std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
