@@ -34,19 +34,25 @@ fn unbuilt(documents: &Documents, index: FieldIndex) -> Collection<Json> {
     declaration.open_unbuilt(documents).expect("open")
 }
 
+/// 600 documents, a unique index that is not built, and a change to a name that it does not have yet:
+/// nobody can know of that of document 599.
+fn changed_while_built(place: &Place) -> (Collection<Json>, Collection<Json>) {
+    let documents = place.documents();
+    let writer = made(&documents, vec![]);
+    let all = (0..600).map(|n| json!({ "name": format!("n{n}") }));
+    writer.insert_many(all).expect("keys");
+    let index = unbuilt(&documents, field("name", Kind::Unique, "/name"));
+    writer
+        .update(5, |held| held["name"] = json!("n599"))
+        .expect("not known yet");
+    (writer, index)
+}
+
 /// A document that was changed while the index was built took out the entry of another.
 #[test]
 fn a_unique_index_is_exact_after_changes_while_it_was_built() {
     on_every_engine(|place| {
-        let documents = place.documents();
-        let writer = made(&documents, vec![]);
-        let all = (0..600).map(|n| json!({ "name": format!("n{n}") }));
-        writer.insert_many(all).expect("keys");
-        let index = unbuilt(&documents, field("name", Kind::Unique, "/name"));
-        // 599 is not entered yet, so nobody can know of it.
-        writer
-            .update(5, |held| held["name"] = json!("n599"))
-            .expect("not known yet");
+        let (writer, index) = changed_while_built(place);
         writer.delete(599).expect("deleted");
         index.build().expect("built");
         let name = writer.index("name").expect("an index");
@@ -62,19 +68,12 @@ fn a_unique_index_is_exact_after_changes_while_it_was_built() {
 #[test]
 fn a_unique_index_that_documents_do_not_fit_any_more_is_given_up_and_both_are_named() {
     on_every_engine(|place| {
-        let documents = place.documents();
-        let writer = made(&documents, vec![]);
-        let all = (0..600).map(|n| json!({ "name": format!("n{n}") }));
-        writer.insert_many(all).expect("keys");
-        let index = unbuilt(&documents, field("name", Kind::Unique, "/name"));
-        writer
-            .update(5, |held| held["name"] = json!("n599"))
-            .expect("not known yet");
+        let (writer, index) = changed_while_built(place);
         let error = index.build().expect_err("a clash");
         let text = error.to_string();
         assert!(text.starts_with("document 599: "), "{text}");
         assert!(text.contains("document 5 has the value \"n599\""), "{text}");
-        assert_eq!(names(&documents), Vec::<String>::new());
+        assert_eq!(names(&place.documents()), Vec::<String>::new());
         writer.insert(json!({"name": "n1"})).expect("no index");
     });
 }

@@ -8,17 +8,8 @@ use espalier_drivers::memory::{Config, Memory};
 use espalier_protocols::documents::{DocumentsService, router};
 use serde_json::{Value, json};
 
-use crate::served::{Answer, Server};
+use crate::served::{Server, problem};
 use crate::support::with_cars;
-
-/// Expects a problem document of a status, with these words.
-fn problem(answer: Answer, status: u16, words: &str) {
-    let answer = answer.with(status);
-    assert_eq!(answer.header("content-type"), "application/problem+json");
-    let problem = answer.json();
-    let detail = problem["detail"].as_str().expect("text");
-    assert!(detail.contains(words), "{words}: {problem}");
-}
 
 fn with_documents(count: u64) -> Server {
     let server = with_cars("cached");

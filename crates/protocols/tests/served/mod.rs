@@ -44,6 +44,19 @@ impl Answer {
     }
 }
 
+/// Expects a problem document of a status, with these words and none of Rust's.
+pub fn problem(answer: Answer, status: u16, words: &str) {
+    let answer = answer.with(status);
+    assert_eq!(answer.header("content-type"), "application/problem+json");
+    let problem = answer.json();
+    let detail = problem["detail"].as_str().expect("text");
+    assert!(detail.contains(words), "{words}: {problem}");
+    assert!(
+        !detail.contains("struct") && !detail.contains("::"),
+        "{problem}"
+    );
+}
+
 impl Server {
     pub fn start(router: Router) -> Self {
         let (told, listening) = std::sync::mpsc::channel();

@@ -3,20 +3,7 @@
 use serde_json::json;
 
 use crate::operations::{AT, HOUR, post, start};
-use crate::served::{Answer, Server};
-
-/// Expects a problem document of a status, with these words.
-fn problem(answer: Answer, status: u16, words: &str) {
-    let answer = answer.with(status);
-    assert_eq!(answer.header("content-type"), "application/problem+json");
-    let problem = answer.json();
-    let detail = problem["detail"].as_str().expect("text");
-    assert!(detail.contains(words), "{words}: {problem}");
-    assert!(
-        !detail.contains("struct") && !detail.contains("::"),
-        "{problem}"
-    );
-}
+use crate::served::{Server, problem};
 
 #[test]
 fn parameters_that_would_be_left_out_are_refused() {
