@@ -16,7 +16,7 @@ pub fn exact_json(text: &[u8]) -> Result<Json> {
 }
 
 /// Refuses a text, which is JSON, that says a member twice, or an integer of more than 64 bits.
-pub(crate) fn check_exact(text: &[u8]) -> Result<()> {
+pub fn check_exact(text: &[u8]) -> Result<()> {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = text;
     while let Some(&byte) = rest.first() {

@@ -95,10 +95,11 @@ fn check_documents(store: &Store, findings: &mut Vec<Finding>) -> Result<u64> {
     let prefix = Subspace::Documents.key();
     let documents = Documents::new(Arc::clone(store.driver()), &prefix);
     let mut count = 0;
-    findings.extend(documents.damaged()?.into_iter().map(|finding| Finding {
+    let of_documents = |finding: espalier_documents::Finding| Finding {
         place: format!("documents {}", finding.place),
         problem: finding.problem,
-    }));
+    };
+    findings.extend(documents.damaged()?.into_iter().map(of_documents));
     for info in documents.list()? {
         let found = documents
             .open(&info.name, Some(Policy::Uncached))
@@ -107,10 +108,7 @@ fn check_documents(store: &Store, findings: &mut Vec<Finding>) -> Result<u64> {
                 collection.check()
             });
         match found {
-            Ok(found) => findings.extend(found.into_iter().map(|finding| Finding {
-                place: format!("documents {}", finding.place),
-                problem: finding.problem,
-            })),
+            Ok(found) => findings.extend(found.into_iter().map(of_documents)),
             Err(error) => findings.push(Finding {
                 place: format!("documents {}", info.name),
                 problem: error.to_string(),

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use axum::body::Body;
 use bytes::Bytes;
+use espalier_documents::{ErrorKind, check_exact, exact_json};
 use http::header::{CONTENT_TYPE, ETAG, HeaderName, LOCATION};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -92,7 +93,7 @@ impl<S> Call<'_, S> {
     pub(crate) fn object<T: DeserializeOwned>(&self) -> Result<T> {
         self.check_json()?;
         let object = self.any_object()?;
-        self.check_exact()?;
+        check_exact(&self.body).map_err(|error| Problem::request(format!("the body: {error}")))?;
         Ok(object)
     }
 
@@ -133,18 +134,12 @@ impl<S> Call<'_, S> {
     }
 
     fn any_json(&self) -> Result<Json> {
-        let json = serde_json::from_slice(&self.body)
-            .map_err(|error| Problem::request(format!("the body is no JSON: {error}")))?;
-        self.check_exact()?;
-        Ok(json)
-    }
-
-    /// Refuses JSON that would be stored as something else: members of one name, integers of more than
-    /// 64 bits.
-    fn check_exact(&self) -> Result<()> {
-        let exact = espalier_documents::exact_json(&self.body);
-        exact.map_err(|error| Problem::request(format!("the body: {error}")))?;
-        Ok(())
+        exact_json(&self.body).map_err(|error| {
+            Problem::request(match error.kind() {
+                ErrorKind::Syntax => format!("the body is no JSON: {error}"),
+                _ => format!("the body: {error}"),
+            })
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::keys::anchor_prefix;
 use crate::store::Store;
 use crate::subspace::Subspace;
-use crate::tree::{Datastore, OriginRecord, StampRecord, verify_indexes};
+use crate::tree::{Datastore, OriginRecord, StampRecord, Tree, verify_indexes};
 
 /// Anchors are read from the catalog this many at a time.
 const ANCHORS_AT_ONCE: usize = 1000;
@@ -50,9 +50,10 @@ impl Store {
                 let Some(last) = anchors.last() else { break };
                 after = Some(last.name.clone());
                 for anchor in &anchors {
-                    let tree = self.tree(&dataspace, &anchor.name, Datastore::Running)?;
-                    anchors_found.insert(tree.id().anchor);
-                    self.check_anchor(&dataspace, &anchor.name, &mut findings, &mut |more| {
+                    let running = self.tree(&dataspace, &anchor.name, Datastore::Running)?;
+                    anchors_found.insert(running.id().anchor);
+                    let name = format!("{dataspace}/{}", anchor.name);
+                    check_anchor(&running, &name, &mut findings, &mut |more| {
                         keys += more;
                         progress(keys);
                     })?;
@@ -118,50 +119,49 @@ impl Store {
         }
         Ok(findings)
     }
+}
 
-    fn check_anchor(
-        &self,
-        dataspace: &str,
-        anchor: &str,
-        findings: &mut Vec<Finding>,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<()> {
-        let running = self.tree(dataspace, anchor, Datastore::Running)?;
-        let mut trees = Vec::new();
-        for datastore in STORED {
-            trees.push(running.beside(datastore, "")?);
-        }
-        trees.extend(running.private_candidates()?);
-        for tree in trees {
-            tree.locks()?;
-            let datastore = tree.datastore();
-            // Where a candidate and running are at odds, what is read is neither.
-            if datastore.is_candidate() && (!tree.has_changes()? || !tree.conflicts()?.is_empty()) {
-                continue;
-            }
-            let view = tree.stored_view()?;
-            let place = match datastore {
-                Datastore::Running => format!("{dataspace}/{anchor}"),
-                other => format!("{dataspace}/{anchor} {} {}", other.name(), tree.session()),
-            };
-            let mut found = Found { place, findings };
-            fragments::check(&view, &mut found, progress)?;
-            order::check(&view, &mut found)?;
-            // A candidate shows its own stamps and those of running, which moved on by itself.
-            if !datastore.is_candidate() {
-                check_stamps(&view, &mut found)?;
-            }
-            if datastore == Datastore::Running {
-                let log = tree.id().prefix(Subspace::Log);
-                tree.examine_history(view.state().snapshot, &mut |version, problem| {
-                    found.push(&log, format!("version {version}: {problem}"));
-                })?;
-                verify_indexes(&view.state(), &mut |key, problem| found.push(key, problem))?;
-            }
-            check_origins(&view, &mut found)?;
-        }
-        Ok(())
+/// Examines every datastore of an anchor, which is named so.
+fn check_anchor(
+    running: &Tree,
+    name: &str,
+    findings: &mut Vec<Finding>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let mut trees = Vec::new();
+    for datastore in STORED {
+        trees.push(running.beside(datastore, "")?);
     }
+    trees.extend(running.private_candidates()?);
+    for tree in trees {
+        tree.locks()?;
+        let datastore = tree.datastore();
+        // Where a candidate and running are at odds, what is read is neither.
+        if datastore.is_candidate() && (!tree.has_changes()? || !tree.conflicts()?.is_empty()) {
+            continue;
+        }
+        let view = tree.stored_view()?;
+        let place = match datastore {
+            Datastore::Running => name.to_owned(),
+            other => format!("{name} {} {}", other.name(), tree.session()),
+        };
+        let mut found = Found { place, findings };
+        fragments::check(&view, &mut found, progress)?;
+        order::check(&view, &mut found)?;
+        // A candidate shows its own stamps and those of running, which moved on by itself.
+        if !datastore.is_candidate() {
+            check_stamps(&view, &mut found)?;
+        }
+        if datastore == Datastore::Running {
+            let log = tree.id().prefix(Subspace::Log);
+            tree.examine_history(view.state().snapshot, &mut |version, problem| {
+                found.push(&log, format!("version {version}: {problem}"));
+            })?;
+            verify_indexes(&view.state(), &mut |key, problem| found.push(key, problem))?;
+        }
+        check_origins(&view, &mut found)?;
+    }
+    Ok(())
 }
 
 /// Where findings are collected.
