@@ -61,9 +61,9 @@ fn another_format_is_refused() {
     let format = dir.path().join("espalier.format");
     for (text, expected, part) in [
         (
-            "espalier embedded 2\n",
+            "espalier embedded 3\n",
             ErrorKind::WrongVersion,
-            "has format 2",
+            "has format 3",
         ),
         ("espalier embedded \n", ErrorKind::Corrupt, "damaged"),
         ("", ErrorKind::Corrupt, "damaged"),

@@ -1,22 +1,28 @@
-//! How batches and writes are applied: in one LMDB write transaction.
+//! How batches and writes are applied: what is small goes to the journal, what is large to LMDB.
 
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Committed, Error, Existed, Fill, KeyRange, OperationRef, Precondition, Result, Snapshot,
-    Version, Writer, counter,
+    Batch, ByteMap, Committed, Direction, Error, ErrorKind, Existed, Fill, KeyRange, OperationRef,
+    Precondition, Result, Snapshot, Version, Writer, counter,
 };
 use heed::{MdbError, PutFlags, RwTxn};
 
-use super::engine::{Engine, Keys, commit_error, engine_error, is_map_full};
-use super::snapshot::{UnfinishedSnapshot, bounds};
+use super::engine::{
+    Engine, FRAME_BYTES_MAX, Fault, Keys, REMOVED, Reading, Turn, commit_error, engine_error,
+    is_map_full, merge_rows, put,
+};
+use super::snapshot::{Source, UnfinishedSnapshot, bounds};
 use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
 use crate::recent::{Effect, Recorder};
 
 /// Address space that a write has at least, as it cannot be tried again: 16 GiB.
 const WRITE_HEADROOM_BYTES: usize = 16 << 30;
+
+/// The most keys of a removed range that are removed one by one in the journal.
+const RANGE_KEYS_MAX: usize = 1024;
 
 /// Applies a batch, together with those that other threads commit at the same time.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
@@ -34,29 +40,62 @@ pub(super) fn write(
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
         // A map that is too small is met at the latest when the write is in the middle of it.
-        let reserved = engine.reserve(WRITE_HEADROOM_BYTES);
+        let reserved = engine.base.reserve(WRITE_HEADROOM_BYTES);
         tracing::trace!(?reserved, "address space for a write");
-        let filled = change(engine, |writer| {
-            group::test(writer, preconditions)?;
-            fill(writer).map_err(Stop::Refused)
+        let filled = engine.journal.turn().map_err(Stop::NotBegun);
+        let filled = filled.and_then(|turn| {
+            change_base(engine, &turn, |writer| {
+                group::test(writer, preconditions)?;
+                fill(writer).map_err(Stop::Refused)
+            })
         });
         filled.map_err(|stop| group::error_of(engine, stop))
     })
 }
 
-impl Grouped for Arc<Engine> {
-    type Failure = heed::Error;
+/// Why a change was not made.
+pub(super) enum Failure {
+    Base(heed::Error),
+    Journal(Error),
+    /// It is too large for the journal.
+    TooLarge,
+}
 
-    fn change(
-        &self,
-        fill: Filling<'_, heed::Error>,
-    ) -> std::result::Result<Version, Stop<heed::Error>> {
-        change(self, |writer| fill(writer))
+impl From<heed::Error> for Failure {
+    fn from(error: heed::Error) -> Self {
+        Self::Base(error)
+    }
+}
+
+impl Failure {
+    fn into_error(self, dir: &Path) -> Error {
+        match self {
+            Self::Base(error) => commit_error(dir, error),
+            Self::Journal(error) => error,
+            Self::TooLarge => Error::new(
+                ErrorKind::Engine,
+                "a commit that is too large for the journal was not taken out of it",
+            ),
+        }
+    }
+}
+
+type Changed<T> = std::result::Result<T, Stop<Failure>>;
+
+impl Grouped for Arc<Engine> {
+    type Failure = Failure;
+
+    fn change(&self, fill: Filling<'_, Failure>) -> Changed<Version> {
+        let turn = self.journal.turn().map_err(Stop::NotBegun)?;
+        match append(self, &turn, &mut *fill) {
+            Err(Stop::Failed(Failure::TooLarge)) => change_base(self, &turn, |writer| fill(writer)),
+            changed => changed,
+        }
     }
 
-    fn recovery(&self, failure: heed::Error, batches: usize) -> Recovery {
-        if is_map_full(&failure) {
-            return match self.grow_map() {
+    fn recovery(&self, failure: Failure, batches: usize) -> Recovery {
+        if matches!(&failure, Failure::Base(error) if is_map_full(error)) {
+            return match self.base.grow_map() {
                 Ok(()) => Recovery::Again,
                 Err(error) => Recovery::GiveUp(error),
             };
@@ -67,28 +106,79 @@ impl Grouped for Arc<Engine> {
         }
     }
 
-    fn failed(&self, failure: heed::Error) -> Error {
-        commit_error(&self.dir, failure)
+    fn failed(&self, failure: Failure) -> Error {
+        failure.into_error(self.dir())
     }
 
-    fn unknown(&self, failure: heed::Error) -> Error {
-        self.failed(failure)
+    fn unknown(&self, failure: Failure) -> Error {
+        let error = self.failed(failure);
+        let message = "the journal could not be flushed; what was committed may show after a crash";
+        Error::new(ErrorKind::OutcomeUnknown, message).with_source(error)
     }
 }
 
-/// Runs `fill` in a write transaction, commits it, and tells the watchers.
-fn change(
+/// Runs `fill` over the newest state, appends what it changes to the journal, and tells the watchers.
+fn append(engine: &Arc<Engine>, turn: &Turn<'_>, fill: Filling<'_, Failure>) -> Changed<Version> {
+    let journal = &engine.journal;
+    if journal.is_long() {
+        journal.end_segment(turn).map_err(Stop::NotBegun)?;
+        engine.merger.ended();
+    }
+    let reading = match engine.begin_read() {
+        // LMDB's writers need no place in its table of readers.
+        Err(error) if error.kind() == ErrorKind::Unavailable => {
+            return Err(Stop::Failed(Failure::TooLarge));
+        }
+        reading => reading.map_err(Stop::NotBegun)?,
+    };
+    let before = reading.version;
+    engine.recent.push_foreign(before);
+    let mut writer = JournalWriter {
+        reading,
+        changed: ByteMap::new(),
+        recorder: Recorder::new(),
+    };
+    fill(&mut writer)?;
+    let JournalWriter {
+        reading,
+        changed,
+        recorder,
+    } = writer;
+    // So that nothing is copied of rows that nobody else holds.
+    drop(reading);
+    if recorder.effect() == Effect::Nothing {
+        return Ok(before);
+    }
+    let appended = journal.append(turn, &changed, engine.config.durability);
+    let end = appended.map_err(|fault| match fault {
+        Fault::Nothing(error) => Stop::Failed(Failure::Journal(error)),
+        Fault::Unknown(error) => Stop::Unknown(Failure::Journal(error)),
+    })?;
+    let _publishing = engine.publishing.lock();
+    let version = journal.publish(turn, &changed, end);
+    engine.recent.push(version, recorder);
+    engine.merger.committed();
+    Ok(version)
+}
+
+/// Runs `fill` in an LMDB transaction that first takes in all that is in the journal, commits it, and
+/// tells the watchers.
+fn change_base(
     engine: &Arc<Engine>,
-    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> std::result::Result<(), Stop<heed::Error>>,
-) -> std::result::Result<Version, Stop<heed::Error>> {
-    let (txn, _pass) = engine.begin_write().map_err(Stop::NotBegun)?;
-    let version = Version(txn.id() as u64);
-    let before = Version(version.0 - 1);
+    turn: &Turn<'_>,
+    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> Changed<()>,
+) -> Changed<Version> {
+    let base = &engine.base;
+    engine.journal.merge_ended().map_err(Stop::NotBegun)?;
+    let (mut txn, _inside) = base.begin_write().map_err(Stop::NotBegun)?;
+    let (before, rows) = engine.journal.newest_rows();
+    merge_rows(base.keys, &mut txn, &rows).map_err(Failure::Base)?;
     engine.recent.push_foreign(before);
     let mut writer = EmbeddedWriter {
         txn,
-        keys: engine.keys,
-        dir: &engine.dir,
+        keys: base.keys,
+        dir: &base.dir,
+        before,
         recorder: Recorder::new(),
     };
     fill(&mut writer)?;
@@ -97,16 +187,108 @@ fn change(
         txn.abort();
         return Ok(before);
     }
+    let transaction = txn.id() as u64;
+    let version = Version(before.0 + 1);
     let _publishing = engine.publishing.lock();
-    txn.commit()?;
+    txn.commit().map_err(Failure::Base)?;
+    // The commit stands. Where the journal cannot begin anew yet, whoever commits next has it do so.
+    let begun = engine.journal.begin_after_merge(turn, transaction, version);
+    if let Err(error) = begun {
+        tracing::warn!(%error, "the journal does not begin anew");
+    }
     engine.recent.push(version, recorder);
     Ok(version)
+}
+
+/// A change that goes to the journal.
+struct JournalWriter {
+    /// The newest state.
+    reading: Reading,
+    /// What was changed so far.
+    changed: ByteMap,
+    recorder: Recorder,
+}
+
+impl JournalWriter {
+    fn source(&self) -> Source<'_> {
+        let [newest, frozen] = self.reading.layers.rows();
+        let changed = (!self.changed.is_empty()).then_some(&self.changed);
+        Source {
+            txn: &self.reading.txn,
+            keys: self.reading.inside.keys(),
+            layers: [changed, newest, frozen],
+        }
+    }
+
+    /// The keys of a range, where they are few.
+    fn keys_of(&self, range: &KeyRange) -> std::result::Result<Vec<Vec<u8>>, Failure> {
+        let run = self.source().run(range, Direction::Forward);
+        let mut run = run.map_err(Failure::Journal)?;
+        let mut keys = Vec::new();
+        while let Some((key, _)) = run.next().map_err(Failure::Journal)? {
+            if keys.len() == RANGE_KEYS_MAX {
+                return Err(Failure::TooLarge);
+            }
+            keys.push(key.to_vec());
+        }
+        Ok(keys)
+    }
+
+    fn insert(&mut self, key: &[u8], entry: &[u8]) -> std::result::Result<(), Failure> {
+        self.changed.insert(key, entry);
+        match self.changed.bytes() > FRAME_BYTES_MAX {
+            true => Err(Failure::TooLarge),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Changing for JournalWriter {
+    type Failure = Failure;
+
+    fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
+        Ok(self.source().held(key)?)
+    }
+
+    fn set(&mut self, key: &[u8], value: &[u8]) -> std::result::Result<(), Failure> {
+        self.insert(key, &put(value))?;
+        self.recorder.put(key, value);
+        Ok(())
+    }
+
+    fn remove(&mut self, key: &[u8]) -> std::result::Result<(), Failure> {
+        if self.held(key)?.is_some() {
+            self.insert(key, REMOVED)?;
+            self.recorder.delete(key);
+        }
+        Ok(())
+    }
+
+    fn remove_range(&mut self, range: &KeyRange) -> std::result::Result<(), Failure> {
+        let keys = self.keys_of(range)?;
+        for key in &keys {
+            self.insert(key, REMOVED)?;
+        }
+        if !keys.is_empty() {
+            self.recorder.delete_range(range);
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self, key: &[u8], delta: i64) -> Changed<()> {
+        let stored = self.held(key)?;
+        let sum = counter::add(key, stored.as_deref(), delta).map_err(Stop::Refused)?;
+        drop(stored);
+        Ok(self.set(key, &sum)?)
+    }
 }
 
 struct EmbeddedWriter<'e> {
     txn: RwTxn<'e>,
     keys: Keys,
     dir: &'e Path,
+    /// The version of the state before.
+    before: Version,
     recorder: Recorder,
 }
 
@@ -118,26 +300,26 @@ impl EmbeddedWriter<'_> {
 }
 
 impl Changing for EmbeddedWriter<'_> {
-    type Failure = heed::Error;
+    type Failure = Failure;
 
-    fn held(&self, key: &[u8]) -> heed::Result<Option<Cow<'_, [u8]>>> {
+    fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
         Ok(self.keys.get(&self.txn, key)?.map(Cow::Borrowed))
     }
 
-    fn set(&mut self, key: &[u8], value: &[u8]) -> heed::Result<()> {
+    fn set(&mut self, key: &[u8], value: &[u8]) -> std::result::Result<(), Failure> {
         self.keys.put(&mut self.txn, key, value)?;
         self.recorder.put(key, value);
         Ok(())
     }
 
-    fn remove(&mut self, key: &[u8]) -> heed::Result<()> {
+    fn remove(&mut self, key: &[u8]) -> std::result::Result<(), Failure> {
         if self.keys.delete(&mut self.txn, key)? {
             self.recorder.delete(key);
         }
         Ok(())
     }
 
-    fn remove_range(&mut self, range: &KeyRange) -> heed::Result<()> {
+    fn remove_range(&mut self, range: &KeyRange) -> std::result::Result<(), Failure> {
         if range.is_empty() {
             return Ok(());
         }
@@ -154,8 +336,8 @@ impl Changing for EmbeddedWriter<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop<heed::Error>> {
-        let stored = self.keys.get(&self.txn, key)?;
+    fn sum(&mut self, key: &[u8], delta: i64) -> Changed<()> {
+        let stored = self.keys.get(&self.txn, key).map_err(Failure::Base)?;
         let sum = counter::add(key, stored, delta).map_err(Stop::Refused)?;
         Ok(self.set(key, &sum)?)
     }
@@ -164,7 +346,8 @@ impl Changing for EmbeddedWriter<'_> {
 impl Writer for EmbeddedWriter<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         OperationRef::Put(key, value).check_limits()?;
-        self.set(key, value).map_err(|error| self.error(error))
+        let done = self.set(key, value);
+        done.map_err(|failure| failure.into_error(self.dir))
     }
 
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
@@ -192,23 +375,26 @@ impl Writer for EmbeddedWriter<'_> {
         Ok(Box::new(UnfinishedSnapshot {
             txn: &self.txn,
             keys: &self.keys,
+            version: self.before,
         }))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         OperationRef::Delete(key).check_limits()?;
-        self.remove(key).map_err(|error| self.error(error))
+        let done = self.remove(key);
+        done.map_err(|failure| failure.into_error(self.dir))
     }
 
     fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        self.remove_range(range).map_err(|error| self.error(error))
+        let done = self.remove_range(range);
+        done.map_err(|failure| failure.into_error(self.dir))
     }
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
         self.sum(key, delta).map_err(|stop| match stop {
             Stop::Refused(error) | Stop::NotBegun(error) => error,
-            Stop::Failed(error) | Stop::Unknown(error) => self.error(error),
+            Stop::Failed(failure) | Stop::Unknown(failure) => failure.into_error(self.dir),
         })
     }
 }

@@ -1,38 +1,43 @@
-//! Snapshots and cursors of the embedded engine: LMDB read transactions and its cursors.
+//! Snapshots and cursors of the embedded engine: LMDB read transactions and its cursors, under the rows
+//! that are only in the journal yet.
 
 use std::borrow::Cow;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
+use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange, Result, Snapshot, Version};
 use heed::types::Bytes;
-use heed::{AnyTls, RoRange, RoRevRange, RoTxn, RwTxn, WithoutTls};
+use heed::{AnyTls, RoRange, RoRevRange, RoTxn, RwTxn};
 
-use super::engine::{Engine, Keys, Pass, engine_error};
+use super::engine::{Engine, Keys, Over, Reading, Run, engine_error, get};
 
-/// A committed state, held. Fields are dropped in order: the transaction ends before the pass.
+/// A committed state, held. Fields are dropped in order: the transaction ends before the engine may.
 pub(super) struct EmbeddedSnapshot {
-    txn: RoTxn<'static, WithoutTls>,
-    pass: Pass,
+    reading: Reading,
+    _engine: Arc<Engine>,
 }
 
 impl EmbeddedSnapshot {
     pub(super) fn new(engine: &Arc<Engine>) -> Result<Self> {
-        let (txn, pass) = engine.begin_read()?;
-        Ok(Self { txn, pass })
+        Ok(Self {
+            reading: engine.begin_read()?,
+            _engine: Arc::clone(engine),
+        })
     }
 
     fn source(&self) -> Source<'_> {
+        let [newest, frozen] = self.reading.layers.rows();
         Source {
-            txn: &self.txn,
-            keys: self.pass.keys(),
+            txn: &self.reading.txn,
+            keys: self.reading.inside.keys(),
+            layers: [None, newest, frozen],
         }
     }
 }
 
 impl Snapshot for EmbeddedSnapshot {
     fn version(&self) -> Version {
-        Version(self.txn.id() as u64)
+        self.reading.version
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
@@ -44,10 +49,12 @@ impl Snapshot for EmbeddedSnapshot {
     }
 }
 
-/// A state that is being written: its transaction has not ended.
+/// A state that is being written to LMDB: its transaction has not ended.
 pub(super) struct UnfinishedSnapshot<'a> {
     pub(super) txn: &'a RwTxn<'a>,
     pub(super) keys: &'a Keys,
+    /// That of the state before.
+    pub(super) version: Version,
 }
 
 impl UnfinishedSnapshot<'_> {
@@ -55,13 +62,14 @@ impl UnfinishedSnapshot<'_> {
         Source {
             txn: self.txn,
             keys: self.keys,
+            layers: [None; 3],
         }
     }
 }
 
 impl Snapshot for UnfinishedSnapshot<'_> {
     fn version(&self) -> Version {
-        Version(self.txn.id() as u64 - 1)
+        self.version
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
@@ -73,11 +81,13 @@ impl Snapshot for UnfinishedSnapshot<'_> {
     }
 }
 
-/// Where keys are read: in a transaction of either kind.
+/// Where keys are read: in a transaction of either kind, under rows that LMDB does not have yet.
 #[derive(Clone, Copy)]
-struct Source<'a> {
-    txn: &'a RoTxn<'a, AnyTls>,
-    keys: &'a Keys,
+pub(super) struct Source<'a> {
+    pub(super) txn: &'a RoTxn<'a, AnyTls>,
+    pub(super) keys: &'a Keys,
+    /// The rows, those that count before others first.
+    pub(super) layers: [Option<&'a ByteMap>; 3],
 }
 
 impl<'a> Source<'a> {
@@ -85,18 +95,47 @@ impl<'a> Source<'a> {
         if key.is_empty() {
             return Ok(None);
         }
-        let value = self.keys.get(self.txn, key).map_err(engine_error)?;
-        Ok(value.map(Cow::Borrowed))
+        self.held(key).map_err(engine_error)
     }
 
-    fn scan(self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + 'a>> {
+    /// The value of a key that is not empty.
+    pub(super) fn held(self, key: &[u8]) -> heed::Result<Option<Cow<'a, [u8]>>> {
+        get(self.layers, key, || self.keys.get(self.txn, key))
+    }
+
+    /// A walk through a range.
+    pub(super) fn run(
+        self,
+        range: &KeyRange,
+        direction: Direction,
+    ) -> Result<Box<dyn Run<'a> + 'a>> {
         let (start, end) = bounds(range);
-        Ok(Box::new(EmbeddedCursor {
+        let mut run: Box<dyn Run<'a> + 'a> = Box::new(BaseRun {
             rest: Rest::new(self, start, end, direction)?,
             source: self,
             range: range.clone(),
             direction,
-        }))
+        });
+        for rows in self.layers.into_iter().rev().flatten() {
+            run = Over::lay(rows, range, direction, run);
+        }
+        Ok(run)
+    }
+
+    fn scan(self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + 'a>> {
+        Ok(Box::new(EmbeddedCursor(self.run(range, direction)?)))
+    }
+}
+
+struct EmbeddedCursor<'a>(Box<dyn Run<'a> + 'a>);
+
+impl Cursor for EmbeddedCursor<'_> {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        self.0.next()
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.0.seek(key)
     }
 }
 
@@ -110,7 +149,8 @@ pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (start, end.map_or(Bound::Unbounded, Bound::Excluded))
 }
 
-struct EmbeddedCursor<'a> {
+/// A walk through what LMDB has.
+struct BaseRun<'a> {
     source: Source<'a>,
     range: KeyRange,
     direction: Direction,
@@ -143,8 +183,8 @@ impl<'a> Rest<'a> {
     }
 }
 
-impl Cursor for EmbeddedCursor<'_> {
-    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+impl<'a> Run<'a> for BaseRun<'a> {
+    fn next(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>> {
         let next = match &mut self.rest {
             Rest::Forward(rest) => rest.next(),
             Rest::Backward(rest) => rest.next(),

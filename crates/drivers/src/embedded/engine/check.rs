@@ -1,12 +1,12 @@
 //! Examining the engine: first every page, then every key.
 
-use std::sync::Arc;
-
 use espalier_keyspace::{Error, ErrorKind, Finding, Result, Usage, VALUE_BYTES_MAX, is_key};
 use heed::{RoTxn, WithoutTls};
 
-use super::environment::{Engine, Pass};
+use super::engine::{Engine, Reading};
+use super::environment::Inside;
 use super::error::engine_error;
+use super::journal::held;
 use super::pages::{self, FINDINGS_MAX, Which};
 use crate::files::io_error;
 
@@ -14,53 +14,73 @@ use crate::files::io_error;
 const ATTEMPTS: usize = 20;
 
 /// The faults of the newest committed state.
-pub(in crate::embedded) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
-    let (txn, pass, findings) = examine(engine)?;
+pub(in crate::embedded) fn check(engine: &Engine) -> Result<Vec<Finding>> {
+    let (reading, mut findings) = examine(engine)?;
+    findings.extend(engine.journal.check()?);
     if findings.is_empty() {
-        return check_keys(&txn, &pass);
+        return check_keys(&reading.txn, &reading.inside);
     }
     Ok(findings)
 }
 
 /// How much is stored. Whoever asks is about to read it all, so the pages are examined first: LMDB
 /// ends a process that meets a damaged one.
-pub(in crate::embedded) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
-    let (txn, pass, findings) = examine(engine)?;
+pub(in crate::embedded) fn usage(engine: &Engine) -> Result<Usage> {
+    let (reading, findings) = examine(engine)?;
     if let Some(finding) = findings.first() {
-        let dir = engine.dir.display();
+        let dir = engine.dir().display();
         let message = format!(
             "{dir}: {}: {}; `espalier check embedded:{dir}` tells all",
             finding.place, finding.problem
         );
         return Err(Error::new(ErrorKind::Corrupt, message));
     }
+    let pages = engine.base.env.real_disk_size().map_err(engine_error)?;
     Ok(Usage {
-        keys: pass.keys().len(&txn).map_err(engine_error)?,
-        bytes: engine.env.real_disk_size().map_err(engine_error)?,
+        keys: count(&reading)?,
+        bytes: pages + engine.journal.bytes()?,
     })
 }
 
-/// The newest committed state, and the faults of its pages.
-fn examine(engine: &Arc<Engine>) -> Result<(RoTxn<'static, WithoutTls>, Pass, Vec<Finding>)> {
-    let path = engine.data_path();
-    let act = |error| io_error(format!("{} cannot be read", path.display()), error);
-    for _ in 0..ATTEMPTS {
-        let (txn, pass) = engine.begin_read()?;
-        let found = pages::examine(&path, Which::Transaction(txn.id() as u64));
-        if let Some(findings) = found.map_err(act)? {
-            return Ok((txn, pass, findings));
+/// The keys in LMDB, with what the journal has put and removed since.
+fn count(reading: &Reading) -> Result<u64> {
+    let (txn, keys) = (&reading.txn, reading.inside.keys());
+    let mut count = keys.len(txn).map_err(engine_error)?;
+    let [newest, frozen] = reading.layers.rows();
+    let newest_rows = newest.into_iter().flatten();
+    let hidden = |key: &[u8]| newest.is_some_and(|rows| rows.contains_key(key));
+    let frozen_rows = frozen.into_iter().flatten();
+    for (key, entry) in newest_rows.chain(frozen_rows.filter(|(key, _)| !hidden(key))) {
+        let was_there = keys.get(txn, key).map_err(engine_error)?.is_some();
+        match (was_there, held(entry).is_some()) {
+            (false, true) => count += 1,
+            (true, false) => count -= 1,
+            _ => {}
         }
     }
-    let (txn, pass) = engine.begin_read()?;
-    Ok((txn, pass, Vec::new()))
+    Ok(count)
 }
 
-fn check_keys(txn: &RoTxn<'_, WithoutTls>, pass: &Pass) -> Result<Vec<Finding>> {
+/// The newest committed state, and the faults of its pages.
+fn examine(engine: &Engine) -> Result<(Reading, Vec<Finding>)> {
+    let path = engine.base.data_path();
+    let act = |error| io_error(format!("{} cannot be read", path.display()), error);
+    for _ in 0..ATTEMPTS {
+        let reading = engine.begin_read()?;
+        let found = pages::examine(&path, Which::Transaction(reading.txn.id() as u64));
+        if let Some(findings) = found.map_err(act)? {
+            return Ok((reading, findings));
+        }
+    }
+    Ok((engine.begin_read()?, Vec::new()))
+}
+
+fn check_keys(txn: &RoTxn<'_, WithoutTls>, inside: &Inside) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let told = pass.keys().len(txn).map_err(engine_error)?;
+    let told = inside.keys().len(txn).map_err(engine_error)?;
     let mut counted = 0;
     let mut last: Option<&[u8]> = None;
-    for pair in pass.keys().iter(txn).map_err(engine_error)? {
+    for pair in inside.keys().iter(txn).map_err(engine_error)? {
         let Ok((key, value)) = pair else {
             findings.push(finding(
                 last,

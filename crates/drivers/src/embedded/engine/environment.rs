@@ -1,19 +1,15 @@
-//! The LMDB environment, its transactions, and its map.
+//! The LMDB environment, its transactions, and its map: what the journal is merged into.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use espalier_keyspace::{Error, ErrorKind, Result, Version};
+use espalier_keyspace::{Error, ErrorKind, Result};
 use heed::types::Bytes;
 use heed::{Database, Env, RoTxn, RwTxn, WithoutTls};
-use parking_lot::Mutex;
 
 use super::error::{engine_error, is_map_outgrown};
 use super::gate::Gate;
-use crate::embedded::{Config, Durability};
-use crate::queue::Queue;
-use crate::recent::Recent;
 
 /// Bytes of address space that are reserved: 1 TiB. Less where the system refuses.
 pub const MAP_BYTES: usize = 1 << 40;
@@ -36,45 +32,37 @@ pub(in crate::embedded) const DATA_FILE: &str = "data.mdb";
 /// All keys: the unnamed database of the environment.
 pub(in crate::embedded) type Keys = Database<'static, Bytes, Bytes>;
 
-/// An open directory, shared by everybody in this process who opened it.
-pub(in crate::embedded) struct Engine {
-    pub(in crate::embedded) config: Config,
+/// LMDB in an open directory.
+pub(in crate::embedded) struct Base {
     /// The directory, without links in its path.
     pub(in crate::embedded) dir: PathBuf,
     pub(in crate::embedded) env: Env<WithoutTls>,
     pub(in crate::embedded) keys: Keys,
     /// Transactions are inside; remapping is alone.
     pub(in crate::embedded) gate: Gate,
-    /// Commits that wait for their turn.
-    pub(in crate::embedded) queue: Queue,
-    /// The newest commits, for watchers.
-    pub(in crate::embedded) recent: Recent,
-    /// Held from an LMDB commit until it stands in `recent`, so that a watcher that asks LMDB for
-    /// the newest version does not take it for another process's.
-    pub(in crate::embedded) publishing: Mutex<()>,
 }
 
-/// Being inside the gate of an engine.
-pub(in crate::embedded) struct Pass {
-    engine: Arc<Engine>,
+/// Being inside the gate.
+pub(in crate::embedded) struct Inside {
+    base: Arc<Base>,
 }
 
-impl Pass {
-    fn new(engine: &Arc<Engine>) -> Self {
-        engine.gate.enter();
+impl Inside {
+    fn enter(base: &Arc<Base>) -> Self {
+        base.gate.enter();
         Self {
-            engine: Arc::clone(engine),
+            base: Arc::clone(base),
         }
     }
 
     pub(in crate::embedded) fn keys(&self) -> &Keys {
-        &self.engine.keys
+        &self.base.keys
     }
 }
 
-impl Drop for Pass {
+impl Drop for Inside {
     fn drop(&mut self) {
-        self.engine.gate.leave();
+        self.base.gate.leave();
     }
 }
 
@@ -85,36 +73,49 @@ const RESERVE_PATIENCE: Duration = Duration::from_millis(20);
 /// slots that dead processes left.
 const BEGIN_ATTEMPTS: usize = 3;
 
-impl Engine {
+impl Base {
     /// The file that holds everything.
     pub(in crate::embedded) fn data_path(&self) -> PathBuf {
         self.dir.join(DATA_FILE)
     }
 
-    /// The version of the newest commit of any process that snapshots show already. (What LMDB says
-    /// of its file is newer while another process flushes the end of a commit.)
-    pub(in crate::embedded) fn newest(self: &Arc<Self>) -> Result<Version> {
-        let (txn, _pass) = self.begin_read()?;
-        Ok(Version(txn.id() as u64))
+    /// The number of the newest transaction that readers see.
+    pub(in crate::embedded) fn newest(self: &Arc<Self>) -> Result<u64> {
+        let (txn, _inside) = self.begin_read()?;
+        Ok(txn.id() as u64)
+    }
+
+    /// The number of the newest transaction, when any that its process did not live to end has ended.
+    pub(in crate::embedded) fn newest_ended(self: &Arc<Self>) -> Result<u64> {
+        let (txn, _inside) = self.begin_write()?;
+        let number = txn.id() as u64 - 1;
+        txn.abort();
+        Ok(number)
+    }
+
+    /// Whether there may be a transaction after this one. (What LMDB says of its file is newer than what
+    /// readers see while another process flushes the end of a commit.)
+    pub(in crate::embedded) fn seems_beyond(&self, transaction: u64) -> bool {
+        self.env.info().last_txn_id as u64 > transaction
     }
 
     /// Begins to read.
     pub(in crate::embedded) fn begin_read(
         self: &Arc<Self>,
-    ) -> Result<(RoTxn<'static, WithoutTls>, Pass)> {
+    ) -> Result<(RoTxn<'static, WithoutTls>, Inside)> {
         for _ in 1..BEGIN_ATTEMPTS {
-            let pass = Pass::new(self);
+            let inside = Inside::enter(self);
             match self.read_txn() {
-                Ok(txn) => return Ok((txn, pass)),
+                Ok(txn) => return Ok((txn, inside)),
                 Err(error) => {
-                    drop(pass);
+                    drop(inside);
                     self.recover(error)?;
                 }
             }
         }
-        let pass = Pass::new(self);
+        let inside = Inside::enter(self);
         let txn = self.read_txn().map_err(engine_error)?;
-        Ok((txn, pass))
+        Ok((txn, inside))
     }
 
     /// Begins a read transaction whose number is that of what it shows.
@@ -135,20 +136,20 @@ impl Engine {
     }
 
     /// Begins to write, when the writer of any other process is done.
-    pub(in crate::embedded) fn begin_write(self: &Arc<Self>) -> Result<(RwTxn<'_>, Pass)> {
+    pub(in crate::embedded) fn begin_write(self: &Arc<Self>) -> Result<(RwTxn<'_>, Inside)> {
         for _ in 1..BEGIN_ATTEMPTS {
-            let pass = Pass::new(self);
+            let inside = Inside::enter(self);
             match self.env.write_txn() {
-                Ok(txn) => return Ok((txn, pass)),
+                Ok(txn) => return Ok((txn, inside)),
                 Err(error) => {
-                    drop(pass);
+                    drop(inside);
                     self.recover(error)?;
                 }
             }
         }
-        let pass = Pass::new(self);
+        let inside = Inside::enter(self);
         let txn = self.env.write_txn().map_err(engine_error)?;
-        Ok((txn, pass))
+        Ok((txn, inside))
     }
 
     /// Removes the cause of an error of a beginning transaction, where there is a way.
@@ -205,11 +206,6 @@ impl Engine {
             ))
         })
     }
-
-    /// Makes every commit durable.
-    pub(in crate::embedded) fn sync(&self) -> Result<()> {
-        self.env.force_sync().map_err(engine_error)
-    }
 }
 
 /// Whether so much address space can be had at once. LMDB gives up its old map before it asks for
@@ -227,15 +223,5 @@ fn is_free(bytes: usize) -> bool {
             0,
         );
         tried != libc::MAP_FAILED && libc::munmap(tried, bytes.max(1)) == 0
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        if self.config.durability == Durability::Relaxed
-            && let Err(error) = self.sync()
-        {
-            tracing::warn!(dir = %self.dir.display(), %error, "the last commits may not be on disk");
-        }
     }
 }

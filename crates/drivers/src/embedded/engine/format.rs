@@ -13,22 +13,33 @@ use crate::files::io_error;
 const FILE: &str = "espalier.format";
 const MAGIC: &str = "espalier embedded ";
 
-/// The version that this code reads and writes.
-const VERSION: u32 = 1;
+/// The version that this code reads and writes: 2 has a journal.
+const VERSION: u32 = 2;
+
+/// The version without a journal, which is taken over when a directory is opened.
+const VERSION_WITHOUT_JOURNAL: u32 = 1;
 
 /// Checks the format of a directory, or marks one that is empty.
 pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
+    let failed = |error| {
+        io_error(
+            format!("{} cannot be written", dir.join(FILE).display()),
+            error,
+        )
+    };
     if let Some(text) = read(dir)? {
-        return check(dir, &text);
+        return match check(dir, &text)? {
+            VERSION => Ok(()),
+            _ => create(dir).map_err(failed),
+        };
     }
     let has_data = fs::metadata(dir.join(DATA_FILE)).is_ok_and(|data| data.len() > 0);
     if !has_data {
-        let act = format!("{} cannot be written", dir.join(FILE).display());
-        return create(dir).map_err(|error| io_error(act, error));
+        return create(dir).map_err(failed);
     }
     // Another process may have made both files since.
     match read(dir)? {
-        Some(text) => check(dir, &text),
+        Some(text) => check(dir, &text).map(drop),
         None => Err(Error::new(
             ErrorKind::WrongVersion,
             format!(
@@ -51,12 +62,13 @@ fn read(dir: &Path) -> Result<Option<String>> {
     }
 }
 
-fn check(dir: &Path, text: &str) -> Result<()> {
+/// The version of a directory, where this code can read it.
+fn check(dir: &Path, text: &str) -> Result<u32> {
     let found = text
         .strip_prefix(MAGIC)
         .map(|version| version.trim().parse::<u32>());
     let (kind, message) = match found {
-        Some(Ok(VERSION)) => return Ok(()),
+        Some(Ok(version @ (VERSION | VERSION_WITHOUT_JOURNAL))) => return Ok(version),
         Some(Ok(other)) => (
             ErrorKind::WrongVersion,
             format!(

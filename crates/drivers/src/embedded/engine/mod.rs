@@ -1,17 +1,24 @@
-//! LMDB: its environment and map, how a directory is opened, who may do what at the same time.
+//! LMDB, its environment and map, and the journal over it; how a directory is opened, who may do what
+//! at the same time.
 
 mod check;
 mod damage;
+mod engine;
 mod environment;
 mod error;
 mod format;
 mod gate;
+mod journal;
 mod open;
 mod pages;
 
 pub(in crate::embedded) use check::{check, usage};
 pub use damage::tell_of_damage;
-pub(in crate::embedded) use environment::{Engine, Keys, Pass};
+pub(in crate::embedded) use engine::{Engine, Reading};
+pub(in crate::embedded) use environment::{Base, Keys};
 pub use environment::{GROW_PATIENCE, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX};
 pub(in crate::embedded) use error::{commit_error, engine_error, is_map_full};
+pub(in crate::embedded) use journal::{
+    FRAME_BYTES_MAX, Fault, Over, REMOVED, Run, Turn, get, merge_rows, put,
+};
 pub(in crate::embedded) use open::open;

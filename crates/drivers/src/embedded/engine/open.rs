@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 
-use espalier_keyspace::{Error, ErrorKind, Result, Version};
+use espalier_keyspace::{Error, ErrorKind, Result};
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, WithoutTls};
+use heed::{CommitOrAbort, Env, EnvOpenOptions, WithoutTls};
 use parking_lot::Mutex;
 
+use super::engine::Engine;
 use super::environment::{
-    DATA_FILE, Engine, Keys, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
+    Base, DATA_FILE, Keys, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
 };
 use super::error::engine_error;
 use super::pages::{self, Which};
 use super::{damage, format};
-use crate::embedded::{Config, Durability};
+use crate::embedded::Config;
 use crate::files::io_error;
-use crate::recent::Recent;
 
 /// The directories that this process has open. A global, because the rule behind it is one: LMDB
 /// must not be opened twice in a process (closing one would drop the other's file locks).
@@ -50,7 +50,7 @@ fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
     }
     let message = format!(
         "this process has {} open with other options",
-        engine.dir.display()
+        engine.dir().display()
     );
     Err(Error::new(ErrorKind::Locked, message))
 }
@@ -78,17 +78,13 @@ fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     env.clear_stale_readers().map_err(engine_error)?;
     fill_up(&env)?;
     let keys = open_keys(&env)?;
-    let newest = Version(env.read_txn().map_err(engine_error)?.id() as u64);
-    Ok(Engine {
-        config,
+    let base = Base {
         dir,
         env,
         keys,
         gate: Default::default(),
-        queue: Default::default(),
-        recent: Recent::after(newest),
-        publishing: Mutex::new(()),
-    })
+    };
+    Engine::new(config, Arc::new(base))
 }
 
 /// Makes a new file's name, and its directory's, durable: LMDB flushes only what the file holds.
@@ -105,7 +101,7 @@ fn open_env(dir: &Path, config: &Config) -> Result<Env<WithoutTls>> {
         .div_ceil(MAP_BYTES_STEP)
         .saturating_mul(MAP_BYTES_STEP);
     loop {
-        match try_open(dir, config, map_bytes) {
+        match try_open(dir, map_bytes) {
             Err(heed::Error::Io(error))
                 if error.kind() == io::ErrorKind::OutOfMemory && map_bytes > MAP_BYTES_MIN =>
             {
@@ -127,13 +123,9 @@ fn await_close(dir: &Path) -> Result<()> {
     Err(engine_error(heed::Error::EnvAlreadyOpened))
 }
 
-fn try_open(dir: &Path, config: &Config, map_bytes: usize) -> heed::Result<Env<WithoutTls>> {
+fn try_open(dir: &Path, map_bytes: usize) -> heed::Result<Env<WithoutTls>> {
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     options.map_size(map_bytes).max_readers(READERS_MAX);
-    if config.durability == Durability::Relaxed {
-        // SAFETY: `NO_SYNC` leaves out flushes; what that means is said in the module's docs.
-        unsafe { options.flags(EnvFlags::NO_SYNC) };
-    }
     // SAFETY: the file is changed by LMDB alone (the format file keeps foreign ones away, LMDB's
     // lock file orders processes), and `OPEN` sees to it that this process opens it once.
     unsafe { options.open(dir) }

@@ -1,0 +1,94 @@
+//! An open directory: LMDB, the journal over it, and what the threads of this process share.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use espalier_keyspace::{Result, Version};
+use heed::{RoTxn, WithoutTls};
+use parking_lot::Mutex;
+
+use super::environment::{Base, Inside};
+use super::journal::{Journal, Layers, Merger};
+use crate::embedded::Config;
+use crate::queue::Queue;
+use crate::recent::Recent;
+
+/// An open directory, shared by everybody in this process who opened it.
+pub(in crate::embedded) struct Engine {
+    pub(in crate::embedded) config: Config,
+    pub(in crate::embedded) base: Arc<Base>,
+    pub(in crate::embedded) journal: Arc<Journal>,
+    pub(in crate::embedded) merger: Merger,
+    /// Commits that wait for their turn.
+    pub(in crate::embedded) queue: Queue,
+    /// The newest commits, for watchers.
+    pub(in crate::embedded) recent: Recent,
+    /// Held from a commit until it stands in `recent`, so that a watcher that looks for the newest
+    /// version does not take it for another process's.
+    pub(in crate::embedded) publishing: Mutex<()>,
+}
+
+/// A committed state, held.
+pub(in crate::embedded) struct Reading {
+    pub(in crate::embedded) txn: RoTxn<'static, WithoutTls>,
+    pub(in crate::embedded) inside: Inside,
+    pub(in crate::embedded) layers: Layers,
+    pub(in crate::embedded) version: Version,
+}
+
+impl Engine {
+    /// An engine over LMDB that is open.
+    pub(super) fn new(config: Config, base: Arc<Base>) -> Result<Self> {
+        let journal = Arc::new(Journal::open(&base)?);
+        let newest = journal.view()?.version;
+        Ok(Self {
+            config,
+            merger: Merger::start(&journal),
+            base,
+            journal,
+            queue: Queue::default(),
+            recent: Recent::after(newest),
+            publishing: Mutex::new(()),
+        })
+    }
+
+    /// The directory, without links in its path.
+    pub(in crate::embedded) fn dir(&self) -> &Path {
+        &self.base.dir
+    }
+
+    /// Begins to read the newest state.
+    pub(in crate::embedded) fn begin_read(&self) -> Result<Reading> {
+        let begun = self.journal.read(|| {
+            let (txn, inside) = self.base.begin_read()?;
+            Ok((txn.id() as u64, (txn, inside)))
+        });
+        let ((txn, inside), layers, version) = begun?;
+        Ok(Reading {
+            txn,
+            inside,
+            layers,
+            version,
+        })
+    }
+
+    /// The version of the newest commit of any process.
+    pub(in crate::embedded) fn newest(&self) -> Result<Version> {
+        Ok(self.begin_read()?.version)
+    }
+
+    /// Makes every commit durable.
+    pub(in crate::embedded) fn sync(&self) -> Result<()> {
+        self.journal.sync()
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.merger.stop();
+        if let Err(error) = self.merger.merge_at_end(&self.journal) {
+            let dir = self.dir().display();
+            tracing::warn!(%dir, %error, "what is in the journal stays there");
+        }
+    }
+}

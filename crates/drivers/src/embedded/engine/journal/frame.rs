@@ -1,0 +1,191 @@
+//! A frame: what one commit changed, with a checksum.
+//!
+//! A frame counts only where it was written: the checksum covers its place and the salt of its
+//! segment. It says how much of the segment was on disk when it was written, so that the end of a
+//! segment, which a machine may have lost, is told from damage in the middle.
+
+use espalier_keyspace::ByteMap;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::rows;
+
+/// Bytes before the payload of a frame.
+pub(super) const FRAME_HEADER_BYTES: usize = 20;
+
+const MAGIC: [u8; 4] = *b"rows";
+
+/// Where a frame stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The salt of the segment.
+    pub(super) salt: u64,
+    /// The bytes before the frame.
+    pub(super) offset: u64,
+}
+
+impl Place {
+    fn sum(self, synced: [u8; 4], payload: &[u8]) -> [u8; 8] {
+        let seed = self.salt ^ self.offset.rotate_left(32) ^ u64::from(u32::from_le_bytes(synced));
+        xxh3_64_with_seed(payload, seed).to_le_bytes()
+    }
+}
+
+/// A frame of what rows hold now, to be written at `place`. `synced` bytes of the segment are on
+/// disk.
+pub(super) fn encode(changed: &ByteMap, place: Place, synced: u64) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(FRAME_HEADER_BYTES + changed.bytes() + changed.len() * 6);
+    frame.resize(FRAME_HEADER_BYTES, 0);
+    for (key, entry) in changed {
+        put_bytes(&mut frame, key);
+        put_bytes(&mut frame, entry);
+    }
+    let (header, payload) = frame.split_at_mut(FRAME_HEADER_BYTES);
+    // Segments are shorter than 4 GiB.
+    let synced = (synced as u32).to_le_bytes();
+    header[..4].copy_from_slice(&MAGIC);
+    header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    header[8..12].copy_from_slice(&synced);
+    header[12..].copy_from_slice(&place.sum(synced, payload));
+    frame
+}
+
+/// A frame, read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    pub(super) payload: &'a [u8],
+    /// How much of the segment was on disk when it was written.
+    pub(super) synced: u64,
+}
+
+impl Frame<'_> {
+    /// All its bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        (FRAME_HEADER_BYTES + self.payload.len()) as u64
+    }
+}
+
+/// The frame that `bytes` begin with, where one stands there.
+pub(super) fn decode(bytes: &[u8], place: Place) -> Option<Frame<'_>> {
+    let rest = bytes.strip_prefix(&MAGIC)?;
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let (synced, rest) = rest.split_first_chunk::<4>()?;
+    let (sum, rest) = rest.split_first_chunk::<8>()?;
+    let payload = rest.get(..u32::from_le_bytes(*length) as usize)?;
+    (place.sum(*synced, payload) == *sum).then_some(Frame {
+        payload,
+        synced: u64::from(u32::from_le_bytes(*synced)),
+    })
+}
+
+/// Whether a frame that stands anywhere in `bytes`, the rest of a segment from `place` on, was
+/// written when more of the segment than its part before `place` was on disk already.
+pub(super) fn was_synced(bytes: &[u8], place: Place) -> bool {
+    let starts = places_of(&MAGIC, bytes);
+    starts.into_iter().any(|at| {
+        let offset = place.offset + at as u64;
+        let frame = decode(&bytes[at..], Place { offset, ..place });
+        frame.is_some_and(|frame| frame.synced > place.offset)
+    })
+}
+
+/// Where `part` begins in `bytes`.
+fn places_of(part: &[u8], bytes: &[u8]) -> Vec<usize> {
+    let windows = bytes.windows(part.len()).enumerate();
+    let found = windows.filter(|(_, window)| *window == part);
+    found.map(|(at, _)| at).collect()
+}
+
+/// Lays what a frame holds over `rows`. `None` where it holds something else.
+pub(super) fn apply(mut payload: &[u8], rows: &mut ByteMap) -> Option<()> {
+    while !payload.is_empty() {
+        let key = take_bytes(&mut payload)?;
+        let entry = take_bytes(&mut payload)?;
+        rows::is_entry(entry).then_some(())?;
+        rows.insert(key, entry);
+    }
+    Some(())
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    let mut length = bytes.len();
+    while length >= 0x80 {
+        out.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
+    out.extend_from_slice(bytes);
+}
+
+fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let mut length = 0;
+    for shift in (0..35).step_by(7) {
+        let (&byte, after) = rest.split_first()?;
+        *rest = after;
+        length |= usize::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return rest.split_off(..length);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(offset: u64) -> Place {
+        Place { salt: 7, offset }
+    }
+
+    fn changed() -> ByteMap {
+        let mut changed = ByteMap::new();
+        changed.insert(b"put", &rows::put(&vec![9; 300]));
+        changed.insert(b"removed", rows::REMOVED);
+        changed
+    }
+
+    #[test]
+    fn a_frame_is_read_as_it_was_written() {
+        let frame = encode(&changed(), place(64), 64);
+        let read = decode(&frame, place(64)).expect("a frame");
+        assert_eq!((read.bytes(), read.synced), (frame.len() as u64, 64));
+        let mut rows = ByteMap::new();
+        apply(read.payload, &mut rows).expect("rows");
+        assert!(rows.iter().eq(changed().iter()));
+    }
+
+    #[test]
+    fn no_frame_is_read_in_another_place_or_with_another_byte() {
+        let frame = encode(&changed(), place(64), 64);
+        assert!(decode(&frame, place(65)).is_none());
+        assert!(
+            decode(
+                &frame,
+                Place {
+                    salt: 8,
+                    ..place(64)
+                }
+            )
+            .is_none()
+        );
+        for at in 0..frame.len() {
+            let mut damaged = frame.clone();
+            damaged[at] ^= 1;
+            assert!(decode(&damaged, place(64)).is_none(), "byte {at}");
+            assert!(decode(&frame[..at], place(64)).is_none(), "{at} bytes");
+        }
+    }
+
+    #[test]
+    fn damage_is_told_from_an_end_that_was_never_written() {
+        let first = encode(&changed(), place(64), 64);
+        let end = 64 + first.len() as u64;
+        for (synced, is_damage) in [(64, false), (end, true)] {
+            let second = encode(&changed(), place(end), synced);
+            let mut bytes = [first.clone(), second].concat();
+            bytes[FRAME_HEADER_BYTES] ^= 1;
+            assert!(decode(&bytes, place(64)).is_none());
+            assert_eq!(was_synced(&bytes, place(64)), is_damage);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The file that tells every process how far the journal goes: one number in a page of memory that
+//! they share. Its lock is held by the process that is committing.
+//!
+//! What is in it is true for as long as the machine runs, whatever becomes of processes; after that,
+//! the segments themselves say how far they go ([`super::recover`]).
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use espalier_keyspace::Result;
+
+use super::files;
+use crate::files::io_error;
+
+/// The bytes of the file.
+const HEAD_BYTES: usize = 4096;
+
+const MAGIC: [u8; 8] = *b"esp-head";
+
+/// Where the boot of the machine stands, after the magic bytes.
+const BOOT_AT: u64 = 8;
+
+/// Bytes of a boot, as the system writes it.
+const BOOT_BYTES: usize = 36;
+
+/// Where the position stands: a multiple of 8.
+const POSITION_AT: usize = 64;
+
+/// The bits of a position that say how far; those above say in which segment.
+const END_BITS: u32 = 26;
+
+/// The most bytes of a segment.
+pub(super) const SEGMENT_END_MAX: u64 = (1 << END_BITS) - 1;
+
+/// How far the journal goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::embedded) struct Position {
+    /// The number of the newest segment.
+    pub(super) generation: u64,
+    /// How many of its bytes count.
+    pub(super) end: u64,
+}
+
+impl Position {
+    fn pack(self) -> u64 {
+        debug_assert!(self.end <= SEGMENT_END_MAX, "segments end earlier");
+        self.generation << END_BITS | self.end
+    }
+
+    fn unpack(packed: u64) -> Self {
+        Self {
+            generation: packed >> END_BITS,
+            end: packed & SEGMENT_END_MAX,
+        }
+    }
+}
+
+/// The file, mapped.
+pub(super) struct Head {
+    file: File,
+    map: NonNull<u8>,
+}
+
+// SAFETY: the map is memory that lives as long as the value, and is used through an atomic only.
+unsafe impl Send for Head {}
+// SAFETY: as above.
+unsafe impl Sync for Head {}
+
+/// Holding the lock of the journal, among processes.
+pub(super) struct HeadLock<'h> {
+    file: &'h File,
+}
+
+impl Head {
+    /// Opens the file, which is made where it does not exist.
+    pub(super) fn open(dir: &Path) -> Result<Self> {
+        let path = dir.join(files::HEAD);
+        let failed = |error| io_error(format!("{} cannot be opened", path.display()), error);
+        Self::try_open(&path).map_err(failed)
+    }
+
+    fn try_open(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        // Written, not lengthened: a map of a file without its blocks kills who writes to it when
+        // the disk is full.
+        let length = file.metadata()?.len();
+        if length < HEAD_BYTES as u64 {
+            let lock = HeadLock::take(&file)?;
+            let length = file.metadata()?.len().min(HEAD_BYTES as u64);
+            file.write_all_at(&vec![0; HEAD_BYTES - length as usize], length)?;
+            drop(lock);
+        }
+        // SAFETY: a new mapping of a file that is as long as it and is never made shorter.
+        let map = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                HEAD_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if map == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let map = NonNull::new(map.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { file, map })
+    }
+
+    /// Waits until no process is committing, and keeps them from it.
+    pub(super) fn lock(&self) -> io::Result<HeadLock<'_>> {
+        HeadLock::take(&self.file)
+    }
+
+    /// How far the journal goes; `None` where the file does not say, or said so before the machine
+    /// was started.
+    pub(super) fn told(&self) -> io::Result<Option<Position>> {
+        let mut start = [0; BOOT_AT as usize + BOOT_BYTES];
+        self.file.read_exact_at(&mut start, 0)?;
+        let (magic, boot) = start.split_at(BOOT_AT as usize);
+        let position = self.position();
+        let is_true = magic == MAGIC && boot == boot_of_machine()? && position.generation > 0;
+        Ok(is_true.then_some(position))
+    }
+
+    /// Begins to tell how far the journal goes. The caller holds the lock.
+    pub(super) fn begin(&self, position: Position) -> io::Result<()> {
+        self.file.write_all_at(&[0; BOOT_AT as usize], 0)?;
+        self.set(position);
+        self.file.write_all_at(&boot_of_machine()?, BOOT_AT)?;
+        self.file.write_all_at(&MAGIC, 0)
+    }
+
+    /// How far the journal goes.
+    pub(super) fn position(&self) -> Position {
+        Position::unpack(self.number().load(Ordering::Acquire))
+    }
+
+    /// Says how far the journal goes. The caller holds the lock.
+    pub(super) fn set(&self, position: Position) {
+        self.number().store(position.pack(), Ordering::Release);
+    }
+
+    fn number(&self) -> &AtomicU64 {
+        // SAFETY: within the map, which is aligned to pages; every process uses it as an atomic.
+        unsafe { self.map.add(POSITION_AT).cast::<AtomicU64>().as_ref() }
+    }
+}
+
+impl Drop for Head {
+    fn drop(&mut self) {
+        // SAFETY: the map was made with this length, and nobody has a reference into it any more.
+        unsafe { libc::munmap(self.map.as_ptr().cast(), HEAD_BYTES) };
+    }
+}
+
+impl<'h> HeadLock<'h> {
+    fn take(file: &'h File) -> io::Result<Self> {
+        file.lock()?;
+        Ok(Self { file })
+    }
+}
+
+impl Drop for HeadLock<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.file.unlock() {
+            tracing::error!(%error, "the lock of the journal is not let go");
+        }
+    }
+}
+
+/// What is another after each start of the machine, and the same for all its processes.
+fn boot_of_machine() -> io::Result<[u8; BOOT_BYTES]> {
+    let path = "/proc/sys/kernel/random/boot_id";
+    let mut boot = [0; BOOT_BYTES];
+    let text = fs::read(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{path} cannot be read: {error}")))?;
+    let length = text.len().min(BOOT_BYTES);
+    boot[..length].copy_from_slice(&text[..length]);
+    Ok(boot)
+}

@@ -1,0 +1,103 @@
+//! The journal after the machine was started anew: nobody knows how far it goes, but the segments do.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version};
+
+use super::files;
+use super::segment::{self, HEADER_BYTES, Header, Segment};
+use super::view::View;
+use crate::embedded::engine::Base;
+use crate::files::io_error;
+
+/// Finds all that is whole: the frames of the segments that LMDB does not have yet, to before the first
+/// that was not written whole. The caller holds the lock.
+pub(super) fn recover(base: &Arc<Base>) -> Result<View> {
+    let dir = &base.dir;
+    let listed = |error| io_error(format!("{} cannot be read", dir.display()), error);
+    let merged = base.newest()?;
+    let mut view: Option<View> = None;
+    let mut before: Option<Segment> = None;
+    for generation in files::generations(dir).map_err(listed)? {
+        let Some(next) = Segment::open(dir, generation)? else {
+            continue;
+        };
+        if next.header.base < merged {
+            before = Some(next);
+        } else if let Some(view) = &mut view {
+            if !continues(view, &next.header) {
+                remove(&next);
+                continue;
+            }
+            view.begin(next);
+            read(view)?;
+        } else if next.header.base == merged {
+            let mut first = View::at(next);
+            read(&mut first)?;
+            view = Some(first);
+        } else {
+            return Err(left_behind(&next));
+        }
+    }
+    match view {
+        Some(view) => Ok(view),
+        None => begin(base, merged, before),
+    }
+}
+
+/// Whether a segment goes on where the ones before it end.
+fn continues(view: &View, next: &Header) -> bool {
+    let header = &view.segment.header;
+    view.frozen.is_none()
+        && next.generation == header.generation + 1
+        && next.base == header.base + 1
+        && next.previous_end == view.end
+}
+
+/// Reads the newest segment to where its frames end, and has it end there.
+fn read(view: &mut View) -> Result<()> {
+    let segment = &view.segment;
+    let read = segment.read_valid(HEADER_BYTES, None, &mut view.rows)?;
+    if read.is_damaged {
+        return Err(segment::damaged(&segment.path, read.end));
+    }
+    segment.cut(read.end)?;
+    view.end = read.end;
+    view.version.0 += read.frames;
+    Ok(())
+}
+
+/// The first segment, or the one after a commit that went to LMDB alone.
+fn begin(base: &Base, merged: u64, before: Option<Segment>) -> Result<View> {
+    let (generation, version) = match before {
+        None => (1, Version(merged)),
+        Some(before) => {
+            let read = before.read_valid(HEADER_BYTES, None, &mut ByteMap::new())?;
+            let version = before.header.version.0 + read.frames + 1;
+            (before.header.generation + 1, Version(version))
+        }
+    };
+    let header = Header {
+        generation,
+        base: merged,
+        version,
+        previous_end: 0,
+        salt: super::shared::salt(generation),
+    };
+    Ok(View::at(Segment::create(&base.dir, header)?))
+}
+
+fn remove(segment: &Segment) {
+    if let Err(error) = std::fs::remove_file(&segment.path) {
+        tracing::warn!(%error, path = %segment.path.display(), "a segment is not removed");
+    }
+}
+
+fn left_behind(segment: &Segment) -> Error {
+    let message = format!(
+        "{} continues a data.mdb that is not there; restore a backup into another directory \
+         (nothing was changed)",
+        segment.path.display()
+    );
+    Error::new(ErrorKind::Corrupt, message)
+}

@@ -1,0 +1,274 @@
+//! A segment of the journal: a file with a header, then frames.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::files;
+use super::frame::{self, FRAME_HEADER_BYTES, Place};
+use crate::files::io_error;
+
+/// Bytes before the first frame.
+pub(super) const HEADER_BYTES: u64 = 64;
+
+const MAGIC: [u8; 8] = *b"espjrnl1";
+
+/// Bytes that a segment is given on disk at once, so that a commit does not change its length: 1 MiB.
+const ALLOCATED_BYTES: u64 = 1 << 20;
+
+/// What a segment says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Its number: one more than that of the segment before it.
+    pub(super) generation: u64,
+    /// The LMDB transaction that it follows: the next one has all that is in it.
+    pub(super) base: u64,
+    /// The version before its first frame.
+    pub(super) version: Version,
+    /// How many bytes count of the segment before it; 0 where that does not matter any more.
+    pub(super) previous_end: u64,
+    /// What the checksums of its frames begin with.
+    pub(super) salt: u64,
+}
+
+impl Header {
+    fn encode(&self) -> [u8; HEADER_BYTES as usize] {
+        let mut bytes = [0; HEADER_BYTES as usize];
+        bytes[..8].copy_from_slice(&MAGIC);
+        let numbers = [
+            self.generation,
+            self.base,
+            self.version.0,
+            self.previous_end,
+            self.salt,
+        ];
+        for (number, place) in numbers.iter().zip(bytes[8..48].chunks_exact_mut(8)) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        let sum = xxh3_64(&bytes[..56]).to_le_bytes();
+        bytes[56..].copy_from_slice(&sum);
+        bytes
+    }
+
+    fn decode(bytes: &[u8; HEADER_BYTES as usize]) -> Option<Self> {
+        let (numbers, _) = bytes[8..].as_chunks::<8>();
+        let number = |at: usize| u64::from_le_bytes(numbers[at]);
+        let is_sound = bytes[..8] == MAGIC && xxh3_64(&bytes[..56]) == number(6);
+        is_sound.then(|| Self {
+            generation: number(0),
+            base: number(1),
+            version: Version(number(2)),
+            previous_end: number(3),
+            salt: number(4),
+        })
+    }
+}
+
+/// The file of a segment.
+pub(super) struct Segment {
+    pub(super) path: PathBuf,
+    pub(super) header: Header,
+    file: File,
+    /// Bytes that are surely on disk.
+    synced: AtomicU64,
+    /// Bytes that the file has on disk, written or not.
+    allocated: AtomicU64,
+    /// The file system allocates nothing ahead.
+    grows_alone: AtomicBool,
+}
+
+impl Segment {
+    /// Makes a segment without frames, in the place of any that has its number. Durable when this
+    /// returns.
+    pub(super) fn create(dir: &Path, header: Header) -> Result<Self> {
+        let path = files::segment(dir, header.generation);
+        let failed = |error| io_error(format!("{} cannot be written", path.display()), error);
+        let draft = path.with_extension(format!("{}.new", header.generation));
+        let made = Self::write_new(&draft, &path, header);
+        let file = made.map_err(|error| {
+            let _ = fs::remove_file(&draft);
+            failed(error)
+        })?;
+        files::sync_names(dir).map_err(failed)?;
+        Ok(Self::of(path, header, file))
+    }
+
+    fn write_new(draft: &Path, path: &Path, header: Header) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(true);
+        let file = options.open(draft)?;
+        file.write_all_at(&header.encode(), 0)?;
+        file.sync_all()?;
+        fs::rename(draft, path)?;
+        Ok(file)
+    }
+
+    fn of(path: PathBuf, header: Header, file: File) -> Self {
+        Self {
+            path,
+            header,
+            file,
+            synced: AtomicU64::new(HEADER_BYTES),
+            allocated: AtomicU64::new(0),
+            grows_alone: AtomicBool::new(false),
+        }
+    }
+
+    /// Opens a segment; `None` where there is none.
+    pub(super) fn open(dir: &Path, generation: u64) -> Result<Option<Self>> {
+        let path = files::segment(dir, generation);
+        let failed = |error| io_error(format!("{} cannot be opened", path.display()), error);
+        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut bytes = [0; HEADER_BYTES as usize];
+        let header = match file.read_exact_at(&mut bytes, 0) {
+            Ok(()) => Header::decode(&bytes).filter(|header| header.generation == generation),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => None,
+            Err(error) => return Err(failed(error)),
+        };
+        match header {
+            Some(header) => Ok(Some(Self::of(path, header, file))),
+            None => Err(damaged(&path, 0)),
+        }
+    }
+
+    /// Where a frame at `offset` stands.
+    pub(super) fn place(&self, offset: u64) -> Place {
+        Place {
+            salt: self.header.salt,
+            offset,
+        }
+    }
+
+    /// Bytes that are surely on disk.
+    pub(super) fn synced(&self) -> u64 {
+        self.synced.load(Ordering::Relaxed)
+    }
+
+    /// Writes a frame at `offset`.
+    pub(super) fn write(&self, frame: &[u8], offset: u64) -> Result<()> {
+        self.allocate(offset + frame.len() as u64);
+        let written = self.file.write_all_at(frame, offset);
+        written.map_err(|error| {
+            let path = self.path.display();
+            io_error(
+                format!("{path} cannot be written; nothing was committed"),
+                error,
+            )
+        })
+    }
+
+    /// Sees to it that the file has room for `end` bytes; where that cannot be, it grows as it is
+    /// written.
+    fn allocate(&self, end: u64) {
+        if end <= self.allocated.load(Ordering::Relaxed) || self.grows_alone.load(Ordering::Relaxed)
+        {
+            return;
+        }
+        let wanted = end.next_multiple_of(ALLOCATED_BYTES);
+        // SAFETY: a system call on a file that is open.
+        match unsafe { libc::fallocate(self.file.as_raw_fd(), 0, 0, wanted as libc::off_t) } {
+            0 => self.allocated.store(wanted, Ordering::Relaxed),
+            _ => self.grows_alone.store(true, Ordering::Relaxed),
+        }
+    }
+
+    /// Makes the first `end` bytes durable.
+    pub(super) fn sync(&self, end: u64) -> Result<()> {
+        if self.synced() >= end {
+            return Ok(());
+        }
+        let synced = self.file.sync_data();
+        synced.map_err(|error| {
+            io_error(format!("{} cannot be flushed", self.path.display()), error)
+        })?;
+        self.synced.fetch_max(end, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Ends the file where its frames end, so that what may stand there never counts again.
+    pub(super) fn cut(&self, end: u64) -> Result<()> {
+        let cut = self.file.set_len(end).and_then(|()| self.file.sync_all());
+        cut.map_err(|error| io_error(format!("{} cannot be cut", self.path.display()), error))
+    }
+
+    /// Lays the frames from `from` to before `to` over `rows`, and returns how many there are.
+    pub(super) fn read(&self, from: u64, to: u64, rows: &mut ByteMap) -> Result<u64> {
+        let read = self.read_valid(from, Some(to), rows)?;
+        match read.end == to {
+            true => Ok(read.frames),
+            false => Err(damaged(&self.path, read.end)),
+        }
+    }
+
+    /// As [`Self::read`], to before the first place where no frame stands.
+    pub(super) fn read_valid(
+        &self,
+        from: u64,
+        to: Option<u64>,
+        rows: &mut ByteMap,
+    ) -> Result<Read> {
+        let bytes = self.bytes(from, to)?;
+        let mut read = Read {
+            frames: 0,
+            end: from,
+            is_damaged: false,
+        };
+        let mut rest = bytes.as_slice();
+        while rest.len() >= FRAME_HEADER_BYTES {
+            let Some(frame) = frame::decode(rest, self.place(read.end)) else {
+                break;
+            };
+            frame::apply(frame.payload, rows).ok_or_else(|| damaged(&self.path, read.end))?;
+            read.frames += 1;
+            read.end += frame.bytes();
+            rest = &rest[frame.bytes() as usize..];
+        }
+        read.is_damaged = frame::was_synced(rest, self.place(read.end));
+        Ok(read)
+    }
+
+    fn bytes(&self, from: u64, to: Option<u64>) -> Result<Vec<u8>> {
+        let failed = |error| io_error(format!("{} cannot be read", self.path.display()), error);
+        let to = match to {
+            Some(to) => to,
+            None => self.file.metadata().map_err(failed)?.len(),
+        };
+        let mut bytes = vec![0; to.saturating_sub(from) as usize];
+        match self.file.read_exact_at(&mut bytes, from) {
+            Ok(()) => Ok(bytes),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(damaged(&self.path, from))
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// The frames of a segment, as far as they are whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Read {
+    pub(super) frames: u64,
+    /// Where they end.
+    pub(super) end: u64,
+    /// Something that was on disk already does not stand there.
+    pub(super) is_damaged: bool,
+}
+
+/// The error of a segment in which no frame stands where one should.
+pub(super) fn damaged(path: &Path, offset: u64) -> Error {
+    let message = format!(
+        "{} is damaged at byte {offset}; nothing was changed. Restore a backup into another directory",
+        path.display()
+    );
+    Error::new(ErrorKind::Corrupt, message)
+}

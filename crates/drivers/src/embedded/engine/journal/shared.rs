@@ -1,0 +1,313 @@
+//! The journal of a directory, as the threads of a process share it.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
+use std::sync::Arc;
+
+use espalier_keyspace::{ByteMap, Error, ErrorKind, Finding, Result, Version};
+use parking_lot::{Mutex, MutexGuard};
+
+use super::head::{Head, HeadLock, Position};
+use super::segment::{HEADER_BYTES, Header, Segment};
+use super::view::{Frozen, Layers, View};
+use super::{files, frame, recover};
+use crate::embedded::Durability;
+use crate::embedded::engine::Base;
+use crate::files::io_error;
+
+/// The bytes after which a segment is ended: 16 MiB. So much may have to be read when a directory is
+/// opened after a crash, twice, and so much is in memory, twice.
+pub(in crate::embedded) const SEGMENT_BYTES: u64 = 16 << 20;
+
+/// The most bytes of keys and values of a commit that goes to the journal: 1 MiB.
+pub(in crate::embedded) const FRAME_BYTES_MAX: usize = 1 << 20;
+
+/// Keys that a commit changes where they are, while readers wait.
+const IN_PLACE_MAX: usize = 256;
+
+/// The journal of a directory.
+pub(in crate::embedded) struct Journal {
+    pub(super) base: Arc<Base>,
+    head: Head,
+    turn: Mutex<()>,
+    pub(super) view: Mutex<View>,
+}
+
+/// Being the only one, among all processes, who commits.
+pub(in crate::embedded) struct Turn<'j> {
+    _lock: HeadLock<'j>,
+    _turn: MutexGuard<'j, ()>,
+}
+
+/// A salt that nobody can foretell.
+pub(super) fn salt(generation: u64) -> u64 {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u64(generation);
+    hasher.finish()
+}
+
+impl Journal {
+    /// Opens the journal of a directory, which is made where there is none.
+    pub(in crate::embedded) fn open(base: &Arc<Base>) -> Result<Self> {
+        let head = Head::open(&base.dir)?;
+        let failed = |error| io_error(named(&base.dir, "cannot be read or written"), error);
+        let lock = head.lock().map_err(failed)?;
+        let view = match head.told().map_err(failed)? {
+            Some(told) => View::load(told, base)?.ok_or_else(|| missing(&base.dir))?,
+            None => {
+                let view = recover::recover(base)?;
+                head.begin(view.position()).map_err(failed)?;
+                view
+            }
+        };
+        drop(lock);
+        Ok(Self {
+            base: Arc::clone(base),
+            head,
+            turn: Mutex::new(()),
+            view: Mutex::new(view),
+        })
+    }
+
+    /// Waits for the turn to commit. What others have committed is known then.
+    pub(in crate::embedded) fn turn(&self) -> Result<Turn<'_>> {
+        let turn = self.turn.lock();
+        let failed = |error| io_error(named(&self.base.dir, "cannot be locked"), error);
+        let lock = self.head.lock().map_err(failed)?;
+        let turn = Turn {
+            _lock: lock,
+            _turn: turn,
+        };
+        let (known, version) = {
+            let mut view = self.view.lock();
+            view.follow(&self.head, &self.base)?;
+            (view.base(), view.version)
+        };
+        // A process that committed to LMDB alone did not get to say so.
+        if self.base.seems_beyond(known) {
+            let merged = self.base.newest_ended()?;
+            if merged > known {
+                self.begin_after_merge(&turn, merged, Version(version.0 + 1))?;
+            }
+        }
+        Ok(turn)
+    }
+
+    /// What the newest state is, over LMDB and in it.
+    pub(in crate::embedded) fn view(&self) -> Result<View> {
+        let mut view = self.view.lock();
+        view.follow(&self.head, &self.base)?;
+        Ok(view.clone())
+    }
+
+    /// Begins to read LMDB, as `begin` does, which returns the transaction's number too. Returns what a
+    /// reader has to lay over it, and the version of it all.
+    pub(in crate::embedded) fn read<T>(
+        &self,
+        begin: impl Fn() -> Result<(u64, T)>,
+    ) -> Result<(T, Layers, Version)> {
+        loop {
+            let view = self.view()?;
+            let (transaction, begun) = begin()?;
+            if transaction <= view.base() {
+                if transaction == view.base() && view.frozen.is_some() {
+                    self.forget_merged(transaction);
+                }
+                return Ok((begun, view.layers(transaction), view.version));
+            }
+            // A commit went to LMDB alone. Either its process is about to say so, or has.
+            if self.head.position() == view.position() {
+                return Ok((begun, Layers::default(), Version(view.version.0 + 1)));
+            }
+        }
+    }
+
+    /// Lets go of rows that this LMDB transaction has.
+    pub(super) fn forget_merged(&self, transaction: u64) {
+        let mut view = self.view.lock();
+        let is_merged = |frozen: &mut Frozen| frozen.segment.header.base < transaction;
+        view.frozen.take_if(is_merged);
+    }
+
+    /// Appends what a commit changed, and returns the version that it makes. Nothing is committed
+    /// where this fails with [`Fault::Nothing`].
+    pub(in crate::embedded) fn append(
+        &self,
+        _turn: &Turn<'_>,
+        changed: &ByteMap,
+        durability: Durability,
+    ) -> std::result::Result<u64, Fault> {
+        let (segment, offset, frozen) = {
+            let view = self.view.lock();
+            (Arc::clone(&view.segment), view.end, view.frozen.clone())
+        };
+        let frame = frame::encode(changed, segment.place(offset), segment.synced());
+        let end = offset + frame.len() as u64;
+        segment.write(&frame, offset).map_err(Fault::Nothing)?;
+        if durability == Durability::Durable {
+            if let Some(frozen) = frozen {
+                frozen.segment.sync(frozen.end).map_err(Fault::Unknown)?;
+            }
+            segment.sync(end).map_err(Fault::Unknown)?;
+        }
+        Ok(end)
+    }
+
+    /// Shows what was appended up to `end`, and returns its version.
+    pub(in crate::embedded) fn publish(
+        &self,
+        _turn: &Turn<'_>,
+        changed: &ByteMap,
+        end: u64,
+    ) -> Version {
+        let copied = (changed.len() > IN_PLACE_MAX).then(|| {
+            let mut rows = self.view.lock().rows.clone();
+            lay(changed, &mut rows);
+            rows
+        });
+        let mut view = self.view.lock();
+        match copied {
+            Some(rows) => view.rows = rows,
+            None => lay(changed, &mut view.rows),
+        }
+        view.end = end;
+        view.version.0 += 1;
+        self.head.set(view.position());
+        view.version
+    }
+
+    /// The version of the newest state, and the rows of the newest segment.
+    pub(in crate::embedded) fn newest_rows(&self) -> (Version, ByteMap) {
+        let view = self.view.lock();
+        (view.version, view.rows.clone())
+    }
+
+    /// Whether the newest segment is as long as one may be.
+    pub(in crate::embedded) fn is_long(&self) -> bool {
+        self.view.lock().end >= SEGMENT_BYTES
+    }
+
+    /// Whether the newest segment has frames.
+    pub(super) fn has_frames(&self) -> bool {
+        self.view.lock().end > HEADER_BYTES
+    }
+
+    /// How far the journal goes.
+    pub(super) fn position(&self) -> Position {
+        self.head.position()
+    }
+
+    /// Ends the newest segment, so that it can be merged. The one before it was merged.
+    pub(super) fn begin_next(&self, _turn: &Turn<'_>) -> Result<()> {
+        let header = {
+            let view = self.view.lock();
+            let before = &view.segment.header;
+            Header {
+                generation: before.generation + 1,
+                base: before.base + 1,
+                version: view.version,
+                previous_end: view.end,
+                salt: salt(before.generation),
+            }
+        };
+        let next = Segment::create(&self.base.dir, header)?;
+        let mut view = self.view.lock();
+        view.begin(next);
+        self.head.set(view.position());
+        Ok(())
+    }
+
+    /// Begins anew after an LMDB transaction that has all that was in the journal, and more.
+    pub(in crate::embedded) fn begin_after_merge(
+        &self,
+        _turn: &Turn<'_>,
+        transaction: u64,
+        version: Version,
+    ) -> Result<()> {
+        let before = self.view.lock().segment.header;
+        let header = Header {
+            generation: before.generation + 1,
+            base: transaction,
+            version,
+            previous_end: 0,
+            salt: salt(before.generation),
+        };
+        let next = View::at(Segment::create(&self.base.dir, header)?);
+        {
+            let mut view = self.view.lock();
+            *view = next;
+            self.head.set(view.position());
+        }
+        self.remove_before(header.generation);
+        Ok(())
+    }
+
+    /// Removes the files of segments that were merged.
+    pub(super) fn remove_before(&self, generation: u64) {
+        let dir = &self.base.dir;
+        let old = files::generations(dir).unwrap_or_default();
+        for old in old.into_iter().filter(|old| *old < generation) {
+            // Another process may have done so.
+            let _ = std::fs::remove_file(files::segment(dir, old));
+        }
+    }
+
+    /// Makes everything in the journal durable.
+    pub(in crate::embedded) fn sync(&self) -> Result<()> {
+        let view = self.view()?;
+        if let Some(frozen) = &view.frozen {
+            frozen.segment.sync(frozen.end)?;
+        }
+        view.segment.sync(view.end)
+    }
+
+    /// Bytes on disk.
+    pub(in crate::embedded) fn bytes(&self) -> Result<u64> {
+        let view = self.view()?;
+        Ok(view.end + view.frozen.map_or(0, |frozen| frozen.end))
+    }
+
+    /// Reads everything that is in memory from the disk again; one finding for each fault.
+    pub(in crate::embedded) fn check(&self) -> Result<Vec<Finding>> {
+        let view = self.view()?;
+        let frozen = view.frozen.iter();
+        let frozen = frozen.map(|frozen| (&frozen.segment, frozen.end));
+        let segments = frozen.chain([(&view.segment, view.end)]);
+        let mut findings = Vec::new();
+        for (segment, end) in segments {
+            if let Err(error) = segment.read(HEADER_BYTES, end, &mut ByteMap::new()) {
+                findings.push(Finding {
+                    place: segment.path.display().to_string(),
+                    problem: error.to_string(),
+                });
+            }
+        }
+        Ok(findings)
+    }
+}
+
+/// Why a commit was not appended.
+pub(in crate::embedded) enum Fault {
+    /// Nothing of it will ever show.
+    Nothing(Error),
+    /// It may be there after the machine was stopped.
+    Unknown(Error),
+}
+
+fn lay(changed: &ByteMap, rows: &mut ByteMap) {
+    for (key, entry) in changed {
+        rows.insert(key, entry);
+    }
+}
+
+fn missing(dir: &Path) -> Error {
+    let message = format!(
+        "a segment of the journal in {} is missing; restore a backup into another directory",
+        dir.display()
+    );
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+fn named(dir: &Path, act: &str) -> String {
+    format!("{} {act}", dir.join(files::HEAD).display())
+}

@@ -1,0 +1,172 @@
+//! What a process knows of the journal: the rows that are not in LMDB yet, brought up to date from the
+//! files before anything is shown.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{ByteMap, Result, Version};
+
+use super::head::{Head, Position};
+use super::segment::{self, HEADER_BYTES, Segment};
+use crate::embedded::engine::Base;
+
+/// How often a view is read anew, where segments come and go meanwhile.
+const ATTEMPTS: usize = 100;
+
+/// The segment before the newest, which is being merged.
+#[derive(Clone)]
+pub(super) struct Frozen {
+    pub(super) segment: Arc<Segment>,
+    /// How many of its bytes count.
+    pub(super) end: u64,
+    pub(super) rows: ByteMap,
+}
+
+/// The journal as far as this process has read it.
+#[derive(Clone)]
+pub(in crate::embedded) struct View {
+    /// The newest segment.
+    pub(super) segment: Arc<Segment>,
+    /// How far it was read.
+    pub(super) end: u64,
+    /// The version of the last frame.
+    pub(in crate::embedded) version: Version,
+    /// What the newest segment changed.
+    pub(super) rows: ByteMap,
+    pub(super) frozen: Option<Frozen>,
+}
+
+/// What is to be shown over LMDB.
+#[derive(Clone, Default)]
+pub(in crate::embedded) struct Layers {
+    newest: Option<ByteMap>,
+    frozen: Option<ByteMap>,
+}
+
+impl Layers {
+    /// The rows, those that count before others first.
+    pub(in crate::embedded) fn rows(&self) -> [Option<&ByteMap>; 2] {
+        [self.newest.as_ref(), self.frozen.as_ref()]
+    }
+}
+
+impl View {
+    /// A segment of which nothing was read yet.
+    pub(super) fn at(segment: Segment) -> Self {
+        Self {
+            version: segment.header.version,
+            segment: Arc::new(segment),
+            end: HEADER_BYTES,
+            rows: ByteMap::new(),
+            frozen: None,
+        }
+    }
+
+    /// How far the journal goes, as far as this knows.
+    pub(super) fn position(&self) -> Position {
+        Position {
+            generation: self.segment.header.generation,
+            end: self.end,
+        }
+    }
+
+    /// The LMDB transaction that the newest segment follows.
+    pub(in crate::embedded) fn base(&self) -> u64 {
+        self.segment.header.base
+    }
+
+    /// What a reader of this LMDB transaction has to lay over it.
+    pub(in crate::embedded) fn layers(&self, transaction: u64) -> Layers {
+        if transaction > self.base() {
+            return Layers::default();
+        }
+        let shown = |rows: &ByteMap| (!rows.is_empty()).then(|| rows.clone());
+        let frozen = self.frozen.as_ref();
+        Layers {
+            newest: shown(&self.rows),
+            frozen: frozen
+                .filter(|frozen| transaction <= frozen.segment.header.base)
+                .and_then(|frozen| shown(&frozen.rows)),
+        }
+    }
+
+    /// Reads on to where the journal goes.
+    pub(super) fn follow(&mut self, head: &Head, base: &Arc<Base>) -> Result<()> {
+        let told = head.position();
+        if told == self.position() {
+            return Ok(());
+        }
+        self.follow_to(told, head, base)
+    }
+
+    #[cold]
+    fn follow_to(&mut self, mut told: Position, head: &Head, base: &Arc<Base>) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let known = self.position();
+            if told == known {
+                return Ok(());
+            }
+            if told.generation == known.generation {
+                self.read_to(told.end)?;
+            } else if !(told.generation == known.generation + 1 && self.turn_over(base)?)
+                && let Some(view) = Self::load(told, base)?
+            {
+                *self = view;
+            }
+            told = head.position();
+        }
+        Err(segment::damaged(&self.segment.path, self.end))
+    }
+
+    fn read_to(&mut self, end: u64) -> Result<()> {
+        self.version.0 += self.segment.read(self.end, end, &mut self.rows)?;
+        self.end = end;
+        Ok(())
+    }
+
+    /// Goes to the next segment, where there is one that continues this.
+    fn turn_over(&mut self, base: &Arc<Base>) -> Result<bool> {
+        let next = Segment::open(&base.dir, self.segment.header.generation + 1)?;
+        let Some(next) = next.filter(|next| next.header.previous_end >= self.end) else {
+            return Ok(false);
+        };
+        self.read_to(next.header.previous_end)?;
+        self.begin(next);
+        Ok(true)
+    }
+
+    /// Goes on with a segment that continues this one.
+    pub(super) fn begin(&mut self, next: Segment) {
+        let segment = std::mem::replace(&mut self.segment, Arc::new(next));
+        self.frozen = Some(Frozen {
+            segment,
+            end: self.end,
+            rows: std::mem::take(&mut self.rows),
+        });
+        self.end = HEADER_BYTES;
+        self.version = self.segment.header.version;
+    }
+
+    /// Reads all that is not in LMDB yet; `None` where a segment is gone meanwhile.
+    pub(super) fn load(told: Position, base: &Arc<Base>) -> Result<Option<Self>> {
+        let Some(newest) = Segment::open(&base.dir, told.generation)? else {
+            return Ok(None);
+        };
+        let mut view = Self::at(newest);
+        if base.newest()? < view.base() {
+            let before = Segment::open(&base.dir, told.generation - 1)?;
+            let Some(before) = before else {
+                return Ok(None);
+            };
+            let end = view.segment.header.previous_end;
+            let mut rows = ByteMap::new();
+            before.read(HEADER_BYTES, end, &mut rows)?;
+            view.frozen = Some(Frozen {
+                segment: Arc::new(before),
+                end,
+                rows,
+            });
+        }
+        view.read_to(told.end)?;
+        Ok(Some(view))
+    }
+}
