@@ -1,4 +1,5 @@
-//! The conformance suite on the embedded driver, durable, relaxed, and with a map that has to grow.
+//! The conformance suite on the embedded driver, durable, relaxed, with a map that has to grow, and with a
+//! journal that is merged all the time.
 #![cfg(feature = "embedded")]
 
 use std::sync::Arc;
@@ -28,4 +29,9 @@ mod relaxed {
 mod growing {
     use super::opener;
     espalier_testkit::conformance!(opener("durability=relaxed&map_size=16M"));
+}
+
+mod short_journal {
+    use super::opener;
+    espalier_testkit::conformance!(opener("durability=relaxed&journal_size=4K"));
 }

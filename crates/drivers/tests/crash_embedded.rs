@@ -28,3 +28,8 @@ fn a_relaxed_engine_survives_its_process() {
 fn a_growing_map_survives_its_process() {
     kill("durability=relaxed&map_size=1M");
 }
+
+#[test]
+fn a_journal_that_is_merged_all_the_time_survives_its_process() {
+    kill("durability=durable&journal_size=4K");
+}

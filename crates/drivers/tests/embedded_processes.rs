@@ -49,18 +49,20 @@ fn part_counting() {
 
 #[test]
 fn two_processes_count_exactly() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let url = url(dir.path());
-    let driver = open(&url);
-    let mut part = Part::start("part_counting", &url);
-    assert_eq!(part.line().as_deref(), Some("open"));
-    count(&*driver);
-    part.finish();
-    let snapshot = driver.snapshot().expect("a snapshot");
-    let sum = snapshot.get(b"count").expect("a get");
-    let expected = counter::encode(2 * COMMITS);
-    assert_eq!(sum.as_deref(), Some(&expected[..]));
-    assert_eq!(driver.check().expect("a check"), []);
+    for options in ["", "&journal_size=4K"] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let url = url(dir.path()) + options;
+        let driver = open(&url);
+        let mut part = Part::start("part_counting", &url);
+        assert_eq!(part.line().as_deref(), Some("open"));
+        count(&*driver);
+        part.finish();
+        let snapshot = driver.snapshot().expect("a snapshot");
+        let sum = snapshot.get(b"count").expect("a get");
+        let expected = counter::encode(2 * COMMITS);
+        assert_eq!(sum.as_deref(), Some(&expected[..]));
+        assert_eq!(driver.check().expect("a check"), []);
+    }
 }
 
 #[test]

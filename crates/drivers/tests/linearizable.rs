@@ -102,7 +102,10 @@ fn sqlite() {
 #[test]
 fn embedded() {
     let dir = tempfile::tempdir().expect("a directory");
-    let url = format!("embedded:{}?durability=durable", dir.path().display());
+    let url = format!(
+        "embedded:{}?durability=durable&journal_size=16K",
+        dir.path().display()
+    );
     check(&url, &url, Vec::new());
 }
 

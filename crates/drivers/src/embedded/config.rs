@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use espalier_keyspace::Result;
 
 use crate::durability::Durability;
-use crate::url::{Url, bytes, unknown_option};
+use crate::url::{Url, bytes, refusal, unknown_option};
 
 /// The options of the embedded driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,19 @@ pub struct Config {
     /// Bytes of address space to reserve; [`super::MAP_BYTES`] when not given. It is doubled when
     /// it fills up.
     pub map_bytes: Option<usize>,
+    /// The bytes of the journal after which it is merged into LMDB, at least [`JOURNAL_BYTES_MIN`] and
+    /// at most [`JOURNAL_BYTES_MAX`]. Up to twice as much is in memory.
+    pub journal_bytes: usize,
 }
+
+/// The bytes of the journal after which it is merged, where nothing else is asked for: 16 MiB.
+pub const JOURNAL_BYTES: usize = 16 << 20;
+
+/// The least that can be asked for: 4 KiB.
+pub const JOURNAL_BYTES_MIN: usize = 4 << 10;
+
+/// The most that can be asked for: 32 MiB.
+pub const JOURNAL_BYTES_MAX: usize = 32 << 20;
 
 impl Config {
     /// A durable key space in a directory.
@@ -26,6 +38,7 @@ impl Config {
             dir: dir.into(),
             durability: Durability::default(),
             map_bytes: None,
+            journal_bytes: JOURNAL_BYTES,
         }
     }
 
@@ -36,10 +49,23 @@ impl Config {
             match option {
                 "durability" => config.durability = Durability::parse(value)?,
                 "map_size" => config.map_bytes = Some(bytes(option, value)?),
-                _ => return unknown_option(url.scheme, option, "durability and map_size"),
+                "journal_size" => config.journal_bytes = journal_bytes(bytes(option, value)?)?,
+                _ => {
+                    let known = "durability, map_size and journal_size";
+                    return unknown_option(url.scheme, option, known);
+                }
             }
         }
         Ok(config)
+    }
+}
+
+fn journal_bytes(bytes: usize) -> Result<usize> {
+    match bytes {
+        JOURNAL_BYTES_MIN..=JOURNAL_BYTES_MAX => Ok(bytes),
+        _ => Err(refusal(format!(
+            "journal_size is {bytes}; it may be {JOURNAL_BYTES_MIN} to {JOURNAL_BYTES_MAX} bytes"
+        ))),
     }
 }
 
@@ -55,9 +81,11 @@ mod tests {
     fn options_of_a_url() {
         let plain = config("embedded:/a/b").expect("no options");
         assert_eq!(plain, Config::new("/a/b"));
-        let full = config("embedded:d?durability=relaxed&map_size=64M").expect("options");
+        let full = "embedded:d?durability=relaxed&map_size=64M&journal_size=1M";
+        let full = config(full).expect("options");
         assert_eq!(full.durability, Durability::Relaxed);
         assert_eq!(full.map_bytes, Some(64 << 20));
+        assert_eq!(full.journal_bytes, 1 << 20);
         for wrong in [
             "embedded:",
             "embedded:?durability=durable",
@@ -65,6 +93,8 @@ mod tests {
             "embedded:d?map_size=big",
             "embedded:d?map_size=",
             "embedded:d?map_size=18446744073709551615G",
+            "embedded:d?journal_size=1K",
+            "embedded:d?journal_size=1G",
             "embedded:d?sync=no",
         ] {
             assert!(config(wrong).is_err(), "{wrong}");

@@ -78,4 +78,9 @@ impl Driver for Embedded {
     fn flush(&self) -> Result<()> {
         self.engine.sync()
     }
+
+    fn bring_up_to_date(&self) -> Result<()> {
+        self.engine.sync()?;
+        self.engine.journal.merge_all()
+    }
 }

@@ -1,6 +1,10 @@
-//! A key space in a directory: LMDB, through `heed`.
+//! A key space in a directory: LMDB, through `heed`, under a journal.
 //!
 //! # Why this way
+//! - **A journal.** A commit of some rows is one write to the end of a file, and one flush; LMDB gets the
+//!   rows later, many at once. What LMDB would write for it is a page for each row and the pages above
+//!   them: adding a document with six entries of indexes among 250,000 took 37 us and takes 8, a durable
+//!   commit of one leaf 250 us and 125 (`engine/journal/`). What is large goes to LMDB alone.
 //! - **No `WRITEMAP`.** Changed pages are kept on the heap until the commit writes them. With a
 //!   writable map a full disk would be a `SIGBUS` instead of an error, and a stray pointer could
 //!   change the data. The price, memory for changed pages, is bounded: beyond 128 MiB LMDB
@@ -10,8 +14,7 @@
 //!   for every snapshot of this process. So [`MAP_BYTES`] are reserved; where that is refused
 //!   (`ulimit -v`), half, and half again. A map that fills up is doubled, as another process's is
 //!   followed.
-//! - **The version is LMDB's transaction number**, so that nothing is written to count commits.
-//! - **Commits that come at once share a transaction** and its flush: whoever comes first leads,
+//! - **Commits that come at once share a frame of the journal** and its flush: whoever comes first leads,
 //!   the others wait (`queue.rs`). Preconditions of each are tested on what the ones before it
 //!   left; one that has to be refused is refused alone.
 //! - **No thread-local reader slots**, so that a snapshot may move to another thread.
@@ -20,10 +23,10 @@
 //! | durability | process killed | machine stopped |
 //! |---|---|---|
 //! | [`Durability::Durable`] | every acknowledged commit is there, whole | every acknowledged commit is there, whole |
-//! | [`Durability::Relaxed`] | every acknowledged commit is there, whole | commits since the last [`flush`](espalier_keyspace::Driver::flush) may be lost, and as the operating system writes pages in any order, **the engine may be corrupt**: for data that can be loaded again |
+//! | [`Durability::Relaxed`] | every acknowledged commit is there, whole | commits since the last [`flush`](espalier_keyspace::Driver::flush) may be lost: all from one on, none in the middle |
 //!
-//! Several processes may open one directory, on one machine and a local file system. LMDB's lock
-//! file keeps their writers apart; each sees the others' commits in its next snapshot, and its
+//! Several processes may open one directory, on one machine and a local file system. The lock of the
+//! journal keeps those apart that commit; each sees the others' commits in its next snapshot, and its
 //! watchers see them as gaps within [`WATCH_POLL`]. Within a process the directory is opened once
 //! and shared.
 //!
@@ -38,7 +41,7 @@ mod snapshot;
 mod watch;
 
 pub use crate::durability::Durability;
-pub use config::Config;
+pub use config::{Config, JOURNAL_BYTES, JOURNAL_BYTES_MAX, JOURNAL_BYTES_MIN};
 pub(crate) use driver::open_url;
 pub use driver::{Embedded, NAME};
 pub use engine::{GROW_PATIENCE, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX, tell_of_damage};

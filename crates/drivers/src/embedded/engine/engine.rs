@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::environment::{Base, Inside};
 use super::journal::{Journal, Layers, Merger};
-use crate::embedded::Config;
+use crate::embedded::{Config, Durability};
 use crate::queue::Queue;
 use crate::recent::Recent;
 
@@ -39,7 +39,7 @@ pub(in crate::embedded) struct Reading {
 impl Engine {
     /// An engine over LMDB that is open.
     pub(super) fn new(config: Config, base: Arc<Base>) -> Result<Self> {
-        let journal = Arc::new(Journal::open(&base)?);
+        let journal = Arc::new(Journal::open(&base, config.journal_bytes as u64)?);
         let newest = journal.view()?.version;
         Ok(Self {
             config,
@@ -86,7 +86,11 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.merger.stop();
-        if let Err(error) = self.merger.merge_at_end(&self.journal) {
+        let synced = match self.config.durability {
+            Durability::Durable => Ok(()),
+            Durability::Relaxed => self.sync(),
+        };
+        if let Err(error) = synced.and_then(|()| self.journal.merge_at_end()) {
             let dir = self.dir().display();
             tracing::warn!(%dir, %error, "what is in the journal stays there");
         }

@@ -44,7 +44,8 @@ pub(in crate::embedded) fn open(config: Config) -> Result<Arc<Engine>> {
 
 fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
     let same = engine.config.durability == config.durability
-        && engine.config.map_bytes == config.map_bytes;
+        && engine.config.map_bytes == config.map_bytes
+        && engine.config.journal_bytes == config.journal_bytes;
     if same {
         return Ok(engine);
     }

@@ -168,8 +168,12 @@ impl Drop for Head {
 
 impl<'h> HeadLock<'h> {
     fn take(file: &'h File) -> io::Result<Self> {
-        file.lock()?;
-        Ok(Self { file })
+        loop {
+            match file.lock() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                locked => return locked.map(|()| Self { file }),
+            }
+        }
     }
 }
 

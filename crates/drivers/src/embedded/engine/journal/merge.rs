@@ -16,6 +16,10 @@ use crate::embedded::engine::{Keys, commit_error, is_map_full};
 /// How long nobody commits before what was committed is merged.
 pub(in crate::embedded) const MERGE_AFTER: Duration = Duration::from_millis(200);
 
+/// The most bytes that stay in the journal when a directory is closed: 64 KiB. A program that makes one
+/// commit and ends, as a command does, then makes one flush.
+const KEPT_BYTES_MAX: u64 = 64 << 10;
+
 /// How long to wait after a merge that failed, as on a full disk.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
@@ -51,8 +55,17 @@ impl Journal {
     /// Ends the newest segment, where it has frames, so that it can be merged.
     pub(in crate::embedded) fn end_segment(&self, turn: &Turn<'_>) -> Result<()> {
         self.merge_ended()?;
-        match self.has_frames() {
-            true => self.begin_next(turn),
+        match self.frame_bytes() {
+            0 => Ok(()),
+            _ => self.begin_next(turn),
+        }
+    }
+
+    /// Merges what is there at the end, unless it is little.
+    pub(in crate::embedded) fn merge_at_end(&self) -> Result<()> {
+        self.merge_ended()?;
+        match self.frame_bytes() > KEPT_BYTES_MAX {
+            true => self.merge_all(),
             false => Ok(()),
         }
     }
@@ -108,7 +121,7 @@ impl Merger {
     pub(in crate::embedded) fn start(journal: &Arc<Journal>) -> Self {
         let wish = Arc::<Wish>::default();
         wish.committed
-            .store(journal.has_frames(), Ordering::Relaxed);
+            .store(journal.frame_bytes() > 0, Ordering::Relaxed);
         let (journal, wished) = (Arc::clone(journal), Arc::clone(&wish));
         let thread = thread::Builder::new()
             .name("espalier-merge".into())
@@ -133,14 +146,6 @@ impl Merger {
     pub(in crate::embedded) fn ended(&self) {
         self.wish.state.lock().ended = true;
         self.wish.changed.notify_one();
-    }
-
-    /// Merges what this process has committed last, when the thread is gone.
-    pub(in crate::embedded) fn merge_at_end(&self, journal: &Journal) -> Result<()> {
-        match self.wish.committed.load(Ordering::Relaxed) {
-            true => journal.merge_all(),
-            false => journal.merge_ended(),
-        }
     }
 
     /// Ends the thread, and waits until it is gone.

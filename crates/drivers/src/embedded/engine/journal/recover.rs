@@ -61,6 +61,10 @@ fn read(view: &mut View) -> Result<()> {
     if read.is_damaged {
         return Err(segment::damaged(&segment.path, read.end));
     }
+    if read.is_cut_short {
+        tracing::warn!(path = %segment.path.display(), at = read.end,
+            "the end of the journal was not written whole, and is cut off");
+    }
     segment.cut(read.end)?;
     view.end = read.end;
     view.version.0 += read.frames;

@@ -221,6 +221,7 @@ impl Segment {
         let mut read = Read {
             frames: 0,
             end: from,
+            is_cut_short: false,
             is_damaged: false,
         };
         let mut rest = bytes.as_slice();
@@ -233,6 +234,7 @@ impl Segment {
             read.end += frame.bytes();
             rest = &rest[frame.bytes() as usize..];
         }
+        read.is_cut_short = rest.iter().any(|byte| *byte != 0);
         read.is_damaged = frame::was_synced(rest, self.place(read.end));
         Ok(read)
     }
@@ -260,6 +262,8 @@ pub(super) struct Read {
     pub(super) frames: u64,
     /// Where they end.
     pub(super) end: u64,
+    /// Something else stands behind them.
+    pub(super) is_cut_short: bool,
     /// Something that was on disk already does not stand there.
     pub(super) is_damaged: bool,
 }

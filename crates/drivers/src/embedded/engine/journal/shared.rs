@@ -15,10 +15,6 @@ use crate::embedded::Durability;
 use crate::embedded::engine::Base;
 use crate::files::io_error;
 
-/// The bytes after which a segment is ended: 16 MiB. So much may have to be read when a directory is
-/// opened after a crash, twice, and so much is in memory, twice.
-pub(in crate::embedded) const SEGMENT_BYTES: u64 = 16 << 20;
-
 /// The most bytes of keys and values of a commit that goes to the journal: 1 MiB.
 pub(in crate::embedded) const FRAME_BYTES_MAX: usize = 1 << 20;
 
@@ -29,6 +25,8 @@ const IN_PLACE_MAX: usize = 256;
 pub(in crate::embedded) struct Journal {
     pub(super) base: Arc<Base>,
     head: Head,
+    /// The bytes after which a segment is ended.
+    segment_bytes: u64,
     turn: Mutex<()>,
     pub(super) view: Mutex<View>,
 }
@@ -48,7 +46,7 @@ pub(super) fn salt(generation: u64) -> u64 {
 
 impl Journal {
     /// Opens the journal of a directory, which is made where there is none.
-    pub(in crate::embedded) fn open(base: &Arc<Base>) -> Result<Self> {
+    pub(in crate::embedded) fn open(base: &Arc<Base>, segment_bytes: u64) -> Result<Self> {
         let head = Head::open(&base.dir)?;
         let failed = |error| io_error(named(&base.dir, "cannot be read or written"), error);
         let lock = head.lock().map_err(failed)?;
@@ -64,6 +62,7 @@ impl Journal {
         Ok(Self {
             base: Arc::clone(base),
             head,
+            segment_bytes,
             turn: Mutex::new(()),
             view: Mutex::new(view),
         })
@@ -107,17 +106,22 @@ impl Journal {
         begin: impl Fn() -> Result<(u64, T)>,
     ) -> Result<(T, Layers, Version)> {
         loop {
-            let view = self.view()?;
+            let shown = {
+                let mut view = self.view.lock();
+                view.follow(&self.head, &self.base)?;
+                view.shown()
+            };
             let (transaction, begun) = begin()?;
-            if transaction <= view.base() {
-                if transaction == view.base() && view.frozen.is_some() {
+            let version = shown.version;
+            if transaction <= shown.base {
+                if transaction == shown.base && shown.has_frozen() {
                     self.forget_merged(transaction);
                 }
-                return Ok((begun, view.layers(transaction), view.version));
+                return Ok((begun, shown.over(transaction), version));
             }
             // A commit went to LMDB alone. Either its process is about to say so, or has.
-            if self.head.position() == view.position() {
-                return Ok((begun, Layers::default(), Version(view.version.0 + 1)));
+            if self.head.position() == shown.position {
+                return Ok((begun, Layers::default(), Version(version.0 + 1)));
             }
         }
     }
@@ -184,12 +188,12 @@ impl Journal {
 
     /// Whether the newest segment is as long as one may be.
     pub(in crate::embedded) fn is_long(&self) -> bool {
-        self.view.lock().end >= SEGMENT_BYTES
+        self.view.lock().end >= self.segment_bytes
     }
 
-    /// Whether the newest segment has frames.
-    pub(super) fn has_frames(&self) -> bool {
-        self.view.lock().end > HEADER_BYTES
+    /// Bytes of the frames of the newest segment.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        self.view.lock().end - HEADER_BYTES
     }
 
     /// How far the journal goes.

@@ -21,6 +21,22 @@ pub(super) struct Frozen {
     pub(super) rows: ByteMap,
 }
 
+impl Frozen {
+    /// Reads a segment; `None` where there is none.
+    fn load(generation: u64, end: u64, base: &Base) -> Result<Option<Self>> {
+        let Some(segment) = Segment::open(&base.dir, generation)? else {
+            return Ok(None);
+        };
+        let mut rows = ByteMap::new();
+        segment.read(HEADER_BYTES, end, &mut rows)?;
+        Ok(Some(Self {
+            segment: Arc::new(segment),
+            end,
+            rows,
+        }))
+    }
+}
+
 /// The journal as far as this process has read it.
 #[derive(Clone)]
 pub(in crate::embedded) struct View {
@@ -36,7 +52,7 @@ pub(in crate::embedded) struct View {
 }
 
 /// What is to be shown over LMDB.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(in crate::embedded) struct Layers {
     newest: Option<ByteMap>,
     frozen: Option<ByteMap>,
@@ -46,6 +62,33 @@ impl Layers {
     /// The rows, those that count before others first.
     pub(in crate::embedded) fn rows(&self) -> [Option<&ByteMap>; 2] {
         [self.newest.as_ref(), self.frozen.as_ref()]
+    }
+}
+
+/// What a reader needs of a view, taken before it begins to read LMDB.
+pub(super) struct Shown {
+    pub(super) position: Position,
+    pub(super) version: Version,
+    /// The LMDB transaction that the newest segment follows.
+    pub(super) base: u64,
+    newest: Option<ByteMap>,
+    /// The rows of the segment before it, with the transaction that that one follows.
+    frozen: Option<(u64, ByteMap)>,
+}
+
+impl Shown {
+    /// Whether the segment before the newest may not be merged yet.
+    pub(super) fn has_frozen(&self) -> bool {
+        self.frozen.is_some()
+    }
+
+    /// What a reader of this LMDB transaction has to lay over it.
+    pub(super) fn over(self, transaction: u64) -> Layers {
+        let frozen = self.frozen.filter(|(base, _)| transaction <= *base);
+        Layers {
+            newest: self.newest,
+            frozen: frozen.map(|(_, rows)| rows),
+        }
     }
 }
 
@@ -74,18 +117,15 @@ impl View {
         self.segment.header.base
     }
 
-    /// What a reader of this LMDB transaction has to lay over it.
-    pub(in crate::embedded) fn layers(&self, transaction: u64) -> Layers {
-        if transaction > self.base() {
-            return Layers::default();
-        }
-        let shown = |rows: &ByteMap| (!rows.is_empty()).then(|| rows.clone());
+    /// What a reader needs of this.
+    pub(super) fn shown(&self) -> Shown {
         let frozen = self.frozen.as_ref();
-        Layers {
-            newest: shown(&self.rows),
-            frozen: frozen
-                .filter(|frozen| transaction <= frozen.segment.header.base)
-                .and_then(|frozen| shown(&frozen.rows)),
+        Shown {
+            position: self.position(),
+            version: self.version,
+            base: self.base(),
+            newest: (!self.rows.is_empty()).then(|| self.rows.clone()),
+            frozen: frozen.map(|frozen| (frozen.segment.header.base, frozen.rows.clone())),
         }
     }
 
@@ -153,18 +193,12 @@ impl View {
         };
         let mut view = Self::at(newest);
         if base.newest()? < view.base() {
-            let before = Segment::open(&base.dir, told.generation - 1)?;
-            let Some(before) = before else {
+            let generation = told.generation - 1;
+            view.frozen = Frozen::load(generation, view.segment.header.previous_end, base)?;
+            // It may have been merged meanwhile, and its file removed.
+            if view.frozen.is_none() && base.newest()? < view.base() {
                 return Ok(None);
-            };
-            let end = view.segment.header.previous_end;
-            let mut rows = ByteMap::new();
-            before.read(HEADER_BYTES, end, &mut rows)?;
-            view.frozen = Some(Frozen {
-                segment: Arc::new(before),
-                end,
-                rows,
-            });
+            }
         }
         view.read_to(told.end)?;
         Ok(Some(view))
