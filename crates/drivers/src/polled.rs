@@ -24,6 +24,12 @@ pub(crate) trait Polled: Send + Sync {
 
     /// The version of the newest commit of any process that snapshots show already.
     fn newest(self: &Arc<Self>) -> Result<Version>;
+
+    /// Has [`Self::recent`] know of the commits of others. The caller holds [`Self::publishing`].
+    fn look_for_others(self: &Arc<Self>) -> Result<()> {
+        self.recent().push_foreign(self.newest()?);
+        Ok(())
+    }
 }
 
 /// A watch of such an engine.
@@ -63,7 +69,7 @@ impl<E: Polled> Watch for PolledWatch<E> {
 /// commit itself tells of those before it.
 fn look_for_others(engine: &Arc<impl Polled>) -> Result<()> {
     if let Some(_publishing) = engine.publishing().try_lock() {
-        engine.recent().push_foreign(engine.newest()?);
+        engine.look_for_others()?;
     }
     Ok(())
 }

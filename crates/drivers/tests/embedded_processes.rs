@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, WatchEvent, counter};
+use espalier_keyspace::{Batch, Change, Driver, ErrorKind, KeyRange, WatchEvent, counter};
 use espalier_testkit::process::{self, Part, say};
 
 /// Commits that each process makes in the counting test.
@@ -65,31 +65,71 @@ fn two_processes_count_exactly() {
     }
 }
 
+/// Each commit of another process is told, in order, with what it changed; also over segments that end.
 #[test]
 fn another_process_is_watched() {
+    for options in ["", "&journal_size=4K"] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let url = url(dir.path()) + options;
+        let driver = open(&url);
+        let start = driver.snapshot().expect("a snapshot").version();
+        let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
+        let part = Part::start("part_counting", &url);
+        for number in 1..=COMMITS {
+            let event = watch.next(Duration::from_secs(20)).expect("a watch");
+            let Some(WatchEvent::Commit { version, changes }) = event else {
+                panic!("{event:?} is no commit");
+            };
+            assert_eq!(version.0, start.0 + number as u64);
+            let (key, value) = (b"count".to_vec(), counter::encode(number).to_vec());
+            assert_eq!(changes, [Change::Put { key, value }]);
+        }
+        part.finish();
+        let mut batch = Batch::new();
+        batch.put("own", "value");
+        let own = driver.commit(batch).expect("a commit");
+        let event = watch.next(Duration::from_secs(20)).expect("a watch");
+        let is_own = matches!(event, Some(WatchEvent::Commit { version, .. }) if version == own);
+        assert!(is_own, "{event:?}");
+    }
+}
+
+#[test]
+fn part_loading() {
+    if let Some(url) = process::argument() {
+        let driver = open(&url);
+        let written = driver.write(&[], &mut |writer| writer.put(b"loaded", b"value"));
+        written.expect("a write");
+        let mut batch = Batch::new();
+        batch.put("after", "value");
+        driver.commit(batch).expect("a commit");
+    }
+}
+
+/// What another process writes to LMDB alone cannot be told; what it commits afterwards can.
+#[test]
+fn a_write_of_another_process_is_a_gap() {
     let dir = tempfile::tempdir().expect("a directory");
     let url = url(dir.path());
     let driver = open(&url);
-    let start = driver.snapshot().expect("a snapshot").version();
-    let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-    let part = Part::start("part_counting", &url);
-    let event = watch.next(Duration::from_secs(20)).expect("a watch");
-    let Some(WatchEvent::Gap { version }) = event else {
-        panic!("{event:?} is no gap");
-    };
-    assert!(version > start && driver.snapshot().expect("a snapshot").version() >= version);
-    part.finish();
-    // What this process commits is told after the gap of the other's.
-    let mut batch = Batch::new();
-    batch.put("own", "value");
-    let own = driver.commit(batch).expect("a commit");
-    loop {
+    let mut watch = driver
+        .watch(KeyRange::all(), Default::default())
+        .expect("a watch");
+    Part::start("part_loading", &url).finish();
+    let newest = driver.snapshot().expect("a snapshot").version();
+    let mut told = Vec::new();
+    while told.last() != Some(&newest) {
         match watch.next(Duration::from_secs(20)).expect("a watch") {
-            Some(WatchEvent::Gap { version }) => assert!(version < own),
-            Some(WatchEvent::Commit { version, .. }) => break assert_eq!(version, own),
-            None => panic!("the commit is not told"),
+            Some(WatchEvent::Commit { version, .. } | WatchEvent::Gap { version }) => {
+                told.push(version);
+            }
+            None => panic!("{newest:?} is not told"),
         }
     }
+    assert!(told.is_sorted());
+    let snapshot = driver.snapshot().expect("a snapshot");
+    assert!(snapshot.get(b"loaded").expect("a get").is_some());
+    assert!(snapshot.get(b"after").expect("a get").is_some());
 }
 
 /// What a watch tells of another process is visible, also while that process flushes the end of its
@@ -108,7 +148,7 @@ fn what_another_process_commits_is_visible_when_it_is_told() {
         let event = watch
             .next(Duration::from_micros(told.0 % 97))
             .expect("a watch");
-        if let Some(WatchEvent::Gap { version }) = event {
+        if let Some(WatchEvent::Commit { version, .. } | WatchEvent::Gap { version }) = event {
             let shown = driver.snapshot().expect("a snapshot").version();
             assert!(
                 shown >= version,

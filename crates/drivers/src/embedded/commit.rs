@@ -132,7 +132,6 @@ fn append(engine: &Arc<Engine>, turn: &Turn<'_>, fill: Filling<'_, Failure>) -> 
         reading => reading.map_err(Stop::NotBegun)?,
     };
     let before = reading.version;
-    engine.recent.push_foreign(before);
     let mut writer = JournalWriter {
         reading,
         changed: ByteMap::new(),
@@ -155,6 +154,8 @@ fn append(engine: &Arc<Engine>, turn: &Turn<'_>, fill: Filling<'_, Failure>) -> 
         Fault::Unknown(error) => Stop::Unknown(Failure::Journal(error)),
     })?;
     let _publishing = engine.publishing.lock();
+    engine.tell_others();
+    engine.recent.push_foreign(before);
     let version = journal.publish(turn, &changed, end);
     engine.recent.push(version, recorder);
     engine.merger.committed();
@@ -173,7 +174,6 @@ fn change_base(
     let (mut txn, _inside) = base.begin_write().map_err(Stop::NotBegun)?;
     let (before, rows) = engine.journal.newest_rows();
     merge_rows(base.keys, &mut txn, &rows).map_err(Failure::Base)?;
-    engine.recent.push_foreign(before);
     let mut writer = EmbeddedWriter {
         txn,
         keys: base.keys,
@@ -190,6 +190,8 @@ fn change_base(
     let transaction = txn.id() as u64;
     let version = Version(before.0 + 1);
     let _publishing = engine.publishing.lock();
+    engine.tell_others();
+    engine.recent.push_foreign(before);
     txn.commit().map_err(Failure::Base)?;
     // The commit stands. Where the journal cannot begin anew yet, whoever commits next has it do so.
     let begun = engine.journal.begin_after_merge(turn, transaction, version);

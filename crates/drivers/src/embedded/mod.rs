@@ -27,7 +27,7 @@
 //!
 //! Several processes may open one directory, on one machine and a local file system. The lock of the
 //! journal keeps those apart that commit; each sees the others' commits in its next snapshot, and its
-//! watchers see them as gaps within [`WATCH_POLL`]. Within a process the directory is opened once
+//! watchers are told of them within [`WATCH_POLL`]: what went to LMDB alone as a gap. Within a process the directory is opened once
 //! and shared.
 //!
 //! A snapshot keeps every page that it can see: a process that holds one for long makes the file

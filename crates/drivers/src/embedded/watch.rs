@@ -1,4 +1,4 @@
-//! Watching the embedded engine: it is asked for the commits of other processes.
+//! Watching the embedded engine: the journal has the commits of other processes.
 
 use std::sync::Arc;
 
@@ -25,5 +25,12 @@ impl Polled for Engine {
 
     fn newest(self: &Arc<Self>) -> Result<Version> {
         Self::newest(self)
+    }
+
+    fn look_for_others(self: &Arc<Self>) -> Result<()> {
+        let newest = Self::newest(self)?;
+        self.tell_others();
+        self.recent.push_foreign(newest);
+        Ok(())
     }
 }

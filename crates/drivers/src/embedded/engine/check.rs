@@ -3,7 +3,7 @@
 use espalier_keyspace::{Error, ErrorKind, Finding, Result, Usage, VALUE_BYTES_MAX, is_key};
 use heed::{RoTxn, WithoutTls};
 
-use super::engine::{Engine, Reading};
+use super::directory::{Engine, Reading};
 use super::environment::Inside;
 use super::error::engine_error;
 use super::journal::held;

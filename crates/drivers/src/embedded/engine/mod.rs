@@ -3,7 +3,7 @@
 
 mod check;
 mod damage;
-mod engine;
+mod directory;
 mod environment;
 mod error;
 mod format;
@@ -14,7 +14,7 @@ mod pages;
 
 pub(in crate::embedded) use check::{check, usage};
 pub use damage::tell_of_damage;
-pub(in crate::embedded) use engine::{Engine, Reading};
+pub(in crate::embedded) use directory::{Engine, Reading};
 pub(in crate::embedded) use environment::{Base, Keys};
 pub use environment::{GROW_PATIENCE, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX};
 pub(in crate::embedded) use error::{commit_error, engine_error, is_map_full};

@@ -12,7 +12,7 @@ use heed::types::Bytes;
 use heed::{CommitOrAbort, Env, EnvOpenOptions, WithoutTls};
 use parking_lot::Mutex;
 
-use super::engine::Engine;
+use super::directory::Engine;
 use super::environment::{
     Base, DATA_FILE, Keys, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
 };

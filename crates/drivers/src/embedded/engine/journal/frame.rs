@@ -96,12 +96,17 @@ fn places_of(part: &[u8], bytes: &[u8]) -> Vec<usize> {
 }
 
 /// Lays what a frame holds over `rows`. `None` where it holds something else.
-pub(super) fn apply(mut payload: &[u8], rows: &mut ByteMap) -> Option<()> {
+pub(super) fn apply(payload: &[u8], rows: &mut ByteMap) -> Option<()> {
+    each(payload, &mut |key, entry| rows.insert(key, entry))
+}
+
+/// Calls `take` with each key of a frame, and its entry.
+pub(super) fn each(mut payload: &[u8], take: &mut dyn FnMut(&[u8], &[u8])) -> Option<()> {
     while !payload.is_empty() {
         let key = take_bytes(&mut payload)?;
         let entry = take_bytes(&mut payload)?;
         rows::is_entry(entry).then_some(())?;
-        rows.insert(key, entry);
+        take(key, entry);
     }
     Some(())
 }

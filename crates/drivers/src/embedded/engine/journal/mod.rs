@@ -19,6 +19,7 @@ mod files;
 mod frame;
 mod head;
 mod merge;
+mod others;
 mod recover;
 mod rows;
 mod segment;

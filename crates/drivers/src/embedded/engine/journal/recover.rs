@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version};
+use espalier_keyspace::{Error, ErrorKind, Result, Version};
 
-use super::files;
 use super::segment::{self, HEADER_BYTES, Header, Segment};
 use super::view::View;
+use super::{files, frame};
 use crate::embedded::engine::Base;
 use crate::files::io_error;
 
@@ -57,7 +57,8 @@ fn continues(view: &View, next: &Header) -> bool {
 /// Reads the newest segment to where its frames end, and has it end there.
 fn read(view: &mut View) -> Result<()> {
     let segment = &view.segment;
-    let read = segment.read_valid(HEADER_BYTES, None, &mut view.rows)?;
+    let take = &mut |payload: &[u8]| frame::apply(payload, &mut view.rows);
+    let read = segment.read_valid(HEADER_BYTES, None, take)?;
     if read.is_damaged {
         return Err(segment::damaged(&segment.path, read.end));
     }
@@ -76,7 +77,7 @@ fn begin(base: &Base, merged: u64, before: Option<Segment>) -> Result<View> {
     let (generation, version) = match before {
         None => (1, Version(merged)),
         Some(before) => {
-            let read = before.read_valid(HEADER_BYTES, None, &mut ByteMap::new())?;
+            let read = before.read_valid(HEADER_BYTES, None, &mut |_| Some(()))?;
             let version = before.header.version.0 + read.frames + 1;
             (before.header.generation + 1, Version(version))
         }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version};
+use espalier_keyspace::{Error, ErrorKind, Result, Version};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::files;
@@ -201,22 +201,17 @@ impl Segment {
         cut.map_err(|error| io_error(format!("{} cannot be cut", self.path.display()), error))
     }
 
-    /// Lays the frames from `from` to before `to` over `rows`, and returns how many there are.
-    pub(super) fn read(&self, from: u64, to: u64, rows: &mut ByteMap) -> Result<u64> {
-        let read = self.read_valid(from, Some(to), rows)?;
+    /// Calls `take` with what each of the frames from `from` to before `to` holds.
+    pub(super) fn read(&self, from: u64, to: u64, take: Take<'_>) -> Result<()> {
+        let read = self.read_valid(from, Some(to), take)?;
         match read.end == to {
-            true => Ok(read.frames),
+            true => Ok(()),
             false => Err(damaged(&self.path, read.end)),
         }
     }
 
     /// As [`Self::read`], to before the first place where no frame stands.
-    pub(super) fn read_valid(
-        &self,
-        from: u64,
-        to: Option<u64>,
-        rows: &mut ByteMap,
-    ) -> Result<Read> {
+    pub(super) fn read_valid(&self, from: u64, to: Option<u64>, take: Take<'_>) -> Result<Read> {
         let bytes = self.bytes(from, to)?;
         let mut read = Read {
             frames: 0,
@@ -229,7 +224,7 @@ impl Segment {
             let Some(frame) = frame::decode(rest, self.place(read.end)) else {
                 break;
             };
-            frame::apply(frame.payload, rows).ok_or_else(|| damaged(&self.path, read.end))?;
+            take(frame.payload).ok_or_else(|| damaged(&self.path, read.end))?;
             read.frames += 1;
             read.end += frame.bytes();
             rest = &rest[frame.bytes() as usize..];
@@ -255,6 +250,9 @@ impl Segment {
         }
     }
 }
+
+/// What is called with what a frame holds; `None` where that is nothing that it may hold.
+pub(super) type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Option<()>;
 
 /// The frames of a segment, as far as they are whole.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,7 @@ use espalier_keyspace::{ByteMap, Error, ErrorKind, Finding, Result, Version};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::head::{Head, HeadLock, Position};
+use super::others::Others;
 use super::segment::{HEADER_BYTES, Header, Segment};
 use super::view::{Frozen, Layers, View};
 use super::{files, frame, recover};
@@ -50,7 +51,7 @@ impl Journal {
         let head = Head::open(&base.dir)?;
         let failed = |error| io_error(named(&base.dir, "cannot be read or written"), error);
         let lock = head.lock().map_err(failed)?;
-        let view = match head.told().map_err(failed)? {
+        let mut view = match head.told().map_err(failed)? {
             Some(told) => View::load(told, base)?.ok_or_else(|| missing(&base.dir))?,
             None => {
                 let view = recover::recover(base)?;
@@ -59,6 +60,7 @@ impl Journal {
             }
         };
         drop(lock);
+        view.others = Others::gap(view.version);
         Ok(Self {
             base: Arc::clone(base),
             head,
@@ -186,6 +188,11 @@ impl Journal {
         (view.version, view.rows.clone())
     }
 
+    /// What others have committed that was read since this was asked last.
+    pub(in crate::embedded) fn take_others(&self) -> Others {
+        std::mem::take(&mut self.view.lock().others)
+    }
+
     /// Whether the newest segment is as long as one may be.
     pub(in crate::embedded) fn is_long(&self) -> bool {
         self.view.lock().end >= self.segment_bytes
@@ -236,7 +243,8 @@ impl Journal {
             previous_end: 0,
             salt: salt(before.generation),
         };
-        let next = View::at(Segment::create(&self.base.dir, header)?);
+        let mut next = View::at(Segment::create(&self.base.dir, header)?);
+        next.others = Others::gap(version);
         {
             let mut view = self.view.lock();
             *view = next;
@@ -279,7 +287,7 @@ impl Journal {
         let segments = frozen.chain([(&view.segment, view.end)]);
         let mut findings = Vec::new();
         for (segment, end) in segments {
-            if let Err(error) = segment.read(HEADER_BYTES, end, &mut ByteMap::new()) {
+            if let Err(error) = segment.read(HEADER_BYTES, end, &mut |_| Some(())) {
                 findings.push(Finding {
                     place: segment.path.display().to_string(),
                     problem: error.to_string(),

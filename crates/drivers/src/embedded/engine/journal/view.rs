@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use espalier_keyspace::{ByteMap, Result, Version};
 
+use super::frame;
 use super::head::{Head, Position};
+use super::others::Others;
 use super::segment::{self, HEADER_BYTES, Segment};
 use crate::embedded::engine::Base;
 
@@ -28,7 +30,8 @@ impl Frozen {
             return Ok(None);
         };
         let mut rows = ByteMap::new();
-        segment.read(HEADER_BYTES, end, &mut rows)?;
+        let take = &mut |payload: &[u8]| frame::apply(payload, &mut rows);
+        segment.read(HEADER_BYTES, end, take)?;
         Ok(Some(Self {
             segment: Arc::new(segment),
             end,
@@ -49,6 +52,8 @@ pub(in crate::embedded) struct View {
     /// What the newest segment changed.
     pub(super) rows: ByteMap,
     pub(super) frozen: Option<Frozen>,
+    /// What was read that others have committed.
+    pub(super) others: Others,
 }
 
 /// What is to be shown over LMDB.
@@ -101,6 +106,7 @@ impl View {
             end: HEADER_BYTES,
             rows: ByteMap::new(),
             frozen: None,
+            others: Others::default(),
         }
     }
 
@@ -151,6 +157,7 @@ impl View {
                 && let Some(view) = Self::load(told, base)?
             {
                 *self = view;
+                self.others = Others::gap(self.version);
             }
             told = head.position();
         }
@@ -158,7 +165,18 @@ impl View {
     }
 
     fn read_to(&mut self, end: u64) -> Result<()> {
-        self.version.0 += self.segment.read(self.end, end, &mut self.rows)?;
+        let Self {
+            segment,
+            version,
+            rows,
+            others,
+            ..
+        } = self;
+        segment.read(self.end, end, &mut |payload| {
+            version.0 += 1;
+            others.push(*version, payload);
+            frame::apply(payload, rows)
+        })?;
         self.end = end;
         Ok(())
     }

@@ -24,7 +24,7 @@ pub(in crate::embedded) struct Engine {
     /// The newest commits, for watchers.
     pub(in crate::embedded) recent: Recent,
     /// Held from a commit until it stands in `recent`, so that a watcher that looks for the newest
-    /// version does not take it for another process's.
+    /// version does not take it for another process's; and while the watchers are told of those.
     pub(in crate::embedded) publishing: Mutex<()>,
 }
 
@@ -75,6 +75,12 @@ impl Engine {
     /// The version of the newest commit of any process.
     pub(in crate::embedded) fn newest(&self) -> Result<Version> {
         Ok(self.begin_read()?.version)
+    }
+
+    /// Tells the watchers what others have committed, as far as this process has read it. The caller
+    /// holds `publishing`.
+    pub(in crate::embedded) fn tell_others(&self) {
+        self.journal.take_others().tell(&self.recent);
     }
 
     /// Makes every commit durable.
