@@ -135,8 +135,8 @@ impl Journal {
         view.frozen.take_if(is_merged);
     }
 
-    /// Appends what a commit changed, and returns the version that it makes. Nothing is committed
-    /// where this fails with [`Fault::Nothing`].
+    /// Appends what a commit changed, as durable as is asked, and returns where the journal ends then.
+    /// Nobody is shown it yet.
     pub(in crate::embedded) fn append(
         &self,
         _turn: &Turn<'_>,
