@@ -168,11 +168,20 @@ pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
 pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
     let at = time(call.service, call.parameter("at"))?;
     let format: Format = call.needed("format")?.parse()?;
-    let report = call.service.import(format, at, &mut &call.body[..])?;
+    let lines = &mut &call.body[..];
+    let report = match call.parameter("id") {
+        Some(id) => call.service.import_once(id, format, at, lines)?,
+        None => call.service.import(format, at, lines)?,
+    };
     let lines = report.lines.iter();
     let lines: Vec<_> = lines
         .map(|line| json!({"line": line.line, "reason": line.reason}))
         .collect();
-    let value = json!({"writes": report.writes, "skipped": report.skipped, "lines": lines});
+    let value = json!({
+        "writes": report.writes,
+        "repeated": report.repeated,
+        "skipped": report.skipped,
+        "lines": lines,
+    });
     Ok(answer(StatusCode::OK, &value))
 }
