@@ -210,7 +210,7 @@ fn statsd_lines() {
         assert_eq!(shown(&imported), expected, "{line}");
         assert!(imported.skipped.is_empty());
     }
-    let wrong = "nothing\n\nx:1\nx:a|c\nx:1|q\nx:1|c|@2\nx:1|c|@0\n:1|c\nok:1|c\n";
+    let wrong = "nothing\n\nx:1\nx:a|c\nx:1|q\nx:1|c|@2\nx:1|c|@0\n:1|c\nok:1|c\nx:|s\n";
     let imported = import::statsd(wrong, time(NOON));
     assert_eq!(
         imported
@@ -218,7 +218,7 @@ fn statsd_lines() {
             .iter()
             .map(|line| line.line)
             .collect::<Vec<_>>(),
-        [1, 3, 4, 5, 6, 7, 8]
+        [1, 3, 4, 5, 6, 7, 8, 10]
     );
     assert_eq!(imported.writes.len(), 1);
 }
