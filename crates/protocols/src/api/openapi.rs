@@ -123,7 +123,10 @@ fn content(content: Content) -> Json {
         Content::Nothing => json!({}),
         Content::Schema(name) => json!({"application/json": {"schema": reference(name)}}),
         Content::Lines => json!({"application/jsonl": {"schema": {"type": "string"}}}),
-        Content::Text => json!({"text/plain": {"schema": {"type": "string"}}}),
+        Content::Text => json!({
+            "text/plain": {"schema": {"type": "string"}},
+            "application/openmetrics-text": {"schema": {"type": "string"}},
+        }),
         Content::Csv(name) => json!({
             "application/json": {"schema": reference(name)},
             "text/csv": {"schema": {"type": "string"}},

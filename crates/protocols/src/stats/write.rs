@@ -116,7 +116,7 @@ fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
 }
 
 fn single(call: &Call<'_>, action: Action) -> Result<Response<Body>> {
-    let mut body: Given = call.any_object()?;
+    let mut body: Given = call.raw_object()?;
     if body.action.is_some() {
         return Err(Problem::request("the path says the action already"));
     }
@@ -144,7 +144,7 @@ pub(super) fn observe(call: &Call<'_>) -> Result<Response<Body>> {
 
 /// Several writes, all of them or none.
 pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
-    let body: Several = call.any_object()?;
+    let body: Several = call.raw_object()?;
     let mut writes = Vec::with_capacity(body.writes.len().min(WRITES_MAX));
     for (index, one) in body.writes.iter().enumerate() {
         let at = |problem: Problem| problem.within(format!("writes[{index}]"));
