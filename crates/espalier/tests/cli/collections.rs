@@ -1,5 +1,6 @@
 //! Document collections from the command line, on every engine in a folder.
 
+use espalier_keyspace::{Batch, Direction, KeyRange};
 use serde_json::{Value, json};
 
 use crate::process::Bench;
@@ -225,6 +226,73 @@ fn documents_go_out_and_come_in_and_are_examined() {
         assert_eq!(garage.json(&["check", "cars"]), json!({"findings": []}));
         let repaired = garage.json(&["repair", "cars"]);
         assert_eq!(repaired, json!({"mended": [], "left": []}));
+    });
+}
+
+/// Changes rows of a store that is not open, as no program should.
+fn tamper(garage: &Garage, is_meant: impl Fn(&[u8], &[u8]) -> bool, value: Option<&[u8]>) {
+    let place = garage.bench.path("");
+    let (scheme, name) = garage.url.split_once(':').expect("a scheme");
+    let url = format!("{scheme}:{}{name}", place.to_str().expect("a plain path"));
+    let driver = espalier_drivers::open(&url).expect(&url);
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let mut batch = Batch::new();
+    let mut cursor = snapshot
+        .scan(&KeyRange::all(), Direction::Forward)
+        .expect("a scan");
+    while let Some((key, held)) = cursor.next().expect("a row") {
+        match value {
+            _ if !is_meant(key, held) => {}
+            Some(value) => batch.put(key.to_vec(), value.to_vec()),
+            None => batch.delete(key.to_vec()),
+        }
+    }
+    drop(cursor);
+    drop(snapshot);
+    driver.commit(batch).expect("tampered");
+}
+
+fn has(bytes: &[u8], part: &str) -> bool {
+    bytes
+        .windows(part.len())
+        .any(|window| window == part.as_bytes())
+}
+
+#[test]
+fn faults_are_told_in_one_json_value() {
+    on_every_engine(|garage| {
+        tamper(garage, |key, _| has(key, "Corvet-1"), None);
+        let failed = |arguments: &[&str]| {
+            let ended = garage.bench.run(&[arguments, &["--json"]].concat());
+            assert_eq!(ended.status, 1, "{ended:?}");
+            serde_json::from_str::<Value>(&ended.stdout).expect("one JSON value")
+        };
+        let check = ["documents", "check", "cars", "--store", garage.url];
+        let found = failed(&check)["findings"]
+            .as_array()
+            .expect("findings")
+            .len();
+        assert!(found > 0);
+        let whole = failed(&["check", garage.url]);
+        assert_eq!(whole["findings"].as_array().expect("findings").len(), found);
+        let text = garage.failed(&["check", "cars"], 1);
+        assert!(
+            text.contains("`espalier documents repair cars` mends them"),
+            "{text}"
+        );
+        assert_eq!(garage.json(&["repair", "cars"])["left"], json!([]));
+
+        tamper(garage, |_, held| has(held, "\"Corvet-2\""), Some(b"\xff"));
+        assert!(
+            failed(&check)["findings"]
+                .as_array()
+                .is_some_and(|found| !found.is_empty())
+        );
+        let left = failed(&["documents", "repair", "cars", "--store", garage.url]);
+        assert!(
+            left["left"].as_array().is_some_and(|left| !left.is_empty()),
+            "{left}"
+        );
     });
 }
 
