@@ -47,7 +47,14 @@ fn declared(info: &Info) -> Vec<FieldIndex> {
 }
 
 pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
-    let collections: Vec<_> = call.service.documents.list()?.iter().map(shown).collect();
+    let collections = call.service.listed()?.into_iter().map(|(info, problem)| {
+        let mut shown = shown(&info);
+        if let Some(problem) = problem {
+            shown["problem"] = Json::from(problem);
+        }
+        shown
+    });
+    let collections: Vec<_> = collections.collect();
     Ok(answer(
         StatusCode::OK,
         &json!({ "collections": collections }),

@@ -58,7 +58,7 @@ fn schemas() -> Json {
         "Index": index,
         "DeclaredIndex": declared,
         "Definition": {"type": "object", "properties": {"policy": policy, "indexes": {"type": "array", "items": reference("DeclaredIndex")}}, "additionalProperties": false},
-        "Collection": object(json!({"name": text(), "policy": policy, "schema-version": number(), "indexes": indexes, "documents": number()}), &["name", "policy", "indexes"]),
+        "Collection": object(json!({"name": text(), "policy": policy, "schema-version": number(), "indexes": indexes, "documents": number(), "problem": {"type": "string", "description": "in the list of collections: why requests for this one are refused"}}), &["name", "policy", "indexes"]),
         "Collections": list_of("collections", reference("Collection")),
         "Page": object(json!({"documents": {"type": "array", "items": item}, "next": next}), &["documents", "next"]),
         "Values": object(json!({"values": {"type": "array", "items": value}, "next": next}), &["values", "next"]),
