@@ -44,7 +44,7 @@ fn schemas() -> Json {
         json!({"place": text(), "problem": text()}),
         &["place", "problem"],
     );
-    let next = json!({"type": ["string", "null"], "description": "the cursor of the next page"});
+    let next = json!({"type": ["string", "null"], "description": "the cursor of the next page, of some hundred characters; where the page ended at a value that is longer and the document that has it was changed since, the next page is refused (410)"});
     let item = object(
         json!({"key": number(), "document": {}}),
         &["key", "document"],
