@@ -1,6 +1,10 @@
 //! Document collections from the command line, on every engine in a folder.
 
-use espalier_keyspace::{Batch, Direction, KeyRange};
+use std::sync::Arc;
+
+use espalier_documents::{Declaration, Documents, FieldIndex, Kind};
+use espalier_keyspace::{Batch, Direction, Driver, KeyRange};
+use espalier_store::Subspace;
 use serde_json::{Value, json};
 
 use crate::process::Bench;
@@ -229,12 +233,17 @@ fn documents_go_out_and_come_in_and_are_examined() {
     });
 }
 
-/// Changes rows of a store that is not open, as no program should.
-fn tamper(garage: &Garage, is_meant: impl Fn(&[u8], &[u8]) -> bool, value: Option<&[u8]>) {
+/// The engine of a store that is not open.
+fn engine(garage: &Garage) -> Arc<dyn Driver> {
     let place = garage.bench.path("");
     let (scheme, name) = garage.url.split_once(':').expect("a scheme");
     let url = format!("{scheme}:{}{name}", place.to_str().expect("a plain path"));
-    let driver = espalier_drivers::open(&url).expect(&url);
+    espalier_drivers::open(&url).expect(&url)
+}
+
+/// Changes rows of a store that is not open, as no program should.
+fn tamper(garage: &Garage, is_meant: impl Fn(&[u8], &[u8]) -> bool, value: Option<&[u8]>) {
+    let driver = engine(garage);
     let snapshot = driver.snapshot().expect("a snapshot");
     let mut batch = Batch::new();
     let mut cursor = snapshot
@@ -293,6 +302,62 @@ fn faults_are_told_in_one_json_value() {
             left["left"].as_array().is_some_and(|left| !left.is_empty()),
             "{left}"
         );
+    });
+}
+
+/// The documents of a store that is not open.
+fn opened(garage: &Garage) -> Documents {
+    let driver = engine(garage);
+    Documents::new(driver, &Subspace::Documents.key())
+}
+
+#[test]
+fn a_server_goes_on_with_an_index_whose_build_was_cut_off() {
+    on_every_engine(|garage| {
+        let lines: String = (0..2000)
+            .map(|n| format!("{}\n", json!({"document": {"n": n, "half": n % 2}})))
+            .collect();
+        garage.bench.write("many.jsonl", lines);
+        garage.ok(&["configure", "many"]);
+        garage.ok(&["import", "many", "many.jsonl"]);
+        let half = FieldIndex {
+            name: "half".to_owned(),
+            kind: Kind::Partition,
+            fields: vec!["/half".to_owned()],
+        };
+        let documents = opened(garage);
+        let unbuilt = Declaration::<Value>::new("many").fields(half);
+        unbuilt.open_unbuilt(&documents).expect("not built");
+        assert_eq!(documents.unbuilt().expect("a list"), ["many"]);
+        drop(documents);
+
+        let server = garage.bench.serve(&["--store", garage.url]);
+        let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        loop {
+            let info = server.request("GET", "/documents/many", None);
+            let info: Value = serde_json::from_str(&info.body).expect("JSON");
+            let index = &info["indexes"][0];
+            if index["is-built"] == true {
+                assert!(index["built-before"].is_null(), "{info}");
+                break;
+            }
+            assert!(index["built-before"].is_u64(), "{info}");
+            assert!(
+                std::time::Instant::now() < patience,
+                "it is not built: {info}"
+            );
+        }
+        let found = "/documents/many/items?index=half&value=1&limit=2000";
+        let found = server.request("GET", found, None);
+        let found: Value = serde_json::from_str(&found.body).expect("JSON");
+        assert_eq!(found["documents"].as_array().map(Vec::len), Some(1000));
+        let metrics = server.request("GET", "/metrics", None).body;
+        assert!(
+            metrics.contains("espalier_documents_unbuilt_collections 0"),
+            "{metrics}"
+        );
+        assert_eq!(server.terminate(), Some(0));
+        assert_eq!(garage.json(&["check", "many"]), json!({"findings": []}));
     });
 }
 

@@ -26,7 +26,8 @@ fn schemas() -> Json {
             "name": text(),
             "kind": {"type": "string", "enum": ["unique", "partition", "tags"]},
             "fields": {"type": ["array", "null"], "items": text(), "description": "JSON pointers; null where a program declares the index"},
-            "is-built": {"type": "boolean"},
+            "is-built": {"type": "boolean", "description": "an index that is not built is being built, and answers when it is; where that was cut off, the server goes on with it"},
+            "built-before": {"type": "integer", "minimum": 0, "description": "of one that is not built, where one collection is asked for: documents with smaller keys are in it"},
         }),
         &["name", "kind", "fields", "is-built"],
     );
@@ -36,6 +37,7 @@ fn schemas() -> Json {
     declared["required"] = json!(["name", "kind", "fields"]);
     if let Some(properties) = declared["properties"].as_object_mut() {
         properties.remove("is-built");
+        properties.remove("built-before");
     }
     let policy =
         json!({"type": "string", "enum": ["uncached", "indexed", "recent", "cached", "ram"]});
