@@ -186,6 +186,12 @@ impl Serve {
         cli::answer(self.talk.json, &answer, &text)?;
         tracing::info!(%url, "serving");
         let stop = stop_signal()?;
+        let documents = Arc::clone(&served.documents_service);
+        let stop = async move {
+            stop.await;
+            // A feed would else be a request under way as long as its client likes.
+            documents.end_feeds();
+        };
         server::serve(listener, router, tls, server::Limits::default(), stop).await?;
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Document collections from the command line, on every engine in a folder.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 
 use espalier_documents::{Declaration, Documents, FieldIndex, Kind};
@@ -358,6 +360,82 @@ fn a_server_goes_on_with_an_index_whose_build_was_cut_off() {
         );
         assert_eq!(server.terminate(), Some(0));
         assert_eq!(garage.json(&["check", "many"]), json!({"findings": []}));
+    });
+}
+
+/// Changes of other processes, of which these engines do not tell.
+#[test]
+fn changes_are_printed_as_they_happen() {
+    on_every_engine(|garage| {
+        let watch = garage.arguments(&["watch", "cars", "--count", "3", "--for", "60"]);
+        let mut watching = garage
+            .bench
+            .command(&watch)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("the binary");
+        let lines = BufReader::new(watching.stdout.take().expect("standard output"));
+        let mut lines = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(&line.expect("a line")).expect("JSON"));
+        let begin = lines.next().expect("it watches");
+        assert!(begin["version"].is_u64(), "{begin}");
+        garage.ok(&["insert", "cars", r#"{"name":"new"}"#]);
+        let first = lines.next().expect("a change");
+        assert_eq!(
+            (&first["key"], &first["document"]),
+            (&json!(3), &json!({"name": "new"}))
+        );
+        assert!(
+            first["version"].as_u64() > begin["version"].as_u64(),
+            "{first}"
+        );
+        garage.ok(&["delete", "cars", "0"]);
+        let second = lines.next().expect("a change");
+        assert_eq!(
+            (&second["key"], &second["deleted"]),
+            (&json!(0), &json!(true))
+        );
+        garage.ok(&["put", "cars", "3", r#"{"name":"other"}"#]);
+        let third = lines.next().expect("a change");
+        assert_eq!(
+            (&third["key"], &third["document"]),
+            (&json!(3), &json!({"name": "other"}))
+        );
+        assert_eq!(lines.next(), None);
+        assert!(watching.wait().expect("an end").success());
+        garage.failed(&["watch", "none"], 1);
+    });
+}
+
+/// A feed is a request under way as long as its client likes.
+#[test]
+fn a_server_ends_although_somebody_watches() {
+    on_every_engine(|garage| {
+        let server = garage.bench.serve(&["--store", garage.url]);
+        let address = server.url.trim_start_matches("http://");
+        let mut stream = TcpStream::connect(address).expect("connected");
+        let request = "GET /documents/cars/changes HTTP/1.1\r\nhost: a\r\n\r\n";
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut text = BufReader::new(stream);
+        let mut line = String::new();
+        while !line.starts_with("event: begin") {
+            line.clear();
+            assert!(text.read_line(&mut line).expect("a line") > 0, "it ended");
+        }
+        let car = r#"{"name":"told"}"#;
+        let insert = server.request("POST", "/documents/cars/items", Some(car));
+        assert_eq!(insert.status, 201, "{insert:?}");
+        let started = std::time::Instant::now();
+        assert_eq!(server.terminate(), Some(0));
+        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+        let mut rest = String::new();
+        text.read_to_string(&mut rest).expect("the rest");
+        assert!(rest.contains(r#""document":{"name":"told"}"#), "{rest}");
+        assert!(
+            rest.ends_with("0\r\n\r\n"),
+            "the feed ended as it should: {rest}"
+        );
     });
 }
 

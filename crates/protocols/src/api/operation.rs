@@ -26,6 +26,8 @@ pub(crate) enum Content {
     Lines,
     /// Lines of other kinds.
     Text,
+    /// Server-sent events, whose data have this schema. Only ever an answer.
+    Events(&'static str),
     /// Comma-separated values beside a schema, as the client likes.
     Csv(&'static str),
     /// A JSON Merge Patch of what has this schema.
@@ -37,7 +39,7 @@ impl Content {
     /// also be any other JSON (`+json`, RFC 6839 §3.1) that is no patch.
     pub(crate) fn media(self) -> &'static [&'static str] {
         match self {
-            Self::Nothing => &[],
+            Self::Nothing | Self::Events(_) => &[],
             Self::Schema(_) | Self::Csv(_) => &[JSON],
             Self::Lines => &[
                 "application/jsonl",

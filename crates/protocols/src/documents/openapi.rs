@@ -62,6 +62,13 @@ fn schemas() -> Json {
         "Definition": {"type": "object", "properties": {"policy": policy, "indexes": {"type": "array", "items": reference("DeclaredIndex")}}, "additionalProperties": false},
         "Collection": object(json!({"name": text(), "policy": policy, "schema-version": number(), "indexes": indexes, "documents": number(), "problem": {"type": "string", "description": "in the list of collections: why requests for this one are refused"}}), &["name", "policy", "indexes"]),
         "Collections": list_of("collections", reference("Collection")),
+        "Change": object(
+            json!({
+                "version": number(), "detail": text(),
+                "changes": {"type": "array", "items": object(json!({"key": number(), "document": {"description": "what it is now"}, "deleted": {"type": "boolean", "description": "true, in place of a document, where there is none any more"}}), &["key"])},
+            }),
+            &[],
+        ),
         "Page": object(json!({"documents": {"type": "array", "items": item}, "next": next}), &["documents", "next"]),
         "Values": object(json!({"values": {"type": "array", "items": value}, "next": next}), &["values", "next"]),
         "Key": object(json!({"key": number()}), &["key"]),

@@ -7,11 +7,13 @@ use espalier_documents::{Collection, Documents, Info, Policy};
 use http::StatusCode;
 use serde_json::Value as Json;
 
+use super::feed::Feeds;
 use super::problem::{Problem, Result};
 
 /// Document collections, served. Each is opened once, with the policy that is stored.
 pub struct DocumentsService {
     pub(super) documents: Documents,
+    pub(super) feeds: Arc<Feeds>,
     open: Mutex<HashMap<String, Arc<Place>>>,
 }
 
@@ -28,8 +30,15 @@ impl DocumentsService {
     pub fn new(documents: Documents) -> Self {
         Self {
             documents,
+            feeds: Arc::default(),
             open: Mutex::default(),
         }
+    }
+
+    /// Ends the feeds of changes, which else would be under way until their clients leave. To be called
+    /// when the server is to end.
+    pub fn end_feeds(&self) {
+        self.feeds.end();
     }
 
     /// A collection.
