@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use espalier_keyspace::{Direction, KeyRange};
 
-use crate::collection::Opened;
+use crate::collection::{Opened, load};
 use crate::definition::{Definition, StoredIndex};
 use crate::document::{Document, encode, row};
 use crate::error::Clash;
@@ -53,6 +53,20 @@ impl<T: Document> Collection<T> {
                 }
             }
         }
+    }
+
+    /// The indexes that are not built, each with the key up to which the documents are in it.
+    pub fn building(&self) -> Result<Vec<(String, u64)>> {
+        let definition = load(self.core(), self.name())?;
+        let keys = &self.opened().shape.keys;
+        let snapshot = self.core().snapshot(keys.home)?;
+        let unbuilt = definition.indexes.iter().filter(|index| !index.is_built);
+        let told = unbuilt.map(|index| {
+            let from = snapshot.get(&keys.build(index.id))?;
+            let from = from.map_or(Ok(0), |from| number(&from))?;
+            Ok((index.name.clone(), from))
+        });
+        told.collect()
     }
 
     /// Takes what cannot be built out of the definition: while documents are migrated, which nothing

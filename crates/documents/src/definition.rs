@@ -172,6 +172,18 @@ impl Definition {
             .map_err(|error| Error::corrupt(format!("the definition of a collection: {error}")))
     }
 
+    /// Whether there are indexes to be built, and whoever reads the documents can do it.
+    pub(crate) fn is_for_anybody_to_build(&self) -> bool {
+        let mut unbuilt = self
+            .indexes
+            .iter()
+            .filter(|index| !index.is_built)
+            .peekable();
+        let is_any = unbuilt.peek().is_some();
+        let is_over_members = |index: &StoredIndex| matches!(index.origin, Origin::Fields(_));
+        is_any && self.migrating_to.is_none() && unbuilt.all(is_over_members)
+    }
+
     pub(crate) fn info(&self) -> Info {
         let staying = self.indexes.iter().filter(|index| !index.is_leaving);
         let indexes = staying.map(|index| IndexInfo {

@@ -57,6 +57,17 @@ impl Documents {
         Ok(damaged.collect())
     }
 
+    /// The stored collections with indexes over members that are not built, because they are being built
+    /// or because that was cut off: anybody may go on with it ([`Collection::build`]). Those that only the
+    /// program can go on with that declares an index by a function, or brings documents to another
+    /// version, are not among them.
+    pub fn unbuilt(&self) -> Result<Vec<String>> {
+        let definitions = self.definitions()?.into_iter();
+        let readable = definitions.filter_map(|(_, definition)| definition.ok());
+        let unbuilt = readable.filter(Definition::is_for_anybody_to_build);
+        Ok(unbuilt.map(|definition| definition.name).collect())
+    }
+
     /// The definitions with their names.
     fn definitions(&self) -> Result<Vec<(String, Result<Definition>)>> {
         self.core.driver.catch_up()?;

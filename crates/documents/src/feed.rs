@@ -30,33 +30,55 @@ pub enum Event<T> {
 
 /// The changes of a collection, in order. One that is read too slowly has gaps.
 pub struct Feed<T> {
+    collection: Collection<T>,
     watch: Box<dyn Watch>,
     shape: Arc<Shape<T>>,
+    begin: Version,
+    /// A gap that is known before anything was told.
+    gap: Option<Version>,
 }
 
 impl<T: Document> Collection<T> {
-    /// The changes after a version; after now where none is given.
+    /// The changes after a version; after now where none is given. A version that is yet to come is one
+    /// of another history (the engine was put back, or is in memory and was begun anew): then the feed
+    /// begins with a gap.
     pub fn watch(&self, after: Option<Version>) -> Result<Feed<T>> {
-        let opened = self.opened();
-        let shape = Arc::clone(&opened.shape);
+        let shape = Arc::clone(&self.opened().shape);
         if shape.keys.home == Home::Ram {
             let message =
                 "a collection that is in memory only has triggers, and no feed of changes";
             return Err(Error::argument(message));
         }
         let driver = &self.core().driver;
-        let after = match after {
-            Some(after) => after,
-            None => driver.snapshot()?.version(),
-        };
-        let watch = driver.watch(shape.keys.watched(), after)?;
-        Ok(Feed { watch, shape })
+        driver.catch_up()?;
+        let now = driver.snapshot()?.version();
+        let begin = after.unwrap_or(now).min(now);
+        let watch = driver.watch(shape.keys.watched(), begin)?;
+        Ok(Feed {
+            collection: self.clone(),
+            watch,
+            shape,
+            begin,
+            gap: after.filter(|after| *after > now).map(|_| now),
+        })
     }
 }
 
 impl<T: Document> Feed<T> {
+    /// The version after which it begins: what is read of the collection from now on has all that
+    /// was before.
+    pub fn begin(&self) -> Version {
+        self.begin
+    }
+
     /// The next event, waiting at most `timeout`; `None` where there was none in that time.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Missing`] once the collection is removed.
     pub fn next(&mut self, timeout: Duration) -> Result<Option<Event<T>>> {
+        if let Some(version) = self.gap.take() {
+            return Ok(Some(Event::Gap { version }));
+        }
         let end = std::time::Instant::now().checked_add(timeout);
         loop {
             let left = end.map_or(timeout, |end| {
@@ -65,15 +87,28 @@ impl<T: Document> Feed<T> {
             let Some(event) = self.watch.next(left)? else {
                 return Ok(None);
             };
-            match event {
-                WatchEvent::Gap { version } => return Ok(Some(Event::Gap { version })),
-                WatchEvent::Commit { version, changes } => {
-                    if let Some(event) = self.event(version, &changes)? {
-                        return Ok(Some(event));
-                    }
-                }
+            let event = match event {
+                WatchEvent::Gap { version } => Some(Event::Gap { version }),
+                WatchEvent::Commit { version, changes } => self.event(version, &changes)?,
+            };
+            if let Some(Event::Gap { version }) = event {
+                self.look_again(version)?;
+            }
+            if event.is_some() {
+                return Ok(event);
             }
         }
+    }
+
+    /// After a gap: the collection may be another one of its name, or there may be none.
+    fn look_again(&mut self, version: Version) -> Result<()> {
+        let shape = Arc::clone(&self.collection.reopen()?.shape);
+        if shape.id != self.shape.id {
+            let driver = &self.collection.core().driver;
+            self.watch = driver.watch(shape.keys.watched(), version)?;
+        }
+        self.shape = shape;
+        Ok(())
     }
 
     fn event(&self, version: Version, changes: &[Change]) -> Result<Option<Event<T>>> {

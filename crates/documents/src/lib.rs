@@ -54,6 +54,7 @@ pub use definition::{FieldIndex, IndexInfo, Info, Kind};
 pub use document::{Document, Tag};
 pub use documents::Documents;
 pub use error::{Clash, Error, ErrorKind, Result};
+pub use espalier_keyspace::Version;
 pub use exact::{check_exact, exact_json};
 pub use exchange::{Imported, Line};
 pub use feed::{Event, Feed};

@@ -5,7 +5,8 @@ mod place;
 use std::io::BufReader;
 
 use espalier_documents::{
-    Collection, Declaration, Documents, ErrorKind, FieldIndex, Kind, Policy, Query, Value,
+    Collection, Declaration, Documents, ErrorKind, Event, FieldIndex, Kind, Policy, Query, Value,
+    Version,
 };
 use place::{PREFIX, Place, on_every_engine};
 use serde_json::{Value as Json, json};
@@ -342,5 +343,42 @@ fn a_damaged_definition_hides_no_other_collection() {
         assert_eq!(damaged[0].place, "x");
         let other = documents.configure("d", Policy::Uncached, vec![]);
         other.expect("configured");
+    });
+}
+
+/// A feed waited for a version that was never to come, and fell silent when its collection was made anew.
+#[test]
+fn a_feed_begins_with_a_gap_after_a_version_to_come_and_follows_its_collection() {
+    on_every_engine(|place| {
+        let wait = std::time::Duration::from_secs(20);
+        let documents = place.documents();
+        let c = made(&documents, vec![]);
+        let mut feed = c.watch(Some(Version(u64::MAX))).expect("a feed");
+        let Some(Event::Gap { version }) = feed.next(wait).expect("an event") else {
+            panic!("no gap");
+        };
+        assert_eq!(version, feed.begin());
+        documents.remove(c.name()).expect("removed");
+        let made_anew = made(&documents, vec![]);
+        let key = made_anew.insert(json!({"n": 1})).expect("a key");
+        loop {
+            match feed.next(wait).expect("an event") {
+                Some(Event::Gap { .. }) => {}
+                Some(Event::Commit { changes, .. }) => {
+                    assert_eq!(changes[0].0, key);
+                    break;
+                }
+                None => panic!("the feed is silent"),
+            }
+        }
+        documents.remove(c.name()).expect("removed");
+        let gone = loop {
+            match feed.next(wait) {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("the feed is silent"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(gone.kind(), ErrorKind::Missing);
     });
 }

@@ -131,7 +131,10 @@ pub fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_silent() => ExitCode::SUCCESS,
         Err(failure) => {
-            report(&failure, json);
+            // One command prints one JSON value.
+            if !(json && failure.is_answered()) {
+                report(&failure, json);
+            }
             ExitCode::from(failure.exit_status())
         }
     }

@@ -32,6 +32,7 @@ pub struct Failure {
     file: Option<String>,
     errors: Vec<DataError>,
     hint: Option<String>,
+    is_answered: bool,
 }
 
 impl Failure {
@@ -75,6 +76,7 @@ impl Failure {
             file: None,
             errors: Vec::new(),
             hint: None,
+            is_answered: false,
         }
     }
 
@@ -90,6 +92,19 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The same failure of a command whose answer, printed already, says it: a program that reads the
+    /// answer is told no more.
+    #[must_use]
+    pub fn answered(mut self) -> Self {
+        self.is_answered = true;
+        self
+    }
+
+    /// Whether what the command printed says it already.
+    pub fn is_answered(&self) -> bool {
+        self.is_answered
     }
 
     /// What was asked for was not done: the data is not valid, or it is locked or not to be had.

@@ -26,8 +26,8 @@ impl Nested {
         serde_json::from_str(text).map_err(|error| Error::syntax(error.to_string()))
     }
 
-    /// The numbers by their paths. Numbers below names without any other are refused: a value
-    /// has a name.
+    /// The numbers by their paths. The number under an empty name is that of the path itself, as
+    /// [`Self::unpack`] gives it. A number that is below no name is refused: a value has a name.
     pub fn pack(&self) -> Result<Packed> {
         let mut packed = Vec::new();
         self.pack_below(&mut Vec::new(), &mut packed)?;
@@ -53,6 +53,11 @@ impl Nested {
                     return Err(Error::limit(message));
                 }
                 for (name, nested) in below {
+                    if name.is_empty() {
+                        let number = nested.of_its_own(names)?;
+                        number.pack_below(names, packed)?;
+                        continue;
+                    }
                     names.push(name);
                     nested.pack_below(names, packed)?;
                     names.pop();
@@ -62,8 +67,19 @@ impl Nested {
         Ok(())
     }
 
+    /// What stands under an empty name, which has to be a number and to belong to names.
+    fn of_its_own(&self, names: &[&str]) -> Result<&Self> {
+        match self {
+            Self::Number(_) if !names.is_empty() => Ok(self),
+            _ => Err(Error::syntax(format!(
+                "{:?} has an empty name: under that only the number of the names before it may be",
+                names.join(".")
+            ))),
+        }
+    }
+
     /// The numbers of `packed` under their names. Where a path has both a number and values below
-    /// it, the number gets the empty name.
+    /// it, the number gets the empty name; [`Self::pack`] takes it back.
     pub fn unpack<'a>(packed: impl IntoIterator<Item = (&'a Path, &'a Number)>) -> Self {
         let mut root = Self::Names(BTreeMap::new());
         for (path, number) in packed {

@@ -9,7 +9,8 @@ use crate::{Error, Result};
 /// The names that lead to a value, written with a dot between them: `http.status.200`.
 ///
 /// A dot in a name is written `\.`, a backslash `\\`, and a name that is a star `\*`, so that
-/// every name is possible and no two paths are written the same.
+/// every name is possible and no two paths are written the same. No name is empty: in nested values
+/// the empty name stands for the number of the path itself ([`crate::Nested`]).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Arc<str>);
 
@@ -17,15 +18,19 @@ impl Path {
     /// The path of these names, the outermost first.
     pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut text = String::new();
-        let mut count = 0;
+        let (mut count, mut is_nameless) = (0, false);
         for name in names {
             if count > 0 {
                 text.push('.');
             }
             count += 1;
             put_name(&mut text, name);
+            is_nameless |= name.is_empty();
         }
         check(&text, count)?;
+        if is_nameless {
+            return Err(empty_name(&text));
+        }
         Ok(Self(text.into()))
     }
 
@@ -76,6 +81,9 @@ impl Path {
         let mut text = self.0.to_string();
         text.push('.');
         put_name(&mut text, name);
+        if name.is_empty() {
+            return Err(empty_name(&text));
+        }
         check(&text, split(&text)?.len())?;
         Ok(Self(text.into()))
     }
@@ -213,6 +221,12 @@ fn step(name: String, escaped: bool) -> Step {
     } else {
         Step::Name(name)
     }
+}
+
+fn empty_name(text: &str) -> Error {
+    Error::syntax(format!(
+        "{text:?} has an empty name; write the names of a path with one dot between them"
+    ))
 }
 
 fn check(text: &str, names: usize) -> Result<()> {

@@ -1,5 +1,6 @@
 //! What is to be written.
 
+use crate::import::Part;
 use crate::limits::{REQUEST_ID_BYTES_MAX, VALUES_MAX, WRITES_MAX};
 use crate::{Designator, Error, Metric, Number, Packed, Result, Timestamp};
 
@@ -111,6 +112,8 @@ pub struct Request {
     /// ([`crate::limits::REQUEST_ID_SECONDS`]) is not done again. Another request of that name is
     /// refused; only the times may differ.
     pub id: Option<String>,
+    /// Where it is a part of an import of this name: which.
+    pub(crate) part: Option<Part>,
 }
 
 impl Request {
@@ -119,6 +122,7 @@ impl Request {
         Self {
             writes: writes.into_iter().collect(),
             id: None,
+            part: None,
         }
     }
 

@@ -2,7 +2,11 @@
 
 mod place;
 
-use espalier_stats::{Action, Calendar, Point, Range, Weekday, import, output};
+use std::io;
+
+use espalier_stats::{
+    Action, Calendar, Point, Range, Request, Stats, Weekday, Write, import, output,
+};
 use espalier_testkit::seed;
 use place::{Place, json, packed, time};
 use rand::Rng;
@@ -63,6 +67,125 @@ fn lines_that_cannot_be_done_are_told_and_the_others_done() {
     assert_eq!(json(&timed[0].values), r#"{"count":2}"#);
 }
 
+/// Input that ends with an error after some bytes, as a line that is cut off does.
+struct CutOff<'a>(&'a [u8]);
+
+impl io::Read for CutOff<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.is_empty() {
+            true => Err(io::Error::other("cut off")),
+            false => self.0.read(buffer),
+        }
+    }
+}
+
+const STATSD: import::Format = import::Format::Statsd;
+
+/// The sum of all that was counted of `k`, in the hour of [`NOON`].
+fn counted(stats: &Stats) -> String {
+    let range = Range::new("1h".parse().expect("1h"), time(NOON), time(NOON));
+    json(&stats.values("k", range).expect("values")[0].values)
+}
+
+#[test]
+fn an_import_with_a_name_counts_once() {
+    place::on_every_engine(|place| {
+        place.clock.set(time(NOON).as_second());
+        let stats = place.stats();
+        let import =
+            |text: &str| stats.import_once("friday", STATSD, time(NOON), &mut text.as_bytes());
+        let text = "# no line\nk:1|c\n\nk:2|c\n";
+        let first = import(text).expect("imported");
+        assert_eq!((first.writes, first.repeated, first.skipped), (2, 0, 1));
+        let second = import(text).expect("imported again");
+        assert_eq!((second.writes, second.repeated, second.skipped), (0, 4, 0));
+        let more = import(&format!("{text}k:4|c")).expect("what was added");
+        assert_eq!((more.writes, more.repeated), (1, 4));
+        assert_eq!(counted(&stats), r#"{"count":7}"#);
+
+        for other in ["# no line\nk:1|c\n\nk:3|c\n", "k:1|c", ""] {
+            let error = import(other).expect_err("another import").to_string();
+            let told = "the lines up to 5 are not those that were done: another request was done under the name \"friday\"";
+            assert!(error.starts_with(told), "{error}");
+        }
+        let track = |id: &str| {
+            let write = Write::track("k", time(NOON), packed(r#"{"count":1}"#));
+            stats.submit(Request::from(write).with_id(id))
+        };
+        assert!(track("friday").is_err(), "the name is that of an import");
+        track("one").expect("a request");
+        let taken = stats.import_once("one", STATSD, time(NOON), &mut &b"k:1|c"[..]);
+        taken.expect_err("the name is that of no import");
+        assert_eq!(counted(&stats), r#"{"count":8}"#);
+
+        place.clock.set(time(NOON).as_second() + 2 * 86_400);
+        assert_eq!(import("k:9|c").expect("forgotten").writes, 1);
+    });
+}
+
+#[test]
+fn an_import_with_a_name_that_was_cut_off_goes_on_where_it_was() {
+    let place = Place::new("memory:");
+    place.clock.set(time(NOON).as_second());
+    let stats = place.stats();
+    let too_large = "9".repeat(38);
+    // Two commits and some; lines that are refused make halves of them.
+    let mut text = String::new();
+    for line in 1..=250_000 {
+        let value = if line % 70_000 == 1 { &too_large } else { "1" };
+        text.push_str(&format!(
+            "{}:{value}|c\n",
+            if value == "1" { "k" } else { "large" }
+        ));
+    }
+    let whole = text.len();
+    let mut done = 0;
+    for end in [0, 3, whole / 3, whole / 2, whole * 9 / 10] {
+        let mut input = io::BufReader::new(CutOff(&text.as_bytes()[..end]));
+        let error = stats.import_once("long", STATSD, time(NOON), &mut input);
+        let error = error.expect_err("cut off").to_string();
+        assert!(
+            error.contains("repeat the import under its name"),
+            "{error}"
+        );
+        done += 1;
+    }
+    let report = stats.import_once("long", STATSD, time(NOON), &mut text.as_bytes());
+    let report = report.expect("imported");
+    assert!(
+        done == 5 && report.repeated > 100_000,
+        "{}",
+        report.repeated
+    );
+    let refused = text
+        .lines()
+        .filter(|line| line.starts_with("large"))
+        .count();
+    let expected = format!(r#"{{"count":{}}}"#, 250_000 - refused);
+    assert_eq!(counted(&stats), expected);
+    let again = stats.import_once("long", STATSD, time(NOON), &mut text.as_bytes());
+    assert_eq!(again.expect("again").writes, 0);
+    assert_eq!(counted(&stats), expected);
+}
+
+#[test]
+fn imports_of_one_name_at_once_count_once() {
+    place::on_every_engine(|place| {
+        place.clock.set(time(NOON).as_second());
+        let lines = place.rounds(2000);
+        let text = "k:1|c\n".repeat(lines);
+        let importers = [place.stats(), place.stats(), place.stats()];
+        std::thread::scope(|scope| {
+            for stats in &importers {
+                let import =
+                    || stats.import_once("at-once", STATSD, time(NOON), &mut text.as_bytes());
+                scope.spawn(move || import().expect("imported"));
+            }
+        });
+        assert_eq!(counted(&importers[0]), format!(r#"{{"count":{lines}}}"#));
+    });
+}
+
 #[test]
 fn statsd_lines() {
     for (line, expected) in [
@@ -87,7 +210,7 @@ fn statsd_lines() {
         assert_eq!(shown(&imported), expected, "{line}");
         assert!(imported.skipped.is_empty());
     }
-    let wrong = "nothing\n\nx:1\nx:a|c\nx:1|q\nx:1|c|@2\nx:1|c|@0\n:1|c\nok:1|c\n";
+    let wrong = "nothing\n\nx:1\nx:a|c\nx:1|q\nx:1|c|@2\nx:1|c|@0\n:1|c\nok:1|c\nx:|s\n";
     let imported = import::statsd(wrong, time(NOON));
     assert_eq!(
         imported
@@ -95,7 +218,7 @@ fn statsd_lines() {
             .iter()
             .map(|line| line.line)
             .collect::<Vec<_>>(),
-        [1, 3, 4, 5, 6, 7, 8]
+        [1, 3, 4, 5, 6, 7, 8, 10]
     );
     assert_eq!(imported.writes.len(), 1);
 }

@@ -81,7 +81,7 @@ fn random_number(random: &mut StdRng) -> Number {
 }
 
 fn random_values(random: &mut StdRng) -> Packed {
-    let names = ["a", "b.c", "b", "é", ""];
+    let names = ["a", "b.c", "b", "é", "*"];
     let count = if random.random_bool(0.02) {
         400
     } else {

@@ -1,6 +1,6 @@
 //! Numbers, paths and nested values.
 
-use espalier_stats::{ErrorKind, Fit, Nested, Number, Path, Pattern};
+use espalier_stats::{ErrorKind, Fit, Nested, Number, Packed, Path, Pattern};
 use espalier_testkit::seed;
 use rand::Rng;
 
@@ -117,7 +117,6 @@ fn names_with_dots_survive() {
     for names in [
         &["a.b"][..],
         &["a", "b"],
-        &["", ""],
         &["*"],
         &["a\\", ".", "é"],
         &["\\."],
@@ -131,7 +130,7 @@ fn names_with_dots_survive() {
         Path::of(["a.b"]).expect("a path"),
         Path::of(["a", "b"]).expect("a path")
     );
-    for wrong in ["a\\b", "a\\", "*", "a.*"] {
+    for wrong in ["a\\b", "a\\", "*", "a.*", "", "a.", ".a", "a..b"] {
         assert!(Path::parse(wrong).is_err(), "{wrong}");
     }
     assert!(Path::of([]).is_err() && Path::of(["x".repeat(1025).as_str()]).is_err());
@@ -179,6 +178,39 @@ fn a_number_with_values_below_it_gets_the_empty_name() {
         serde_json::to_string(&nested).expect("JSON"),
         r#"{"a":{"":1,"b":2}}"#
     );
+    assert_eq!(nested.pack().expect("named"), packed.into_iter().collect());
+}
+
+#[test]
+fn an_empty_name_is_the_number_of_the_names_before_it_or_refused() {
+    let packed = |text: &str| Nested::from_json(text).expect(text).pack();
+    assert_eq!(
+        packed(r#"{"a":{"":1}}"#).expect("a number of a"),
+        packed(r#"{"a":1}"#).expect("a number")
+    );
+    for wrong in [r#"{"":1}"#, r#"{"a":{"":{"b":1}}}"#, r#"{"a":{"":{"":1}}}"#] {
+        let error = packed(wrong).expect_err(wrong).to_string();
+        assert!(error.contains("has an empty name"), "{error}");
+    }
+    let path = Path::parse("a").expect("a path");
+    let error = path.child("").expect_err("no name").to_string();
+    assert!(error.contains(r#""a." has an empty name"#), "{error}");
+}
+
+/// Whatever values a store has, what is shown of them says the same again.
+#[test]
+fn values_survive_unpacking_and_packing() {
+    seed::run("values_survive_unpacking", |random| {
+        for _ in 0..500 {
+            let values = (0..random.random_range(0_i64..8)).map(|number| {
+                let names = (0..random.random_range(1..4))
+                    .map(|_| ["a", "b", ".", "*"][random.random_range(0..4)]);
+                (Path::of(names).expect("a path"), Number::from(number))
+            });
+            let values: Packed = values.collect();
+            assert_eq!(Nested::unpack(&values).pack().expect("named"), values);
+        }
+    });
 }
 
 #[test]

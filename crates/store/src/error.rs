@@ -96,6 +96,9 @@ pub enum Error {
     /// The document could not be read to its end.
     #[error("the document could not be read: {0}")]
     Read(#[from] std::io::Error),
+    /// The document could not be written to its end.
+    #[error("the document could not be written: {0}")]
+    Write(std::io::Error),
     /// The reader of a document stopped before its end without saying why.
     #[error("the document was not read to its end")]
     Stopped,

@@ -33,8 +33,8 @@ pub use espalier_keyspace::{Error as EngineError, ErrorKind as EngineErrorKind};
 pub use store::Store;
 pub use subspace::Subspace;
 pub use transfer::{
-    BLOCK_BYTES_MAX, Backup, Digest, Existing, Marker, Phase, Progress, Transferred, backup, copy,
-    restore,
+    BLOCK_BYTES_MAX, Backup, CheckedBackup, Digest, Existing, Marker, Phase, Progress, Transferred,
+    backup, check_source, copy, restore,
 };
 pub use tree::{
     CONFIRM_SECONDS_DEFAULT, ChangeKind, ChangedContent, Commit, CommitInfo, CommitOptions,

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use espalier_keyspace::tuple::put_unsigned;
 use espalier_keyspace::{Direction, Expect, Expected, KeyRange, Snapshot};
 
 use super::{Collection, Opened};
@@ -15,6 +16,9 @@ use crate::reader::{Reader, View};
 use crate::shape::BoundIndex;
 use crate::value::IntoValue;
 use crate::{Error, Query, Result, Value};
+
+/// Bytes of a mark: more than any value has.
+const MARK_BYTES_MAX: usize = 1024;
 
 /// An index of a collection.
 pub struct Index<T> {
@@ -369,14 +373,41 @@ impl<T: Document> Index<T> {
         }))
     }
 
+    /// The value of a document by its mark ([`Value::mark`]); `None` where the document has no such value
+    /// any more.
+    pub fn marked(&self, mark: &[u8], key: u64) -> Result<Option<Value>> {
+        let index = self.bound();
+        if mark.len() > MARK_BYTES_MAX {
+            return Ok(None);
+        }
+        let mut row = [&index.prefix, mark].concat();
+        if index.kind != Kind::Unique {
+            put_unsigned(&mut row, key);
+        }
+        let snapshot = self.snapshot(&|expected| expected.key(row.clone()))?;
+        let Some(held) = snapshot.get(&row)? else {
+            return Ok(None);
+        };
+        // A mark that no page gave may be any bytes.
+        let entry = entries::parse(&row[index.prefix.len()..], &held, index.kind);
+        Ok(entry
+            .ok()
+            .and_then(|(short, full, _)| Value::stored(short, full).ok()))
+    }
+
     /// The values that documents have, in order, and how many documents have each; those that come
     /// after `after`, at most `limit`.
     pub fn values(&self, after: Option<&Value>, limit: usize) -> Result<Vec<Listed>> {
+        self.values_after(after.map(Value::mark), limit)
+    }
+
+    /// The same, those that come after the value of a mark; there may be none that has it any more.
+    pub fn values_after(&self, mark: Option<&[u8]>, limit: usize) -> Result<Vec<Listed>> {
         let index = self.bound();
         let snapshot = self.snapshot(&|_| {})?;
         let mut range = KeyRange::prefix(&index.prefix);
-        if let Some(after) = after
-            && let Some(start) = entries::after_value(&index.prefix, after.short())
+        if let Some(mark) = mark
+            && let Some(start) = entries::after_value(&index.prefix, mark)
         {
             range.start = start;
         }

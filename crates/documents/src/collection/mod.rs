@@ -14,5 +14,5 @@ mod read;
 mod write;
 
 pub use handle::Collection;
-pub(crate) use handle::Opened;
+pub(crate) use handle::{Opened, load};
 pub use index::{Found, Index, Listed};

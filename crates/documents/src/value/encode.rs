@@ -35,6 +35,17 @@ impl Value {
         value.into_value()
     }
 
+    /// Bytes that name the value among those of an index: a few hundred of them, however long it is.
+    /// [`crate::Index::marked`] finds it by them.
+    pub fn mark(&self) -> &[u8] {
+        self.short()
+    }
+
+    /// Whether its mark says less than it does: it has a string of more than some hundred bytes.
+    pub fn is_long(&self) -> bool {
+        self.is_shortened()
+    }
+
     /// The encoding in full.
     pub(crate) fn full(&self) -> &[u8] {
         &self.full

@@ -23,7 +23,7 @@ Examples:
   espalier check embedded:data
   espalier check 'redis://127.0.0.1/0?prefix=net' --json
 
-Exit status 0 where nothing is wrong, 1 where something is.")]
+Exit status 0 where nothing is wrong, 1 where something is; with --json the findings are printed then too.")]
 pub struct Check {
     /// The store, as --store names it
     #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
@@ -85,7 +85,8 @@ impl Check {
         match findings.len() {
             0 => Ok(()),
             count => Err(Failure::data(format!("the store has {count} faults"))
-                .hint("restore a backup, or export what is readable into a new store")),
+                .hint("restore a backup, or export what is readable into a new store")
+                .answered()),
         }
     }
 }

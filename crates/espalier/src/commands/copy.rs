@@ -40,6 +40,8 @@ impl Copy {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
         let from = target::open_source(&self.from)?;
+        // Before the target is made where there is nothing.
+        espalier_store::check_source(&*from).map_err(transfer::failure)?;
         let to = target::open_target(&self.to)?;
         let total = from.usage()?.keys;
         let mut shown = Shown::new("copying", Some(total));

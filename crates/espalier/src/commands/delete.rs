@@ -1,6 +1,7 @@
 //! `espalier delete`.
 
 use clap::Args;
+use espalier_yang::{InstancePath, Schema};
 use serde_json::json;
 
 use crate::cli;
@@ -34,13 +35,19 @@ impl Delete {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let target = target::open(&settings)?;
-        let path = paths::parse(&*target.schema()?, &self.path)?;
+        let path = self.parsed(&*target.schema()?);
+        let path = path.map_err(|failure| target.refused(failure))?;
+        let changed = target.change(Change::Delete(path))?;
+        let value = json!({"version": changed.version, "changed": changed.is_changed});
+        cli::answer(self.talk.json, &value, "")
+    }
+
+    fn parsed(&self, schema: &Schema) -> Result<InstancePath> {
+        let path = paths::parse(schema, &self.path)?;
         if path.is_root() {
             return Err(Failure::usage("this would delete everything")
                 .hint("load an empty document instead: echo '{}' | espalier load - --replace"));
         }
-        let changed = target.change(Change::Delete(path))?;
-        let value = json!({"version": changed.version, "changed": changed.is_changed});
-        cli::answer(self.talk.json, &value, "")
+        Ok(path)
     }
 }

@@ -56,7 +56,6 @@ impl Edit {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        let target = target::open(&settings)?;
         let (input, _) = documents::open(&self.file)?;
         let mut text = Vec::new();
         input.take(EDIT_BYTES_MAX + 1).read_to_end(&mut text)?;
@@ -68,6 +67,8 @@ impl Edit {
             );
         }
         let format = Format::of(&self.file, self.format);
+        // Only now, as its modules may be brought to others.
+        let target = target::open(&settings)?;
         let changed = target
             .change(Change::Document {
                 text,

@@ -24,7 +24,10 @@ const PIECE_BYTES: usize = 1 << 20;
 Examples:
   espalier load network/network.json --store embedded:data --yang network
   espalier load devices.xml --server http://127.0.0.1:8080
-  cat network/network.json | espalier load - --format json --replace --store embedded:data")]
+  cat network/network.json | espalier load - --format json --replace --store embedded:data
+
+The modules that --yang names take the place of those of the store; where the load is refused, those are \
+put back.")]
 pub struct Load {
     /// The document; `-` is standard input
     file: String,
@@ -49,13 +52,14 @@ impl Load {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let format = Format::of(&self.file, self.format);
+        // Before the target is opened, which may bring its modules to others.
+        let (input, length) = documents::open(&self.file)?;
         let target = target::open(&settings)?;
         // A server does not say how much it stored, so a file is counted, and checked, first.
         let counted = match settings.server {
             Some(_) if self.file != STANDARD => Some(self.count(format, &*target.schema()?)?),
             _ => None,
         };
-        let (input, length) = documents::open(&self.file)?;
         let mut input = ProgressReader::new(
             std::io::BufReader::with_capacity(PIECE_BYTES, input),
             "loading",

@@ -3,6 +3,7 @@
 mod acting;
 mod backup;
 mod bench;
+mod building;
 mod check;
 mod commit;
 mod completions;

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use clap::Args;
+use espalier_store::CheckedBackup;
 
 use crate::commands::transfer::{self, Shown};
 use crate::error::{Failure, Result};
@@ -17,7 +18,8 @@ Examples:
   espalier restore monday.backup embedded:restored
   espalier restore monday.backup sqlite:data.db --force
 
-The file is checked to its end before anything is written; a damaged one is refused with the place. \
+The file is checked to its end before anything is written; a damaged one is refused with the place, \
+and the target is what it was (nothing, where there was nothing). \
 A restore that was interrupted goes on when it is called again. The target cannot be opened before \
 everything is there and was compared with the file.")]
 pub struct Restore {
@@ -44,14 +46,15 @@ impl Restore {
             Failure::usage(format!("the backup cannot be read: {error}"))
                 .in_file(self.file.display())
         })?;
-        let to = target::open_target(&self.url)?;
         let mut shown = Shown::new("checking", None);
-        let restored = espalier_store::restore(
-            &file,
-            &*to,
-            transfer::existing(self.force),
-            &mut |phase, rows| shown.tell(phase, rows),
-        );
+        let checked = CheckedBackup::read(&file, &mut |phase, rows| shown.tell(phase, rows));
+        let checked =
+            checked.map_err(|error| transfer::failure(error).in_file(self.file.display()))?;
+        // Only now, as what is opened is made where there is nothing.
+        let to = target::open_target(&self.url)?;
+        let restored = checked.restore(&*to, transfer::existing(self.force), &mut |phase, rows| {
+            shown.tell(phase, rows)
+        });
         shown.finish();
         transfer::answer(self.talk.json, "restored", restored)
             .map_err(|failure| failure.in_file(self.file.display()))

@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli;
+use crate::commands::building::go_on_building;
 use crate::commands::{datastore_routes, no_models, past_routes, shell_routes};
 use crate::error::{Failure, Result};
 use crate::settings::{Access, DEFAULT_LISTEN, Settings, Talk};
@@ -118,6 +119,7 @@ impl Serve {
         let stats = open_stats(&served.store)?;
         remove_expired(&stats, Duration::from_secs(self.stats_expiry));
         let mut router = served.router(stats)?;
+        go_on_building(served.documents.clone());
         router = match &served.tree {
             Some(tree) => router.merge(self.tree_router(tree, &settings)?),
             None => router.merge(no_models::router()),
@@ -184,6 +186,12 @@ impl Serve {
         cli::answer(self.talk.json, &answer, &text)?;
         tracing::info!(%url, "serving");
         let stop = stop_signal()?;
+        let documents = Arc::clone(&served.documents_service);
+        let stop = async move {
+            stop.await;
+            // A feed would else be a request under way as long as its client likes.
+            documents.end_feeds();
+        };
         server::serve(listener, router, tls, server::Limits::default(), stop).await?;
         Ok(())
     }
@@ -194,6 +202,8 @@ struct Served {
     store: Store,
     /// None where the store has no models, and none are named.
     tree: Option<Tree>,
+    documents: Documents,
+    documents_service: Arc<DocumentsService>,
 }
 
 impl Served {
@@ -205,17 +215,25 @@ impl Served {
         let is_named = settings.dataspace.is_some() || settings.anchor.is_some();
         if settings.yang.is_empty() && !is_named {
             let store = target::open_store(&settings)?;
-            if store.dataspaces()?.is_empty() {
-                return Ok(Self { store, tree: None });
-            }
-            let tree = Some(target::tree_of(&store, &settings)?);
-            return Ok(Self { store, tree });
+            let tree = match store.dataspaces()?.is_empty() {
+                true => None,
+                false => Some(target::tree_of(&store, &settings)?),
+            };
+            return Ok(Self::of(store, tree));
         }
         let tree = target::open_tree(&settings)?;
-        Ok(Self {
-            store: tree.store().clone(),
-            tree: Some(tree),
-        })
+        Ok(Self::of(tree.store().clone(), Some(tree)))
+    }
+
+    fn of(store: Store, tree: Option<Tree>) -> Self {
+        let driver = Arc::clone(store.driver());
+        let documents = Documents::new(driver, &Subspace::Documents.key());
+        Self {
+            store,
+            tree,
+            documents_service: Arc::new(DocumentsService::new(documents.clone())),
+            documents,
+        }
     }
 
     /// What is served of any store.
@@ -235,16 +253,9 @@ impl Served {
         Ok(Router::new()
             .merge(ops::metrics(metrics(self.store.clone())?))
             .merge(ops::health(health))
-            .merge(documents_router(&self.store))
+            .merge(documents::router(Arc::clone(&self.documents_service)))
             .merge(stats::router(stats)))
     }
-}
-
-/// The document collections of the store.
-fn documents_router(store: &Store) -> Router {
-    let driver = Arc::clone(store.driver());
-    let documents = Documents::new(driver, &Subspace::Documents.key());
-    documents::router(Arc::new(DocumentsService::new(documents)))
 }
 
 /// The statistics of the store.

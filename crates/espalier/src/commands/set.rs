@@ -44,12 +44,16 @@ impl Set {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let target = target::open(&settings)?;
-        let schema = target.schema()?;
-        let path = paths::parse(&schema, &self.path)?;
-        let tree = tree_of(&schema, &path, self.value.as_deref())?;
+        let tree = self.tree(&*target.schema()?);
+        let tree = tree.map_err(|failure| target.refused(failure))?;
         let changed = target.change(Change::Merge(tree))?;
         let value = json!({"version": changed.version, "changed": changed.is_changed});
         cli::answer(self.talk.json, &value, "")
+    }
+
+    fn tree(&self, schema: &Schema) -> Result<DataTree> {
+        let path = paths::parse(schema, &self.path)?;
+        tree_of(schema, &path, self.value.as_deref())
     }
 }
 

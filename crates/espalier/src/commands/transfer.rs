@@ -81,7 +81,8 @@ pub fn answer(
     cli::answer(json, &value, &text)
 }
 
-fn failure(error: Error) -> Failure {
+/// Why nothing was transferred, and what to do.
+pub fn failure(error: Error) -> Failure {
     let hint = match &error {
         Error::NotEmpty => "choose another target, or delete what it holds with --force",
         Error::Unfinished { .. } => {

@@ -15,7 +15,7 @@ use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::documents::{Format, Found};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::target::{Acting, Differences, Outcome, Rollback};
 
 /// Data under one schema, wherever it is.
@@ -53,6 +53,12 @@ pub trait Target {
 
     /// Does something with a whole datastore.
     fn act(&self, acting: &Acting) -> Result<Outcome>;
+
+    /// What was to be changed was refused before it was asked for: takes back what was done for it when
+    /// the target was opened.
+    fn refused(&self, failure: Failure) -> Failure {
+        failure
+    }
 
     /// Sets how many versions are kept.
     fn set_retention(&self, retention: Retention) -> Result<()>;

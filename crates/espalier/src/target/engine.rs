@@ -14,6 +14,12 @@ const LOCAL: [&str; 3] = ["embedded:", "sqlite:", "file:"];
 /// The scheme of files that people may edit.
 const EDITED_BY_HAND: &str = "file:";
 
+/// The scheme of what is in memory only.
+const IN_MEMORY: &str = "memory:";
+
+/// The option of an engine whose store is read into memory, and written to there only.
+const RAM: &str = "policy=ram";
+
 /// What is done where there is nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
@@ -58,14 +64,23 @@ pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
 
 /// Opens what a URL names to put something into it that is to stay.
 pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
-    let driver = open_engine(url, Opening::Create)?;
-    if driver.capability().durable {
-        return Ok(driver);
+    // Before it is opened, as what is opened is made where there is nothing.
+    if !url.starts_with(IN_MEMORY) && !options(url).any(|option| option == RAM) {
+        let driver = open_engine(url, Opening::Create)?;
+        if driver.capability().durable {
+            return Ok(driver);
+        }
     }
     let name = without_password(url);
     Err(Failure::usage(format!(
         "what is written to {name} is gone when this command ends"
     )))
+}
+
+/// The options of a URL.
+fn options(url: &str) -> impl Iterator<Item = &str> {
+    let options = url.rsplit_once('?').map_or("", |(_, options)| options);
+    options.split('&')
 }
 
 /// Refuses a URL of a file or folder that does not exist.

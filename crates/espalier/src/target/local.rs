@@ -25,6 +25,7 @@ use crate::target::{
 pub struct Local {
     tree: Tree,
     source: SchemaSource,
+    replaced: Option<Replaced>,
     session: String,
     author: String,
     comment: String,
@@ -71,11 +72,52 @@ fn open_url(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
 /// Opens the tree that the settings name. Where they name modules, dataspace, schema set and
 /// anchor are created, or the schema set is brought to these modules.
 pub fn open_tree(settings: &Settings) -> Result<Tree> {
+    Ok(open_replacing(settings)?.0)
+}
+
+/// The same, and which modules the schema set had before, where it had others.
+fn open_replacing(settings: &Settings) -> Result<(Tree, Option<Replaced>)> {
     let store = open_store(settings)?;
-    if let Some(source) = modules::source(settings)? {
-        prepare(&store, settings, &source)?;
+    let replaced = match modules::source(settings)? {
+        Some(source) => prepare(&store, settings, &source)?,
+        None => None,
+    };
+    match tree_of(&store, settings) {
+        Ok(tree) => Ok((tree, replaced)),
+        Err(failure) => Err(match &replaced {
+            Some(replaced) => replaced.put_back(&store, failure),
+            None => failure,
+        }),
     }
-    tree_of(&store, settings)
+}
+
+/// The modules that a schema set had before a command brought it to others.
+struct Replaced {
+    dataspace: String,
+    name: String,
+    before: SchemaSource,
+    now: SchemaSource,
+}
+
+impl Replaced {
+    /// Brings them back, as what they were replaced for was refused; the failure says so where that
+    /// cannot be done.
+    fn put_back(&self, store: &Store, failure: Failure) -> Failure {
+        let (dataspace, name) = (&self.dataspace, &self.name);
+        let put = store.schema_set(dataspace, name).and_then(|set| {
+            // Somebody else may have brought it to others since.
+            match set.source == self.now {
+                true => store.upgrade_schema_set(dataspace, name, &self.before),
+                false => Ok(()),
+            }
+        });
+        match put {
+            Ok(()) => failure,
+            Err(error) => failure.hint(format!(
+                "the modules of the store are those of --yang now, as the earlier ones could not be put back ({error}): name those with --yang"
+            )),
+        }
+    }
 }
 
 /// The tree of an open store that the settings name.
@@ -90,21 +132,32 @@ pub fn tree_of(store: &Store, settings: &Settings) -> Result<Tree> {
     })
 }
 
-/// A schema set has the name of its anchor.
-fn prepare(store: &Store, settings: &Settings, source: &SchemaSource) -> Result<()> {
+/// Sees to it that there are dataspace, schema set and anchor, with these modules; gives those that
+/// were replaced. A schema set has the name of its anchor.
+fn prepare(store: &Store, settings: &Settings, source: &SchemaSource) -> Result<Option<Replaced>> {
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
     ignore_existing(store.create_dataspace(dataspace))?;
+    let mut replaced = None;
     match store.schema_set(dataspace, anchor) {
         Ok(existing) if existing.source == *source => {}
-        Ok(_) => store
-            .upgrade_schema_set(dataspace, anchor, source)
-            .map_err(modules_failure)?,
+        Ok(existing) => {
+            store
+                .upgrade_schema_set(dataspace, anchor, source)
+                .map_err(modules_failure)?;
+            replaced = Some(Replaced {
+                dataspace: dataspace.to_owned(),
+                name: anchor.to_owned(),
+                before: existing.source,
+                now: source.clone(),
+            });
+        }
         Err(Error::Unknown { .. }) => store
             .create_schema_set(dataspace, anchor, source)
             .map_err(modules_failure)?,
         Err(error) => return Err(error.into()),
     }
-    ignore_existing(store.create_anchor(dataspace, anchor, anchor))
+    ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
+    Ok(replaced)
 }
 
 /// Has the anchor validated as the settings say, where they say so and it is not yet.
@@ -140,16 +193,74 @@ fn modules_failure(error: Error) -> Failure {
 }
 
 impl Local {
+    /// Opens the tree that the settings name, as [`open_tree`] does. Where its modules were replaced for
+    /// a change that is then refused, they are put back.
+    pub fn open(settings: &Settings) -> Result<Self> {
+        let (tree, replaced) = open_replacing(settings)?;
+        Ok(Self {
+            replaced,
+            ..Self::new(tree, settings)?
+        })
+    }
+
     /// The tree, with the modules that it is under.
     pub fn new(tree: Tree, settings: &Settings) -> Result<Self> {
         let source = source_of(&tree, settings)?;
         Ok(Self {
             tree,
             source,
+            replaced: None,
             session: settings.session().to_owned(),
             author: settings.author().to_owned(),
             comment: settings.comment.clone().unwrap_or_default(),
         })
+    }
+
+    /// What came of a change; where it was refused, the modules that were replaced for it are put back.
+    fn or_put_back<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|failure| self.refused(failure))
+    }
+
+    fn load_under(&self, upload: Upload<'_>) -> Result<Loaded> {
+        let schema = Arc::clone(self.tree.schema());
+        let options = LoadOptions {
+            mode: upload.mode,
+            author: &self.author,
+            comment: &self.comment,
+            session: &self.session,
+            ..LoadOptions::default()
+        };
+        let input: &mut dyn io::Read = upload.input;
+        let report = self.tree.load(options, &mut |sink| {
+            let options = ParseOptions::default();
+            documents::parse(
+                upload.format,
+                &schema,
+                Root::Datastore,
+                input,
+                sink,
+                &options,
+            )?;
+            Ok(())
+        })?;
+        Ok(Loaded {
+            fragments: Some(report.fragments),
+            values: Some(report.values),
+            changed: report.commit.into(),
+        })
+    }
+
+    fn change_under(&self, change: Change) -> Result<Changed> {
+        let edits = match change {
+            Change::Merge(tree) => vec![Edit::merge(InstancePath::root(), tree)],
+            Change::Delete(path) => vec![Edit::delete(path)],
+            Change::Document { text, format, how } => {
+                let document = annotated_tree(self.tree.schema(), &text, format)?;
+                let commit = how.make(&self.tree, document, self.options())?;
+                return Ok(commit.map(Changed::from).unwrap_or_default());
+            }
+        };
+        Ok(self.tree.commit(&edits, self.options())?.into())
     }
 
     fn options(&self) -> CommitOptions<'_> {
@@ -218,33 +329,15 @@ impl Target for Local {
         Ok(Arc::clone(self.tree.schema()))
     }
 
+    fn refused(&self, failure: Failure) -> Failure {
+        match &self.replaced {
+            Some(replaced) => replaced.put_back(self.tree.store(), failure),
+            None => failure,
+        }
+    }
+
     fn load(&self, upload: Upload<'_>) -> Result<Loaded> {
-        let schema = Arc::clone(self.tree.schema());
-        let options = LoadOptions {
-            mode: upload.mode,
-            author: &self.author,
-            comment: &self.comment,
-            session: &self.session,
-            ..LoadOptions::default()
-        };
-        let input: &mut dyn io::Read = upload.input;
-        let report = self.tree.load(options, &mut |sink| {
-            let options = ParseOptions::default();
-            documents::parse(
-                upload.format,
-                &schema,
-                Root::Datastore,
-                input,
-                sink,
-                &options,
-            )?;
-            Ok(())
-        })?;
-        Ok(Loaded {
-            fragments: Some(report.fragments),
-            values: Some(report.values),
-            changed: report.commit.into(),
-        })
+        self.or_put_back(self.load_under(upload))
     }
 
     fn read(&self, read: &Read<'_>, out: &mut dyn Write) -> Result<Found> {
@@ -292,7 +385,7 @@ impl Target for Local {
     }
 
     fn act(&self, acting: &Acting) -> Result<Outcome> {
-        perform(&self.tree, acting)
+        self.or_put_back(perform(&self.tree, acting))
     }
 
     fn set_retention(&self, retention: Retention) -> Result<()> {
@@ -300,15 +393,6 @@ impl Target for Local {
     }
 
     fn change(&self, change: Change) -> Result<Changed> {
-        let edits = match change {
-            Change::Merge(tree) => vec![Edit::merge(InstancePath::root(), tree)],
-            Change::Delete(path) => vec![Edit::delete(path)],
-            Change::Document { text, format, how } => {
-                let document = annotated_tree(self.tree.schema(), &text, format)?;
-                let commit = how.make(&self.tree, document, self.options())?;
-                return Ok(commit.map(Changed::from).unwrap_or_default());
-            }
-        };
-        Ok(self.tree.commit(&edits, self.options())?.into())
+        self.or_put_back(self.change_under(change))
     }
 }

@@ -3,13 +3,13 @@
 use crate::error::{Failure, Result};
 use crate::settings::Settings;
 use crate::target::Target;
-use crate::target::local::{Local, open_tree};
+use crate::target::local::Local;
 use crate::target::remote::Remote;
 
 /// The target that the settings name.
 pub fn open(settings: &Settings) -> Result<Box<dyn Target>> {
     match (&settings.store, &settings.server) {
-        (Some(_), None) => Ok(Box::new(Local::new(open_tree(settings)?, settings)?)),
+        (Some(_), None) => Ok(Box::new(Local::open(settings)?)),
         (None, Some(server)) if settings.yang.is_empty() => {
             Ok(Box::new(Remote::new(server, settings)?))
         }

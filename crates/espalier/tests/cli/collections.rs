@@ -1,5 +1,12 @@
 //! Document collections from the command line, on every engine in a folder.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use espalier_documents::{Declaration, Documents, FieldIndex, Kind};
+use espalier_keyspace::{Batch, Direction, Driver, KeyRange};
+use espalier_store::Subspace;
 use serde_json::{Value, json};
 
 use crate::process::Bench;
@@ -225,6 +232,210 @@ fn documents_go_out_and_come_in_and_are_examined() {
         assert_eq!(garage.json(&["check", "cars"]), json!({"findings": []}));
         let repaired = garage.json(&["repair", "cars"]);
         assert_eq!(repaired, json!({"mended": [], "left": []}));
+    });
+}
+
+/// The engine of a store that is not open.
+fn engine(garage: &Garage) -> Arc<dyn Driver> {
+    let place = garage.bench.path("");
+    let (scheme, name) = garage.url.split_once(':').expect("a scheme");
+    let url = format!("{scheme}:{}{name}", place.to_str().expect("a plain path"));
+    espalier_drivers::open(&url).expect(&url)
+}
+
+/// Changes rows of a store that is not open, as no program should.
+fn tamper(garage: &Garage, is_meant: impl Fn(&[u8], &[u8]) -> bool, value: Option<&[u8]>) {
+    let driver = engine(garage);
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let mut batch = Batch::new();
+    let mut cursor = snapshot
+        .scan(&KeyRange::all(), Direction::Forward)
+        .expect("a scan");
+    while let Some((key, held)) = cursor.next().expect("a row") {
+        match value {
+            _ if !is_meant(key, held) => {}
+            Some(value) => batch.put(key.to_vec(), value.to_vec()),
+            None => batch.delete(key.to_vec()),
+        }
+    }
+    drop(cursor);
+    drop(snapshot);
+    driver.commit(batch).expect("tampered");
+}
+
+fn has(bytes: &[u8], part: &str) -> bool {
+    bytes
+        .windows(part.len())
+        .any(|window| window == part.as_bytes())
+}
+
+#[test]
+fn faults_are_told_in_one_json_value() {
+    on_every_engine(|garage| {
+        tamper(garage, |key, _| has(key, "Corvet-1"), None);
+        let failed = |arguments: &[&str]| {
+            let ended = garage.bench.run(&[arguments, &["--json"]].concat());
+            assert_eq!(ended.status, 1, "{ended:?}");
+            serde_json::from_str::<Value>(&ended.stdout).expect("one JSON value")
+        };
+        let check = ["documents", "check", "cars", "--store", garage.url];
+        let found = failed(&check)["findings"]
+            .as_array()
+            .expect("findings")
+            .len();
+        assert!(found > 0);
+        let whole = failed(&["check", garage.url]);
+        assert_eq!(whole["findings"].as_array().expect("findings").len(), found);
+        let text = garage.failed(&["check", "cars"], 1);
+        assert!(
+            text.contains("`espalier documents repair cars` mends them"),
+            "{text}"
+        );
+        assert_eq!(garage.json(&["repair", "cars"])["left"], json!([]));
+
+        tamper(garage, |_, held| has(held, "\"Corvet-2\""), Some(b"\xff"));
+        assert!(
+            failed(&check)["findings"]
+                .as_array()
+                .is_some_and(|found| !found.is_empty())
+        );
+        let left = failed(&["documents", "repair", "cars", "--store", garage.url]);
+        assert!(
+            left["left"].as_array().is_some_and(|left| !left.is_empty()),
+            "{left}"
+        );
+    });
+}
+
+/// The documents of a store that is not open.
+fn opened(garage: &Garage) -> Documents {
+    let driver = engine(garage);
+    Documents::new(driver, &Subspace::Documents.key())
+}
+
+#[test]
+fn a_server_goes_on_with_an_index_whose_build_was_cut_off() {
+    on_every_engine(|garage| {
+        let lines: String = (0..2000)
+            .map(|n| format!("{}\n", json!({"document": {"n": n, "half": n % 2}})))
+            .collect();
+        garage.bench.write("many.jsonl", lines);
+        garage.ok(&["configure", "many"]);
+        garage.ok(&["import", "many", "many.jsonl"]);
+        let half = FieldIndex {
+            name: "half".to_owned(),
+            kind: Kind::Partition,
+            fields: vec!["/half".to_owned()],
+        };
+        let documents = opened(garage);
+        let unbuilt = Declaration::<Value>::new("many").fields(half);
+        unbuilt.open_unbuilt(&documents).expect("not built");
+        assert_eq!(documents.unbuilt().expect("a list"), ["many"]);
+        drop(documents);
+
+        let server = garage.bench.serve(&["--store", garage.url]);
+        let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        loop {
+            let info = server.request("GET", "/documents/many", None);
+            let info: Value = serde_json::from_str(&info.body).expect("JSON");
+            let index = &info["indexes"][0];
+            if index["is-built"] == true {
+                assert!(index["built-before"].is_null(), "{info}");
+                break;
+            }
+            assert!(index["built-before"].is_u64(), "{info}");
+            assert!(
+                std::time::Instant::now() < patience,
+                "it is not built: {info}"
+            );
+        }
+        let found = "/documents/many/items?index=half&value=1&limit=2000";
+        let found = server.request("GET", found, None);
+        let found: Value = serde_json::from_str(&found.body).expect("JSON");
+        assert_eq!(found["documents"].as_array().map(Vec::len), Some(1000));
+        let metrics = server.request("GET", "/metrics", None).body;
+        assert!(
+            metrics.contains("espalier_documents_unbuilt_collections 0"),
+            "{metrics}"
+        );
+        assert_eq!(server.terminate(), Some(0));
+        assert_eq!(garage.json(&["check", "many"]), json!({"findings": []}));
+    });
+}
+
+/// Changes of other processes, of which these engines do not tell.
+#[test]
+fn changes_are_printed_as_they_happen() {
+    on_every_engine(|garage| {
+        let watch = garage.arguments(&["watch", "cars", "--count", "3", "--for", "60"]);
+        let mut watching = garage
+            .bench
+            .command(&watch)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("the binary");
+        let lines = BufReader::new(watching.stdout.take().expect("standard output"));
+        let mut lines = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(&line.expect("a line")).expect("JSON"));
+        let begin = lines.next().expect("it watches");
+        assert!(begin["version"].is_u64(), "{begin}");
+        garage.ok(&["insert", "cars", r#"{"name":"new"}"#]);
+        let first = lines.next().expect("a change");
+        assert_eq!(
+            (&first["key"], &first["document"]),
+            (&json!(3), &json!({"name": "new"}))
+        );
+        assert!(
+            first["version"].as_u64() > begin["version"].as_u64(),
+            "{first}"
+        );
+        garage.ok(&["delete", "cars", "0"]);
+        let second = lines.next().expect("a change");
+        assert_eq!(
+            (&second["key"], &second["deleted"]),
+            (&json!(0), &json!(true))
+        );
+        garage.ok(&["put", "cars", "3", r#"{"name":"other"}"#]);
+        let third = lines.next().expect("a change");
+        assert_eq!(
+            (&third["key"], &third["document"]),
+            (&json!(3), &json!({"name": "other"}))
+        );
+        assert_eq!(lines.next(), None);
+        assert!(watching.wait().expect("an end").success());
+        garage.failed(&["watch", "none"], 1);
+    });
+}
+
+/// A feed is a request under way as long as its client likes.
+#[test]
+fn a_server_ends_although_somebody_watches() {
+    on_every_engine(|garage| {
+        let server = garage.bench.serve(&["--store", garage.url]);
+        let address = server.url.trim_start_matches("http://");
+        let mut stream = TcpStream::connect(address).expect("connected");
+        let request = "GET /documents/cars/changes HTTP/1.1\r\nhost: a\r\n\r\n";
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut text = BufReader::new(stream);
+        let mut line = String::new();
+        while !line.starts_with("event: begin") {
+            line.clear();
+            assert!(text.read_line(&mut line).expect("a line") > 0, "it ended");
+        }
+        let car = r#"{"name":"told"}"#;
+        let insert = server.request("POST", "/documents/cars/items", Some(car));
+        assert_eq!(insert.status, 201, "{insert:?}");
+        let started = std::time::Instant::now();
+        assert_eq!(server.terminate(), Some(0));
+        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+        let mut rest = String::new();
+        text.read_to_string(&mut rest).expect("the rest");
+        assert!(rest.contains(r#""document":{"name":"told"}"#), "{rest}");
+        assert!(
+            rest.ends_with("0\r\n\r\n"),
+            "the feed ended as it should: {rest}"
+        );
     });
 }
 

@@ -308,6 +308,53 @@ fn a_store_takes_over_new_modules() {
 }
 
 #[test]
+fn modules_named_for_a_load_that_is_refused_are_not_taken_over() {
+    let bench = Bench::new();
+    for name in ["m", "n"] {
+        let text = format!(
+            "module {name} {{ namespace \"urn:{name}\"; prefix {name}; leaf {name} {{ type int8; }} }}"
+        );
+        bench.write(&format!("{name}.yang"), text);
+    }
+    let store = ["--store", "embedded:store"];
+    let load = |file: &str, yang: &[&str]| bench.run(&[&["load", file], &store[..], yang].concat());
+    let both = r#"{"m:m": 1, "n:n": 1}"#;
+    bench.write("both.json", both);
+    load("both.json", &["--yang", "m.yang", "--yang", "n.yang"]).ok();
+    let modules = || {
+        let info = bench.run(&["schema", "--store", "embedded:store", "--json"]);
+        info.json()
+    };
+    let before = modules();
+    let one = ["--yang", "m.yang"];
+    bench.write("wrong.json", r#"{"m:m": 1000}"#);
+    // What the fewer modules do not know, what is wrong, what is not there, what is not to be had.
+    load("both.json", &one).failed(1);
+    load("wrong.json", &one).failed(1);
+    load("none.json", &one).failed(2);
+    load("both.json", &[&one[..], &["--datastore", "none"]].concat()).failed(2);
+    let set = ["set", "/m:m", "1000", "--store", "embedded:store"];
+    bench.run(&[&set[..], &one].concat()).failed(1);
+    let delete = ["delete", "/n:n", "--store", "embedded:store"];
+    bench.run(&[&delete[..], &one].concat()).failed(2);
+    bench.write("edit.json", r#"{"n:n": 2}"#);
+    for file in ["edit.json", "none.json"] {
+        let edit = ["edit", file, "--store", "embedded:store"];
+        let ended = bench.run(&[&edit[..], &one].concat());
+        assert_ne!(ended.status, 0, "{ended:?}");
+    }
+    assert_eq!(modules(), before);
+    let read = bench.run(&[&["export"], &store[..]].concat()).json();
+    assert_eq!(read, serde_json::from_str::<Value>(both).expect("JSON"));
+
+    bench.write("one.json", r#"{"m:m": 2}"#);
+    load("one.json", &one).ok();
+    assert_ne!(modules(), before);
+    let read = bench.run(&[&["export"], &store[..]].concat()).json();
+    assert_eq!(read, json!({"m:m": 2}));
+}
+
+#[test]
 fn completions_are_there_for_each_shell() {
     let bench = Bench::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

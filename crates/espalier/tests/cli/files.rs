@@ -91,6 +91,82 @@ fn a_wrong_edit_says_where_and_what_to_do() {
 }
 
 #[test]
+fn a_byte_order_mark_is_passed_over() {
+    let bench = loaded();
+    let edited = document(&bench).replace("\"x\"", "\"y\"");
+    bench.write(DOCUMENT, format!("\u{feff}{edited}"));
+    assert_eq!(run(&bench, &["get", "/m:c/a"]).json(), json!({"m:a": "y"}));
+    assert_eq!(document(&bench), edited, "it is written as it is exported");
+    let wrong = edited.replace("\"b\": 1", "\"b\": 1000");
+    bench.write(DOCUMENT, format!("\u{feff}{wrong}"));
+    let said = run(&bench, &["check"]).failed(1);
+    assert!(said.contains("running.json:4: /m:c/b: "), "{said}");
+}
+
+#[test]
+fn a_file_that_is_no_document_is_told() {
+    let bench = loaded();
+    let folder = "store/datastores/default/default";
+    let misspelt = format!("{folder}/start-up.json");
+    // What editors leave, and what a person keeps, is nobody's document.
+    for other in [
+        ".running.json.swp",
+        "running.json~",
+        "running.json.orig",
+        ".hidden.json",
+    ] {
+        bench.write(&format!("{folder}/{other}"), "{");
+    }
+    bench.write(&misspelt, r#"{"m:c": {"a": "z"}}"#);
+    for command in [&["get", "/m:c"][..], &["check"], &["set", "/m:c/b", "2"]] {
+        let said = run(&bench, command).failed(1);
+        for part in [
+            "start-up.json is no document of this store",
+            "rename it",
+            "default/default/startup.json",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
+    for stray in [
+        "store/datastores/running.XML",
+        "store/datastores/default/other/running.json",
+    ] {
+        bench.write(stray, "{}");
+    }
+    let said = run(&bench, &["get", "/m:c"]).failed(1);
+    assert!(said.contains("2 more files are none either"), "{said}");
+    fs::remove_file(bench.path("store/datastores/running.XML")).expect("removed");
+    fs::remove_dir_all(bench.path("store/datastores/default/other")).expect("removed");
+    let startup = bench.path(&format!("{folder}/startup.json"));
+    fs::rename(bench.path(&misspelt), startup).expect("renamed");
+    let read = run(&bench, &["get", "/m:c", "--datastore", "startup"]).json();
+    assert_eq!(read, json!({"m:c": {"a": "z"}}));
+}
+
+/// A file that takes no byte stands where the document is written: the disk is full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_where_the_document_is_written() {
+    let bench = loaded();
+    let long = format!(r#"{{"m:c": {{"a": "{}"}}}}"#, "x".repeat(600_000));
+    bench.write("a.json", long);
+    let draft = bench.path(&format!("{DOCUMENT}.draft"));
+    std::os::unix::fs::symlink("/dev/full", &draft).expect("a link");
+    let loaded = run(&bench, &["load", "a.json"]);
+    let said = format!("{}{}", loaded.stdout, loaded.stderr);
+    assert!(
+        said.contains("running.json.draft cannot be written: No space left on device"),
+        "{said}"
+    );
+    assert!(!said.contains("could not be read"), "{said}");
+    assert!(
+        run(&bench, &["get", "/m:c/a"]).ok().contains("xxxx"),
+        "it is committed"
+    );
+}
+
+#[test]
 fn it_is_served_by_one_process() {
     let bench = loaded();
     let server = bench.serve(&STORE);

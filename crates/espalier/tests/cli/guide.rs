@@ -82,7 +82,8 @@ fn a_server_removes_buckets_that_are_no_longer_kept() {
     let server = bench.serve(&[&store[..], &["--stats-expiry", "1"]].concat());
     let track = |at: &str| {
         let body = format!(r#"{{"metric":"n","at":"{at}","values":{{"a":1}}}}"#);
-        let line = format!("curl http://127.0.0.1:8080/stats/track -d '{body}'");
+        let media = "-H 'content-type: application/json'";
+        let line = format!("curl http://127.0.0.1:8080/stats/track {media} -d '{body}'");
         curl(&bench, &server, &line);
     };
     let keys = || {

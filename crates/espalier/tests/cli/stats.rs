@@ -1,5 +1,8 @@
 //! Statistics from the command line, on every engine in a folder.
 
+use std::process::Stdio;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::process::Bench;
@@ -265,6 +268,66 @@ fn lines_of_other_programs_are_imported() {
         let arguments = store.arguments(&["import", "--format", "prometheus", "-"]);
         store.bench.run_with(&arguments, metrics, &[]).ok();
         assert_eq!(store.ok(&["keys", "up"]), "up{job=\"x\"}\n");
+    });
+}
+
+#[test]
+fn a_named_import_is_done_once() {
+    on_every_engine(|store| {
+        store.bench.write("lines.txt", "n:3|c\nnonsense\nn:4|c\n");
+        let import = ["import", "--format", "statsd", "lines.txt", "--at", NOON];
+        let import = [&import[..], &["--request-id", "i1"]].concat();
+        let done = store.json(&import);
+        assert_eq!((&done["writes"], &done["repeated"]), (&json!(2), &json!(0)));
+        let again = store.json(&import);
+        assert_eq!(
+            (&again["writes"], &again["repeated"]),
+            (&json!(0), &json!(3))
+        );
+        let text = store.ok(&import);
+        assert!(
+            text.contains("the lines up to 3 were done before"),
+            "{text}"
+        );
+        let counted = store.hour(&["values", "n"])["values"].clone();
+        assert_eq!(counted, json!([{"count": 7}]));
+
+        store.bench.write("lines.txt", "n:3|c\nnonsense\nn:5|c\n");
+        let text = store.failed(&import, 1);
+        assert!(text.contains("give this one a name of its own"), "{text}");
+    });
+}
+
+/// Several commits, cut off by SIGKILL wherever that falls, also within a commit.
+#[test]
+fn a_named_import_that_is_killed_and_repeated_is_exact() {
+    on_every_engine(|store| {
+        let lines = 250_000;
+        let refused = format!("large:{}|c\n", "9".repeat(38));
+        let text: String = (0..lines)
+            .map(|line| {
+                if line % 50_000 == 0 {
+                    &refused
+                } else {
+                    "n:1|c\n"
+                }
+            })
+            .collect();
+        store.bench.write("lines.txt", text);
+        let import = ["import", "--format", "statsd", "lines.txt", "--at", NOON];
+        let import = [&import[..], &["--request-id", "killed"]].concat();
+        for milliseconds in [50, 150, 300, 450, 600, 900] {
+            let arguments = store.arguments(&import);
+            let mut child = store.bench.command(&arguments);
+            let child = child.stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = child.spawn().expect("the binary");
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            child.kill().expect("killed, or ended");
+            child.wait().expect("an end");
+        }
+        store.json(&import);
+        let counted = store.hour(&["values", "n"])["values"].clone();
+        assert_eq!(counted, json!([{"count": lines - lines / 50_000}]));
     });
 }
 

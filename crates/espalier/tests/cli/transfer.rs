@@ -218,14 +218,18 @@ fn refusals_name_what_to_do() {
         .ok();
     let bytes = fs::read(bench.path("a.backup")).expect("the backup");
     bench.write("cut.backup", &bytes[..bytes.len() / 2]);
-    let error = bench
-        .run(&["restore", "cut.backup", "sqlite:cut.db"])
-        .failed(1);
-    assert!(
-        error.contains("cut off") && error.contains("byte"),
-        "{error}"
-    );
-    assert_eq!(state(&bench, "sqlite:cut.db"), "empty");
+    for (url, place) in [
+        ("sqlite:cut.db", "cut.db"),
+        ("embedded:cut", "cut"),
+        ("file:cut-files", "cut-files"),
+    ] {
+        let error = bench.run(&["restore", "cut.backup", url]).failed(1);
+        assert!(
+            error.contains("cut off") && error.contains("byte"),
+            "{error}"
+        );
+        assert!(!bench.path(place).exists(), "{url} was left behind");
+    }
     let error = bench
         .run(&["restore", "a.backup", "embedded:data"])
         .failed(1);
@@ -247,6 +251,7 @@ fn refusals_name_what_to_do() {
         let error = bench.run(&["copy", "embedded:data", target]).failed(2);
         assert!(error.contains("gone when"), "{error}");
     }
+    assert!(!bench.path("b.db").exists());
     let both = ["info", "embedded:data", "--store", "embedded:data"];
     bench.run(&both).failed(2);
 }

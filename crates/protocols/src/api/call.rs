@@ -13,6 +13,9 @@ use serde_json::Value as Json;
 
 use super::problem::{Problem, Result};
 
+/// The media type of JSON.
+pub(crate) const JSON: &str = "application/json";
+
 /// The media type of JSON Merge Patch (RFC 7396).
 pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 
@@ -75,65 +78,8 @@ impl<S> Call<'_, S> {
         }
     }
 
-    /// The media type of the body, without parameters and in small letters.
-    fn media(&self) -> Option<String> {
-        let media = self.headers.get(CONTENT_TYPE)?;
-        let media = media.to_str().unwrap_or_default();
-        let media = media.split(';').next().unwrap_or_default();
-        Some(media.trim().to_ascii_lowercase())
-    }
-
     /// The body, as JSON.
     pub(crate) fn json(&self) -> Result<Json> {
-        self.check_json()?;
-        self.any_json()
-    }
-
-    /// The body, as an object of JSON of a type.
-    pub(crate) fn object<T: DeserializeOwned>(&self) -> Result<T> {
-        self.check_json()?;
-        let object = self.any_object()?;
-        check_exact(&self.body).map_err(|error| Problem::request(format!("the body: {error}")))?;
-        Ok(object)
-    }
-
-    /// The same, whatever it says that it is.
-    pub(crate) fn any_object<T: DeserializeOwned>(&self) -> Result<T> {
-        read(&self.body).map_err(|problem| problem.within("the body"))
-    }
-
-    /// Refuses what says that it is no JSON.
-    fn check_json(&self) -> Result<()> {
-        if let Some(media) = self.media() {
-            let is_patch = media.ends_with("patch+json");
-            if media != "application/json" && (is_patch || !media.ends_with("+json")) {
-                let detail = format!("the body is {media}; send application/json");
-                return Err(Problem::media(detail));
-            }
-        }
-        Ok(())
-    }
-
-    /// The body, as a JSON Merge Patch (RFC 7396). One that replaces everything has to say what it is
-    /// by its media type.
-    pub(crate) fn merge_patch(&self) -> Result<Json> {
-        let media = self.media();
-        if let Some(media) = &media
-            && media != MERGE_PATCH
-            && media != "application/json"
-        {
-            return Err(Problem::patch_media(media));
-        }
-        let patch = self.any_json()?;
-        if patch.is_object() || media.as_deref() == Some(MERGE_PATCH) {
-            return Ok(patch);
-        }
-        Err(Problem::request(format!(
-            "a patch that is no object replaces the whole document: send it as {MERGE_PATCH}, or use PUT"
-        )))
-    }
-
-    fn any_json(&self) -> Result<Json> {
         exact_json(&self.body).map_err(|error| {
             Problem::request(match error.kind() {
                 ErrorKind::Syntax => format!("the body is no JSON: {error}"),
@@ -141,6 +87,38 @@ impl<S> Call<'_, S> {
             })
         })
     }
+
+    /// The body, as an object of JSON of a type.
+    pub(crate) fn object<T: DeserializeOwned>(&self) -> Result<T> {
+        let object = self.raw_object()?;
+        check_exact(&self.body).map_err(|error| Problem::request(format!("the body: {error}")))?;
+        Ok(object)
+    }
+
+    /// The same, where its numbers are read digit by digit, and all are exact.
+    pub(crate) fn raw_object<T: DeserializeOwned>(&self) -> Result<T> {
+        read(&self.body).map_err(|problem| problem.within("the body"))
+    }
+
+    /// The body, as a JSON Merge Patch (RFC 7396). One that replaces everything has to say what it is
+    /// by its media type.
+    pub(crate) fn merge_patch(&self) -> Result<Json> {
+        let patch = self.json()?;
+        if patch.is_object() || media(self.headers).as_deref() == Some(MERGE_PATCH) {
+            return Ok(patch);
+        }
+        Err(Problem::request(format!(
+            "a patch that is no object replaces the whole document: send it as {MERGE_PATCH}, or use PUT"
+        )))
+    }
+}
+
+/// The media type of a body, without parameters and in small letters.
+pub(super) fn media(headers: &HeaderMap) -> Option<String> {
+    let media = headers.get(CONTENT_TYPE)?;
+    let media = media.to_str().unwrap_or_default();
+    let media = media.split(';').next().unwrap_or_default();
+    Some(media.trim().to_ascii_lowercase())
 }
 
 /// An object of JSON, as a type. What is wrong is told with the member that it is in.
@@ -202,7 +180,7 @@ pub(crate) fn json(status: StatusCode, body: &Json) -> Response<Body> {
 pub(crate) fn json_text(status: StatusCode, body: String) -> Response<Body> {
     let mut answer = Response::new(Body::from(body));
     *answer.status_mut() = status;
-    let media = HeaderValue::from_static("application/json");
+    let media = HeaderValue::from_static(JSON);
     answer.headers_mut().insert(CONTENT_TYPE, media);
     answer
 }

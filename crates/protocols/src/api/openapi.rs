@@ -78,6 +78,12 @@ fn parameters<S>(operation: &Operation<S>) -> Vec<Json> {
         json!({"name": name, "in": "header", "schema": {"type": "string"},
             "description": "entity tags, or * (RFC 9110 §13.1)"})
     });
+    let is_feed = |(_, content): &(u16, Content)| matches!(content, Content::Events(_));
+    let last = operation.answers.iter().find(|answer| is_feed(answer)).map(|_| {
+        json!({"name": "Last-Event-ID", "in": "header", "schema": {"type": "integer", "minimum": 0},
+            "description": "the id of the last event that was seen: those after it are told"})
+    });
+    let in_headers = in_headers.chain(last);
     in_path.chain(in_query).chain(in_headers).collect()
 }
 
@@ -123,7 +129,16 @@ fn content(content: Content) -> Json {
         Content::Nothing => json!({}),
         Content::Schema(name) => json!({"application/json": {"schema": reference(name)}}),
         Content::Lines => json!({"application/jsonl": {"schema": {"type": "string"}}}),
-        Content::Text => json!({"text/plain": {"schema": {"type": "string"}}}),
+        Content::Events(name) => json!({
+            "text/event-stream": {
+                "schema": {"type": "string", "description": "server-sent events; the `id` of one is its version"},
+                "x-item-schema": reference(name),
+            },
+        }),
+        Content::Text => json!({
+            "text/plain": {"schema": {"type": "string"}},
+            "application/openmetrics-text": {"schema": {"type": "string"}},
+        }),
         Content::Csv(name) => json!({
             "application/json": {"schema": reference(name)},
             "text/csv": {"schema": {"type": "string"}},

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use http::{Method, Response};
 
-use super::call::Call;
-use super::problem::Result;
+use super::call::{Call, JSON, MERGE_PATCH};
+use super::problem::{Problem, Result};
 
 /// Bytes of the body of a request that brings no lines: 16 MiB.
 const BODY_BYTES_MAX: usize = 16 << 20;
@@ -26,10 +26,53 @@ pub(crate) enum Content {
     Lines,
     /// Lines of other kinds.
     Text,
+    /// Server-sent events, whose data have this schema. Only ever an answer.
+    Events(&'static str),
     /// Comma-separated values beside a schema, as the client likes.
     Csv(&'static str),
     /// A JSON Merge Patch of what has this schema.
     Patch(&'static str),
+}
+
+impl Content {
+    /// The media types that a body of it may say that it is, the usual one first. What has a schema may
+    /// also be any other JSON (`+json`, RFC 6839 §3.1) that is no patch.
+    pub(crate) fn media(self) -> &'static [&'static str] {
+        match self {
+            Self::Nothing | Self::Events(_) => &[],
+            Self::Schema(_) | Self::Csv(_) => &[JSON],
+            Self::Lines => &[
+                "application/jsonl",
+                "application/x-ndjson",
+                JSON,
+                "text/plain",
+                "application/octet-stream",
+            ],
+            Self::Text => &[
+                "text/plain",
+                "application/openmetrics-text",
+                "application/octet-stream",
+            ],
+            Self::Patch(_) => &[MERGE_PATCH, JSON],
+        }
+    }
+
+    /// Whether a body that says that it is of a media type (in small letters) may be this.
+    fn may_be(self, media: &str) -> bool {
+        let is_json = media.ends_with("+json") && !media.ends_with("patch+json");
+        self.media().contains(&media) || (is_json && matches!(self, Self::Schema(_)))
+    }
+
+    /// Refuses what says that it is something else. What says nothing is taken for what it has to be.
+    pub(crate) fn check_media(self, media: Option<&str>) -> Result<()> {
+        match media {
+            Some(media) if self != Self::Nothing && !self.may_be(media) => Err(match self {
+                Self::Patch(_) => Problem::patch_media(media),
+                _ => Problem::media(format!("the body is {media}; send {}", self.media()[0])),
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What a parameter of the query holds.

@@ -13,7 +13,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::Value as Json;
 
-use super::call::{ACCEPT_PATCH, Call, MERGE_PATCH, decoded, empty, json, parameters};
+use super::call::{ACCEPT_PATCH, Call, MERGE_PATCH, decoded, empty, json, media, parameters};
 use super::openapi;
 use super::operation::{Content, Holds, Operation};
 use super::problem::{Problem, Result};
@@ -107,7 +107,11 @@ async fn dispatch<S: Send + Sync + 'static>(
     let Some(at) = here.iter().copied().find(is_meant) else {
         return Err(Problem::method(&parts.method, served.allow(&here)));
     };
-    let limit = served.operations[at].body_bytes_max();
+    let operation = &served.operations[at];
+    operation
+        .request
+        .check_media(media(&parts.headers).as_deref())?;
+    let limit = operation.body_bytes_max();
     let announced = parts.headers.get(CONTENT_LENGTH);
     let announced = announced.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|length| length > limit) {

@@ -47,7 +47,14 @@ fn declared(info: &Info) -> Vec<FieldIndex> {
 }
 
 pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
-    let collections: Vec<_> = call.service.documents.list()?.iter().map(shown).collect();
+    let collections = call.service.listed()?.into_iter().map(|(info, problem)| {
+        let mut shown = shown(&info);
+        if let Some(problem) = problem {
+            shown["problem"] = Json::from(problem);
+        }
+        shown
+    });
+    let collections: Vec<_> = collections.collect();
     Ok(answer(
         StatusCode::OK,
         &json!({ "collections": collections }),
@@ -58,6 +65,14 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     call.service.known(call.part(0))?;
     let mut shown = shown(&collection.info()?);
+    for (name, key) in collection.building()? {
+        let indexes = shown["indexes"].as_array_mut();
+        let index =
+            indexes.and_then(|indexes| indexes.iter_mut().find(|index| index["name"] == name));
+        if let Some(index) = index {
+            index["built-before"] = json!(key);
+        }
+    }
     shown["documents"] = json!(collection.count()?);
     Ok(answer(StatusCode::OK, &shown))
 }

@@ -11,7 +11,34 @@ pub(super) struct Cursor {
     /// Names the query that it is a place in.
     query: u64,
     pub(super) key: u64,
-    pub(super) value: Option<Value>,
+    pub(super) value: Option<Place>,
+}
+
+/// The value at which a page ended.
+pub(super) enum Place {
+    /// The value itself.
+    Value(Value),
+    /// The mark of a value that is too long for a header or a URL.
+    Mark(Vec<u8>),
+}
+
+impl Place {
+    /// The mark of the value.
+    pub(super) fn mark(&self) -> &[u8] {
+        match self {
+            Self::Value(value) => value.mark(),
+            Self::Mark(mark) => mark,
+        }
+    }
+}
+
+impl From<Value> for Place {
+    fn from(value: Value) -> Self {
+        match value.is_long() {
+            true => Self::Mark(value.mark().to_vec()),
+            false => Self::Value(value),
+        }
+    }
 }
 
 /// The parameters that may differ from page to page.
@@ -34,15 +61,22 @@ fn query(call: &Call<'_>) -> u64 {
 impl Cursor {
     /// The place after this key, and after this value where the order is that of an index.
     pub(super) fn after(call: &Call<'_>, key: u64, value: Option<Value>) -> Self {
-        let query = query(call);
-        Self { query, key, value }
+        Self {
+            query: query(call),
+            key,
+            value: value.map(Place::from),
+        }
     }
 
     /// The text.
     pub(super) fn text(&self) -> String {
-        let value = self.value.as_ref().map(Value::to_json);
-        let text = json!([self.query, self.key, value]).to_string();
-        text.bytes().map(|byte| format!("{byte:02x}")).collect()
+        let (query, key) = (self.query, self.key);
+        let text = match &self.value {
+            None => json!([query, key, null]),
+            Some(Place::Value(value)) => json!([query, key, value.to_json()]),
+            Some(Place::Mark(mark)) => json!([query, key, { "mark": hexadecimal(mark) }]),
+        };
+        hexadecimal(text.to_string().as_bytes())
     }
 
     /// The place that a request names, which has to be one of its own query.
@@ -63,16 +97,26 @@ impl Cursor {
     }
 
     fn read(text: &str) -> Option<Self> {
-        if !text.is_ascii() || !text.len().is_multiple_of(2) {
-            return None;
-        }
-        let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).ok();
-        let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(byte).collect();
-        let (query, key, value): (u64, u64, Option<Json>) = serde_json::from_slice(&bytes?).ok()?;
-        let value = value
-            .map(|value| Value::try_from(&value))
-            .transpose()
-            .ok()?;
+        let (query, key, value): (u64, u64, Option<Json>) =
+            serde_json::from_slice(&bytes(text)?).ok()?;
+        let value = match value {
+            Some(Json::Object(marked)) => Some(Place::Mark(bytes(marked.get("mark")?.as_str()?)?)),
+            Some(value) => Some(Place::Value(Value::try_from(&value).ok()?)),
+            None => None,
+        };
         Some(Self { query, key, value })
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes that hexadecimal digits stand for.
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) {
+        return None;
+    }
+    let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).ok();
+    (0..text.len()).step_by(2).map(byte).collect()
 }

@@ -1,13 +1,14 @@
 //! Document collections over HTTP: `/documents/{collection}…`.
 //!
 //! `operations.rs` is the table of everything that can be asked (see [`crate::api`]); `call.rs` is what
-//! requests say; `collections.rs`, `items.rs` with `wanted.rs`, `indexes.rs` and `exchange.rs` answer.
+//! requests say; `collections.rs`, `items.rs` with `wanted.rs`, `indexes.rs`, `exchange.rs` and `feed.rs` answer.
 
 mod call;
 mod collections;
 mod conditions;
 mod cursor;
 mod exchange;
+mod feed;
 mod indexes;
 mod items;
 mod limits;

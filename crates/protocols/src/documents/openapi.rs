@@ -26,7 +26,8 @@ fn schemas() -> Json {
             "name": text(),
             "kind": {"type": "string", "enum": ["unique", "partition", "tags"]},
             "fields": {"type": ["array", "null"], "items": text(), "description": "JSON pointers; null where a program declares the index"},
-            "is-built": {"type": "boolean"},
+            "is-built": {"type": "boolean", "description": "an index that is not built is being built, and answers when it is; where that was cut off, the server goes on with it"},
+            "built-before": {"type": "integer", "minimum": 0, "description": "of one that is not built, where one collection is asked for: documents with smaller keys are in it"},
         }),
         &["name", "kind", "fields", "is-built"],
     );
@@ -36,6 +37,7 @@ fn schemas() -> Json {
     declared["required"] = json!(["name", "kind", "fields"]);
     if let Some(properties) = declared["properties"].as_object_mut() {
         properties.remove("is-built");
+        properties.remove("built-before");
     }
     let policy =
         json!({"type": "string", "enum": ["uncached", "indexed", "recent", "cached", "ram"]});
@@ -44,7 +46,7 @@ fn schemas() -> Json {
         json!({"place": text(), "problem": text()}),
         &["place", "problem"],
     );
-    let next = json!({"type": ["string", "null"], "description": "the cursor of the next page"});
+    let next = json!({"type": ["string", "null"], "description": "the cursor of the next page, of some hundred characters; where the page ended at a value that is longer and the document that has it was changed since, the next page is refused (410)"});
     let item = object(
         json!({"key": number(), "document": {}}),
         &["key", "document"],
@@ -58,8 +60,15 @@ fn schemas() -> Json {
         "Index": index,
         "DeclaredIndex": declared,
         "Definition": {"type": "object", "properties": {"policy": policy, "indexes": {"type": "array", "items": reference("DeclaredIndex")}}, "additionalProperties": false},
-        "Collection": object(json!({"name": text(), "policy": policy, "schema-version": number(), "indexes": indexes, "documents": number()}), &["name", "policy", "indexes"]),
+        "Collection": object(json!({"name": text(), "policy": policy, "schema-version": number(), "indexes": indexes, "documents": number(), "problem": {"type": "string", "description": "in the list of collections: why requests for this one are refused"}}), &["name", "policy", "indexes"]),
         "Collections": list_of("collections", reference("Collection")),
+        "Change": object(
+            json!({
+                "version": number(), "detail": text(),
+                "changes": {"type": "array", "items": object(json!({"key": number(), "document": {"description": "what it is now"}, "deleted": {"type": "boolean", "description": "true, in place of a document, where there is none any more"}}), &["key"])},
+            }),
+            &[],
+        ),
         "Page": object(json!({"documents": {"type": "array", "items": item}, "next": next}), &["documents", "next"]),
         "Values": object(json!({"values": {"type": "array", "items": value}, "next": next}), &["values", "next"]),
         "Key": object(json!({"key": number()}), &["key"]),

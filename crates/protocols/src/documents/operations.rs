@@ -4,7 +4,7 @@ use http::Method;
 
 use super::limits::PAGE_MAX;
 use super::service::DocumentsService;
-use super::{collections, exchange, indexes, items, several};
+use super::{collections, exchange, feed, indexes, items, several};
 use crate::api::{Content, Holds, Operation as OperationOf, Parameter, of};
 
 type Operation = OperationOf<DocumentsService>;
@@ -16,6 +16,7 @@ const ITEM: &str = "/documents/{collection}/items/{key}";
 const INDEX: &str = "/documents/{collection}/indexes/{index}";
 const EXPORT: &str = "/documents/{collection}/export";
 const IMPORT: &str = "/documents/{collection}/import";
+const CHANGES: &str = "/documents/{collection}/changes";
 const CHECK: &str = "/documents/{collection}/check";
 const REPAIR: &str = "/documents/{collection}/repair";
 
@@ -58,6 +59,12 @@ const LIST: &[Parameter] = &[
     .holds(Holds::Several),
 ];
 
+const AFTER: &[Parameter] = &[Parameter::new(
+    "after",
+    "those after this version, the `id` of an event; `Last-Event-ID` counts before it [now]",
+)
+.holds(Holds::Number(0, u64::MAX))];
+
 const PAGE: &[Parameter] = &[LIMIT, CURSOR];
 
 const FOUND: &[Parameter] = &[
@@ -77,7 +84,7 @@ pub(super) fn all() -> Vec<Operation> {
 }
 
 fn of_collections() -> Vec<Operation> {
-    use Content::{Lines, Nothing, Schema};
+    use Content::{Events, Lines, Nothing, Schema};
     vec![
         of(Method::GET, COLLECTIONS, "listCollections", "The collections", collections::list)
             .gives(&[(200, Schema("Collections"))]),
@@ -96,6 +103,9 @@ fn of_collections() -> Vec<Operation> {
         of(Method::POST, IMPORT, "import", "Store the documents of JSON lines; an error names the line", exchange::import)
             .takes(Lines)
             .gives(&[(200, Schema("Imported"))]),
+        of(Method::GET, CHANGES, "watch", "The changes of a collection as they happen, as server-sent events: `begin` says after which version, `commit` has what became of each document that a commit changed (or that it was `deleted`), `gap` that there were changes that cannot be told (read the collection again), `removed` that it is gone", feed::get)
+            .query(AFTER)
+            .gives(&[(200, Events("Change"))]),
         of(Method::GET, CHECK, "check", "Whether documents, indexes and counters fit together", collections::check)
             .gives(&[(200, Schema("Findings"))]),
         of(Method::POST, REPAIR, "repair", "Make indexes and counters fit the documents", collections::repair)

@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use espalier_documents::{Collection, Documents, Info};
+use espalier_documents::{Collection, Documents, Info, Policy};
 use http::StatusCode;
 use serde_json::Value as Json;
 
+use super::feed::Feeds;
 use super::problem::{Problem, Result};
 
 /// Document collections, served. Each is opened once, with the policy that is stored.
 pub struct DocumentsService {
     pub(super) documents: Documents,
+    pub(super) feeds: Arc<Feeds>,
     open: Mutex<HashMap<String, Arc<Place>>>,
 }
 
@@ -28,8 +30,15 @@ impl DocumentsService {
     pub fn new(documents: Documents) -> Self {
         Self {
             documents,
+            feeds: Arc::default(),
             open: Mutex::default(),
         }
+    }
+
+    /// Ends the feeds of changes, which else would be under way until their clients leave. To be called
+    /// when the server is to end.
+    pub fn end_feeds(&self) {
+        self.feeds.end();
     }
 
     /// A collection.
@@ -57,16 +66,33 @@ impl DocumentsService {
     /// What is stored about a collection. It is refused where another program stored a collection
     /// of the name of one in the memory of this process.
     pub(super) fn known(&self, name: &str) -> Result<Option<Info>> {
-        let known = self.documents.list()?.into_iter();
-        let mut known = known.filter(|info| info.name == name);
-        let (first, second) = (known.next(), known.next());
-        if second.is_some() {
-            let detail = format!(
-                "{name:?} is a collection in the memory of this server, and another program stored one of this name: remove that one, or start the server again, which forgets its own"
-            );
-            return Err(Problem::new(StatusCode::CONFLICT, "exists", detail));
+        let known = self.listed()?;
+        match known.into_iter().find(|(info, _)| info.name == name) {
+            Some((_, Some(problem))) => Err(Problem::new(StatusCode::CONFLICT, "exists", problem)),
+            known => Ok(known.map(|(info, _)| info)),
         }
-        Ok(first)
+    }
+
+    /// What is stored about each collection, once for each name, and what is wrong with it: another
+    /// program may have stored a collection of the name of one in the memory of this process. Then
+    /// this is the latter.
+    pub(super) fn listed(&self) -> Result<Vec<(Info, Option<String>)>> {
+        let mut listed: Vec<(Info, Option<String>)> = Vec::new();
+        for info in self.documents.list()? {
+            match listed.last_mut() {
+                Some((last, problem)) if last.name == info.name => {
+                    *problem = Some(format!(
+                        "{:?} is a collection in the memory of this server, and another program stored one of this name: remove that one, or start the server again, which forgets its own",
+                        info.name
+                    ));
+                    if info.policy == Policy::Ram {
+                        *last = info;
+                    }
+                }
+                _ => listed.push((info, None)),
+            }
+        }
+        Ok(listed)
     }
 
     /// Has a collection opened again when it is asked for next.
@@ -77,7 +103,6 @@ impl DocumentsService {
 
 #[cfg(test)]
 mod tests {
-    use espalier_documents::Policy;
     use espalier_drivers::memory::{Config, Memory};
 
     use super::*;

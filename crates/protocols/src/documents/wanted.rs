@@ -4,10 +4,11 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use espalier_documents::{Collection, Direction, Found, Index, Query, Selection, Value};
+use http::StatusCode;
 use serde_json::Value as Json;
 
 use super::call::{Call, value};
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Place};
 use super::problem::{Problem, Result};
 
 /// The parameters that ask for a range.
@@ -52,7 +53,7 @@ impl Wanted {
             let tags = Tags::Any(values("any")?);
             return Ok(Self::Tagged(index, tags, selection(call, cursor, limit)?));
         }
-        let query = query(call, cursor, limit)?;
+        let query = query(call, &index, cursor, limit)?;
         Ok(Self::Valued(index, query))
     }
 
@@ -112,19 +113,30 @@ fn selection(call: &Call<'_>, cursor: Option<Cursor>, limit: usize) -> Result<Se
     })
 }
 
-fn query(call: &Call<'_>, cursor: Option<Cursor>, limit: usize) -> Result<Query> {
+fn query(
+    call: &Call<'_>,
+    index: &Index<Json>,
+    cursor: Option<Cursor>,
+    limit: usize,
+) -> Result<Query> {
     let mut query = values(call)?.limit(limit).offset(offset(call)?);
     if is_descending(call)? {
         query = query.reversed();
     }
-    Ok(match cursor {
-        Some(Cursor {
-            key,
-            value: Some(value),
-            ..
-        }) => query.after(value, key),
-        _ => query,
-    })
+    let Some(Cursor { key, value, .. }) = cursor else {
+        return Ok(query);
+    };
+    let value = match value {
+        None => return Ok(query),
+        Some(Place::Value(value)) => value,
+        Some(Place::Mark(mark)) => index.marked(&mark, key)?.ok_or_else(|| {
+            let detail = format!(
+                "document {key}, at which the page before ended, was changed meanwhile, and its value is too long for a cursor to hold: begin again"
+            );
+            Problem::new(StatusCode::GONE, "changed", detail)
+        })?,
+    };
+    Ok(query.after(value, key))
 }
 
 /// The value or the range of values that is asked for.

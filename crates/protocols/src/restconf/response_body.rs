@@ -72,6 +72,11 @@ impl BodyWriter {
         self.send(Piece::End)
     }
 
+    /// Sends what was written so far, for a client that waits for it.
+    pub fn send_now(&mut self) -> io::Result<()> {
+        self.send_buffer()
+    }
+
     fn send_buffer(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() {
             return Ok(());

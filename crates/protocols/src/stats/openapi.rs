@@ -47,7 +47,6 @@ fn schemas() -> Json {
         json!({"metric": text, "labels": labels}),
         &["metric", "labels"],
     );
-    let skipped = object(json!({"line": number, "reason": text}), &["line", "reason"]);
     json!({
         "Write": object(write, &["metric", "values"]),
         "Writes": object(
@@ -55,7 +54,7 @@ fn schemas() -> Json {
             &["writes"],
         ),
         "Outcome": object(json!({"outcome": {"type": "string", "enum": ["done", "repeated", "latest", "outdated"]}}), &["outcome"]),
-        "Imported": object(json!({"writes": number, "skipped": number, "lines": {"type": "array", "items": skipped}}), &["writes", "skipped"]),
+        "Imported": imported(),
         "Said": object(json!({"metric": text, "labels": labels, "at": text, "status": {}}), &["metric", "status"]),
         "Status": {
             "description": "one status, or with prefix a list of them",
@@ -85,4 +84,23 @@ fn schemas() -> Json {
             "additionalProperties": false,
         },
     })
+}
+
+/// What came of lines.
+fn imported() -> Json {
+    let number = json!({"type": "integer", "minimum": 0});
+    let reason = json!({"type": "string"});
+    let skipped = object(
+        json!({"line": number, "reason": reason}),
+        &["line", "reason"],
+    );
+    let mut repeated = number.clone();
+    repeated["description"] = json!("the lines up to this one were done before under this id");
+    object(
+        json!({
+            "writes": number, "repeated": repeated, "skipped": number,
+            "lines": {"type": "array", "items": skipped},
+        }),
+        &["writes", "repeated", "skipped", "lines"],
+    )
 }

@@ -99,6 +99,10 @@ const OF_IMPORT: &[Parameter] = &[
         .holds(Holds::OneOf(&["statsd", "prometheus"]))
         .required(),
     Parameter::new("at", "when they were so, where they do not say [now]"),
+    Parameter::new(
+        "id",
+        "a name for this import: lines that were done under it within a day are not done again",
+    ),
 ];
 
 const EXACT: &[Parameter] = &[METRIC.required(), LABEL];

@@ -48,7 +48,7 @@ fn check_nulls(patch: &Json) -> Result<()> {
 pub(super) fn patch(call: &Call<'_>) -> Result<Response<Body>> {
     let patch = call.merge_patch()?;
     check_nulls(&patch)?;
-    let wanted: Wanted = call.any_object()?;
+    let wanted: Wanted = call.raw_object()?;
     let mut chosen = call.service.settings();
     if patch.get("retention").is_some_and(Json::is_null) {
         chosen.retention.clear();

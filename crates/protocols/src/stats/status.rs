@@ -24,7 +24,7 @@ struct Said {
 }
 
 pub(super) fn beam(call: &Call<'_>) -> Result<Response<Body>> {
-    let said: Said = call.any_object()?;
+    let said: Said = call.raw_object()?;
     let at = time(call.service, said.at.as_deref())?;
     let metric = named(said.metric, said.labels);
     let outcome = match call.service.beam(metric, at, said.status.get())? {

@@ -116,7 +116,7 @@ fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
 }
 
 fn single(call: &Call<'_>, action: Action) -> Result<Response<Body>> {
-    let mut body: Given = call.any_object()?;
+    let mut body: Given = call.raw_object()?;
     if body.action.is_some() {
         return Err(Problem::request("the path says the action already"));
     }
@@ -144,7 +144,7 @@ pub(super) fn observe(call: &Call<'_>) -> Result<Response<Body>> {
 
 /// Several writes, all of them or none.
 pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
-    let body: Several = call.any_object()?;
+    let body: Several = call.raw_object()?;
     let mut writes = Vec::with_capacity(body.writes.len().min(WRITES_MAX));
     for (index, one) in body.writes.iter().enumerate() {
         let at = |problem: Problem| problem.within(format!("writes[{index}]"));
@@ -168,11 +168,20 @@ pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
 pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
     let at = time(call.service, call.parameter("at"))?;
     let format: Format = call.needed("format")?.parse()?;
-    let report = call.service.import(format, at, &mut &call.body[..])?;
+    let lines = &mut &call.body[..];
+    let report = match call.parameter("id") {
+        Some(id) => call.service.import_once(id, format, at, lines)?,
+        None => call.service.import(format, at, lines)?,
+    };
     let lines = report.lines.iter();
     let lines: Vec<_> = lines
         .map(|line| json!({"line": line.line, "reason": line.reason}))
         .collect();
-    let value = json!({"writes": report.writes, "skipped": report.skipped, "lines": lines});
+    let value = json!({
+        "writes": report.writes,
+        "repeated": report.repeated,
+        "skipped": report.skipped,
+        "lines": lines,
+    });
     Ok(answer(StatusCode::OK, &value))
 }

@@ -1,5 +1,6 @@
 //! Document collections over a real socket: a server on loopback, the memory engine, a real client.
 
+mod feed;
 mod operations;
 mod pages;
 mod refusals;

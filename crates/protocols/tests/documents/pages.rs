@@ -84,6 +84,78 @@ fn pages_give_everything_once_in_order_under_every_policy() {
     }
 }
 
+/// Values of a length: most have most of their bytes alike.
+fn long(n: usize, bytes: usize) -> String {
+    format!("{}{n:02}", "x".repeat(bytes - 2))
+}
+
+#[test]
+fn pages_go_on_after_values_of_any_length() {
+    for policy in ["uncached", "indexed", "cached", "ram"] {
+        let server = with_cars(policy);
+        let lengths = [40, 97, 5_000, 60_000, 600_000];
+        let lines: String = (0..20)
+            .map(|n| {
+                let car =
+                    json!({"name": long(19 - n, lengths[n % 5]), "color": long(n / 2, 50_000)});
+                format!("{}\n", json!({ "document": car }))
+            })
+            .collect();
+        let import = "/documents/cars/import";
+        server.request("POST", import, &[], Some(&lines)).with(200);
+        for index in ["name", "color", "color-and-year"] {
+            let whole = server
+                .get(&format!("/documents/cars/items?index={index}&limit=100"))
+                .with(200)
+                .json();
+            let mut whole = keys(&whole);
+            assert_eq!(
+                all_pages(&server, &format!("index={index}&limit=3")),
+                whole,
+                "{policy} {index}"
+            );
+            whole.reverse();
+            let back = format!("index={index}&limit=3&order=desc");
+            assert_eq!(all_pages(&server, &back), whole, "{policy} {index}");
+        }
+        let mut path = "/documents/cars/indexes/color?limit=3".to_owned();
+        let mut counted = 0;
+        loop {
+            let page = server.get(&path).with(200).json();
+            let values = page["values"].as_array().expect("values");
+            counted += values.len();
+            let Some(next) = page["next"].as_str() else {
+                break;
+            };
+            assert!(next.len() < 2000, "a cursor of {} bytes", next.len());
+            path = format!("/documents/cars/indexes/color?limit=3&cursor={next}");
+        }
+        assert_eq!(counted, 10, "{policy}");
+    }
+}
+
+#[test]
+fn a_page_after_a_long_value_that_is_gone_is_refused() {
+    let server = with_cars("uncached");
+    for n in 0..3 {
+        let car = json!({"name": long(n, 50_000)});
+        server.send("POST", "/documents/cars/items", &car).with(201);
+    }
+    let first = server.get("/documents/cars/items?index=name&limit=1");
+    let next = first.with(200).json()["next"]
+        .as_str()
+        .expect("a cursor")
+        .to_owned();
+    let path = format!("/documents/cars/items?index=name&limit=1&cursor={next}");
+    assert_eq!(keys(&server.get(&path).with(200).json()), [1]);
+    let item = "/documents/cars/items/0";
+    server
+        .send("PUT", item, &json!({"name": "short"}))
+        .with(204);
+    let gone = server.get(&path).with(410);
+    assert!(gone.body.contains("begin again"), "{}", gone.body);
+}
+
 #[test]
 fn a_list_has_a_tag_that_changes_with_it() {
     let server = filled("cached");

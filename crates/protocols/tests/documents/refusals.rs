@@ -309,6 +309,16 @@ fn a_stored_collection_of_the_name_of_one_in_memory_is_a_conflict() {
     another
         .configure("c", Policy::Uncached, Vec::new())
         .expect("stored");
+    let listed = server.get("/documents").with(200).json();
+    let [one] = listed["collections"].as_array().expect("a list").as_slice() else {
+        panic!("one collection of a name: {listed}");
+    };
+    assert_eq!((&one["name"], &one["policy"]), (&json!("c"), &json!("ram")));
+    let told = one["problem"].as_str().expect("a problem");
+    assert!(
+        told.contains("another program stored one of this name"),
+        "{told}"
+    );
     problem(
         server.get("/documents/c"),
         409,

@@ -88,6 +88,12 @@ impl Server {
         }
     }
 
+    // Not every suite speaks without the client.
+    #[allow(dead_code)]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub fn request(
         &self,
         method: &str,

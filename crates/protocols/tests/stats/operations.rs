@@ -148,6 +148,21 @@ fn series_aggregate_group_compute_and_tell_quantiles() {
 }
 
 #[test]
+fn a_named_import_is_done_once() {
+    let server = start();
+    let named = |lines| {
+        let path = "/stats/import?format=statsd&id=of-others";
+        server.request("POST", path, &[], Some(lines))
+    };
+    for (lines, writes, repeated) in [("n:1|c", 1, 0), ("n:1|c", 0, 1), ("n:1|c\nn:1|c", 1, 1)] {
+        let imported = named(lines).with(200).json();
+        let counted = (&imported["writes"], &imported["repeated"]);
+        assert_eq!(counted, (&json!(writes), &json!(repeated)), "{lines}");
+    }
+    named("n:2|c").with(400);
+}
+
+#[test]
 fn statuses_metrics_settings_and_lines_of_others() {
     let server = start();
     let beam = |at: &str, up: bool| json!({"metric": "worker", "at": at, "status": {"up": up}});

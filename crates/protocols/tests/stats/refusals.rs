@@ -170,6 +170,54 @@ fn settings_are_merged() {
     problem(refused, 415, "application/merge-patch+json");
 }
 
+/// What a program says that it sends is believed, as below `/documents`.
+#[test]
+fn what_says_that_it_is_something_else_is_no_write() {
+    let server = start();
+    let write = json!({"metric": "n", "at": AT, "values": {"a": 1}}).to_string();
+    let several = json!({"writes": []}).to_string();
+    let said = json!({"metric": "n", "status": 1}).to_string();
+    let send = |path: &str, media: &str, body: &str| {
+        server.request("POST", path, &[("content-type", media)], Some(body))
+    };
+    let form = "application/x-www-form-urlencoded";
+    for (path, body) in [
+        ("/stats/track", &write),
+        ("/stats/assert", &write),
+        ("/stats/observe", &write),
+        ("/stats/assort", &write),
+        ("/stats/writes", &several),
+        ("/stats/beam", &said),
+    ] {
+        for media in [
+            form,
+            "text/plain",
+            "application/merge-patch+json",
+            "text/json",
+        ] {
+            problem(send(path, media, body), 415, "application/json");
+        }
+    }
+    let lines = "/stats/import?format=statsd";
+    for media in [form, "application/json", "multipart/form-data; boundary=x"] {
+        problem(send(lines, media, "n:1|c"), 415, "text/plain");
+    }
+    let keys = || server.get("/stats/keys?prefix=n").with(200).json();
+    assert_eq!(keys(), json!({"metrics": []}), "nothing was done");
+    for media in [
+        "Application/JSON; charset=utf-8",
+        "application/vnd.counts+json",
+    ] {
+        send("/stats/track", media, &write).with(200);
+    }
+    for media in ["text/plain; version=0.0.4", "application/openmetrics-text"] {
+        send(lines, media, "n:1|c").with(200);
+    }
+    server
+        .request("POST", "/stats/track", &[], Some(&write))
+        .with(200);
+}
+
 #[test]
 fn the_description_says_what_is_required() {
     let server = start();

@@ -7,11 +7,12 @@ use espalier_keyspace::{
 use super::plan::{Planner, Target};
 use super::rows::{Rows, Was};
 use crate::calendar::seconds;
+use crate::import::{Done, other};
 use crate::limits::{CONFLICTS_MAX, REQUEST_ID_SECONDS};
 use crate::number::{put_varint, take_varint};
 use crate::row::How;
 use crate::stats::{Rules, Stats};
-use crate::{Action, Error, Outcome, Request, Result, Write, layout, sketch};
+use crate::{Action, Outcome, Request, Result, Write, layout, sketch};
 
 /// Requests that are forgotten by one that has a name.
 const FORGOTTEN_AT_ONCE: usize = 16;
@@ -71,6 +72,15 @@ impl Stats {
         drop(snapshot);
         self.driver.commit(batch)?;
         Ok(outcomes)
+    }
+
+    /// How far the import of a name is done; `None` where none is remembered.
+    pub(crate) fn imported(&self, id: &str) -> Result<Option<Done>> {
+        self.driver.catch_up()?;
+        let snapshot = self.driver.snapshot()?;
+        let stored = snapshot.get(&self.layout.request(id))?;
+        let known = remembered(stored.as_deref(), seconds(self.clock.now()))?;
+        known.map(|known| Done::decode(id, known)).transpose()
     }
 
     /// Tells the rows that requests read, as far as the requests alone say.
@@ -154,6 +164,20 @@ impl Stats {
     }
 }
 
+/// The second of which requests are remembered still.
+fn oldest(now: i64) -> i64 {
+    now.saturating_sub(REQUEST_ID_SECONDS)
+}
+
+/// What the row of a request says of it, where it is remembered still.
+fn remembered(stored: Option<&[u8]>, now: i64) -> Result<Option<&[u8]>> {
+    let Some(mut row) = stored else {
+        return Ok(None);
+    };
+    let done_at = i64::try_from(take_varint(&mut row)?).unwrap_or(i64::MAX);
+    Ok((done_at >= oldest(now)).then_some(row))
+}
+
 /// Whether somebody else was faster.
 fn is_overtaken(error: &espalier_keyspace::Error) -> bool {
     matches!(
@@ -195,7 +219,7 @@ struct Work<'a> {
 impl Work<'_> {
     fn request(&mut self, request: &Request) -> Result<Outcome> {
         if let Some(id) = &request.id
-            && self.was_done(id, request.fingerprint())?
+            && !self.is_due(request, id)?
         {
             return Ok(Outcome::Repeated);
         }
@@ -262,32 +286,40 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Whether a request of this name was done within the time for which names are remembered; it is
-    /// an error if that was another request. Remembers this one, and forgets some older ones.
-    fn was_done(&mut self, id: &str, fingerprint: [u8; 8]) -> Result<bool> {
+    /// Whether a request with a name is to be done: not where one of that name was done within the time
+    /// for which names are remembered, and it is an error if that was another. Remembers this one, and
+    /// forgets some older ones.
+    fn is_due(&mut self, request: &Request, id: &str) -> Result<bool> {
         let now = seconds(self.planner.now());
-        let oldest = now.saturating_sub(REQUEST_ID_SECONDS);
         let key = self.stats.layout.request(id);
-        if let Some(mut done) = self.rows.get(&key)? {
-            let done_at = i64::try_from(take_varint(&mut done)?).unwrap_or(i64::MAX);
-            // Earlier versions remembered the time alone: the rest was empty.
-            if done_at >= oldest {
-                return match done.is_empty() || done == fingerprint {
-                    true => Ok(true),
-                    false => Err(Error::argument(format!(
-                        "another request was done under the name {id:?}; give this one a name of its own"
-                    ))),
-                };
+        let stored = self.rows.get(&key)?;
+        let known = remembered(stored, now)?;
+        let rest = match request.part {
+            Some(part) => {
+                let done = known.map(|known| Done::decode(id, known)).transpose()?;
+                if done.map_or(0, |done| done.line) != part.after {
+                    return Ok(false);
+                }
+                part.done.encode()
             }
-        }
+            None => {
+                let fingerprint = request.fingerprint();
+                match known {
+                    // Earlier versions remembered the time alone: the rest was empty.
+                    Some(done) if done.is_empty() || done == fingerprint => return Ok(false),
+                    Some(_) => return Err(other(id)),
+                    None => fingerprint.to_vec(),
+                }
+            }
+        };
         let mut value = Vec::new();
         put_varint(&mut value, u128::from(now.max(0).unsigned_abs()));
-        value.extend(fingerprint);
+        value.extend(rest);
         self.rows.put(&key, value)?;
         let time = self.stats.layout.request_time(now.max(0), id);
         self.rows.put(&time, key)?;
-        self.forget_before(oldest)?;
-        Ok(false)
+        self.forget_before(oldest(now))?;
+        Ok(true)
     }
 
     fn forget_before(&mut self, second: i64) -> Result<()> {

@@ -1,10 +1,12 @@
 //! Writes from what other programs say: lines of StatsD, and the text format of Prometheus.
 
+mod done;
 mod prometheus;
 mod reading;
 mod statsd;
 mod text;
 
+pub(crate) use done::{Done, Part, other};
 pub use prometheus::prometheus;
 pub use reading::{Format, Report, SKIPPED_TOLD};
 pub use statsd::statsd;

@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::tree::{CommitOptions, Datastore, Edit, LoadMode, LoadOptions, Tree};
 
+/// What some editors put before the text of a file in UTF-8 (RFC 8259 §8.1: it may be passed over).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Puts an edited document in place of its datastore, or fails and changes nothing. Every error in it
 /// has its line.
 pub(crate) fn take_edited(store: &Store, document: &EditedDocument<'_>) -> Result<()> {
@@ -58,7 +61,8 @@ fn load(tree: &Tree, text: &[u8], comment: &str) -> Result<()> {
     Ok(())
 }
 
-fn parse(schema: &Schema, mut text: &[u8], sink: &mut dyn Sink) -> Result<()> {
+fn parse(schema: &Schema, text: &[u8], sink: &mut dyn Sink) -> Result<()> {
+    let mut text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let options = ParseOptions::default();
     json::parse(schema, Root::Datastore, &mut text, sink, &options)?;
     Ok(())

@@ -1,6 +1,6 @@
 //! What transfers are told, and what they tell.
 
-use espalier_keyspace::Snapshot;
+use espalier_keyspace::{Driver, Snapshot};
 
 use super::digest::Digest;
 use super::marker::Marker;
@@ -38,6 +38,14 @@ pub struct Transferred {
     pub changed: u64,
     /// Whether an interrupted transfer was gone on with.
     pub is_resumed: bool,
+}
+
+/// Refuses what nothing can be copied from: the target of a transfer that has not ended.
+///
+/// # Errors
+/// [`Error::Unfinished`].
+pub fn check_source(from: &dyn Driver) -> Result<()> {
+    refuse_unfinished(&*from.snapshot()?)
 }
 
 /// Refuses a key space that is the target of a transfer that has not ended.

@@ -21,9 +21,9 @@ mod rows;
 
 pub use backup::{Backup, backup};
 pub(crate) use contract::refuse_unfinished;
-pub use contract::{Existing, Phase, Progress, Transferred};
+pub use contract::{Existing, Phase, Progress, Transferred, check_source};
 pub use copy::copy;
 pub use digest::Digest;
 pub use file::BLOCK_BYTES_MAX;
 pub use marker::Marker;
-pub use restore::restore;
+pub use restore::{CheckedBackup, restore};

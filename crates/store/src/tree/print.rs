@@ -22,8 +22,8 @@ pub(crate) fn print_stored(state: State<'_>, out: &mut dyn Write) -> Result<()> 
     let told = read(state, None, &InstancePath::root(), &all, &mut printer);
     // The printer knows better than the source why printing ended early.
     printer.finish().map(drop).map_err(|error| match error {
-        PrintError::Write(error) => Error::Read(error),
-        other => Error::Read(io::Error::other(other.to_string())),
+        PrintError::Write(error) => Error::Write(error),
+        other => Error::Write(io::Error::other(other.to_string())),
     })?;
     told.map(drop)
 }

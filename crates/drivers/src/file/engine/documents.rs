@@ -15,6 +15,7 @@ use espalier_keyspace::{Document, EditedDocument, Error, ErrorKind, Lens, Result
 use super::names::{self, DOCUMENTS, DRAFT};
 use super::open::Engine;
 use super::record::{Digest, DocumentRecord};
+use super::unknown::refuse_unknown;
 use crate::files::io_error;
 use crate::memory::MemorySnapshot;
 
@@ -24,14 +25,16 @@ const EDITED: &str = "edited";
 /// What the name of a file ends in that holds what is stored, while the document beside it is refused.
 const OLD: &str = "old";
 
-/// Keeps the lens, has the documents taken that were edited, and writes those that are behind.
+/// Keeps the lens, refuses files that are no documents, has the documents taken that were edited, and writes those that are behind.
 pub(in crate::file) fn use_lens(
     engine: &Arc<Engine>,
     lens: Arc<dyn Lens>,
     take: Take<'_>,
 ) -> Result<()> {
     *engine.lens.lock() = Some(Arc::clone(&lens));
-    for document in lens.documents(&*snapshot(engine))? {
+    let documents = lens.documents(&*snapshot(engine))?;
+    refuse_unknown(engine, &documents)?;
+    for document in documents {
         let shown = Shown {
             engine,
             lens: &*lens,
@@ -243,6 +246,7 @@ impl Shown<'_> {
         let mut out = Hashing {
             file: BufWriter::with_capacity(1 << 18, File::create(path).map_err(failed)?),
             hasher: blake3::Hasher::new(),
+            failed: None,
         };
         let printed = self.lens.print(state, &self.document.name, &mut out);
         let flushed = printed.and_then(|()| {
@@ -252,7 +256,7 @@ impl Shown<'_> {
         if let Err(error) = flushed {
             // What went wrong first is what the user should see.
             let _ = fs::remove_file(path);
-            return Err(error);
+            return Err(out.failed.map_or(error, failed));
         }
         Ok(*out.hasher.finalize().as_bytes())
     }
@@ -273,11 +277,16 @@ fn waiting(path: &Path, aside: &Path) -> Error {
 struct Hashing {
     file: BufWriter<File>,
     hasher: blake3::Hasher,
+    /// Why the file took no more: whoever prints knows neither the file nor how it is with the disk.
+    failed: Option<io::Error>,
 }
 
 impl Write for Hashing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
+        let written = self.file.write(bytes).inspect_err(|error| {
+            let code = error.raw_os_error().map(io::Error::from_raw_os_error);
+            self.failed = Some(code.unwrap_or_else(|| error.kind().into()));
+        })?;
         self.hasher.update(&bytes[..written]);
         Ok(written)
     }

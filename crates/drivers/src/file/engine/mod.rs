@@ -9,6 +9,7 @@ mod names;
 mod open;
 mod record;
 mod replay;
+mod unknown;
 
 pub(in crate::file) use check::{check, usage};
 pub use compact::JOURNAL_FACTOR;

@@ -38,7 +38,7 @@ impl Check {
         }
         let message = format!("{} things are wrong in {:?}", found.len(), self.collection);
         let hint = format!("`espalier documents repair {}` mends them", self.collection);
-        Err(Failure::data(message).hint(hint))
+        Err(Failure::data(message).hint(hint).answered())
     }
 }
 
@@ -77,7 +77,10 @@ impl Repair {
         if repaired.left.is_empty() {
             return Ok(());
         }
-        Err(Failure::data(to_text(&repaired.left)).hint("change or delete one of the documents"))
+        let failure = Failure::data(to_text(&repaired.left));
+        Err(failure
+            .hint("change or delete one of the documents")
+            .answered())
     }
 }
 

@@ -10,6 +10,7 @@ use super::find::Find;
 use super::get::Get;
 use super::ls::Ls;
 use super::update::Update;
+use super::watch::Watch;
 use super::write::{Insert, Put, Upsert};
 use crate::error::Result;
 use crate::settings::{Settings, Talk};
@@ -47,6 +48,7 @@ enum Command {
     Import(Import),
     Check(Check),
     Repair(Repair),
+    Watch(Watch),
 }
 
 impl Documents {
@@ -66,6 +68,7 @@ impl Documents {
             Command::Import(command) => command.run(settings),
             Command::Check(command) => command.run(settings),
             Command::Repair(command) => command.run(settings),
+            Command::Watch(command) => command.run(settings),
         }
     }
 
@@ -89,6 +92,7 @@ impl Documents {
             Command::Import(command) => &command.place.talk,
             Command::Check(command) => &command.place.talk,
             Command::Repair(command) => &command.place.talk,
+            Command::Watch(command) => &command.place.talk,
         }
     }
 }

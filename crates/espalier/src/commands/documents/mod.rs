@@ -12,6 +12,7 @@ mod ls;
 mod place;
 mod print;
 mod update;
+mod watch;
 mod write;
 
 pub use command::Documents;

@@ -3,7 +3,7 @@
 use std::io::BufReader;
 
 use clap::{Args, ValueEnum};
-use espalier_stats::import::{self, SKIPPED_TOLD};
+use espalier_stats::import::{self, Report, SKIPPED_TOLD};
 use serde_json::json;
 
 use super::place::{Place, time};
@@ -20,9 +20,13 @@ const SKIPPED_SHOWN: usize = 10;
 #[command(after_help = "\
 Lines that cannot be read, or are refused, are told, and the others done; in one atomic commit up to \
 100,000 writes.
+An import with a name (--request-id) may be repeated, also where it was cut off: within a day, lines that \
+were done under that name are not done again. Say --at then, so that all of its lines have one time.
 
 Examples:
   espalier stats import --format statsd lines.txt --store embedded:counts
+  espalier stats import --format statsd lines.txt --at 2025-03-07 --request-id friday \\
+      --store embedded:counts
   curl -s http://host/metrics | espalier stats import --format prometheus - --store embedded:counts")]
 pub struct Import {
     /// The file, or `-` for standard input
@@ -36,6 +40,10 @@ pub struct Import {
     /// When they were so, where they do not say [default: now]
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
+
+    /// A name for this import: what is repeated under it within a day is done once
+    #[arg(long, value_name = "NAME")]
+    request_id: Option<String>,
 
     #[command(flatten)]
     pub place: Place,
@@ -60,16 +68,34 @@ impl Import {
         };
         let (input, length) = documents::open(&self.file)?;
         let mut input = BufReader::new(ProgressReader::new(input, "importing", length));
-        let report = stats
-            .import(format, at, &mut input)
+        let report = match &self.request_id {
+            Some(id) => stats.import_once(id, format, at, &mut input),
+            None => stats.import(format, at, &mut input),
+        };
+        let report = report
             .map_err(|error| Failure::from(error).in_file(documents::display_name(&self.file)))?;
         input.into_inner().finish();
+        self.told(&report)
+    }
+
+    fn told(&self, report: &Report) -> Result<()> {
         let lines = report.lines.iter();
         let lines: Vec<_> = lines
             .map(|line| json!({"line": line.line, "reason": line.reason}))
             .collect();
-        let value = json!({"writes": report.writes, "skipped": report.skipped, "lines": lines});
+        let value = json!({
+            "writes": report.writes,
+            "repeated": report.repeated,
+            "skipped": report.skipped,
+            "lines": lines,
+        });
         let mut text = format!("{} writes, {} lines skipped", report.writes, report.skipped);
+        if report.repeated > 0 {
+            text.push_str(&format!(
+                "; the lines up to {} were done before under this name",
+                report.repeated
+            ));
+        }
         for line in report.lines.iter().take(SKIPPED_SHOWN) {
             text.push_str(&format!("\n  line {}: {}", line.line, line.reason));
         }

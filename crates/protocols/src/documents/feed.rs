@@ -1,0 +1,187 @@
+//! The changes of a collection as they happen, as server-sent events (HTML Living Standard §9.2).
+//!
+//! Each event has the version of its commit as its id, so a client that lost the connection goes on
+//! where it was. A feed has a thread of its own, which waits for the engine; how many there may be is
+//! limited, and they end when the server is about to.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use axum::body::Body;
+use espalier_documents::{ErrorKind, Event, Feed, Version};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use http::{HeaderValue, Response, StatusCode};
+use serde_json::{Value as Json, json};
+
+use super::call::Call;
+use super::limits::{FEED_GAP_REST, FEED_HEARTBEAT, FEED_LOOK, FEEDS_MAX, PAUSE_MAX};
+use super::problem::{Problem, Result};
+use crate::restconf::{BodyWriter, stream};
+
+/// The id of the last event that a client saw.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// How long a client waits before it comes again, in milliseconds.
+const RETRY_MS: u64 = 1000;
+
+/// The feeds of a server.
+#[derive(Default)]
+pub(super) struct Feeds {
+    open: AtomicUsize,
+    is_ended: AtomicBool,
+}
+
+/// One of them, until it is dropped.
+struct Place(Arc<Feeds>);
+
+impl Feeds {
+    /// Has all of them end, and no further one begin.
+    pub(super) fn end(&self) {
+        self.is_ended.store(true, Ordering::Release);
+    }
+
+    fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Acquire)
+    }
+
+    fn place(self: &Arc<Self>) -> Result<Place> {
+        let open = self.open.fetch_add(1, Ordering::AcqRel);
+        let place = Place(Arc::clone(self));
+        if open < FEEDS_MAX && !self.is_ended() {
+            return Ok(place);
+        }
+        let detail = match self.is_ended() {
+            true => "the server is about to end; come again".to_owned(),
+            false => format!("there are {FEEDS_MAX} feeds already; come again when one has ended"),
+        };
+        Err(Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "busy",
+            detail,
+        ))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
+    let collection = call.collection()?;
+    let after = after(call)?;
+    let place = call.service.feeds.place()?;
+    let feed = collection.watch(after)?;
+    let (writer, body) = stream(PAUSE_MAX);
+    std::thread::spawn(move || {
+        // A client that left is no failure.
+        if let Err(error) = run(feed, writer, &place.0) {
+            tracing::debug!(%error, "a feed of documents ended");
+        }
+    });
+    let mut answer = Response::new(body);
+    let headers = answer.headers_mut();
+    let media = HeaderValue::from_static("text/event-stream");
+    headers.insert(CONTENT_TYPE, media);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(answer)
+}
+
+/// The version after which a client wants the changes. A browser that comes again sends the id of the
+/// last event beside the address as it was, so the id counts.
+fn after(call: &Call<'_>) -> Result<Option<Version>> {
+    let last = call.headers.get(&LAST_EVENT_ID);
+    let Some(last) = last.filter(|last| !last.is_empty()) else {
+        return Ok(call.parsed("after")?.map(Version));
+    };
+    let version = last.to_str().ok().and_then(|text| text.trim().parse().ok());
+    let wrong = || Problem::request(format!("Last-Event-ID: {last:?} is no id that a feed gave"));
+    version.map(Version).map(Some).ok_or_else(wrong)
+}
+
+/// Writes events until the client leaves, the collection is removed or the server is about to end.
+fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Result<()> {
+    writeln!(writer, "retry: {RETRY_MS}")?;
+    let begin = feed.begin().0;
+    put(
+        &mut writer,
+        "begin",
+        Some(begin),
+        &json!({ "version": begin }),
+    )?;
+    let mut sent = Instant::now();
+    while !feeds.is_ended() {
+        match feed.next(FEED_LOOK) {
+            Ok(Some(Event::Commit { version, changes })) => {
+                let changes = changes.iter();
+                let changes: Vec<_> = changes
+                    .map(|(key, document)| changed(*key, document.as_deref()))
+                    .collect();
+                let value = json!({"version": version.0, "changes": changes});
+                put(&mut writer, "commit", Some(version.0), &value)?;
+            }
+            Ok(Some(Event::Gap { version })) => {
+                let value = json!({ "version": version.0 });
+                put(&mut writer, "gap", Some(version.0), &value)?;
+                // What comes meanwhile is one gap: the client has the collection to read.
+                std::thread::sleep(FEED_GAP_REST);
+            }
+            Ok(None) if sent.elapsed() < FEED_HEARTBEAT => continue,
+            Ok(None) => {
+                // A comment: clients pass over it.
+                writer.write_all(b":\n\n")?;
+                writer.send_now()?;
+            }
+            Err(error) => {
+                let kind = match error.kind() {
+                    ErrorKind::Missing => "removed",
+                    _ => "failed",
+                };
+                let value = json!({ "detail": error.to_string() });
+                put(&mut writer, kind, None, &value)?;
+                return writer.end();
+            }
+        }
+        sent = Instant::now();
+    }
+    writer.end()
+}
+
+/// What became of a document. One may be null, so that does not stand for none.
+fn changed(key: u64, document: Option<&Json>) -> Json {
+    match document {
+        Some(document) => json!({"key": key, "document": document}),
+        None => json!({"key": key, "deleted": true}),
+    }
+}
+
+/// Writes an event and sends it.
+fn put(writer: &mut BodyWriter, event: &str, id: Option<u64>, data: &Json) -> io::Result<()> {
+    if let Some(id) = id {
+        writeln!(writer, "id: {id}")?;
+    }
+    write!(writer, "event: {event}\ndata: {data}\n\n")?;
+    writer.send_now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_so_many_feeds_at_a_time_and_no_more() {
+        let feeds = Arc::new(Feeds::default());
+        let mut places: Vec<_> = (0..FEEDS_MAX).map(|_| feeds.place().ok()).collect();
+        assert!(places.iter().all(Option::is_some));
+        assert!(feeds.place().is_err());
+        places.pop();
+        places.push(feeds.place().ok());
+        assert!(places.iter().all(Option::is_some), "one ended");
+        feeds.end();
+        places.clear();
+        assert!(feeds.place().is_err(), "the server is about to end");
+    }
+}
