@@ -57,10 +57,15 @@ impl Content {
         }
     }
 
-    /// Whether a body that says that it is of a media type (in small letters) may be this.
+    /// Whether a body that says that it is of a media type (in small letters) may be this. Of lines,
+    /// `curl --data-binary @FILE` says that they are a form where nobody tells it better.
     fn may_be(self, media: &str) -> bool {
         let is_json = media.ends_with("+json") && !media.ends_with("patch+json");
-        self.media().contains(&media) || (is_json && matches!(self, Self::Schema(_)))
+        match self {
+            Self::Schema(_) if is_json => true,
+            Self::Lines | Self::Text if media == "application/x-www-form-urlencoded" => true,
+            _ => self.media().contains(&media),
+        }
     }
 
     /// Refuses what says that it is something else. What says nothing is taken for what it has to be.

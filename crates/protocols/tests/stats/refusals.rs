@@ -199,7 +199,7 @@ fn what_says_that_it_is_something_else_is_no_write() {
         }
     }
     let lines = "/stats/import?format=statsd";
-    for media in [form, "application/json", "multipart/form-data; boundary=x"] {
+    for media in ["application/json", "multipart/form-data; boundary=x"] {
         problem(send(lines, media, "n:1|c"), 415, "text/plain");
     }
     let keys = || server.get("/stats/keys?prefix=n").with(200).json();
@@ -210,7 +210,11 @@ fn what_says_that_it_is_something_else_is_no_write() {
     ] {
         send("/stats/track", media, &write).with(200);
     }
-    for media in ["text/plain; version=0.0.4", "application/openmetrics-text"] {
+    for media in [
+        form,
+        "text/plain; version=0.0.4",
+        "application/openmetrics-text",
+    ] {
         send(lines, media, "n:1|c").with(200);
     }
     server
