@@ -20,6 +20,8 @@ pub enum Kind {
     Usage,
     /// The data, the store or the server is not as needed: exit status 1.
     Data,
+    /// There is no store where one is needed: exit status 2.
+    NoStore,
     /// Whoever read the output has had enough, as `head` does: no failure at all.
     Closed,
 }
@@ -39,6 +41,20 @@ impl Failure {
     /// A mistake in how the command was called.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, message)
+    }
+
+    /// There is no store where one is needed.
+    pub fn no_store(message: impl Into<String>) -> Self {
+        Self::new(Kind::NoStore, message)
+    }
+
+    /// The same failure, with how to make a store where it is that there is none.
+    #[must_use]
+    pub fn hint_of_making(self, hint: &str) -> Self {
+        match self.kind {
+            Kind::NoStore => self.hint(hint),
+            _ => self,
+        }
     }
 
     /// Anything else that went wrong.
@@ -133,7 +149,7 @@ impl Failure {
     /// What the process ends with.
     pub fn exit_status(&self) -> u8 {
         match self.kind {
-            Kind::Usage => 2,
+            Kind::Usage | Kind::NoStore => 2,
             Kind::Data => 1,
             Kind::Closed => 0,
         }

@@ -451,3 +451,16 @@ fn times_of_offsets_with_seconds_are_shown_as_they_are() {
     assert_eq!(shown, "1880-06-01T16:56:02Z");
     assert_eq!(calendar.read_time(&shown).expect("a time"), at);
 }
+
+/// The refusal named the largest number that was looked at.
+#[test]
+fn a_granularity_that_is_too_long_is_refused_as_it_was_written() {
+    for text in ["99999999999h", "18446744073709551616h", "10000d"] {
+        let error = text.parse::<Granularity>().expect_err("too long");
+        let number = text.trim_end_matches(char::is_alphabetic);
+        assert!(
+            error.to_string().contains(&format!("{number} is over")),
+            "{error}"
+        );
+    }
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use espalier_store::{Clock, SystemClock};
+use espalier_store::{Clock, Error, SystemClock};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
@@ -44,6 +44,11 @@ pub struct Backup {
 impl Backup {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
+        if self.file.exists() && !self.file.is_file() {
+            return Err(Failure::usage("that is no file, and is not replaced")
+                .in_file(self.file.display())
+                .hint("choose another name"));
+        }
         if self.file.exists() && !self.force {
             return Err(Failure::usage("the file exists already")
                 .in_file(self.file.display())
@@ -60,8 +65,10 @@ impl Backup {
             &mut |phase, rows| shown.tell(phase, rows),
         );
         shown.finish();
-        let written = written.map_err(Failure::from);
-        let written = written.map_err(|failure| failure.in_file(self.file.display()))?;
+        let written = written.map_err(|error| match error {
+            Error::Write(error) => self.cannot_write(&error),
+            error => Failure::from(error).in_file(self.file.display()),
+        })?;
         unfinished
             .persist(&self.file)
             .map_err(|error| self.cannot_write(&error.error))?;

@@ -46,7 +46,7 @@ pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
             let message = format!("there is no store at {name}: nothing was ever written there");
             let hint =
                 "check the name; a store is made where modules are named: --yang FILE|DIR|NAME";
-            return Err(Failure::usage(message).hint(hint));
+            return Err(Failure::no_store(message).hint(hint));
         }
     }
     Ok(driver)
@@ -87,7 +87,7 @@ fn options(url: &str) -> impl Iterator<Item = &str> {
 pub fn require_existing(url: &str) -> Result<()> {
     match local_place(url) {
         Some(place) if !Path::new(place).exists() => {
-            Err(Failure::usage(format!("there is no store at {place}")))
+            Err(Failure::no_store(format!("there is no store at {place}")))
         }
         _ => Ok(()),
     }

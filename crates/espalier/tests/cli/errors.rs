@@ -203,3 +203,32 @@ fn xml_errors_name_the_line_too() {
     let arguments = [&["load", "a.xml", "--store", "memory:"], &MODULES[..]].concat();
     assert!(bench.run(&arguments).failed(1).contains("a.xml:4: "));
 }
+
+/// How to make a store was said of one that is there and cannot be opened, too.
+#[test]
+fn only_where_there_is_no_store_it_is_said_how_to_make_one() {
+    let bench = Bench::new();
+    bench.write("file", "text");
+    for command in [&["stats", "keys"][..], &["documents", "ls"]] {
+        let run = |url: &str| {
+            let outcome = bench.run(&[command, &["--store", url]].concat());
+            assert_ne!(outcome.status, 0);
+            outcome.stderr
+        };
+        let missing = run("embedded:nothing");
+        assert!(missing.contains("make one: espalier"), "{missing}");
+        for url in ["embedded:file", "sqlite:file", "embedded:x?durability=no"] {
+            let said = run(url);
+            assert!(!said.contains("make one"), "{url}: {said}");
+        }
+    }
+}
+
+/// A target that is no file was replaced by one.
+#[test]
+fn a_backup_replaces_files_only() {
+    let (bench, access) = store();
+    let outcome = bench.run(&["backup", access[1], "/dev/null", "--force"]);
+    let said = outcome.failed(2);
+    assert!(said.contains("/dev/null: that is no file"), "{said}");
+}

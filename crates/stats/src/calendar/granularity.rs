@@ -87,8 +87,7 @@ impl Granularity {
             return Err(Error::syntax("a bucket cannot have the length 0"));
         }
         if count > GRANULARITY_COUNT_MAX {
-            let message = format!("{count} is over the limit of {GRANULARITY_COUNT_MAX} units");
-            return Err(Error::limit(message));
+            return Err(too_long(&count.to_string()));
         }
         Ok(Self { unit, count })
     }
@@ -123,9 +122,17 @@ impl FromStr for Granularity {
                 "{shown:?} is no granularity; write a number and s, m, h, d, w, mo, q or y, such as 15m"
             ))
         })?;
-        let count = count.parse().unwrap_or(u32::MAX);
+        // Digits that are no number are more than any.
+        let count = count.parse().map_err(|_| too_long(count))?;
         Self::new(count, unit)
     }
+}
+
+fn too_long(count: &str) -> Error {
+    let shown: String = count.chars().take(40).collect();
+    Error::limit(format!(
+        "{shown} is over the limit of {GRANULARITY_COUNT_MAX} units"
+    ))
 }
 
 impl fmt::Display for Granularity {

@@ -42,6 +42,8 @@ pub fn backup(
         match write(from, file, now, progress) {
             Err(Error::Engine(error))
                 if error.kind() == ErrorKind::SnapshotTooOld && tries < TRIES_MAX => {}
+            // The file is the only one that is read or written here.
+            Err(Error::Read(error)) => return Err(Error::Write(error)),
             result => return result,
         }
     }
