@@ -332,18 +332,20 @@ fn what_was_expected_needs_no_server() {
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
 }
 
-/// Values of the first format have no stamps.
+/// Values of the first format have no stamps, the third has no runs.
 #[test]
 fn an_earlier_format_is_refused_and_left_alone() {
     let Some(redis) = Redis::shared() else { return };
     let url = format!("{}?durability=relaxed&prefix=earlier", redis.base());
     drop(open(&url));
-    redis.command("HSET {earlier}:meta format 1");
-    let error = refused(&url);
-    assert_eq!(error.kind(), ErrorKind::WrongVersion, "{error}");
-    let advice = "the program that wrote it";
-    assert!(error.to_string().contains(advice), "{error}");
-    assert_eq!(redis.command("HGET {earlier}:meta format"), "$1");
+    for format in [1, 3] {
+        redis.command(&format!("HSET {{earlier}}:meta format {format}"));
+        let error = refused(&url);
+        assert_eq!(error.kind(), ErrorKind::WrongVersion, "{error}");
+        let advice = "the program that wrote it";
+        assert!(error.to_string().contains(advice), "{error}");
+        assert_eq!(redis.command("HGET {earlier}:meta format"), "$1");
+    }
 }
 
 #[test]

@@ -60,6 +60,7 @@ pub struct Batch {
     preconditions: Vec<Precondition>,
     operations: Vec<Operation>,
     bytes: usize,
+    is_read_in_order: bool,
 }
 
 impl Batch {
@@ -102,6 +103,17 @@ impl Batch {
         });
     }
 
+    /// Says that what it puts will mostly be read in the order of the keys, or a few keys at a time. An
+    /// engine may then keep rows that follow each other as one.
+    pub fn read_in_order(&mut self) {
+        self.is_read_in_order = true;
+    }
+
+    /// Whether that was said.
+    pub fn is_read_in_order(&self) -> bool {
+        self.is_read_in_order
+    }
+
     /// Makes room for so many further operations.
     pub fn reserve(&mut self, operations: usize) {
         self.operations.reserve(operations);
@@ -112,6 +124,7 @@ impl Batch {
         self.preconditions.extend(other.preconditions);
         self.operations.extend(other.operations);
         self.bytes += other.bytes;
+        self.is_read_in_order &= other.is_read_in_order;
     }
 
     /// Appends one operation.

@@ -6,7 +6,7 @@ use espalier_keyspace::{Batch, Error, ErrorKind, Fill, Precondition, Result, Ver
 use redis::RedisResult;
 
 use super::engine::{
-    Answer, Blocks, DIRECT_BYTES_MAX, Engine, LOG_BYTES_MAX, LOG_COMMITS_MAX, Lane,
+    Answer, Blocks, DIRECT_BYTES_MAX, Engine, Kind, LOG_BYTES_MAX, LOG_COMMITS_MAX, Lane,
     UNDO_OPERATIONS_MAX, backoff, broken, wrong_answer,
 };
 use super::snapshot::RedisSnapshot;
@@ -143,10 +143,12 @@ impl Request {
         if staged {
             self.stage(lane, &stage)?;
         }
-        let keys: [&str; 11] = [
+        let keys: [&str; 13] = [
             &names.meta,
             &names.keys,
+            &names.runs,
             &names.values,
+            &names.rows,
             &names.undo,
             &names.before,
             &names.packed,
@@ -173,13 +175,19 @@ impl Request {
             &numbers[2],
             &numbers[3],
             &numbers[4],
+            match self.blocks.is_told {
+                true => b"told",
+                false => b"untold",
+            },
             self.blocks.kind.name(),
         ];
         if !staged {
             // Without a block the script would look for staged ones.
             const NOTHING: &[u8] = &[0xdd, 0, 0, 0, 0];
             arguments.extend(self.blocks.blocks.iter().map(Vec::as_slice));
-            arguments.push(NOTHING);
+            if self.blocks.kind != Kind::Runs {
+                arguments.push(NOTHING);
+            }
         }
         lane.link.script(&engine.scripts.commit, &keys, &arguments)
     }

@@ -6,9 +6,11 @@
 //!
 //! | name | type | holds |
 //! |---|---|---|
-//! | `meta` | hash | `format`, `version` (of the newest commit), `floor` (the oldest that can be read), bytes of undo, bytes and entries of the log |
-//! | `keys` | sorted set | every key, all of score 0, so that they stand in the order of their bytes |
-//! | `values` | hash | key to value, with the version that wrote it in front (8 bytes, big endian) |
+//! | `meta` | hash | `format`, `version` (of the newest commit), `floor` (the oldest that can be read), bytes of undo, bytes and entries of the log, rows in runs |
+//! | `keys` | sorted set | every key that is in no run, and the last one of each run, all of score 0, so that they stand in the order of their bytes |
+//! | `values` | hash | key to value, with the version that wrote it in front (8 bytes, big endian); for a run, that version with its first bit set, how many rows there are (4 bytes) and the first key |
+//! | `runs` | sorted set | the last key of each run |
+//! | `rows` | hash | the last key of each run, to its rows: keys and values, one after the other |
 //! | `undo` | sorted set | for each change of a key that was there: the key (`00` as `00 FF`, ended by `00 00`) and the version, big endian |
 //! | `before` | hash | the same members, to what the key held before that change, with its version |
 //! | `packed` | hash | version, big endian, and a number, to keys and what they held before a commit of many changes; or their members in `undo`, when they are there |
@@ -17,6 +19,17 @@
 //! | `log` | stream | the changes of each commit, by version |
 //! | `lane:*` | string | the last commit of a connection, and what became of it; an hour long |
 //! | `stage:*` | list | a large batch on its way; an hour long |
+//!
+//! # Runs
+//! A row of its own is a member of a sorted set and a field of a hash, which take most of the server's time for
+//! a large commit, and most of its memory. So what a large commit puts stays in runs of up to 32 rows that follow
+//! each other, where no other key stands between them and the batch says that it will be read
+//! [in order](espalier_keyspace::Batch::read_in_order). A commit that changes a row of a run, or puts
+//! a key between two, gives that row a place of its own and leaves what is before and behind it packed.
+//! Runs that are deleted or replaced whole are taken whole, and are saved so for older snapshots. A scan brings runs as
+//! they are, and the driver takes them apart. A read of one key looks for the run that it would be in and brings
+//! that, which costs the server some microseconds more than a row of its own; so documents, of which many are
+//! read at once by their keys, make none.
 //!
 //! # Snapshots
 //! Redis keeps no old versions, and a snapshot must not change. The alternatives: versions in the
@@ -38,8 +51,8 @@
 //! log. Scripts of Redis are not undone when they fail, so all that can refuse comes first; they
 //! are one unit in the append-only file. Operations are looked up and written 128 to a command, as a
 //! call from a script costs more than what it does. Puts of different keys, which most batches are,
-//! have a way of their own: the sorted set tells how many of the keys are new, so only others are
-//! looked at, and the log takes the batch as it came. A batch over [`DIRECT_BYTES_MAX`] is pipelined into a
+//! come in order and have a way of their own: the sorted set tells how many of the keys are new, so only others
+//! are looked at, and the log takes the batch as it came. A batch over [`DIRECT_BYTES_MAX`] is pipelined into a
 //! list first and then applied by the same script, which holds the server up while it runs: ten
 //! seconds or so for a million operations. Others wait for as long as their `timeout_ms` allows.
 //!

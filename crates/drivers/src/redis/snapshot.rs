@@ -8,7 +8,9 @@ use espalier_keyspace::{
     Cursor, Direction, Expect, Expected, KeyRange, Result, Snapshot, Version, is_key,
 };
 
-use super::engine::{Answer, Engine, Part, Rows, Values, bare, bytes, stamped, wrong_answer};
+use super::engine::{
+    Answer, Engine, InRuns, Part, Rows, Values, bare, bytes, stamped, wrong_answer,
+};
 use crate::known::Known;
 use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
 use crate::partly;
@@ -42,7 +44,13 @@ impl RedisSnapshot {
             return Self::new(engine);
         }
         let names = &engine.names;
-        let keys: [&str; 3] = [&names.meta, &names.keys, &names.values];
+        let keys: [&str; 5] = [
+            &names.meta,
+            &names.keys,
+            &names.runs,
+            &names.values,
+            &names.rows,
+        ];
         let wanted: Vec<&[u8]> = expected
             .keys()
             .iter()
@@ -60,11 +68,16 @@ impl RedisSnapshot {
         let mut answer = engine.checked(answer)?;
         let version = Version(answer.number()?);
         let mut known = Known::default();
-        let mut wanted = wanted.into_iter();
-        Values::of(answer.list()?)?.each(|stored| {
-            let key = wanted.next().ok_or_else(wrong_answer)?;
-            let value = stored.map(|stored| Ok(stamped(stored)?.1.to_vec()));
-            known.value(key, value.transpose()?);
+        let mut wanted = wanted.into_iter().enumerate();
+        let values = Values::of(answer.list()?)?;
+        let in_runs = InRuns::of(answer.list()?)?;
+        values.each(|stored| {
+            let (place, key) = wanted.next().ok_or_else(wrong_answer)?;
+            let value = match stored {
+                Some(stored) => Some(stamped(stored)?.1),
+                None => in_runs.find(place, key)?,
+            };
+            known.value(key, value.map(<[u8]>::to_vec));
             Ok(())
         })?;
         for (range, _) in expected.ranges() {
@@ -74,8 +87,10 @@ impl RedisSnapshot {
                 _ => More::Nothing,
             };
             let mut head = Page::default();
-            Rows::take(&mut part)?.each(|key, stored| {
-                head.push(key, stamped(stored)?.1);
+            Rows::take(&mut part)?.each(Direction::Forward, |key, _, value| {
+                if range.contains(key) {
+                    head.push(key, value);
+                }
                 Ok(())
             })?;
             known.head(range, head, more);
@@ -96,9 +111,11 @@ impl RedisSnapshot {
     fn ask(&self, wanted: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let engine = &self.engine;
         let names = &engine.names;
-        let keys: [&str; 6] = [
+        let keys: [&str; 8] = [
             &names.meta,
+            &names.runs,
             &names.values,
+            &names.rows,
             &names.undo,
             &names.before,
             &names.packed,
@@ -108,22 +125,31 @@ impl RedisSnapshot {
         let mut arguments: Vec<&[u8]> = vec![self.text.as_bytes(), bytes_max.as_bytes()];
         arguments.extend(wanted);
         let answer = engine.ask(|link| link.script(&engine.scripts.get, &keys, &arguments))?;
-        let values = engine.checked(answer)?.rest;
+        let mut answer = engine.checked(answer)?;
+        let in_runs = InRuns::of(answer.list()?)?;
+        let values = answer.rest;
         if values.len() == 0 || values.len() > wanted.len() {
             return Err(wrong_answer());
         }
+        let places = wanted.iter().enumerate();
         values
-            .map(|value| bytes(value)?.map(bare).transpose())
+            .zip(places)
+            .map(|(value, (place, key))| match bytes(value)? {
+                Some(stored) => bare(stored).map(Some),
+                None => Ok(in_runs.find(place, key)?.map(<[u8]>::to_vec)),
+            })
             .collect()
     }
 
     fn page(&self, range: &KeyRange, direction: Direction, rows: usize) -> Result<Answer> {
         let engine = &self.engine;
         let names = &engine.names;
-        let keys: [&str; 7] = [
+        let keys: [&str; 9] = [
             &names.meta,
             &names.keys,
+            &names.runs,
             &names.values,
+            &names.rows,
             &names.undo,
             &names.before,
             &names.packed,
@@ -211,7 +237,7 @@ impl Source for &RedisSnapshot {
         let (mut rest, mut rows) = (range.clone(), wanted);
         loop {
             let answer = self.page(&rest, direction, rows)?;
-            let reached = Part::of(answer, self.version, direction)?.show(page)?;
+            let reached = Part::of(answer, &rest, self.version, direction)?.show(page)?;
             let Some(reached) = reached else {
                 return Ok(More::Nothing);
             };

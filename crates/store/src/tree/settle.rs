@@ -162,6 +162,7 @@ impl Tree {
             options.comment,
         );
         let mut batch = beside;
+        batch.read_in_order();
         each_change(&overlay, &logged_ranges(self.id()), &mut |change| {
             log.record(change.key, change.old, change.new, &mut batch)
         })?;

@@ -1,10 +1,11 @@
 //! A batch as the commit script takes it, and as the log tells it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use espalier_keyspace::{Batch, Change, Error, ErrorKind, KeyRange, OperationRef, Result, counter};
 
-use super::pack::{Encoder, Strings};
+use super::open::DIRECT_BYTES_MAX;
+use super::pack::{Encoder, Items, Strings};
 use crate::recent::RECORD_BYTES_MAX;
 
 /// Bytes in one block, about; a longer string has a block of its own.
@@ -14,55 +15,67 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// tells it.
 const CHANGE_OVERHEAD: usize = 64;
 
-/// The name of what the log tells of a commit of [`Kind::Puts`].
+/// Rows of a run at most, and its bytes, about; a longer row is in none.
+pub(crate) const RUN_ROWS_MAX: usize = 32;
+const RUN_BYTES: usize = 4096;
+
+/// Puts of a batch that makes runs, at least.
+const RUNS_ROWS_MIN: usize = 64;
+
+/// Operations that the script looks at together, at most.
+const GROUP: usize = 128;
+
+/// The names of what the log tells of a commit of [`Kind::Puts`] and of one of [`Kind::Runs`].
 const PUTS: &[u8] = b"p";
+const RUNS: &[u8] = b"l";
 
 /// What the operations of a batch are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Puts of different keys, in one block, which the log tells as it stands.
+    /// Puts of different keys, in the order of the keys; in one block, where the log tells them.
     Puts,
-    /// The same, of which the log tells nothing, as they are too much.
-    UntoldPuts,
+    /// Such puts, as runs, each of three blocks: the last key, how many rows there are and the first key,
+    /// the rows.
+    Runs,
     /// Anything else.
     Any,
 }
 
 impl Kind {
-    fn of(batch: &Batch) -> Self {
-        let count = batch.operations().len();
-        let mut keys = HashSet::with_capacity(count);
-        for operation in batch.operations() {
-            let OperationRef::Put(key, _) = operation else {
-                return Self::Any;
-            };
-            if !keys.insert(key) {
-                return Self::Any;
-            }
-        }
-        if count == 0 {
-            return Self::Any;
-        }
-        match batch.bytes() + CHANGE_OVERHEAD * count <= RECORD_BYTES_MAX {
-            true => Self::Puts,
-            false => Self::UntoldPuts,
-        }
-    }
-
     /// As the script has it.
     pub(crate) fn name(self) -> &'static [u8] {
         match self {
             Self::Puts => b"puts",
-            Self::UntoldPuts => b"untold",
+            Self::Runs => b"runs",
             Self::Any => b"any",
         }
     }
+}
+
+/// A key and a value.
+type Row<'a> = (&'a [u8], &'a [u8]);
+
+/// What a batch puts, in order, where that is all it does, and each key is another.
+fn puts(batch: &Batch) -> Option<Vec<Row<'_>>> {
+    let mut rows = Vec::with_capacity(batch.operations().len());
+    for operation in batch.operations() {
+        match operation {
+            OperationRef::Put(key, value) => rows.push((key, value)),
+            _ => return None,
+        }
+    }
+    // Stable, as it is made for what is sorted in parts already.
+    rows.sort_by_key(|(key, _)| *key);
+    let differ = rows.windows(2).all(|pair| pair[0].0 != pair[1].0);
+    (differ && !rows.is_empty()).then_some(rows)
 }
 
 /// What a batch is to the commit script.
 pub(crate) struct Blocks {
     /// What those after the checks are.
     pub(crate) kind: Kind,
+    /// Whether the log tells puts.
+    pub(crate) is_told: bool,
     /// Those before the rest that can refuse it.
     pub(crate) checks: usize,
     /// All of them, the checks first.
@@ -79,63 +92,152 @@ impl Blocks {
                 None => checks.item(&[b"n", &condition.key]),
             }
         }
-        let kind = Kind::of(batch);
-        let changes = match kind {
-            Kind::Any => operations(batch, &mut checks),
-            Kind::Puts => puts(batch, usize::MAX),
-            Kind::UntoldPuts => puts(batch, BLOCK_BYTES),
+        let overhead = CHANGE_OVERHEAD * batch.operations().len();
+        let is_told = batch.bytes() + overhead <= RECORD_BYTES_MAX;
+        let list_bytes = if is_told { usize::MAX } else { BLOCK_BYTES };
+        let rows = puts(batch);
+        let (mut kind, mut changes) = match &rows {
+            None => (Kind::Any, operations(batch, &mut checks)),
+            Some(rows) if makes_runs(batch) => (Kind::Runs, runs(rows)),
+            Some(rows) => (Kind::Puts, list(rows, list_bytes)),
         };
         let mut blocks = checks.finish();
         let checks = blocks.len();
-        blocks.extend(changes.finish());
+        if let (Kind::Runs, Some(rows)) = (kind, &rows)
+            && bytes(&blocks) + bytes(&changes) > DIRECT_BYTES_MAX
+        {
+            // What is staged has no runs.
+            (kind, changes) = (Kind::Puts, list(rows, list_bytes));
+        }
+        blocks.extend(changes);
         Self {
             kind,
+            is_told,
             checks,
             blocks,
         }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.blocks.iter().map(Vec::len).sum()
+        bytes(&self.blocks)
     }
+}
+
+/// Whether what a batch puts may be kept as runs.
+fn makes_runs(batch: &Batch) -> bool {
+    batch.is_read_in_order() && batch.operations().len() >= RUNS_ROWS_MIN
+}
+
+fn bytes(blocks: &[Vec<u8>]) -> usize {
+    blocks.iter().map(Vec::len).sum()
 }
 
 /// Keys and values, one after the other.
-fn puts(batch: &Batch, block_bytes: usize) -> Encoder {
+fn list(rows: &[Row<'_>], block_bytes: usize) -> Vec<Vec<u8>> {
     let mut changes = Encoder::new(block_bytes);
-    for operation in batch.operations() {
-        if let OperationRef::Put(key, value) = operation {
-            changes.item(&[key, value]);
-        }
+    for (key, value) in rows {
+        changes.item(&[key, value]);
     }
-    changes
+    changes.finish()
 }
 
-/// Each operation by its letter. What of them can refuse the batch is checked, too.
-fn operations(batch: &Batch, checks: &mut Encoder) -> Encoder {
+/// The same in small lists, each after its last key, and how many rows it has with its first key.
+fn runs(rows: &[Row<'_>]) -> Vec<Vec<u8>> {
+    let mut blocks = Vec::with_capacity(3 * (rows.len() / RUN_ROWS_MAX + 1));
+    let mut rest = rows;
+    while let Some((first, _)) = rest.first() {
+        let mut bytes = 0;
+        let some = rest.iter().take(RUN_ROWS_MAX).take_while(|(key, value)| {
+            bytes += key.len() + value.len();
+            bytes <= RUN_BYTES
+        });
+        let (run, after) = rest.split_at(some.count().max(1));
+        blocks.extend(run.last().map(|(last, _)| last.to_vec()));
+        let count = u32::try_from(run.len()).unwrap_or(u32::MAX);
+        blocks.push([&count.to_be_bytes()[..], first].concat());
+        blocks.extend(list(run, usize::MAX));
+        rest = after;
+    }
+    blocks
+}
+
+/// Each operation by its letter, in groups of as many as are looked at together, each after the least and the
+/// greatest of its keys. What of them can refuse the batch is checked, too.
+fn operations(batch: &Batch, checks: &mut Encoder) -> Vec<Vec<u8>> {
     let sums = Sums::of(batch);
-    let mut changes = Encoder::new(BLOCK_BYTES);
+    let mut groups = Groups::new();
     for (at, operation) in batch.operations().enumerate() {
         match operation {
-            OperationRef::Put(key, value) => changes.item(&[b"p", key, value]),
-            OperationRef::Delete(key) => changes.item(&[b"d", key]),
+            OperationRef::Put(key, value) => groups.push(Some(key), &[b"p", key, value]),
+            OperationRef::Delete(key) => groups.push(Some(key), &[b"d", key]),
             OperationRef::DeleteRange(range) if range.is_empty() => {}
             OperationRef::DeleteRange(range) => {
                 let end = range.end.as_deref();
                 let bounded: &[u8] = if end.is_some() { b"1" } else { b"0" };
-                changes.item(&[b"r", &range.start, end.unwrap_or_default(), bounded]);
+                let strings = [b"r", &range.start[..], end.unwrap_or_default(), bounded];
+                groups.push(None, &strings);
             }
             OperationRef::Add(key, delta) => match sums.get(at) {
-                Some(Some(sum)) => changes.item(&[b"p", key, sum]),
+                Some(Some(sum)) => groups.push(Some(key), &[b"p", key, sum]),
                 Some(None) => checks.item(&[b"o", key]),
                 None => {
                     checks.item(&[b"a", key, &delta.to_le_bytes()]);
-                    changes.item(&[b"a", key, &delta.to_le_bytes()]);
+                    groups.push(Some(key), &[b"a", key, &delta.to_le_bytes()]);
                 }
             },
         }
     }
-    changes
+    groups.finish()
+}
+
+/// Makes groups of operations.
+struct Groups<'a> {
+    full: Encoder,
+    group: Items,
+    operations: usize,
+    /// The least and the greatest key of the group.
+    span: (&'a [u8], &'a [u8]),
+}
+
+impl<'a> Groups<'a> {
+    fn new() -> Self {
+        Self {
+            full: Encoder::new(BLOCK_BYTES),
+            group: Items::default(),
+            operations: 0,
+            span: Default::default(),
+        }
+    }
+
+    /// Appends an operation, and the key that it looks at.
+    fn push(&mut self, key: Option<&'a [u8]>, strings: &[&[u8]]) {
+        if let Some(key) = key {
+            self.span = match self.span {
+                (b"", _) => (key, key),
+                (least, greatest) => (least.min(key), greatest.max(key)),
+            };
+        }
+        self.group.put(strings);
+        self.operations += 1;
+        if self.operations >= GROUP || self.group.bytes() >= BLOCK_BYTES {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        if self.operations > 0 {
+            let mut group = Items::default();
+            group.put(&[b"g", self.span.0, self.span.1]);
+            self.full.append(&[&group, &self.group]);
+            self.group = Items::default();
+            (self.operations, self.span) = (0, Default::default());
+        }
+    }
+
+    fn finish(mut self) -> Vec<Vec<u8>> {
+        self.close();
+        self.full.finish()
+    }
 }
 
 /// The sums that follow from the batch alone, by the number of the operation; `None` where it
@@ -214,8 +316,15 @@ pub(crate) fn changes_of(name: &[u8], data: &[u8]) -> Result<Option<Vec<Change>>
         let message = "an entry of the log is no list of changes";
         Error::new(ErrorKind::Corrupt, message)
     };
-    let mut strings = Strings::of(data).map_err(|_| corrupt())?;
     let mut changes = Vec::new();
+    let mut strings = Strings::of(data).map_err(|_| corrupt())?;
+    if name == RUNS {
+        for list in strings {
+            let list = list.map_err(|_| corrupt())?.unwrap_or_default();
+            changes.extend(changes_of(PUTS, list)?.unwrap_or_default());
+        }
+        return Ok(Some(changes));
+    }
     while let Some(first) = strings.next() {
         let owned = |string: Result<Option<&[u8]>>| match string {
             Ok(Some(string)) => Ok(string.to_vec()),
@@ -268,27 +377,74 @@ mod tests {
         assert_eq!(sums.get(5), Some(None));
     }
 
+    fn kind_of(batch: &Batch) -> (Kind, bool) {
+        let blocks = Blocks::of(batch);
+        (blocks.kind, blocks.is_told)
+    }
+
+    fn put(key: &str, value: &str) -> Change {
+        Change::Put {
+            key: key.into(),
+            value: value.into(),
+        }
+    }
+
     #[test]
     fn puts_of_different_keys_are_a_kind_of_their_own() {
         let mut batch = Batch::new();
-        assert_eq!(Kind::of(&batch), Kind::Any);
-        batch.put("a", "1");
+        assert_eq!(kind_of(&batch), (Kind::Any, true));
         batch.put("b", "2");
+        batch.put("a", "1");
         let blocks = Blocks::of(&batch);
         assert_eq!((blocks.kind, blocks.blocks.len()), (Kind::Puts, 1));
-        let put = |key: &str, value: &str| Change::Put {
-            key: key.into(),
-            value: value.into(),
-        };
         let told = changes_of(PUTS, &blocks.blocks[0]).expect("changes");
         assert_eq!(told, Some(vec![put("a", "1"), put("b", "2")]));
         let mut twice = batch.clone();
         twice.put("a", "3");
-        assert_eq!(Kind::of(&twice), Kind::Any);
+        assert_eq!(kind_of(&twice), (Kind::Any, true));
         batch.put("c", vec![0; RECORD_BYTES_MAX]);
-        assert_eq!(Kind::of(&batch), Kind::UntoldPuts);
+        assert_eq!(kind_of(&batch), (Kind::Puts, false));
         batch.delete("d");
-        assert_eq!(Kind::of(&batch), Kind::Any);
+        assert_eq!(kind_of(&batch), (Kind::Any, false));
+    }
+
+    #[test]
+    fn many_puts_that_are_read_in_order_are_runs() {
+        let mut batch = Batch::new();
+        for number in 0..100 {
+            batch.put(format!("{number:02}"), "short");
+        }
+        assert_eq!(kind_of(&batch), (Kind::Puts, true));
+        batch.read_in_order();
+        batch.put("33a", vec![b'x'; 2 * RUN_BYTES]);
+        let blocks = Blocks::of(&batch);
+        assert_eq!((blocks.kind, blocks.checks), (Kind::Runs, 0));
+        let names = blocks.blocks.iter().step_by(3);
+        let names: Vec<_> = names.map(|name| String::from_utf8_lossy(name)).collect();
+        assert_eq!(names, ["31", "33", "33a", "65", "97", "99"]);
+        let lists = blocks.blocks.iter().skip(2).step_by(3);
+        let mut all = Encoder::new(usize::MAX);
+        lists.for_each(|list| all.item(&[list]));
+        let told = changes_of(RUNS, &all.finish()[0]).expect("changes");
+        let told = told.expect("all of them");
+        assert_eq!((told.len(), &told[70]), (101, &put("69", "short")));
+    }
+
+    #[test]
+    fn operations_are_in_groups_that_tell_their_span() {
+        let mut batch = Batch::new();
+        batch.delete_range(KeyRange::prefix(b"x"));
+        for number in (0..GROUP).rev() {
+            batch.put(format!("{number:03}"), "1");
+        }
+        let blocks = Blocks::of(&batch);
+        let strings: Vec<_> = Strings::of(&blocks.blocks[0])
+            .expect("a list")
+            .map(|string| string.expect("a string").unwrap_or_default())
+            .collect();
+        assert_eq!(&strings[..3], [&b"g"[..], b"001", b"127"]);
+        let last = strings.len() - 6;
+        assert_eq!(&strings[last..last + 3], [&b"g"[..], b"000", b"000"]);
     }
 
     #[test]
@@ -297,7 +453,7 @@ mod tests {
         batch.delete("\0");
         let blocks = Blocks::of(&batch);
         assert_eq!(blocks.kind, Kind::Any);
-        let changes = changes_of(b"d", &blocks.blocks[0]).expect("changes");
+        let changes = changes_of(b"d", b"\x92\xa1d\xa1\0").expect("changes");
         let key = b"\0".to_vec();
         assert_eq!(changes, Some(vec![Change::Delete { key }]));
         assert_eq!(changes_of(b"d", b"").expect("a gap"), None);

@@ -1,9 +1,22 @@
--- A page of keys without a value, and how many keys and values there are.
--- KEYS: keys values   ARGV: least key
-local page = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], '+', 'LIMIT', 0, 5000)
-local missing = {}
-for _, key in ipairs(page) do
-  if redis.call('HEXISTS', KEYS[2], key) == 0 then missing[#missing + 1] = key end
+-- A page of keys without a value, and of runs that are not whole, and how many keys and values there are.
+-- KEYS: keys runs values rows   ARGV: least key
+local keys, runs, values, rows = unpack(KEYS)
+local call = redis.call
+local function is_whole(name, stored)
+  local list = call('HGET', rows, name)
+  local items = list and cmsgpack.unpack(list) or {}
+  local first = first_of(stored)
+  return #items == 2 * count_of(stored) and items[1] == first and items[#items - 1] == name
+    and call('ZLEXCOUNT', keys, '[' .. first, '(' .. name) == 0
 end
-local counts = {redis.call('ZCARD', KEYS[1]), redis.call('HLEN', KEYS[2])}
-return {'ok', page[#page] or false, missing, counts[1], counts[2]}
+local page = call('ZRANGEBYLEX', keys, ARGV[1], '+', 'LIMIT', 0, 5000)
+local missing, broken = {}, {}
+for _, key in ipairs(page) do
+  local stored, is_named = call('HGET', values, key), call('ZSCORE', runs, key)
+  if not stored then
+    missing[#missing + 1] = key
+  elseif is_run(stored) ~= (is_named and true) or is_named and not is_whole(key, stored) then
+    broken[#broken + 1] = key
+  end
+end
+return {'ok', page[#page] or false, missing, broken, call('ZCARD', keys), call('HLEN', values)}

@@ -1,16 +1,16 @@
 -- Applies a batch as a whole, or refuses it as a whole. See ../mod.rs for the layout.
--- KEYS: meta keys values undo before packed pending queue log lane stage
+-- KEYS: meta keys runs values rows undo before packed pending queue log lane stage
 -- ARGV: sequence, check blocks, expected version or '', 'undo' or 'none', undo bytes max, log
---       commits max, log bytes max, record bytes max, what the blocks after the checks are ('puts'
---       of different keys, told in the log as they stand; such puts, 'untold'; or 'any'), then the
---       blocks (none: they are staged)
-local meta, keys, values, undo, before, packed, pending, queue, log, lane, stage = unpack(KEYS)
+--       commits max, log bytes max, record bytes max, 'told' or 'untold' (in the log, puts as they stand),
+--       what the blocks after the checks are ('puts' of different keys in order; 'runs' of such puts,
+--       each its last key, how many rows and its first key, and the rows; or 'any'), then the blocks (none: they are staged)
+local meta, keys, runs, values, rows, undo, before, packed, pending, queue, log, lane, stage = unpack(KEYS)
 local call, byte, char, sub = redis.call, string.byte, string.char, string.sub
 local pack = cmsgpack.pack
-local FIXED = 9
+local FIXED = 10
 
-local state = call('HMGET', meta, 'format', 'version', 'undo_bytes', 'log_bytes', 'log_count')
-if state[1] ~= '3' then return {'format', state[1] or ''} end
+local state = call('HMGET', meta, 'format', 'version', 'undo_bytes', 'log_bytes', 'log_count', 'packed_rows')
+if state[1] ~= '4' then return {'format', state[1] or ''} end
 local done = call('GET', lane)
 if done then
   local sequence, outcome = string.match(done, '^(%d+) (.*)$')
@@ -39,10 +39,11 @@ local TOGETHER = 128
 local function bare(stored) return stored and sub(stored, 9) end
 
 -- What keys hold, into a table.
+local read = reader(runs, values, rows, state[6])
 local function fetch(wanted, into)
   for at = 1, #wanted, TOGETHER do
     local to = math.min(at + TOGETHER - 1, #wanted)
-    for number, value in ipairs(call('HMGET', values, unpack(wanted, at, to))) do
+    for number, value in ipairs(read(wanted, at, to)) do
       into[wanted[at + number - 1]] = value
     end
   end
@@ -97,6 +98,7 @@ end
 local keep = ARGV[4] == 'undo'
 local undo_max, record_max = tonumber(ARGV[5]), tonumber(ARGV[8])
 local stamp = struct.pack('>I8', version + 1)
+local run_stamp = char(128 + byte(stamp)) .. sub(stamp, 2)
 local effect, changes, recorded = false, {}, 0
 local undo_bytes = 0
 
@@ -126,12 +128,12 @@ end
 -- keys held is put where snapshots look for it; that of many stays packed until one does, as most of it
 -- is never looked for.
 local PACK_BYTES = 1048576
-local is_saved, saved, saved_bytes, packs = {}, {}, 0, 0
+local is_saved, saved, saved_bytes, packs, has_saved_run = {}, {}, 0, 0, false
 
 local function enqueue(what)
   call('RPUSH', queue, struct.pack('>I8I8', version + 1, saved_bytes) .. pack(what))
   undo_bytes = undo_bytes + saved_bytes
-  saved, saved_bytes = {}, 0
+  saved, saved_bytes, has_saved_run = {}, 0, false
 end
 
 local function pack_saved()
@@ -151,20 +153,125 @@ local function save(key, old)
   if saved_bytes > PACK_BYTES then pack_saved() end
 end
 
--- Puts of different keys. That all of some are new is told by how many the set takes.
+-- The same of all of a run.
+local function save_run(name, stored, list)
+  has_saved_run = true
+  saved[#saved + 1] = name
+  saved[#saved + 1] = sub(stored, 1, 8) .. list
+  saved_bytes = saved_bytes + count_of(stored) * (3 * #name + 240) + #list
+  if saved_bytes > PACK_BYTES then pack_saved() end
+end
+
+-- Where rows of a run change, or keys come between them, what is before, between and behind them stays
+-- packed, but for a few rows.
+local packed_rows = tonumber(state[6])
+local PIECE_ROWS_MIN = 4
+local scored, held, names, lists, gone = {}, {}, {}, {}, {}
+local function send_pieces()
+  send('ZREM', runs, gone)
+  gone = send('HDEL', rows, gone)
+  scored, names = send('ZADD', keys, scored), send('ZADD', runs, names)
+  held, lists = send('HSET', values, held), send('HSET', rows, lists)
+end
+
+local function split_run(name, stored, list, touched)
+  local items = cmsgpack.unpack(list)
+  local old_stamp, old_run_stamp = since(stored), sub(stored, 1, 8)
+  packed_rows = packed_rows - #items / 2
+  gone[#gone + 1] = name
+
+  local function put_single(at)
+    scored[#scored + 1] = '0'
+    scored[#scored + 1] = items[at]
+    held[#held + 1] = items[at]
+    held[#held + 1] = old_stamp .. items[at + 1]
+  end
+  local function put_piece(from, to)
+    local count = (to - from) / 2
+    if count < PIECE_ROWS_MIN then
+      for at = from, to - 2, 2 do put_single(at) end
+      return
+    end
+    local last = items[to - 2]
+    packed_rows = packed_rows + count
+    scored[#scored + 1] = '0'
+    scored[#scored + 1] = last
+    names[#names + 1] = '0'
+    names[#names + 1] = last
+    held[#held + 1] = last
+    held[#held + 1] = old_run_stamp .. struct.pack('>I4', count) .. items[from]
+    lists[#lists + 1] = last
+    lists[#lists + 1] = pack({unpack(items, from, to - 1)})
+  end
+
+  local places, cuts = {}, {}
+  for at = 1, #items, 2 do places[items[at]] = at end
+  for _, key in ipairs(touched) do
+    local at = places[key]
+    if not at then
+      at = 1
+      while is_before(items[at], key) do at = at + 2 end
+      cuts[at] = cuts[at] or 'between'
+    else
+      cuts[at] = 'row'
+    end
+  end
+  local from = 1
+  for at = 1, #items, 2 do
+    if cuts[at] then
+      put_piece(from, at)
+      from = at
+    end
+    if cuts[at] == 'row' then
+      put_single(at)
+      from = at + 2
+    end
+  end
+  put_piece(from, #items + 1)
+  if #held > 2000 then send_pieces() end
+end
+
+-- Does so with all runs that some keys stand in, or between whose keys they come. What the keys hold is
+-- asked for where it is not known; the least and the greatest of them are. Tells whether there was a run.
+local function split_around(wanted, olds, least, greatest)
+  if packed_rows == 0 or not run_over(least, greatest, runs, values) then return false end
+  local around, touched, run = {}, {}, {}
+  for number, stored in ipairs(olds or call('HMGET', values, unpack(wanted))) do
+    local key, name = wanted[number], nil
+    if not stored then
+      name, stored = run_over(key, key, runs, values)
+    elseif is_run(stored) then
+      name = key
+    end
+    if name and not touched[name] then
+      around[#around + 1] = name
+      touched[name], run[name] = {}, stored
+    end
+    if name then table.insert(touched[name], key) end
+  end
+  if #around == 0 then return false end
+  for number, list in ipairs(call('HMGET', rows, unpack(around))) do
+    local name = around[number]
+    split_run(name, run[name], list, touched[name])
+  end
+  send_pieces()
+  return true
+end
+
+-- Puts of different keys, in order. That all of some are new is told by how many the set takes.
 local function put_all(items)
   effect = true
   for at = 1, #items, 2 * TOGETHER do
-    local to, count = math.min(at + 2 * TOGETHER - 1, #items), 0
+    local to, count, wanted = math.min(at + 2 * TOGETHER - 1, #items), 0, {}
     for place = at, to, 2 do
       count = count + 2
+      wanted[count / 2] = items[place]
       added[count - 1], added[count] = '0', items[place]
       set[count - 1], set[count] = items[place], stamp .. items[place + 1]
     end
+    split_around(wanted, nil, wanted[1], wanted[#wanted])
     local fresh = call('ZADD', keys, unpack(added, 1, count))
     if keep and 2 * fresh < count then
-      local wanted = {}
-      for place = at, to, 2 do wanted[#wanted + 1] = items[place] end
       for number, old in ipairs(call('HMGET', values, unpack(wanted))) do
         save(wanted[number], old)
       end
@@ -173,20 +280,100 @@ local function put_all(items)
   end
 end
 
--- What the keys of some operations held before them, and which of them are changed since.
+-- Whether there is no key from one to another one, nor a run around them.
+local function is_free(first, last)
+  local name = call('ZRANGEBYLEX', keys, '[' .. first, '+', 'LIMIT', 0, 1)[1]
+  if not name then return true end
+  local stored = call('HGET', values, name)
+  return is_before(last, stored and is_run(stored) and first_of(stored) or name)
+end
+
+-- Removes the runs of which all rows are put, which are in some lists.
+local function replace_runs(first, last, new_lists)
+  local names = call('ZRANGEBYLEX', runs, '[' .. first, '[' .. last, 'LIMIT', 0, 512)
+  if #names == 0 then return end
+  local is_put, gone = {}, {}
+  for _, list in ipairs(new_lists) do
+    local items = cmsgpack.unpack(list)
+    for at = 1, #items, 2 do is_put[items[at]] = true end
+  end
+  local stored = call('HMGET', values, unpack(names))
+  for number, list in ipairs(call('HMGET', rows, unpack(names))) do
+    local items, all = cmsgpack.unpack(list), true
+    for at = 1, #items, 2 do all = all and is_put[items[at]] end
+    if all then
+      gone[#gone + 1] = names[number]
+      packed_rows = packed_rows - #items / 2
+      if keep then save_run(names[number], stored[number], list) end
+    end
+  end
+  send('ZREM', keys, gone)
+  send('ZREM', runs, gone)
+  send('HDEL', values, gone)
+  send('HDEL', rows, gone)
+end
+
+-- Runs of puts, in order, which are the arguments from one to another. Those that nothing stands between
+-- stay packed.
+local RUNS_TOGETHER = 64
+local function put_runs(from, to)
+  local loose = {}
+  for at = from, to, 3 * RUNS_TOGETHER do
+    local last, scored, held, lists = math.min(at + 3 * RUNS_TOGETHER - 3, to - 2), {}, {}, {}
+    local first = sub(ARGV[at + 1], 5)
+    local are_free = is_free(first, ARGV[last])
+    if not are_free and packed_rows > 0 then
+      local new_lists = {}
+      for place = at, last, 3 do new_lists[#new_lists + 1] = ARGV[place + 2] end
+      replace_runs(first, ARGV[last], new_lists)
+    end
+    for place = at, last, 3 do
+      local name, head, list = ARGV[place], ARGV[place + 1], ARGV[place + 2]
+      local count = struct.unpack('>I4', head)
+      if count > 1 and (are_free or is_free(sub(head, 5), name)) then
+        packed_rows = packed_rows + count
+        local number = #scored + 1
+        scored[number], scored[number + 1] = '0', name
+        held[number], held[number + 1] = name, run_stamp .. head
+        lists[number], lists[number + 1] = name, list
+      else
+        for _, item in ipairs(cmsgpack.unpack(list)) do loose[#loose + 1] = item end
+      end
+    end
+    send('ZADD', keys, scored)
+    send('ZADD', runs, scored)
+    send('HSET', values, held)
+    send('HSET', rows, lists)
+    if #loose > 2 * TOGETHER then
+      put_all(loose)
+      loose = {}
+    end
+  end
+  put_all(loose)
+end
+
+-- What the keys of a group of operations held before them, and which of them are changed since. A group
+-- begins with the least and the greatest of its keys.
 local found, changed, is_ranged
 local function look(items, from)
   found, changed, is_ranged = {}, {}, false
-  local wanted, at, count = {}, from, 0
-  while at <= #items and count < TOGETHER do
+  local wanted, at = {}, from + 3
+  while at <= #items and items[at] ~= 'g' do
     local operation = items[at]
-    if operation == 'a' or operation == 'd' or operation == 'p' and keep then
+    if operation == 'a' or operation == 'd' or operation == 'p' and (keep or packed_rows > 0) then
       wanted[#wanted + 1] = items[at + 1]
     end
     at = at + width(operation)
-    count = count + 1
   end
-  fetch(wanted, found)
+  if #wanted == 0 then return at end
+  local olds, in_run = call('HMGET', values, unpack(wanted)), false
+  for number, old in ipairs(olds) do
+    found[wanted[number]] = old
+    in_run = in_run or not old or is_run(old)
+  end
+  if in_run and split_around(wanted, olds, items[from + 1], items[from + 2]) then
+    for number, old in ipairs(call('HMGET', values, unpack(wanted))) do found[wanted[number]] = old end
+  end
   return at
 end
 
@@ -231,20 +418,36 @@ local function delete_range(first, last, bounded)
   local any = false
   flush()
   is_ranged = true
+  if packed_rows > 0 then
+    for _, edge in ipairs({first, bounded == '1' and last or nil}) do
+      split_around({edge}, nil, edge, edge)
+    end
+  end
   local least = from
   while true do
     local page = call('ZRANGEBYLEX', keys, least, to, 'LIMIT', 0, 1000)
     if #page == 0 then break end
     any = true
-    if keep then
-      local olds = call('HMGET', values, unpack(page))
-      for number, key in ipairs(page) do save(key, olds[number]) end
+    if keep or packed_rows > 0 then
+      local olds, names = call('HMGET', values, unpack(page)), {}
+      local lists = keep and lists_of(page, 1, olds, rows)
+      for at, old in ipairs(olds) do
+        if old and is_run(old) then
+          packed_rows = packed_rows - count_of(old)
+          names[#names + 1] = page[at]
+          if keep then save_run(page[at], old, lists[#names]) end
+        elseif keep then
+          save(page[at], old)
+        end
+      end
+      send('HDEL', rows, names)
     end
     call('HDEL', values, unpack(page))
     least = '(' .. page[#page]
   end
   if not any then return end
   call('ZREMRANGEBYLEX', keys, from, to)
+  call('ZREMRANGEBYLEX', runs, from, to)
   record(#first + #last, 'r', first, last, bounded)
 end
 
@@ -252,6 +455,7 @@ local function operate(items)
   local at = 1
   while at <= #items do
     local after = look(items, at)
+    at = at + 3
     while at < after do
       local operation, key = items[at], items[at + 1]
       if operation == 'p' then
@@ -269,14 +473,21 @@ local function operate(items)
   end
 end
 
-local apply = ARGV[9] == 'any' and operate or put_all
-for number = checks + 1, blocks do apply(block(number)) end
-
-local data, kind = '', 'd'
-if ARGV[9] == 'any' then
-  data = changes and pack(changes) or ''
-elseif ARGV[9] == 'puts' and effect then
-  data, kind = block_text(checks + 1), 'p'
+local data, kind = '', 'p'
+local is_told = ARGV[9] == 'told'
+if ARGV[10] == 'runs' then
+  local from, to, lists = FIXED + checks + 1, #ARGV, {}
+  put_runs(from, to)
+  for place = from + 2, to, 3 do lists[#lists + 1] = ARGV[place] end
+  data, kind = is_told and pack(lists) or '', 'l'
+else
+  local apply = ARGV[10] == 'any' and operate or put_all
+  for number = checks + 1, blocks do apply(block(number)) end
+  if ARGV[10] == 'any' then
+    data, kind = changes and pack(changes) or '', 'd'
+  elseif is_told then
+    data = block_text(checks + 1)
+  end
 end
 if staged then call('DEL', stage) end
 
@@ -286,9 +497,13 @@ local function finish()
   call('SET', lane, ARGV[1] .. ' ' .. text, 'EX', 3600)
   return {'ok', text}
 end
-if not effect then return finish() end
+if not effect then
+  -- Runs may be divided all the same.
+  if packed_rows ~= tonumber(state[6]) then call('HSET', meta, 'packed_rows', text_of(packed_rows)) end
+  return finish()
+end
 
-if #saved > 2 * TOGETHER then
+if has_saved_run or #saved > 2 * TOGETHER then
   pack_saved()
 elseif #saved > 0 then
   enqueue(spread(saved, stamp, undo, before))
@@ -333,6 +548,7 @@ while log_count > tonumber(ARGV[6]) or log_bytes > tonumber(ARGV[7]) do
 end
 local numbers = {'version', text, 'undo_bytes', text_of(total), 'log_bytes', text_of(log_bytes)}
 numbers[7], numbers[8] = 'log_count', text_of(log_count)
-if floor then numbers[9], numbers[10] = 'floor', floor end
+numbers[9], numbers[10] = 'packed_rows', text_of(packed_rows)
+if floor then numbers[11], numbers[12] = 'floor', floor end
 call('HSET', meta, unpack(numbers))
 return finish()

@@ -1,9 +1,9 @@
 -- Some keys at a version, each with the version that wrote it in front: the first ones, until they are
 -- many bytes.
--- KEYS: meta values undo before packed pending   ARGV: version, bytes, keys
-local meta, values, undo, before, packed, pending = unpack(KEYS)
+-- KEYS: meta runs values rows undo before packed pending   ARGV: version, bytes, keys
+local meta, runs, values, rows, undo, before, packed, pending = unpack(KEYS)
 local call = redis.call
-local state = call('HMGET', meta, 'version', 'floor')
+local state = call('HMGET', meta, 'version', 'floor', 'packed_rows')
 if not state[1] then return {'format', ''} end
 local version = tonumber(ARGV[1])
 local is_newest = state[1] == ARGV[1]
@@ -26,16 +26,37 @@ local function older(key)
   return old and struct.unpack('>I8', old) <= version and old or false
 end
 
-local answer, bytes, bytes_max = {'ok'}, 0, tonumber(ARGV[2])
+-- Whether a key is to be looked for in a run, which may not have it, as nothing between its keys has
+-- changed since its version.
+local has_runs = state[3] ~= '0'
+local in_runs, add, bring = collector(rows)
+local function in_run(key, value, place)
+  if not has_runs or value and not is_run(value) then return false end
+  local name = key
+  if not value and is_newest then
+    name = name_until(key, runs)
+  elseif not value then
+    name, value = run_over(key, key, runs, values)
+  end
+  if not name or not is_newest and struct.unpack('>I8', since(value)) > version then return false end
+  add(name, place)
+  return true
+end
+
+local answer, bytes, bytes_max = {'ok', in_runs}, 0, tonumber(ARGV[2])
 for at = 3, #ARGV, 16 do
   if bytes > bytes_max then break end
   local to = math.min(at + 15, #ARGV)
   for number, value in ipairs(call('HMGET', values, unpack(ARGV, at, to))) do
-    if not is_newest and not (value and struct.unpack('>I8', value) <= version) then
-      value = older(ARGV[at + number - 1])
+    local key = ARGV[at + number - 1]
+    if in_run(key, value, #answer - 2) then
+      value = false
+    elseif not is_newest and not (value and struct.unpack('>I8', value) <= version) then
+      value = older(key)
     end
     bytes = bytes + #(value or '')
     answer[#answer + 1] = value
   end
+  bytes = bytes + bring()
 end
 return answer

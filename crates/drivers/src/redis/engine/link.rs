@@ -7,8 +7,9 @@ use std::time::Duration;
 use espalier_keyspace::{Error, ErrorKind, Result};
 use redis::cluster::{ClusterClient, ClusterClientBuilder, ClusterConnection};
 use redis::{
-    Client, ClientTlsConfig, Cmd, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo,
-    RedisConnectionInfo, RedisError, RedisResult, TlsCertificates, TlsMode, Value,
+    Client, ClientTlsConfig, Cmd, Connection, ConnectionAddr, ConnectionInfo, ConnectionLike,
+    IntoConnectionInfo, RedisConnectionInfo, RedisError, RedisResult, TlsCertificates, TlsMode,
+    Value,
 };
 
 use super::error::{engine_error, wrong_answer};
@@ -183,30 +184,62 @@ impl Link {
         }
     }
 
-    /// Runs a script, which the server may not know yet. `arguments` appends keys and arguments
-    /// to the command.
+    /// Runs a script, which the server may not know yet.
     pub(crate) fn script(
         &mut self,
         script: &Script,
         keys: &[&str],
         arguments: &[&[u8]],
     ) -> RedisResult<Answer> {
-        let command = |name: &str, text: &str| {
-            let mut command = redis::cmd(name);
-            command.arg(text).arg(keys.len()).arg(keys).arg(arguments);
-            command
-        };
-        let answer = match self.run(&command("EVALSHA", &script.hash)) {
+        let answer = match self.call("EVALSHA", &script.hash, keys, arguments) {
             Err(error) if error.code() == Some("NOSCRIPT") => {
-                let mut load = redis::cmd("EVAL");
-                load.arg(script.code);
-                load.arg(keys.len()).arg(keys).arg(arguments);
-                self.run(&load)
+                self.call("EVAL", script.code, keys, arguments)
             }
             answer => answer,
         };
         answer_of(answer?)
     }
+
+    fn call(
+        &mut self,
+        name: &str,
+        script: &str,
+        keys: &[&str],
+        arguments: &[&[u8]],
+    ) -> RedisResult<Value> {
+        let count = keys.len().to_string();
+        let words = [name, script, &count].map(str::as_bytes).into_iter();
+        let words = words.chain(keys.iter().map(|key| key.as_bytes()));
+        let words = words.chain(arguments.iter().copied());
+        match self {
+            // A large batch is copied once.
+            Self::Single(connection) => connection
+                .req_packed_command(&packed(words))
+                .and_then(Value::extract_error),
+            Self::Cluster(connection) => {
+                let mut command = Cmd::new();
+                for word in words {
+                    command.arg(word);
+                }
+                command.query(&mut **connection)
+            }
+        }
+    }
+}
+
+/// A command as it is sent.
+fn packed<'a>(words: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
+    // As many as a line with a length has at most.
+    const LINE_BYTES: usize = 24;
+    let bytes: usize = words.clone().map(|word| word.len() + LINE_BYTES).sum();
+    let mut sent = Vec::with_capacity(LINE_BYTES + bytes);
+    sent.extend(format!("*{}\r\n", words.clone().count()).bytes());
+    for word in words {
+        sent.extend(format!("${}\r\n", word.len()).bytes());
+        sent.extend(word);
+        sent.extend(b"\r\n");
+    }
+    sent
 }
 
 fn answer_of(value: Value) -> RedisResult<Answer> {
@@ -226,5 +259,18 @@ fn answer_of(value: Value) -> RedisResult<Answer> {
             rest,
         }),
         _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_sent_as_the_client_sends_it() {
+        let words: [&[u8]; 3] = [b"SET", b"key \r\n", b""];
+        let mut command = Cmd::new();
+        command.arg(&words);
+        assert_eq!(packed(words.into_iter()), command.get_packed_command());
     }
 }

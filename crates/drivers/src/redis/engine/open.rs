@@ -15,7 +15,7 @@ use crate::durability::Durability;
 use crate::redis::config::Config;
 
 /// The layout of names that this code writes and reads.
-pub const FORMAT: u64 = 3;
+pub const FORMAT: u64 = 4;
 
 /// Bytes of a batch that is sent with the script that applies it: 16 MiB. A larger one is staged.
 pub const DIRECT_BYTES_MAX: usize = 16 << 20;

@@ -1,16 +1,42 @@
 //! Lists of byte strings as the scripts read and write them: MessagePack arrays of strings.
 
+use std::mem;
+
 use espalier_keyspace::Result;
 
 use super::error::wrong_answer;
+
+/// Strings as they stand in a list.
+#[derive(Default)]
+pub(crate) struct Items {
+    packed: Vec<u8>,
+    strings: u32,
+}
+
+impl Items {
+    /// Appends strings.
+    pub(crate) fn put(&mut self, strings: &[&[u8]]) {
+        for string in strings {
+            put_string(&mut self.packed, string);
+            self.strings += 1;
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.packed.len()
+    }
+}
 
 /// Writes lists, each of about so many bytes.
 pub(crate) struct Encoder {
     bytes_max: usize,
     full: Vec<Vec<u8>>,
-    list: Vec<u8>,
-    strings: u32,
+    /// What comes into the next list; its beginning is there already.
+    items: Items,
 }
+
+/// How a list begins: with how many strings it has, in as many bytes whatever their number.
+const HEAD: [u8; 5] = [0xdd, 0, 0, 0, 0];
 
 impl Encoder {
     /// Begins a new list wherever one has that many bytes.
@@ -18,32 +44,47 @@ impl Encoder {
         Self {
             bytes_max,
             full: Vec::new(),
-            list: Vec::new(),
-            strings: 0,
+            items: Items::default(),
         }
     }
 
     /// Appends strings that stay in one list.
     pub(crate) fn item(&mut self, strings: &[&[u8]]) {
-        for string in strings {
-            let length = u32::try_from(string.len()).unwrap_or(u32::MAX);
-            self.list.push(0xdb);
-            self.list.extend(length.to_be_bytes());
-            self.list.extend(*string);
-            self.strings += 1;
+        self.begin();
+        self.items.put(strings);
+        self.end();
+    }
+
+    /// The same with items that are made already.
+    pub(crate) fn append(&mut self, all: &[&Items]) {
+        self.begin();
+        for items in all {
+            self.items.packed.extend(&items.packed);
+            self.items.strings += items.strings;
         }
-        if self.list.len() >= self.bytes_max {
+        self.end();
+    }
+
+    fn begin(&mut self) {
+        if self.items.strings == 0 {
+            self.items.packed.extend(HEAD);
+        }
+    }
+
+    fn end(&mut self) {
+        if self.items.bytes() >= self.bytes_max {
             self.close();
         }
     }
 
     fn close(&mut self) {
-        if self.strings > 0 {
-            let mut list = vec![0xdd];
-            list.extend(self.strings.to_be_bytes());
-            list.append(&mut self.list);
-            self.full.push(list);
-            self.strings = 0;
+        let Items {
+            mut packed,
+            strings,
+        } = mem::take(&mut self.items);
+        if strings > 0 {
+            packed[1..HEAD.len()].copy_from_slice(&strings.to_be_bytes());
+            self.full.push(packed);
         }
     }
 
@@ -52,6 +93,23 @@ impl Encoder {
         self.close();
         self.full
     }
+}
+
+fn put_string(list: &mut Vec<u8>, string: &[u8]) {
+    let bytes = string.len();
+    match (u8::try_from(bytes), u16::try_from(bytes)) {
+        (Ok(short @ 0..32), _) => list.push(0xa0 | short),
+        (Ok(short), _) => list.extend([0xd9, short]),
+        (_, Ok(long)) => {
+            list.push(0xda);
+            list.extend(long.to_be_bytes());
+        }
+        _ => {
+            list.push(0xdb);
+            list.extend(u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes());
+        }
+    }
+    list.extend(string);
 }
 
 /// The strings of a list, one after the other; `None` for one that is nothing.

@@ -2,13 +2,14 @@
 -- were changed since held before. The caller puts the two together, in the order of bytes: strings
 -- of a script compare as the server's locale has it. Values have the version that wrote them in
 -- front.
--- KEYS: meta keys values undo before packed pending
+-- KEYS: meta keys runs values rows undo before packed pending
 -- ARGV: version, 'f' or 'b', least and greatest key, rows, bytes
 -- Answer: 'ok', 1 when there are more rows, the last undo member when there are more of those, the
---         keys (MessagePack), lists of their values (MessagePack), the saved (member, value)
-local meta, keys, values, undo, before, packed, pending = unpack(KEYS)
+--         keys (MessagePack), lists of their values (MessagePack), the rows of runs, the saved (member,
+--         value). A run is there whole where the range has some of it
+local meta, keys, runs, values, rows, undo, before, packed, pending = unpack(KEYS)
 local call = redis.call
-local state = call('HMGET', meta, 'version', 'floor')
+local state = call('HMGET', meta, 'version', 'floor', 'packed_rows')
 if not state[1] then return {'format', ''} end
 local version = tonumber(ARGV[1])
 if version > tonumber(state[1]) then return {'lost', state[1]} end
@@ -23,27 +24,54 @@ end
 
 local found = range(keys, ARGV[3], ARGV[4], limit)
 local more = #found == limit and 1 or 0
-local held, bytes, at, step = {}, 0, 1, 16
+local has_runs = state[3] ~= '0'
+local beyond = has_runs and (more == 0 or not forward) and run_beyond(ARGV[4], runs, values)
+if beyond then table.insert(found, forward and #found + 1 or 1, beyond) end
+
+-- Keeps some of what was found.
+local function keep(count)
+  for number = #found, count + 1, -1 do found[number] = nil end
+  more = 1
+end
+
+-- Where the values of some of it have as many rows as are wanted, no more of it is kept.
+local counted = 0
+local function count(list, before)
+  for number, stored in ipairs(list) do
+    counted = counted + (stored and is_run(stored) and count_of(stored) or 1)
+    if counted >= limit and before + number < #found then
+      for rest = #list, number + 1, -1 do list[rest] = nil end
+      return keep(before + number)
+    end
+  end
+end
+
+local held, packed_lists, bytes, at, step, last_stored = {}, {}, 0, 1, 16, nil
 while at <= #found do
   local to = math.min(at + step - 1, #found)
   local list = call('HMGET', values, unpack(found, at, to))
+  if has_runs then count(list, at - 1) end
   for number = 1, #list do bytes = bytes + #found[at + number - 1] + #(list[number] or '') end
-  held[#held + 1] = cmsgpack.pack(list)
-  if bytes > bytes_max and to < #found then
-    for number = #found, to + 1, -1 do found[number] = nil end
-    more = 1
+  for _, run in ipairs(lists_of(found, at, list, rows)) do
+    packed_lists[#packed_lists + 1] = run
+    bytes = bytes + #run
   end
+  held[#held + 1] = cmsgpack.pack(list)
+  last_stored = list[#list]
+  if bytes > bytes_max and to < #found then keep(to) end
   -- Many at once where they are short.
   step = bytes * 256 < bytes_max * to and 256 or 16
   at = to + 1
 end
-local rows = cmsgpack.pack(found)
-if state[1] == ARGV[1] then return {'ok', more, false, rows, held, {}} end
+local names = cmsgpack.pack(found)
+if state[1] == ARGV[1] then return {'ok', more, false, names, held, packed_lists, {}} end
 spread_since(ARGV[1], undo, before, packed, pending)
 
 local least, greatest = escaped(ARGV[3]), escaped(ARGV[4])
 if more == 1 then
-  local last = '[' .. escaped(found[#found]) .. '\0\0'
+  local last = found[#found]
+  if not forward and is_run(last_stored) then last = first_of(last_stored) end
+  last = '[' .. escaped(last) .. '\0\0'
   if forward then greatest = last .. string.rep('\255', 8) else least = last end
 end
 
@@ -82,4 +110,4 @@ while not cut do
     greatest = '(' .. last
   end
 end
-return {'ok', more, cut, rows, held, saved}
+return {'ok', more, cut, names, held, packed_lists, saved}

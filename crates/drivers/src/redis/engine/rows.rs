@@ -1,16 +1,25 @@
-//! What scripts answer about rows: lists of keys, lists of values with their stamps.
+//! What scripts answer about rows: lists of keys, lists of values with their stamps, and of runs.
 
-use espalier_keyspace::{Direction, Result, Version};
+use std::collections::HashMap;
+
+use espalier_keyspace::{Direction, KeyRange, Result, Version};
 use redis::Value;
 
+use super::block::RUN_ROWS_MAX;
 use super::error::wrong_answer;
 use super::link::{Answer, bytes};
 use super::names::key_of;
 use super::pack::Strings;
 use crate::pages::Page;
 
-/// Bytes of the version that wrote a value, in front of it.
+/// Bytes of the version that wrote a value or a run, in front of it.
 const STAMP_BYTES: usize = 8;
+
+/// Set in the version where a key stands for a run.
+const RUN: u64 = 1 << 63;
+
+/// Bytes of how many rows a run has, before its first key.
+const COUNT_BYTES: usize = 4;
 
 /// The version that wrote a stored value, and the value.
 pub(crate) fn stamped(stored: &[u8]) -> Result<(Version, &[u8])> {
@@ -48,36 +57,134 @@ impl Values {
     }
 }
 
+/// What is to be searched for keys that are in runs.
+#[derive(Default)]
+pub(crate) struct InRuns {
+    /// The rows of a run, by the place of the first key that is in it.
+    lists: HashMap<u64, Vec<u8>>,
+    /// That place, by the place of each other key.
+    same: HashMap<u64, u64>,
+}
+
+impl InRuns {
+    /// Of places, each before the rows, or before the place of an earlier key of that run.
+    pub(crate) fn of(answer: Vec<Value>) -> Result<Self> {
+        let mut all = Self::default();
+        let mut parts = answer.into_iter();
+        while let Some(place) = parts.next() {
+            match (place, parts.next()) {
+                (Value::Int(place), Some(Value::BulkString(list))) => {
+                    all.lists.insert(place.cast_unsigned(), list);
+                }
+                (Value::Int(place), Some(Value::Int(first))) => {
+                    all.same
+                        .insert(place.cast_unsigned(), first.cast_unsigned());
+                }
+                _ => return Err(wrong_answer()),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The value of the key at a place, where it is to be searched.
+    pub(crate) fn find(&self, place: usize, key: &[u8]) -> Result<Option<&[u8]>> {
+        let place = place as u64;
+        let first = self.same.get(&place).copied().unwrap_or(place);
+        let Some(list) = self.lists.get(&first) else {
+            return Ok(None);
+        };
+        let mut strings = Strings::of(list)?;
+        while let Some(found) = strings.next() {
+            let value = strings.next().transpose()?.flatten();
+            if found? == Some(key) {
+                return value.map(Some).ok_or_else(wrong_answer);
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// The newest rows of a part of the key space.
 pub(crate) struct Rows {
     keys: Vec<u8>,
     values: Values,
+    /// The rows of those of the keys that are runs.
+    runs: Vec<Value>,
 }
 
 impl Rows {
-    /// Takes the next two parts of an answer.
+    /// Takes the next three parts of an answer.
     pub(crate) fn take(answer: &mut Answer) -> Result<Self> {
         Ok(Self {
             keys: answer.bytes()?.ok_or_else(wrong_answer)?,
             values: Values::of(answer.list()?)?,
+            runs: answer.list()?,
         })
     }
 
-    fn last_key(&self) -> Result<Option<&[u8]>> {
-        Ok(Strings::of(&self.keys)?.last().transpose()?.flatten())
-    }
-
-    /// Each key, and its value as it is stored.
-    pub(crate) fn each(&self, mut take: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+    /// Each row, and the version that wrote it, in the direction in which the keys are.
+    pub(crate) fn each(
+        &self,
+        direction: Direction,
+        mut take: impl FnMut(&[u8], Version, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut keys = Strings::of(&self.keys)?;
-        self.values.each(|value| {
+        let mut runs = self.runs.iter();
+        self.values.each(|stored| {
             let key = keys.next().transpose()?.flatten();
-            match (key, value) {
-                (Some(key), Some(value)) => take(key, value),
-                _ => Err(wrong_answer()),
+            let (Some(key), Some(stored)) = (key, stored) else {
+                return Err(wrong_answer());
+            };
+            let (Version(since), value) = stamped(stored)?;
+            if since & RUN == 0 {
+                return take(key, Version(since), value);
+            }
+            let since = Version(since & !RUN);
+            let Some(Value::BulkString(list)) = runs.next() else {
+                return Err(wrong_answer());
+            };
+            let run = run(list)?;
+            let mut each = |row: &Row<'_>| take(row.0, since, row.1);
+            match direction {
+                Direction::Forward => run.iter().try_for_each(&mut each),
+                Direction::Backward => run.iter().rev().try_for_each(&mut each),
             }
         })
     }
+
+    /// The last key in a direction.
+    fn last_key(&self, direction: Direction) -> Result<Option<&[u8]>> {
+        let last = Strings::of(&self.keys)?.last().transpose()?.flatten();
+        if direction == Direction::Forward {
+            return Ok(last);
+        }
+        let Some(list) = self.values.0.last() else {
+            return Ok(last);
+        };
+        let stored = Strings::of(list)?.last().transpose()?.flatten();
+        let stored = stored.ok_or_else(wrong_answer)?;
+        match stamped(stored)? {
+            (Version(since), _) if since & RUN == 0 => Ok(last),
+            (_, head) => head.get(COUNT_BYTES..).map(Some).ok_or_else(wrong_answer),
+        }
+    }
+}
+
+/// A key and a value.
+type Row<'a> = (&'a [u8], &'a [u8]);
+
+/// The rows of a run.
+fn run(list: &[u8]) -> Result<Vec<Row<'_>>> {
+    let mut strings = Strings::of(list)?;
+    let mut rows = Vec::with_capacity(RUN_ROWS_MAX);
+    while let Some(key) = strings.next() {
+        let value = strings.next().transpose()?.flatten();
+        match (key?, value) {
+            (Some(key), Some(value)) => rows.push((key, value)),
+            _ => return Err(wrong_answer()),
+        }
+    }
+    Ok(rows)
 }
 
 /// A key, and what it held before a change, as it was stored.
@@ -89,29 +196,38 @@ pub(crate) struct Part {
     saved: Vec<Saved>,
     /// The last key that it is about, where more may follow.
     reached: Option<Vec<u8>>,
+    range: KeyRange,
     version: Version,
     direction: Direction,
 }
 
 impl Part {
-    /// What a page's answer says.
-    pub(crate) fn of(mut answer: Answer, version: Version, direction: Direction) -> Result<Self> {
+    /// What a page's answer says of a range.
+    pub(crate) fn of(
+        mut answer: Answer,
+        range: &KeyRange,
+        version: Version,
+        direction: Direction,
+    ) -> Result<Self> {
         let more = answer.number()? == 1;
         let cut = answer.bytes()?.as_deref().map(saved_key).transpose()?;
         let rows = Rows::take(&mut answer)?;
         let saved = saved(answer.list()?)?;
         let last = match more {
-            true => rows.last_key()?.map(<[u8]>::to_vec),
+            true => rows.last_key(direction)?.map(<[u8]>::to_vec),
             false => None,
         };
         let reached = match (last, cut) {
             (Some(last), Some(cut)) if is_before(direction, &cut, &last) => Some(cut),
             (last, cut) => last.or(cut),
         };
+        // A run may begin before the range does.
+        let reached = reached.filter(|reached| *reached >= range.start);
         Ok(Self {
             rows,
             saved,
             reached,
+            range: range.clone(),
             version,
             direction,
         })
@@ -122,32 +238,36 @@ impl Part {
     pub(crate) fn show(self, page: &mut Page) -> Result<Option<Vec<u8>>> {
         let direction = self.direction;
         let mut saved = self.saved.iter().peekable();
-        self.rows.each(|key, stored| {
+        self.rows.each(direction, |key, since, value| {
             let mut is_replaced = false;
             while let Some((old_key, old)) =
                 saved.next_if(|(old_key, _)| !is_before(direction, key, old_key))
             {
                 is_replaced |= old_key == key;
-                self.push(old_key, old, page)?;
+                self.push_saved(old_key, old, page)?;
             }
-            match is_replaced {
-                true => Ok(()),
-                false => self.push(key, stored, page),
+            if !is_replaced {
+                self.push(key, since, value, page);
             }
+            Ok(())
         })?;
-        saved.try_for_each(|(key, old)| self.push(key, old, page))?;
+        saved.try_for_each(|(key, old)| self.push_saved(key, old, page))?;
         Ok(self.reached)
     }
 
-    /// Appends a row that was there at the version already.
-    fn push(&self, key: &[u8], stored: &[u8], page: &mut Page) -> Result<()> {
+    fn push_saved(&self, key: &[u8], stored: &[u8], page: &mut Page) -> Result<()> {
+        let (since, value) = stamped(stored)?;
+        self.push(key, since, value, page);
+        Ok(())
+    }
+
+    /// Appends a row of the range that was there at the version already.
+    fn push(&self, key: &[u8], since: Version, value: &[u8], page: &mut Page) {
         let reached = self.reached.as_deref();
         let is_beyond = reached.is_some_and(|reached| is_before(self.direction, reached, key));
-        let (since, value) = stamped(stored)?;
-        if !is_beyond && since <= self.version {
+        if !is_beyond && since <= self.version && self.range.contains(key) {
             page.push(key, value);
         }
-        Ok(())
     }
 }
 

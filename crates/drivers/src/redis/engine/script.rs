@@ -28,15 +28,24 @@ impl Scripts {
     pub(crate) fn new() -> Self {
         Self {
             open: Script::new(include_str!("open.lua")),
-            take: Script::new(include_str!("take.lua")),
-            get: Script::new(concat!(include_str!("undo.lua"), include_str!("get.lua"))),
-            page: Script::new(concat!(include_str!("undo.lua"), include_str!("page.lua"))),
+            take: Script::new(concat!(include_str!("run.lua"), include_str!("take.lua"))),
+            get: Script::new(concat!(
+                include_str!("run.lua"),
+                include_str!("undo.lua"),
+                include_str!("get.lua")
+            )),
+            page: Script::new(concat!(
+                include_str!("run.lua"),
+                include_str!("undo.lua"),
+                include_str!("page.lua")
+            )),
             commit: Script::new(concat!(
+                include_str!("run.lua"),
                 include_str!("undo.lua"),
                 include_str!("commit.lua")
             )),
             resolve: Script::new(include_str!("resolve.lua")),
-            check: Script::new(include_str!("check.lua")),
+            check: Script::new(concat!(include_str!("run.lua"), include_str!("check.lua"))),
         }
     }
 }

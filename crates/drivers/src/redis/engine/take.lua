@@ -1,27 +1,47 @@
 -- The newest version, and what is expected to be read of it. Values have the version that wrote them
 -- in front.
--- KEYS: meta keys values
+-- KEYS: meta keys runs values rows
 -- ARGV: how many keys, the keys, then of each range the least and greatest key, and how many of it
--- Answer: 'ok', version, lists of the keys' values (MessagePack), and of each range: 1 when there may
---         be more, the keys, lists of their values (as of a page)
-local meta, keys, values = unpack(KEYS)
+-- Answer: 'ok', version, lists of the keys' values (MessagePack), those in runs, and of each range: 1 when
+--         there may be more, the keys, lists of their values, and the rows of runs (as of a page)
+local meta, keys, runs, values, rows = unpack(KEYS)
 local call, pack = redis.call, cmsgpack.pack
-local version = call('HGET', meta, 'version')
+local version, packed_rows = unpack(call('HMGET', meta, 'version', 'packed_rows'))
 if not version then return {'format', ''} end
 
-local function lists(wanted, first, last)
+local function lists(wanted, first, last, read)
   local held = {}
-  for at = first, last, 100 do
-    held[#held + 1] = pack(call('HMGET', values, unpack(wanted, at, math.min(at + 99, last))))
-  end
+  for at = first, last, 100 do held[#held + 1] = pack(read(wanted, at, math.min(at + 99, last))) end
   return held
 end
 
 local count = tonumber(ARGV[1])
-local answer = {'ok', version, lists(ARGV, 2, 1 + count)}
+local in_runs, add, bring = collector(rows)
+local function read(wanted, from, to)
+  local found = call('HMGET', values, unpack(wanted, from, to))
+  if packed_rows == '0' then return found end
+  for number, value in ipairs(found) do
+    if not value or is_run(value) then
+      local key = wanted[from + number - 1]
+      local name = value and key or name_until(key, runs)
+      if name then add(name, from + number - 3) end
+      found[number] = false
+    end
+  end
+  bring()
+  return found
+end
+local answer = {'ok', version, lists(ARGV, 2, 1 + count, read), in_runs}
 for at = 2 + count, #ARGV, 3 do
-  local most = tonumber(ARGV[at + 2])
+  local most, packed = tonumber(ARGV[at + 2]), {}
   local found = call('ZRANGEBYLEX', keys, ARGV[at], ARGV[at + 1], 'LIMIT', 0, most)
-  answer[#answer + 1] = {#found == most and 1 or 0, pack(found), lists(found, 1, #found)}
+  local more = #found == most and 1 or 0
+  if more == 0 and packed_rows ~= '0' then found[#found + 1] = run_beyond(ARGV[at + 1], runs, values) end
+  local held = lists(found, 1, #found, function(wanted, from, to)
+    local list = call('HMGET', values, unpack(wanted, from, to))
+    for _, run in ipairs(lists_of(wanted, from, list, rows)) do packed[#packed + 1] = run end
+    return list
+  end)
+  answer[#answer + 1] = {more, pack(found), held, packed}
 end
 return answer

@@ -4,9 +4,26 @@
 -- A key as it stands in the members of the undo set.
 local function escaped(key) return (string.gsub(key, '%z', '\0\255')) end
 
+-- Keys and what they held, with the rows of runs, which stand there behind their version, one by one.
+local function unpacked(items)
+  local all = {}
+  for at = 1, #items, 2 do
+    local _, held, stamp, rows = nil, items[at + 1], '', {items[at], items[at + 1]}
+    if is_run(held) then
+      stamp = since(held)
+      _, rows = cmsgpack.unpack_one(held, 8)
+    end
+    for row = 1, #rows, 2 do
+      all[#all + 1] = rows[row]
+      all[#all + 1] = stamp .. rows[row + 1]
+    end
+  end
+  return all
+end
+
 -- Puts keys and what they held before a version into the two. Returns the members.
-local function spread(items, stamp, undo, before)
-  local members = {}
+local function spread(saved, stamp, undo, before)
+  local members, items = {}, unpacked(saved)
   for from = 1, #items, 256 do
     local scored, held = {}, {}
     for at = from, math.min(from + 254, #items - 1), 2 do

@@ -34,6 +34,7 @@ pub(crate) fn usage(engine: &Engine) -> Result<Usage> {
         &names.meta,
         &names.keys,
         &names.values,
+        &names.rows,
         &names.undo,
         &names.before,
         &names.packed,
@@ -45,30 +46,37 @@ pub(crate) fn usage(engine: &Engine) -> Result<Usage> {
         command.arg("USAGE").arg(name).arg("SAMPLES").arg(SAMPLES);
         total += number(&command)?;
     }
-    let mut command = redis::cmd("ZCARD");
+    let count = |name: &str| number(redis::cmd("ZCARD").arg(name));
+    let mut packed_rows = redis::cmd("HGET");
+    packed_rows.arg(&names.meta).arg("packed_rows");
     Ok(Usage {
-        keys: number(command.arg(&names.keys))?,
+        keys: count(&names.keys)?.saturating_sub(count(&names.runs)?) + number(&packed_rows)?,
         bytes: total,
     })
 }
 
-/// Every key has its value, and there are no more values than keys.
+/// Every key has its value, runs are whole, and there are no more values than keys.
 pub(crate) fn check(engine: &Engine) -> Result<Vec<Finding>> {
     let names = &engine.names;
     let mut findings = Vec::new();
     let mut least = b"-".to_vec();
     loop {
         let mut answer = engine.ask(|link| {
-            let keys: [&str; 2] = [&names.keys, &names.values];
+            let keys: [&str; 4] = [&names.keys, &names.runs, &names.values, &names.rows];
             link.script(&engine.scripts.check, &keys, &[&least])
         })?;
         let last = answer.bytes()?;
-        for key in answer.list()? {
-            let key = bytes(key)?.unwrap_or_default();
-            findings.push(Finding {
-                place: format!("key {}", key.escape_ascii()),
-                problem: "it has no value".to_owned(),
-            });
+        for problem in [
+            "it has no value",
+            "the rows that it stands for are not whole",
+        ] {
+            for key in answer.list()? {
+                let key = bytes(key)?.unwrap_or_default();
+                findings.push(Finding {
+                    place: format!("key {}", key.escape_ascii()),
+                    problem: problem.to_owned(),
+                });
+            }
         }
         let (keys, values) = (answer.number()?, answer.number()?);
         let Some(last) = last else {
