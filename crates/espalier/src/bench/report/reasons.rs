@@ -41,10 +41,10 @@ const JOINED: &str =
     "raw reads each posting once; here two lists are joined, and the documents read and decoded";
 const DECODED: &str =
     "half of it is LMDB finding 5,000 rows on as many pages of 250,000 documents, the rest JSON";
-const ADDED: &str = "half of it is the kernel writing the pages that LMDB's commit changed, a tenth is ours; documents \
-                     of one transaction share a commit, and so do writers at the same time";
-const LOADED: &str = "Redis takes most of the wanted time to add the rows to a sorted set and a hash, with its own client \
-                      too; parsing and checking the entries takes as long again";
+const ADDED: &str = "the journal takes a quarter of it; the rest is encoding the document, and finding the places of its \
+                     six entries in memory that does not fit into the processor's caches";
+const LOADED: &str = "parsing and checking the entries takes more than half of it, then come Redis' script and the flush of its \
+                      append-only file";
 const FLUSHED: &str = "most of it is the flush of the log at the end of a durable commit, for which PostgreSQL, and Redis with \
                        an append-only file, wait in both rows; the peer's Redis had no such file, and without it ours \
                        takes 0.34 ms";
