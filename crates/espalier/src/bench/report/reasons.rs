@@ -41,7 +41,7 @@ const JOINED: &str =
     "raw reads each posting once; here two lists are joined, and the documents read and decoded";
 const DECODED: &str =
     "half of it is LMDB finding 5,000 rows on as many pages of 250,000 documents, the rest JSON";
-const ADDED: &str = "the journal takes a quarter of it; the rest is encoding the document, and finding the places of its \
+const ADDED: &str = "the journal takes a fifth of it; the rest is encoding the document, and finding the places of its \
                      six entries in memory that does not fit into the processor's caches";
 const LOADED: &str = "parsing and checking the entries takes more than half of it, then come Redis' script and the flush of its \
                       append-only file";
