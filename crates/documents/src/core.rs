@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use espalier_keyspace::{
-    Batch, Contention, Driver, ErrorKind as KeyspaceErrorKind, Expect, OperationRef, Snapshot, Version, Writer,
+    Batch, Contention, Driver, ErrorKind as KeyspaceErrorKind, Expect, OperationRef, Snapshot,
+    Version, Writer,
 };
 use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
 
@@ -142,9 +143,7 @@ impl Core {
         body: Body<'_, R>,
     ) -> Result<R> {
         match home {
-            Home::Engine => {
-                self.attempts(Company::Any, Some(expect), Contention::new(), body)
-            }
+            Home::Engine => self.attempts(Company::Any, Some(expect), Contention::new(), body),
             Home::Ram => self.run(body),
         }
     }

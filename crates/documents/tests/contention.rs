@@ -79,9 +79,9 @@ fn plain(documents: &Documents) -> Collection<Car> {
 
 /// Changes documents at random places (a sequence without a pattern) until `is_over`.
 fn disturb(cars: &Collection<Car>, documents: u64, turn: u64, is_over: &AtomicBool) -> usize {
-    let (mut changes, mut place) = (0, turn);
+    let (mut changes, mut place) = (0, turn + 1);
     while !is_over.load(Ordering::Relaxed) {
-        place = (place * 6364136223846793005u64 % 1_000_003 + 1442695) % 1_000_003;
+        place = place * 48_271 % 2_147_483_647;
         let key = place % documents / 2 * 2 + turn;
         let name = format!("n{key}");
         let changed = match place % 5 {

@@ -77,11 +77,7 @@ struct Base<'a> {
 }
 
 impl<'a> Base<'a> {
-    fn new(
-        buffer: &'a Buffer,
-        range: &KeyRange,
-        direction: Direction,
-    ) -> Result<Option<Base<'a>>> {
+    fn new(buffer: &'a Buffer, range: &KeyRange, direction: Direction) -> Result<Option<Base<'a>>> {
         let is_empty = range.is_empty() || buffer.gone.covers(range);
         if is_empty || buffer.reads.borrow().is_bare(range) {
             return Ok(None);

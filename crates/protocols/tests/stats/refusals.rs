@@ -164,7 +164,10 @@ fn how_many_of_several_writes_are_too_old_is_told() {
         done.with(200).json()
     };
     let old = "1999-01-01T00:00:00Z";
-    assert_eq!(several(&[old, "now", old]), json!({"outcome": "done", "too-old": 2}));
+    assert_eq!(
+        several(&[old, "now", old]),
+        json!({"outcome": "done", "too-old": 2})
+    );
     assert_eq!(several(&[old, old]), json!({"outcome": "too-old"}));
     assert_eq!(several(&["now"]), json!({"outcome": "done"}));
     let description = server.get("/openapi/stats.json").with(200).json();
@@ -178,7 +181,9 @@ fn a_range_from_now_to_now_is_one() {
     let server = start();
     let range = "metric=m&granularity=1m&from=now";
     server.get(&format!("/stats/values?{range}")).with(200);
-    server.get(&format!("/stats/values?{range}&to=now")).with(200);
+    server
+        .get(&format!("/stats/values?{range}&to=now"))
+        .with(200);
 }
 
 #[test]

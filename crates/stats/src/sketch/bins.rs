@@ -98,7 +98,11 @@ mod tests {
         let (mut one, mut other, mut all) = (Bins::default(), Bins::default(), Bins::default());
         for number in 1..500 {
             let value = f64::from(number * number % 317 + 1) * 1e-5;
-            let part = if number % 3 == 0 { &mut one } else { &mut other };
+            let part = if number % 3 == 0 {
+                &mut one
+            } else {
+                &mut other
+            };
             part.observe(value);
             all.observe(value);
         }
