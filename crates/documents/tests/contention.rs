@@ -11,9 +11,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use espalier_documents::{Collection, Declaration, Documents, ErrorKind, Policy};
+use espalier_documents::{Collection, Documents, ErrorKind, FieldIndex, Kind, Policy};
 use espalier_testkit::servers::{rounds_on, shareable_urls};
-use place::{Car, PREFIX, car, cars, schemes};
+use place::{PREFIX, car, cars, schemes};
+use serde_json::{Value as Json, json};
 
 const HANDLES: usize = 5;
 const ROUNDS: usize = 25;
@@ -72,31 +73,24 @@ fn nothing_is_lost_between_many_handles_with_all_in_memory() {
     nothing_is_lost_over("policy=cached");
 }
 
-fn plain(documents: &Documents) -> Collection<Car> {
-    let declared = Declaration::new("cars").policy(Policy::Uncached);
-    declared.open(documents).expect("open")
-}
-
-/// Changes documents at random places (a sequence without a pattern) until `is_over`.
-fn disturb(cars: &Collection<Car>, documents: u64, turn: u64, is_over: &AtomicBool) -> usize {
+/// Changes documents at random places until `is_over`; those of each turn are nobody else's.
+fn disturb(cars: &Collection<Json>, documents: u64, turn: u64, is_over: &AtomicBool) -> usize {
     let (mut changes, mut place) = (0, turn + 1);
     while !is_over.load(Ordering::Relaxed) {
         place = place * 48_271 % 2_147_483_647;
         let key = place % documents / 2 * 2 + turn;
-        let name = format!("n{key}");
+        let car = json!({"name": format!("n{key}"), "color": "blue"});
+        let recolor = |car: &mut Json| car["color"] = json!(format!("c{}", place % 7));
         let changed = match place % 5 {
             0 => cars.delete(key).map(drop),
-            1 | 2 => cars.put(key, car(&name, "blue", &["p"], 1)).map(drop),
-            _ => match cars.update(key, |car| car.color = Some(format!("c{}", place % 7))) {
-                Err(error) if error.kind() == ErrorKind::Missing => Ok(()),
-                updated => updated.map(drop),
-            },
+            1 | 2 => cars.put(key, car).map(drop),
+            _ => cars.update(key, recolor).map(drop),
         };
         match changed {
-            Ok(()) => changes += 1,
-            // The collection has other indexes now; the next call knows them.
-            Err(error) => panic!("{error}"),
+            Err(error) if error.kind() == ErrorKind::Missing => {}
+            changed => changed.expect("changed"),
         }
+        changes += 1;
     }
     changes
 }
@@ -105,27 +99,34 @@ fn disturb(cars: &Collection<Car>, documents: u64, turn: u64, is_over: &AtomicBo
 fn an_index_that_is_built_while_other_handles_write_is_right() {
     on_all("", |open, rounds| {
         let documents = 24 * rounds as u64;
-        let made = plain(&open());
-        made.insert_many((0..documents).map(|key| car(&format!("n{key}"), "red", &["k"], 0)))
+        let configure =
+            |documents: &Documents, indexes| documents.configure("cars", Policy::Uncached, indexes);
+        let field = |name: &str, kind| FieldIndex {
+            name: name.to_owned(),
+            kind,
+            fields: vec![format!("/{name}")],
+        };
+        let indexes = vec![field("name", Kind::Unique), field("color", Kind::Partition)];
+        let made = configure(&open(), Vec::new()).expect("made");
+        made.insert_many((0..documents).map(|key| json!({"name": format!("n{key}")})))
             .expect("keys");
         let is_over = AtomicBool::new(false);
         let changes: usize = thread::scope(|scope| {
-            let others: Vec<_> = (0..2)
-                .map(|turn| {
-                    let cars = plain(&open());
-                    let is_over = &is_over;
-                    scope.spawn(move || disturb(&cars, documents, turn, is_over))
-                })
-                .collect();
-            let cars = cars(Policy::Uncached).open_unbuilt(&open()).expect("open");
-            let built = cars.build();
+            let disturb = |turn| {
+                let cars = open().open("cars", None).expect("open");
+                let is_over = &is_over;
+                scope.spawn(move || disturb(&cars, documents, turn, is_over))
+            };
+            let others = [0, 1].map(disturb);
+            let built = configure(&open(), indexes.clone());
             is_over.store(true, Ordering::Relaxed);
             built.expect("built");
             let ended = others.into_iter().map(|other| other.join());
             ended.map(|changes| changes.expect("no panic")).sum()
         });
         eprintln!("{changes} changes meanwhile");
-        let cars = cars(Policy::Uncached).open(&open()).expect("open");
+        let cars = open().open("cars", None).expect("open");
+        assert_eq!(cars.info().expect("told").indexes.len(), indexes.len());
         assert_eq!(cars.check().expect("checked"), []);
     });
 }
