@@ -159,10 +159,11 @@ impl<T: Document> Collection<T> {
                 self.store_all(first, imported)?;
                 self.store_all(second, imported)
             }
-            stored => {
-                imported.documents += stored.is_ok().then_some(lines.len() as u64).unwrap_or(0);
-                stored
+            Ok(()) => {
+                imported.documents += lines.len() as u64;
+                Ok(())
             }
+            Err(error) => Err(error),
         }
     }
 

@@ -244,12 +244,15 @@ pub fn snapshots_during_a_write(open: Open<'_>) {
     assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"after"[..]));
 }
 
+/// What a write does, and when it lets another commit in.
+type FillLettingIn<'a> = &'a mut dyn FnMut(&mut dyn Writer, &mut dyn FnMut()) -> Result<()>;
+
 /// What a write says after another commit changed what it reads: through another handle where the
 /// engine may be opened twice, else through the same.
 fn overtaken(
     open: Open<'_>,
     other: Batch,
-    fill: &mut dyn FnMut(&mut dyn Writer, &mut dyn FnMut()) -> Result<()>,
+    fill: FillLettingIn<'_>,
 ) -> (Arc<dyn Driver>, Result<Version>) {
     let driver = open();
     put_keys(&*driver, &[b"a", b"d"]);
