@@ -25,7 +25,7 @@ enum Progress {
 
 impl<T: Document> Collection<T> {
     /// Builds the indexes that are not built, and brings older documents to the schema version of
-    /// this program: in steps of [`STEP_DOCUMENTS`] documents, each an atomic commit, so that others
+    /// this program: in steps of at most [`STEP_DOCUMENTS`] documents, each an atomic commit, so that others
     /// may write meanwhile (not while documents are migrated), and a build that is cut off goes on
     /// where it was. Indexes that are not declared any more are dropped when all is built.
     ///
@@ -33,12 +33,17 @@ impl<T: Document> Collection<T> {
     /// cannot be indexed), the error names them; all that is not built is given up, and the other
     /// indexes are as they were before.
     pub fn build(&self) -> Result<()> {
+        let mut most = STEP_DOCUMENTS;
         loop {
-            let mut refused = None;
+            let (mut refused, mut tries) = (None, 0);
             let stepped = self.core().run_alone(&mut |transaction| {
+                // Others who write all the time do not come before a smaller step.
+                most = if tries < 2 { most } else { (most / 2).max(1) };
+                tries += 1;
                 refused = None;
-                step(self, transaction, &mut refused)
+                step(self, transaction, most, &mut refused)
             });
+            most = (2 * most).min(STEP_DOCUMENTS);
             match (stepped, refused) {
                 (Ok(Progress::More), _) => {}
                 (Ok(Progress::Done), _) => return self.reopen().map(drop),
@@ -156,10 +161,11 @@ struct Group {
     from: u64,
 }
 
-/// Does a step. Where the documents refuse an index, `refused` is its number.
+/// Does a step of at most so many documents. Where the documents refuse an index, `refused` is its number.
 fn step<T: Document>(
     collection: &Collection<T>,
     transaction: &mut Transaction<'_>,
+    most: usize,
     refused: &mut Option<u64>,
 ) -> Result<Progress> {
     let opened = collection.opened();
@@ -171,7 +177,7 @@ fn step<T: Document>(
     let Some(group) = group(transaction, &opened, &stored.definition)? else {
         return conclude(collection, transaction, &opened, stored);
     };
-    let documents = next_documents(transaction, &opened, group.from)?;
+    let documents = next_documents(transaction, &opened, group.from, most)?;
     let mut last = None;
     for (key, row) in &documents {
         // Requires that the document is still the same.
@@ -184,7 +190,7 @@ fn step<T: Document>(
         enter(transaction, &opened, &group, (*key, &document?), refused)?;
         last = Some(*key);
     }
-    if let (Some(last), true) = (last, documents.len() == STEP_DOCUMENTS) {
+    if let (Some(last), true) = (last, documents.len() == most) {
         for id in &group.ids {
             let progress = (last + 1).to_le_bytes().to_vec();
             transaction.rows.put(opened.shape.keys.build(*id), progress);
@@ -236,6 +242,7 @@ fn next_documents<T: Document>(
     transaction: &mut Transaction<'_>,
     opened: &Opened<T>,
     from: u64,
+    most: usize,
 ) -> Result<Vec<(u64, Vec<u8>)>> {
     let keys = &opened.shape.keys;
     let mut documents = Vec::new();
@@ -246,7 +253,7 @@ fn next_documents<T: Document>(
             if let Some(key) = keys.document_key(place) {
                 documents.push((key, held.to_vec()));
             }
-            Ok(if documents.len() == STEP_DOCUMENTS {
+            Ok(if documents.len() == most {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())

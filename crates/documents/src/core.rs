@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use espalier_keyspace::{
-    Batch, Driver, ErrorKind as KeyspaceErrorKind, Expect, OperationRef, Snapshot, Version, Writer,
+    Batch, Contention, Driver, ErrorKind as KeyspaceErrorKind, Expect, OperationRef, Snapshot,
+    Version, Writer,
 };
 use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
 
@@ -123,9 +124,15 @@ impl Core {
     }
 
     /// Does what `body` says in one commit, which it may share with transactions of other threads.
-    /// It is called again where another process was faster, and at last where nobody can be.
+    /// It is called again where another process was faster, with a rest of chance between, for as long
+    /// as a [`Contention`] lasts.
     pub(crate) fn run<R>(&self, body: Body<'_, R>) -> Result<R> {
-        self.attempts(Company::Any, None, body)
+        self.attempts(Company::Any, None, Contention::new(), body)
+    }
+
+    /// The same, for a time of its own.
+    pub(crate) fn run_for<R>(&self, contention: Contention, body: Body<'_, R>) -> Result<R> {
+        self.attempts(Company::Any, None, contention, body)
     }
 
     /// The same for a body of which it is known what it will read.
@@ -136,7 +143,7 @@ impl Core {
         body: Body<'_, R>,
     ) -> Result<R> {
         match home {
-            Home::Engine => self.attempts(Company::Any, Some(expect), body),
+            Home::Engine => self.attempts(Company::Any, Some(expect), Contention::new(), body),
             Home::Ram => self.run(body),
         }
     }
@@ -144,23 +151,27 @@ impl Core {
     /// The same in a commit of its own: for what changes a collection itself, of which others then
     /// read from snapshots.
     pub(crate) fn run_alone<R>(&self, body: Body<'_, R>) -> Result<R> {
-        self.attempts(Company::None, None, body)
+        self.attempts(Company::None, None, Contention::new(), body)
     }
 
     fn attempts<R>(
         &self,
         mut company: Company,
         expect: Option<Expect<'_>>,
+        mut contention: Contention,
         body: Body<'_, R>,
     ) -> Result<R> {
-        for _ in 0..CONFLICTS_MAX {
-            match self.attempt(company, expect, body) {
+        loop {
+            let tried = match contention.tries() {
+                CONFLICTS_MAX => self.attempt_in_write(body),
+                _ => self.attempt(company, expect, body),
+            };
+            match tried {
                 Tried::Done(result) => return result,
-                Tried::Overtaken => {}
-                Tried::Divided => company = Company::None,
+                Tried::Divided if company == Company::Any => company = Company::None,
+                Tried::Overtaken | Tried::Divided => contention.overtaken()?,
             }
         }
-        self.last_attempt(body)
     }
 
     fn attempt<R>(
@@ -225,8 +236,15 @@ impl Core {
         }
     }
 
-    /// Commits in a write that no other can come before.
-    fn last_attempt<R>(&self, body: Body<'_, R>) -> Result<R> {
+    /// Commits in a write, which no other can come before where the engine has them wait.
+    fn attempt_in_write<R>(&self, body: Body<'_, R>) -> Tried<R> {
+        match self.write(body) {
+            Err(error) if error.is_overtaken() => Tried::Overtaken,
+            result => Tried::Done(result),
+        }
+    }
+
+    fn write<R>(&self, body: Body<'_, R>) -> Result<R> {
         let turn = self.turn()?;
         if let Some(others) = turn.take_group() {
             others.commit(self);

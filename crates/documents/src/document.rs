@@ -13,12 +13,14 @@ pub trait Document: Serialize + DeserializeOwned + Send + Sync + 'static {}
 
 impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Document for T {}
 
-/// Names the state of a document: the same for the same content, another for another.
+/// Names the state of a document, or of a page of them: the same for the same content, another for
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag([u8; 16]);
 
 impl Tag {
-    pub(crate) fn of(row: &[u8]) -> Self {
+    /// The name of what these bytes say.
+    pub fn of(row: &[u8]) -> Self {
         let mut tag = [0; 16];
         tag.copy_from_slice(&blake3::hash(row).as_bytes()[..16]);
         Self(tag)

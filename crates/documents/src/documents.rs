@@ -137,8 +137,8 @@ impl Documents {
     }
 
     /// Does what `body` says in one atomic commit, over any of the collections. Where another
-    /// process changed what it read, it is called again, at most [`crate::limits::CONFLICTS_MAX`] times, and then
-    /// once more where nobody can be faster; so it should have no effects beside the transaction.
+    /// process changed what it read, it is called again, for as long as
+    /// [`espalier_keyspace::CONFLICT_PATIENCE`]; so it should have no effects beside the transaction.
     /// When it returns an error, nothing is changed.
     ///
     /// Transactions of one process are made one after another, and those that come at the same time

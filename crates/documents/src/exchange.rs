@@ -8,13 +8,14 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use espalier_keyspace::Contention;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
 use crate::document::Document;
 use crate::exact::check_exact;
-use crate::limits::{IMPORT_DOCUMENTS, LINE_BYTES_MAX};
+use crate::limits::{IMPORT_DOCUMENTS, IMPORT_PATIENCE, LINE_BYTES_MAX};
 use crate::{Collection, Error, ErrorKind, Result, Selection};
 
 /// One line: a key and a document. In an import the key may be absent, and the document gets one.
@@ -100,8 +101,9 @@ impl<T: Document> Collection<T> {
     }
 
     /// Stores the documents of JSON lines, as [`Self::export`] writes them: a document with a key
-    /// replaces the one of that key, one without gets a new key. A thousand lines are one commit.
-    /// An error names the line; the lines before its thousand are stored then, and told.
+    /// replaces the one of that key, one without gets a new key. A thousand lines are one commit, or
+    /// several where others write so much that a thousand lines never come first.
+    /// An error names the line; the lines before its commit are stored then, and told.
     pub fn import(&self, input: &mut dyn BufRead) -> Result<Imported> {
         let mut imported = Imported::default();
         let mut number = 0;
@@ -110,13 +112,12 @@ impl<T: Document> Collection<T> {
             let is_last = lines.len() < IMPORT_DOCUMENTS;
             let stored = match failure {
                 Some(error) => Err(error),
-                None => self.store(&lines),
+                None => self.store_all(&lines, &mut imported),
             };
             stored.map_err(|error| match imported.documents {
                 0 => error.at("nothing was imported"),
                 count => error.at(format_args!("{count} documents were imported, then")),
             })?;
-            imported.documents += lines.len() as u64;
             if is_last {
                 return Ok(imported);
             }
@@ -146,9 +147,29 @@ impl<T: Document> Collection<T> {
         (lines, None)
     }
 
-    fn store(&self, lines: &[(u64, Line<Arc<T>>)]) -> Result<()> {
+    /// Stores lines in one commit; in several where that is overtaken for too long.
+    fn store_all(&self, lines: &[(u64, Line<Arc<T>>)], imported: &mut Imported) -> Result<()> {
+        let contention = match lines.len() {
+            0 | 1 => Contention::new(),
+            _ => Contention::for_at_most(IMPORT_PATIENCE),
+        };
+        match self.store(lines, contention) {
+            Err(error) if error.is_overtaken() && lines.len() > 1 => {
+                let (first, second) = lines.split_at(lines.len() / 2);
+                self.store_all(first, imported)?;
+                self.store_all(second, imported)
+            }
+            Ok(()) => {
+                imported.documents += lines.len() as u64;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn store(&self, lines: &[(u64, Line<Arc<T>>)], contention: Contention) -> Result<()> {
         let mut stored = HashMap::new();
-        let done = self.core().run(&mut |transaction| {
+        let done = self.core().run_for(contention, &mut |transaction| {
             stored.clear();
             for (number, line) in lines {
                 let document = Arc::clone(&line.document);

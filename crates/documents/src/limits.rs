@@ -1,5 +1,7 @@
 //! The named limits. Past one is an error, never truncation.
 
+use std::time::Duration;
+
 /// Bytes in the name of a collection, and in the name of an index.
 pub const NAME_BYTES_MAX: usize = 255;
 
@@ -32,9 +34,14 @@ pub const TRANSACTION_DOCUMENTS_MAX: usize = 1_000_000;
 /// committed together with them.
 pub const GROUP_ROWS_MAX: usize = 8192;
 
-/// How often a transaction is tried with what was read before, until it is made where nobody can
-/// be faster.
-pub const CONFLICTS_MAX: usize = 8;
+/// How often a transaction is tried with what was read before, until it is tried once in a write,
+/// which others wait for where the engine can have them wait. Elsewhere it is tried as before, for
+/// [`espalier_keyspace::CONFLICT_PATIENCE`] altogether.
+pub const CONFLICTS_MAX: u32 = 8;
+
+/// How long a thousand lines of an import are tried together while others keep getting in their way;
+/// then they are tried as two halves.
+pub const IMPORT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Documents that one step of building an index, of a migration or of a repair changes.
 pub const STEP_DOCUMENTS: usize = 256;

@@ -55,8 +55,22 @@ impl RangeSet {
             .then_some((start.as_slice(), end))
     }
 
+    /// Whether the set has every key of a range.
+    pub(crate) fn covers(&self, range: &KeyRange) -> bool {
+        let around = self.around(&range.start);
+        around.is_some_and(|(_, end)| match (end, &range.end) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(end), Some(wanted)) => wanted.as_slice() <= end,
+        })
+    }
+
+    /// Whether it has no key.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
     /// The ranges, in order.
-    #[cfg(any(feature = "mongo", feature = "etcd"))]
     pub(crate) fn iter(&self) -> impl Iterator<Item = KeyRange> {
         self.ranges.iter().map(|(start, end)| KeyRange {
             start: start.clone(),
@@ -81,6 +95,8 @@ mod tests {
         let expected = expected.map(|(start, end)| (start.into(), Some(end.into())));
         assert_eq!(ends, expected);
         assert!(set.around(b"a").is_some() && set.around(b"ezz").is_some());
+        assert!(set.covers(&KeyRange::new("b", "f")) && !set.covers(&KeyRange::new("b", "g")));
+        assert!(!set.covers(&KeyRange::all()));
         assert!(set.around(b"f").is_none() && set.around(b"").is_none());
         set.insert(&KeyRange {
             start: b"d".to_vec(),

@@ -66,6 +66,14 @@ pub trait Driver: Send + Sync + 'static {
     /// nothing. When `fill` returns an error, nothing is applied and the error is returned.
     /// Preconditions are tested before `fill` is called. `fill` may take snapshots (they do not
     /// show the write); it must not call [`Self::commit`] or `write`, which wait for each other.
+    ///
+    /// What is applied is never applied over another state than the one that `fill` read through the
+    /// writer and its views. An engine that others cannot change meanwhile has them wait, and such a
+    /// write never loses. Where they can (behind a network, without transactions that stay open), the
+    /// write is refused as a [`crate::ErrorKind::Conflict`] when a key or a range that it read holds
+    /// something else at the end, or the preconditions do not hold any more, and nothing is applied: so
+    /// whoever writes tries again, see [`crate::Contention`]. What `fill` read of snapshots that it took
+    /// itself is the business of the preconditions.
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version>;
 
     /// Every commit after `after` that touches `range`, in order, whoever made it. A commit that

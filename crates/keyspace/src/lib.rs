@@ -13,6 +13,7 @@
 mod batch;
 mod byte_map;
 mod capability;
+mod contention;
 pub mod counter;
 mod driver;
 mod error;
@@ -28,6 +29,7 @@ pub mod tuple;
 pub use batch::{Batch, Operation, OperationRef, Precondition};
 pub use byte_map::{Added, ByteMap, Pairs};
 pub use capability::{Capability, WatchKind};
+pub use contention::{CONFLICT_PATIENCE, Contention};
 pub use driver::{
     Change, Committed, Cursor, Direction, Driver, Existed, Fill, Finding, Snapshot, Step, Usage,
     Version, Watch, WatchEvent, Writer,

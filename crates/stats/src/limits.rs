@@ -52,9 +52,10 @@ pub const REQUEST_ID_SECONDS: i64 = 86_400;
 /// Bytes of the JSON text of a status.
 pub const STATUS_BYTES_MAX: usize = 1 << 20;
 
-/// How often a commit is tried with what was read before, until it is made where nobody can be
-/// faster.
-pub const CONFLICTS_MAX: usize = 8;
+/// How often a commit is tried with what was read before, until it is tried once in a write, which
+/// others wait for where the engine can have them wait. Elsewhere it is tried as before, for
+/// [`espalier_keyspace::CONFLICT_PATIENCE`] altogether.
+pub const CONFLICTS_MAX: u32 = 8;
 
 /// Metrics that one step of removing old buckets looks at.
 pub const EXPIRY_METRICS: usize = 256;

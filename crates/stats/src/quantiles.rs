@@ -58,7 +58,7 @@ impl Stats {
         let mut merged = Sketch::default();
         for point in self.sketches(metric, range)? {
             if let Some(sketch) = point.sketches.get(path) {
-                merged.merge(sketch)?;
+                merged.merge(sketch);
             }
         }
         Ok(merged)

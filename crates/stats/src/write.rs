@@ -183,4 +183,9 @@ pub enum Outcome {
     Repeated,
     /// It is all longer ago than any granularity keeps its buckets; nothing was kept.
     TooOld,
+    /// It was done but for some of its writes, which are longer ago than that.
+    DoneInPart {
+        /// How many were not kept.
+        too_old: usize,
+    },
 }

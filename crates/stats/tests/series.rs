@@ -5,8 +5,8 @@ mod place;
 use std::collections::BTreeMap;
 
 use espalier_stats::{
-    Aggregate, Expression, Metric, Number, Packed, Path, Pattern, Point, Query, Range, Series,
-    Sketch, Stats, Timestamp, Write,
+    Aggregate, Expression, Metric, Number, Packed, Path, Pattern, Point, Query, Range, Request,
+    Series, Sketch, Stats, Timestamp, Write,
 };
 use espalier_testkit::seed;
 use place::{json, number, on_every_engine, packed, path, time};
@@ -322,6 +322,34 @@ fn no_quantile_lies_beyond_the_values() {
             .expect("observed");
         assert!((-5.0..=7.0).contains(&value), "{quantile}: {value}");
     }
+}
+
+/// The smallest of values that span more than 17.8 powers of ten were put together, and a median of
+/// 1e-5 was told as 0.2.
+#[test]
+fn quantiles_of_values_of_all_sizes_are_close() {
+    on_every_engine(|place| {
+        let stats = place.stats();
+        let at = time(NOON);
+        let mut all: Vec<f64> = (-100..=100)
+            .flat_map(|tens| [1.5, -2.5].map(|digits| digits * 10_f64.powi(3 * tens)))
+            .collect();
+        all.extend([0.0, 3e-10, 1e18, f64::MAX, f64::MIN, f64::MIN_POSITIVE]);
+        let writes = all.iter().map(|&value| {
+            let values = Packed::one(path("v"), Number::from_f64(value).expect("finite"));
+            Write::observe("sizes", at, values)
+        });
+        stats.submit(Request::new(writes)).expect("observed");
+        all.sort_by(f64::total_cmp);
+        let sketch = stats.sketch("sizes", day(), &path("v")).expect("a sketch");
+        for (rank, exact) in all.iter().enumerate() {
+            let part = (rank as f64 + 0.01) / (all.len() as f64 - 1.0);
+            let told = sketch.quantile(part.min(1.0)).expect("in range");
+            let told = told.expect("observed");
+            let close = (told - exact).abs() <= 0.0101 * exact.abs();
+            assert!(close, "{rank}: {told}, not {exact}");
+        }
+    });
 }
 
 #[test]

@@ -20,7 +20,11 @@ const EMPTY_NAMES: &[&str] = &[
 const SIBLINGS: &[&str] = &["crates/drivers/src"];
 
 /// Folders among them that are something else: wrappers of drivers, and what drivers share.
-const STRANGERS: &[&str] = &["crates/drivers/src/policy", "crates/drivers/src/recent"];
+const STRANGERS: &[&str] = &[
+    "crates/drivers/src/buffered",
+    "crates/drivers/src/policy",
+    "crates/drivers/src/recent",
+];
 
 /// Checks one file.
 pub fn check_file(source: &Source, report: &mut Report) {

@@ -169,18 +169,6 @@ impl<T: Document> Collection<T> {
         counter(snapshot.get(&keys.sequence())?.as_deref())
     }
 
-    /// Names the state of the whole collection: another after each commit that changes it.
-    pub fn state(&self) -> Result<String> {
-        let mut opened = self.opened();
-        let snapshot = self.core().snapshot(opened.shape.keys.home)?;
-        if let Some(changed) = self.changed(&opened, &*snapshot)? {
-            opened = changed;
-        }
-        let shape = &opened.shape;
-        let sequence = counter(snapshot.get(&shape.keys.sequence())?.as_deref())?;
-        Ok(format!("{}-{}-{sequence}", shape.id, shape.generation))
-    }
-
     /// Sees to it that what is kept in memory, here or by the driver, has every commit that anybody made before this call,
     /// so that a read after it is linearizable. Costs one look at the engine where nothing changed.
     pub fn refresh(&self) -> Result<()> {

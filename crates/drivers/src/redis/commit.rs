@@ -36,10 +36,11 @@ pub(super) fn write(
     fill: Fill<'_>,
 ) -> Result<Version> {
     let _write = engine.writing.write();
-    let base = RedisSnapshot::new(engine)?;
-    let buffered = buffered::fill(Box::new(base), preconditions, fill)?;
-    buffered.batch.check_limits()?;
-    apply(engine, &buffered.batch, buffered.unchanged_since)
+    let steps = buffered::Engine {
+        snapshot: &|| Ok(Box::new(RedisSnapshot::new(engine)?)),
+        commit: &|batch, unchanged_since| apply(engine, batch, unchanged_since),
+    };
+    buffered::write(&steps, preconditions, fill)
 }
 
 fn apply(engine: &Engine, batch: &Batch, unchanged_since: Option<Version>) -> Result<Version> {

@@ -187,13 +187,11 @@ impl<C: Cells> Driver for Staged<C> {
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
         let _write = self.shared.writing.write();
-        let base = StagedSnapshot::newest(&self.shared)?;
-        let buffered = buffered::fill(Box::new(base), preconditions, fill)?;
-        buffered.batch.check_limits()?;
-        let committed = self
-            .shared
-            .commit(&buffered.batch, buffered.unchanged_since);
-        Ok(committed?.0)
+        let engine = buffered::Engine {
+            snapshot: &|| Ok(Box::new(StagedSnapshot::newest(&self.shared)?)),
+            commit: &|batch, unchanged_since| Ok(self.shared.commit(batch, unchanged_since)?.0),
+        };
+        buffered::write(&engine, preconditions, fill)
     }
 
     fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {

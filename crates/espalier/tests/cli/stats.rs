@@ -227,6 +227,17 @@ fn totals_the_largest_groups_and_plots() {
 }
 
 #[test]
+fn the_largest_groups_of_no_metric_are_an_error() {
+    on_every_engine(|store| {
+        let top = ["--group-by", "host", "--path", "count", "--top", "2"];
+        let said = store.failed(&[&["series", "nope"], &top[..]].concat(), 1);
+        assert!(said.contains("there is no metric nope"), "{said}");
+        // A range from now to now has a bucket.
+        store.ok(&["values", "nope", "-g", "1m", "--from", "now"]);
+    });
+}
+
+#[test]
 fn statuses_keys_and_deletion() {
     on_every_engine(|store| {
         let status = r#"{"state":"up","big":12345678901234567890123}"#;

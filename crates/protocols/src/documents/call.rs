@@ -8,7 +8,7 @@ use super::problem::{Problem, Result};
 use super::service::DocumentsService;
 use crate::api;
 
-pub(super) use crate::api::{empty, encoded, json, location, read, tag};
+pub(super) use crate::api::{empty, encoded, json, json_text, location, read, tag};
 
 /// What a handler gets.
 pub(super) type Call<'a> = api::Call<'a, DocumentsService>;

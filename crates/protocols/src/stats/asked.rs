@@ -52,9 +52,11 @@ impl Call<'_> {
                 format!("nothing is written at the granularity {granularity}; there are {known}");
             return Err(Problem::request(detail));
         }
-        let to = time(stats, self.parameter("to"))?;
+        // One now: else a range from now would begin after it ends.
+        let now = Timestamp::now();
+        let to = time_at(stats, self.parameter("to"), now)?;
         let from = match self.parameter("from") {
-            Some(from) => time(stats, Some(from))?,
+            Some(from) => time_at(stats, Some(from), now)?,
             None => before(stats, granularity, to)?,
         };
         let range = Range::new(granularity, from, to);
@@ -86,8 +88,12 @@ fn before(stats: &Stats, granularity: Granularity, to: Timestamp) -> Result<Time
 
 /// A time that was given, or now.
 pub(super) fn time(stats: &Stats, text: Option<&str>) -> Result<Timestamp> {
+    time_at(stats, text, Timestamp::now())
+}
+
+fn time_at(stats: &Stats, text: Option<&str>, now: Timestamp) -> Result<Timestamp> {
     match text {
-        None | Some("now") => Ok(Timestamp::now()),
+        None | Some("now") => Ok(now),
         Some(text) => Ok(stats.calendar().read_time(text)?),
     }
 }

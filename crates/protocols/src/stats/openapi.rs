@@ -53,7 +53,10 @@ fn schemas() -> Json {
             json!({"id": text, "writes": {"type": "array", "items": object(one, &["action", "metric", "values"])}}),
             &["writes"],
         ),
-        "Outcome": object(json!({"outcome": {"type": "string", "enum": ["done", "repeated", "latest", "outdated"]}}), &["outcome"]),
+        "Outcome": object(json!({
+            "outcome": {"type": "string", "enum": ["done", "repeated", "too-old", "latest", "outdated"]},
+            "too-old": {"type": "integer", "minimum": 1, "description": "How many of several writes were not kept, as no granularity keeps their times any more."},
+        }), &["outcome"]),
         "Imported": imported(),
         "Said": object(json!({"metric": text, "labels": labels, "at": text, "status": {}}), &["metric", "status"]),
         "Status": {

@@ -107,12 +107,13 @@ fn write(stats: &Stats, action: Action, body: Given) -> Result<Write> {
 }
 
 fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
-    let outcome = match call.service.submit(request)? {
-        Outcome::Done => "done",
-        Outcome::Repeated => "repeated",
-        Outcome::TooOld => "too-old",
+    let said = match call.service.submit(request)? {
+        Outcome::Done => json!({"outcome": "done"}),
+        Outcome::Repeated => json!({"outcome": "repeated"}),
+        Outcome::TooOld => json!({"outcome": "too-old"}),
+        Outcome::DoneInPart { too_old } => json!({"outcome": "done", "too-old": too_old}),
     };
-    Ok(answer(StatusCode::OK, &json!({ "outcome": outcome })))
+    Ok(answer(StatusCode::OK, &said))
 }
 
 fn single(call: &Call<'_>, action: Action) -> Result<Response<Body>> {

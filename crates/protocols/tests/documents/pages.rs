@@ -180,6 +180,41 @@ fn a_list_has_a_tag_that_changes_with_it() {
     again.with(200);
 }
 
+/// The tag of a list was that of another state than the page: whoever had kept the page got a 304 for
+/// ever. And it was counted, so that another content had it after a restart, or in a restored store.
+#[test]
+fn the_tag_of_a_list_is_that_of_the_page() {
+    let list = |server: &Server| {
+        let page = server.get("/documents/cars/items").with(200);
+        (page.header("etag").to_owned(), page.json())
+    };
+    for policy in ["cached", "recent", "indexed", "uncached", "ram"] {
+        let server = filled(policy);
+        let over = std::sync::atomic::AtomicBool::new(false);
+        let mut pages = std::collections::HashMap::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for year in 0..60 {
+                    let car = json!({"name": "new", "year": year});
+                    let put = server.send("PUT", "/documents/cars/items/0", &car);
+                    put.with(204);
+                }
+                over.store(true, std::sync::atomic::Ordering::Relaxed);
+            });
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                let (tag, page) = list(&server);
+                let before = pages.entry(tag.clone()).or_insert_with(|| page.clone());
+                assert_eq!(*before, page, "{policy}: two contents of {tag}");
+            }
+        });
+        // In another server, which counts as many commits of another content.
+        let (tag, page) = list(&filled(policy));
+        for (known, before) in &pages {
+            assert_eq!(*known == tag, *before == page, "{policy}");
+        }
+    }
+}
+
 #[test]
 fn the_values_of_an_index_are_listed_and_documents_deleted_by_them() {
     let server = filled("indexed");

@@ -148,6 +148,44 @@ fn retention(server: &Server, change: &str) -> serde_json::Value {
     changed.with(200).json()["retention"].clone()
 }
 
+/// Of several writes, those that are too old were left out without a word.
+#[test]
+fn how_many_of_several_writes_are_too_old_is_told() {
+    let server = start();
+    let settings = server.get("/stats/settings").with(200).json();
+    let granularities = settings["granularities"].as_array().expect("granularities");
+    let names = granularities.iter().filter_map(|name| name.as_str());
+    let short: serde_json::Map<_, _> = names.map(|name| (name.to_owned(), json!(3600))).collect();
+    retention(&server, &json!({ "retention": short }).to_string());
+    let write = |at: &str| json!({"action": "track", "metric": "m", "values": {"v": 1}, "at": at});
+    let several = |times: &[&str]| {
+        let writes: Vec<_> = times.iter().map(|at| write(at)).collect();
+        let done = server.send("POST", "/stats/writes", &json!({ "writes": writes }));
+        done.with(200).json()
+    };
+    let old = "1999-01-01T00:00:00Z";
+    assert_eq!(
+        several(&[old, "now", old]),
+        json!({"outcome": "done", "too-old": 2})
+    );
+    assert_eq!(several(&[old, old]), json!({"outcome": "too-old"}));
+    assert_eq!(several(&["now"]), json!({"outcome": "done"}));
+    let description = server.get("/openapi/stats.json").with(200).json();
+    let outcome = &description["components"]["schemas"]["Outcome"]["properties"]["outcome"];
+    let known = outcome["enum"].as_array().expect("what there is");
+    assert!(known.contains(&json!("too-old")), "{known:?}");
+}
+
+#[test]
+fn a_range_from_now_to_now_is_one() {
+    let server = start();
+    let range = "metric=m&granularity=1m&from=now";
+    server.get(&format!("/stats/values?{range}")).with(200);
+    server
+        .get(&format!("/stats/values?{range}&to=now"))
+        .with(200);
+}
+
 #[test]
 fn settings_are_merged() {
     let server = start();

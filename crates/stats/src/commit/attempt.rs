@@ -1,7 +1,8 @@
 //! Committing requests: with what was read as the condition, again where somebody was faster.
 
 use espalier_keyspace::{
-    Batch, ErrorKind as KeyspaceErrorKind, Expected, KeyRange, OperationRef, Snapshot, Writer,
+    Batch, Contention, ErrorKind as KeyspaceErrorKind, Expected, KeyRange, OperationRef, Snapshot,
+    Version, Writer,
 };
 
 use super::plan::{Planner, Target};
@@ -12,7 +13,7 @@ use crate::limits::{CONFLICTS_MAX, REQUEST_ID_SECONDS};
 use crate::number::{put_varint, take_varint};
 use crate::row::How;
 use crate::stats::{Rules, Stats};
-use crate::{Action, Outcome, Request, Result, Write, layout, sketch};
+use crate::{Action, Error, Outcome, Request, Result, Write, layout, sketch};
 
 /// Requests that are forgotten by one that has a name.
 const FORGOTTEN_AT_ONCE: usize = 16;
@@ -41,25 +42,44 @@ impl Stats {
     fn commit_together(&self, requests: &[Request]) -> Result<Vec<Outcome>> {
         let rules = self.rules();
         let mut is_current = false;
-        for _ in 0..CONFLICTS_MAX {
-            let snapshot = self
-                .driver
-                .snapshot_expecting(&|expected| self.expect(&rules, requests, expected))?;
-            let seen = snapshot.version();
-            match self.commit_on(snapshot, &rules, requests) {
-                Err(error) if error.keyspace().is_some_and(is_overtaken) => {}
+        let mut contention = Contention::new();
+        loop {
+            let result = match contention.tries() {
+                CONFLICTS_MAX => self.commit_alone(&rules, requests).map_err(Refusal::of),
+                _ => self.commit_on_newest(&rules, requests),
+            };
+            match result {
+                Ok(outcomes) => return Ok(outcomes),
+                Err(Refusal { error, .. }) if error.keyspace().is_some_and(is_overtaken) => {
+                    contention.overtaken()?;
+                }
                 // What is refused may be refused for what is long over.
-                Err(error)
-                    if error.keyspace().is_none()
-                        && !is_current
-                        && !self.driver.is_current(seen)? =>
-                {
+                Err(Refusal {
+                    error,
+                    seen: Some(seen),
+                }) if error.keyspace().is_none() && !is_current => {
+                    if self.driver.is_current(seen)? {
+                        return Err(error);
+                    }
                     is_current = true;
                 }
-                result => return result,
+                Err(Refusal { error, .. }) => return Err(error),
             }
         }
-        self.commit_alone(&rules, requests)
+    }
+
+    fn commit_on_newest(
+        &self,
+        rules: &Rules,
+        requests: &[Request],
+    ) -> std::result::Result<Vec<Outcome>, Refusal> {
+        let snapshot = self
+            .driver
+            .snapshot_expecting(&|expected| self.expect(rules, requests, expected))
+            .map_err(|error| Refusal::of(error.into()))?;
+        let seen = Some(snapshot.version());
+        let committed = self.commit_on(snapshot, rules, requests);
+        committed.map_err(|error| Refusal { error, seen })
     }
 
     fn commit_on(
@@ -116,7 +136,7 @@ impl Stats {
         }
     }
 
-    /// Commits in a write that no other can come before.
+    /// Commits in a write, which no other can come before where the engine has them wait.
     fn commit_alone(&self, rules: &Rules, requests: &[Request]) -> Result<Vec<Outcome>> {
         let mut result = Ok(Vec::new());
         let written = self.driver.write(&[], &mut |writer| {
@@ -178,6 +198,20 @@ fn remembered(stored: Option<&[u8]>, now: i64) -> Result<Option<&[u8]>> {
     Ok((done_at >= oldest(now)).then_some(row))
 }
 
+/// Why nothing was committed.
+struct Refusal {
+    error: Error,
+    /// The version that it was decided on, where it may have been behind.
+    seen: Option<Version>,
+}
+
+impl Refusal {
+    fn of(error: Error) -> Self {
+        let seen = None;
+        Self { error, seen }
+    }
+}
+
 /// Whether somebody else was faster.
 fn is_overtaken(error: &espalier_keyspace::Error) -> bool {
     matches!(
@@ -223,20 +257,21 @@ impl Work<'_> {
         {
             return Ok(Outcome::Repeated);
         }
-        let mut outcome = match request.writes.is_empty() {
-            true => Outcome::Done,
-            false => Outcome::TooOld,
-        };
+        let mut too_old = 0;
         for write in &request.writes {
             let placed = self.write(write);
-            if placed.map_err(|error| error.at(&write.metric))? {
-                outcome = Outcome::Done;
+            if !placed.map_err(|error| error.at(&write.metric))? {
+                too_old += 1;
             }
             if let Some(listing) = self.planner.listing(write)? {
                 self.write(&listing)?;
             }
         }
-        Ok(outcome)
+        Ok(match too_old {
+            0 => Outcome::Done,
+            all if all == request.writes.len() => Outcome::TooOld,
+            too_old => Outcome::DoneInPart { too_old },
+        })
     }
 
     /// Writes to the buckets that are kept: whether there are any, or nothing to write.

@@ -77,8 +77,16 @@ macro_rules! conformance_suite {
             writes: what_is_written_is_there, an_error_of_the_fill_undoes_all,
                 a_writer_sees_its_own_writes, put_new_leaves_what_is_there,
                 preconditions_of_a_write, a_panic_in_the_fill_undoes_all,
-                an_overflow_in_a_write, $large_write, snapshots_during_a_write;
-            own_writes: a_write_reads_itself, ranges_of_a_write, a_write_is_its_own_until_it_ends,
+                an_overflow_in_a_write, $large_write, snapshots_during_a_write,
+                a_write_is_not_applied_over_what_it_did_not_get,
+                a_write_is_not_applied_over_what_its_view_did_not_get,
+                a_write_is_not_applied_over_what_its_view_did_not_get_with_others,
+                a_write_is_not_applied_over_what_it_did_not_scan,
+                a_write_is_not_applied_over_a_sum_that_it_did_not_read,
+                a_write_is_not_applied_over_a_key_that_it_did_not_find,
+                a_write_is_applied_beside_what_it_did_not_read;
+            own_writes: a_write_reads_itself, ranges_of_a_write, a_deleted_range_is_passed_backward,
+                a_write_is_its_own_until_it_ends,
                 $long_write;
             threads: $($long),+, scans_during_commits, a_failing_commit_fails_alone,
                 snapshots_move_between_threads, a_step_is_all_between_two_versions;

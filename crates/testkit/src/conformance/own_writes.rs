@@ -101,6 +101,22 @@ pub fn ranges_of_a_write(open: Open<'_>) {
         .expect("a write");
 }
 
+/// A deleted range whose first key was there is passed backward, and ends.
+pub fn a_deleted_range_is_passed_backward(open: Open<'_>) {
+    let driver = open();
+    put_keys(&*driver, &[b"a", b"b", b"c", b"d"]);
+    driver
+        .write(&[], &mut |writer| {
+            writer.delete_range(&KeyRange::new("b", "d"))?;
+            let snapshot = writer.snapshot()?;
+            let found = scan(&*snapshot, &KeyRange::all(), Direction::Backward);
+            let keys: Vec<_> = found.iter().map(|(key, _)| key.as_slice()).collect();
+            assert_eq!(keys, [b"d", b"a"]);
+            Ok(())
+        })
+        .expect("a write");
+}
+
 /// The view has the version of the state before the write, and nobody else sees what it shows.
 pub fn a_write_is_its_own_until_it_ends(open: Open<'_>) {
     let driver = open();

@@ -1,11 +1,20 @@
 //! Streamed writes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
-use espalier_keyspace::{Error, ErrorKind, Existed, KeyRange, Precondition, counter};
+use espalier_keyspace::{
+    Batch, Direction, Driver, Error, ErrorKind, Existed, KeyRange, Precondition, Result, Version,
+    Writer, counter,
+};
 
 use super::Open;
-use super::acts::{all, get, get_in, numbered, put, put_keys, refusal};
+use super::acts::{all, get, get_in, numbered, put, put_keys, refusal, scan};
+
+/// How long a write waits for another commit to come before it, which an engine may not let in.
+const LET_IN: Duration = Duration::from_millis(300);
 
 /// Every operation of a writer, in order.
 pub fn what_is_written_is_there(open: Open<'_>) {
@@ -233,4 +242,158 @@ pub fn snapshots_during_a_write(open: Open<'_>) {
         .expect("a write");
     assert_eq!(get_in(&*earlier, b"key").as_deref(), Some(&b"before"[..]));
     assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"after"[..]));
+}
+
+/// What a write does, and when it lets another commit in.
+type FillLettingIn<'a> = &'a mut dyn FnMut(&mut dyn Writer, &mut dyn FnMut()) -> Result<()>;
+
+/// What a write says after another commit changed what it reads: through another handle where the
+/// engine may be opened twice, else through the same.
+fn overtaken(
+    open: Open<'_>,
+    other: Batch,
+    fill: FillLettingIn<'_>,
+) -> (Arc<dyn Driver>, Result<Version>) {
+    let driver = open();
+    put_keys(&*driver, &[b"a", b"d"]);
+    put(&*driver, b"b", &counter::encode(1));
+    let others = match driver.capability().shared {
+        true => open(),
+        false => Arc::clone(&driver),
+    };
+    let (begin, begun) = mpsc::channel();
+    let (end, ended) = mpsc::channel();
+    let written = thread::scope(|scope| {
+        let committing = scope.spawn(move || {
+            begun.recv().expect("a write that reads");
+            let committed = others.commit(other);
+            end.send(()).ok();
+            committed
+        });
+        let written = driver.write(&[], &mut |writer| {
+            fill(writer, &mut || {
+                begin.send(()).expect("somebody who commits");
+                ended.recv_timeout(LET_IN).ok();
+            })
+        });
+        committing.join().expect("no panic").expect("a commit");
+        written
+    });
+    (driver, written)
+}
+
+/// What a write read is so when it is applied, or it is not applied: whether it is refused as a
+/// conflict, or the other commit waited for it, no change is lost.
+fn no_change_is_lost(open: Open<'_>, read: fn(&mut dyn Writer) -> Result<i64>) {
+    let mut other = Batch::new();
+    other.add("b", 10);
+    let (driver, written) = overtaken(open, other, &mut |writer, let_in| {
+        let seen = read(writer)?;
+        let_in();
+        writer.put(b"b", &counter::encode(seen + 100))
+    });
+    let sum = match written {
+        Ok(_) => 111,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+            11
+        }
+    };
+    driver.catch_up().expect("the newest");
+    assert_eq!(get(&*driver, b"b"), Some(counter::encode(sum).to_vec()));
+}
+
+fn count(value: Option<&[u8]>) -> i64 {
+    counter::decode(b"b", value).expect("a counter")
+}
+
+/// What a write got by its key.
+pub fn a_write_is_not_applied_over_what_it_did_not_get(open: Open<'_>) {
+    no_change_is_lost(open, |writer| Ok(count(writer.get(b"b")?.as_deref())));
+}
+
+/// What a view of the write got by its key.
+pub fn a_write_is_not_applied_over_what_its_view_did_not_get(open: Open<'_>) {
+    no_change_is_lost(open, |writer| {
+        let view = writer.snapshot()?;
+        Ok(count(view.get(b"b")?.as_deref()))
+    });
+}
+
+/// What a view of the write got as one of several keys.
+pub fn a_write_is_not_applied_over_what_its_view_did_not_get_with_others(open: Open<'_>) {
+    no_change_is_lost(open, |writer| {
+        let view = writer.snapshot()?;
+        let values = view.get_many(&[b"a", b"b", b"c"])?;
+        Ok(count(values[1].as_deref()))
+    });
+}
+
+/// What a view of the write showed in a scan.
+pub fn a_write_is_not_applied_over_what_it_did_not_scan(open: Open<'_>) {
+    no_change_is_lost(open, |writer| {
+        let view = writer.snapshot()?;
+        let mut cursor = view.scan(&KeyRange::new("a", "z"), Direction::Forward)?;
+        cursor.next()?;
+        Ok(count(cursor.next()?.map(|(_, value)| value)))
+    });
+}
+
+/// The sum that a counter has after the write added to it is read of the counter.
+pub fn a_write_is_not_applied_over_a_sum_that_it_did_not_read(open: Open<'_>) {
+    no_change_is_lost(open, |writer| {
+        writer.add(b"b", 0)?;
+        Ok(count(writer.get(b"b")?.as_deref()))
+    });
+}
+
+/// A key that came into a range which the write found empty, either way.
+pub fn a_write_is_not_applied_over_a_key_that_it_did_not_find(open: Open<'_>) {
+    for direction in [Direction::Forward, Direction::Backward] {
+        let mut other = Batch::new();
+        other.delete_range(KeyRange::prefix(b"m"));
+        other.put("c", "came");
+        let (driver, written) = overtaken(open, other, &mut |writer, let_in| {
+            let found = scan(&*writer.snapshot()?, &KeyRange::new("c", "d"), direction);
+            let_in();
+            match found.is_empty() {
+                true => writer.put(b"m", b"nothing at c"),
+                false => writer.put(b"m", b"something at c"),
+            }
+        });
+        driver.catch_up().expect("the newest");
+        // Where both happened, the write was first, and what it put is gone.
+        if let Err(error) = &written {
+            assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        }
+        assert_eq!(get(&*driver, b"c").as_deref(), Some(&b"came"[..]));
+        assert_eq!(get(&*driver, b"m"), None, "{direction:?}, {written:?}");
+        let mut gone = Batch::new();
+        gone.delete_range(KeyRange::all());
+        driver.commit(gone).expect("emptied");
+    }
+}
+
+/// What others change that the write did not look at is no matter of it.
+pub fn a_write_is_applied_beside_what_it_did_not_read(open: Open<'_>) {
+    let mut other = Batch::new();
+    other.put("d", "changed");
+    other.put("e", "new");
+    let (driver, written) = overtaken(open, other, &mut |writer, let_in| {
+        let view = writer.snapshot()?;
+        let found = scan(&*view, &KeyRange::new("a", "c"), Direction::Forward);
+        let none = scan(&*view, &KeyRange::new("f", "z"), Direction::Backward);
+        assert_eq!((found.len(), none.len()), (2, 0));
+        let mut cursor = view.scan(&KeyRange::all(), Direction::Forward)?;
+        cursor.seek(b"b")?;
+        cursor.next()?;
+        drop(cursor);
+        drop(view);
+        let_in();
+        writer.put(b"b", b"written")
+    });
+    written.expect("a write that nobody got in the way of");
+    driver.catch_up().expect("the newest");
+    assert_eq!(get(&*driver, b"b").as_deref(), Some(&b"written"[..]));
+    assert_eq!(get(&*driver, b"e").as_deref(), Some(&b"new"[..]));
 }

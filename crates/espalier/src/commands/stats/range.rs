@@ -43,8 +43,10 @@ impl Span {
             let message = format!("nothing is written at the granularity {granularity}");
             return Err(Failure::usage(message).hint(format!("there are {}", known.join(" "))));
         }
+        // One now: else a range from now would begin after it ends.
         let to = time(stats, self.to.as_deref())?;
-        let from = match &self.from {
+        let from = match self.from.as_deref() {
+            Some("now") if matches!(self.to.as_deref(), None | Some("now")) => to,
             Some(from) => time(stats, Some(from))?,
             None => before(to, times::span(&self.last)?)?,
         };

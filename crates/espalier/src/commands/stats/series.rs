@@ -249,7 +249,11 @@ impl Series {
     }
 
     fn top_groups(&self, stats: &Stats, query: &Query, count: usize) -> Result<()> {
-        for (group, total) in stats.top(query, &self.exact_path()?, count)? {
+        let groups = stats.top(query, &self.exact_path()?, count)?;
+        if groups.is_empty() && stats.query(query)?.is_empty() {
+            return Err(no_metric(query));
+        }
+        for (group, total) in groups {
             if self.place.talk.json {
                 self.show_json(&group, BTreeMap::from([("total", total)]))?;
             } else {

@@ -78,7 +78,8 @@ impl Given {
             request = request.with_id(id);
         }
         let (outcome, text) = match stats.submit(request)? {
-            Outcome::Done => ("done", ""),
+            // Of one write, there is no part.
+            Outcome::Done | Outcome::DoneInPart { .. } => ("done", ""),
             Outcome::Repeated => ("repeated", "a request of this name was done before"),
             Outcome::TooOld => (
                 "too-old",

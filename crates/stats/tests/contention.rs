@@ -1,0 +1,65 @@
+//! Many who write the same row, each with an engine handle of its own, as processes have: sums are
+//! exact, and a request with a name is done once.
+//!
+//! Named for what was found: after eight conflicts a commit was made in a write of the engine, which
+//! over Redis, etcd and MongoDB was applied over what others had committed meanwhile.
+
+mod place;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use espalier_stats::{Number, Outcome, Packed, Range, Request, Stats, SystemClock, Write};
+use espalier_testkit::servers::{rounds_on, shareable_urls};
+use place::{PREFIX, path, schemes, time};
+
+const HANDLES: usize = 6;
+const ROUNDS: usize = 40;
+
+fn sums_are_exact_over(options: &str) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = time("2025-03-05T12:00:31Z");
+    let day = Range::new("1d".parse().expect("a day"), at, at);
+    for url in shareable_urls(dir.path(), schemes(), options) {
+        eprintln!("over {url}");
+        let engine = url.split(':').next().unwrap_or_default();
+        let rounds = rounds_on(engine, ROUNDS);
+        let open = || {
+            let driver = espalier_drivers::open(&url).expect(&url);
+            Stats::open(driver, PREFIX, Arc::new(SystemClock)).expect(&url)
+        };
+        let handles: Vec<_> = (0..HANDLES).map(|_| open()).collect();
+        let done = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for stats in &handles {
+                let done = &done;
+                scope.spawn(move || {
+                    for round in 0..rounds {
+                        let one = Packed::one(path("a"), Number::from(1));
+                        stats.track("x", at, one).expect("tracked");
+                        let write = Write::track("x", at, Packed::one(path("b"), Number::from(1)));
+                        let request = Request::new([write]).with_id(format!("r{round}"));
+                        if stats.submit(request).expect("done") == Outcome::Done {
+                            done.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        let points = open().values("x", day).expect("read");
+        let sum = |name: &str| points[0].values.get(&path(name)).expect("a value");
+        assert_eq!(sum("a"), Number::from((HANDLES * rounds) as i64), "{url}");
+        assert_eq!(sum("b"), Number::from(rounds as i64), "{url}");
+        assert_eq!(done.into_inner(), rounds, "{url}");
+    }
+}
+
+#[test]
+fn sums_of_many_handles_of_one_row_are_exact() {
+    sums_are_exact_over("");
+}
+
+#[test]
+fn sums_of_many_handles_with_all_in_memory_are_exact() {
+    sums_are_exact_over("policy=cached");
+}
