@@ -6,7 +6,9 @@
 
 mod opening;
 
+use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind as ErrorKindOfFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,13 +68,17 @@ fn stopped(dir: &Path) -> TempDir {
     left
 }
 
-/// What the processes that have a directory open would leave of it.
+/// What the processes that have a directory open would leave of it. The data file comes last: what is
+/// merged meanwhile is in it.
 fn copied(dir: &Path) -> TempDir {
     let copy = tempfile::tempdir().expect("a directory");
-    for entry in fs::read_dir(dir).expect("a directory") {
-        let entry = entry.expect("an entry");
-        if entry.file_name() != "lock.mdb" {
-            fs::copy(entry.path(), copy.path().join(entry.file_name())).expect("a copy");
+    let names = fs::read_dir(dir).expect("a directory");
+    let names = names.map(|entry| entry.expect("an entry").file_name());
+    let is_journal = |name: &OsString| name != "lock.mdb" && name != "data.mdb";
+    for name in names.filter(is_journal).chain([OsString::from("data.mdb")]) {
+        match fs::copy(dir.join(&name), copy.path().join(&name)) {
+            Err(error) if error.kind() == ErrorKindOfFile::NotFound => {}
+            copied => _ = copied.expect("a copy"),
         }
     }
     copy

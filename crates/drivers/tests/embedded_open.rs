@@ -214,3 +214,20 @@ fn a_small_map_grows_under_readers() {
     assert_eq!(driver.usage().expect("usage").keys, 20_000);
     assert_eq!(driver.check().expect("a check"), []);
 }
+
+/// Whether LMDB has a newer transaction was looked up in its map while the thread that merges had given the
+/// map up for a larger one: the process was killed.
+#[test]
+fn commits_go_on_while_the_map_grows_in_the_background() {
+    for _ in 0..10 {
+        let dir = tempfile::tempdir().expect("a directory");
+        let options = "durability=relaxed&map_size=1M&journal_size=64K";
+        let driver = open(&format!("{}?{options}", url(dir.path()))).expect("opens");
+        for number in 0..1000u32 {
+            let mut batch = Batch::new();
+            batch.put(number.to_be_bytes(), vec![7; 20_000]);
+            driver.commit(batch).expect("a commit");
+        }
+        assert_eq!(driver.usage().expect("usage").keys, 1000);
+    }
+}

@@ -39,11 +39,15 @@ pub(super) fn write(
         .iter()
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
-        // A map that is too small is met at the latest when the write is in the middle of it.
-        let reserved = engine.base.reserve(WRITE_HEADROOM_BYTES);
-        tracing::trace!(?reserved, "address space for a write");
-        let filled = engine.journal.turn().map_err(Stop::NotBegun);
-        let filled = filled.and_then(|turn| {
+        let filled = engine.journal.turn().and_then(|turn| {
+            // What is merged now keeps the map from growing.
+            engine.journal.merge_ended()?;
+            // A map that is too small is met at the latest when the write is in the middle of it.
+            let reserved = engine.base.reserve(WRITE_HEADROOM_BYTES);
+            tracing::trace!(?reserved, "address space for a write");
+            Ok(turn)
+        });
+        let filled = filled.map_err(Stop::NotBegun).and_then(|turn| {
             change_base(engine, &turn, |writer| {
                 group::test(writer, preconditions)?;
                 fill(writer).map_err(Stop::Refused)
@@ -171,7 +175,7 @@ fn change_base(
 ) -> Changed<Version> {
     let base = &engine.base;
     engine.journal.merge_ended().map_err(Stop::NotBegun)?;
-    let (mut txn, _inside) = base.begin_write().map_err(Stop::NotBegun)?;
+    let (_inside, mut txn) = base.begin_write().map_err(Stop::NotBegun)?;
     let (before, rows) = engine.journal.newest_rows();
     merge_rows(base.keys, &mut txn, &rows).map_err(Failure::Base)?;
     let mut writer = EmbeddedWriter {

@@ -28,7 +28,7 @@ pub(in crate::embedded) struct Engine {
     pub(in crate::embedded) publishing: Mutex<()>,
 }
 
-/// A committed state, held.
+/// A committed state, held. Fields are dropped in order: the transaction ends before the gate is left.
 pub(in crate::embedded) struct Reading {
     pub(in crate::embedded) txn: RoTxn<'static, WithoutTls>,
     pub(in crate::embedded) inside: Inside,
@@ -60,10 +60,10 @@ impl Engine {
     /// Begins to read the newest state.
     pub(in crate::embedded) fn begin_read(&self) -> Result<Reading> {
         let begun = self.journal.read(|| {
-            let (txn, inside) = self.base.begin_read()?;
-            Ok((txn.id() as u64, (txn, inside)))
+            let (inside, txn) = self.base.begin_read()?;
+            Ok((txn.id() as u64, (inside, txn)))
         });
-        let ((txn, inside), layers, version) = begun?;
+        let ((inside, txn), layers, version) = begun?;
         Ok(Reading {
             txn,
             inside,

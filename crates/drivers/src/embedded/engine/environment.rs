@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 use heed::types::Bytes;
-use heed::{Database, Env, RoTxn, RwTxn, WithoutTls};
+use heed::{Database, Env, EnvInfo, RoTxn, RwTxn, WithoutTls};
 
 use super::error::{engine_error, is_map_outgrown};
 use super::gate::Gate;
@@ -81,32 +81,40 @@ impl Base {
 
     /// The number of the newest transaction that readers see.
     pub(in crate::embedded) fn newest(self: &Arc<Self>) -> Result<u64> {
-        let (txn, _inside) = self.begin_read()?;
+        let (_inside, txn) = self.begin_read()?;
         Ok(txn.id() as u64)
     }
 
     /// The number of the newest transaction, when any that its process did not live to end has ended.
     pub(in crate::embedded) fn newest_ended(self: &Arc<Self>) -> Result<u64> {
-        let (txn, _inside) = self.begin_write()?;
+        let (_inside, txn) = self.begin_write()?;
         let number = txn.id() as u64 - 1;
         txn.abort();
         Ok(number)
     }
 
+    /// What LMDB says of its file. It looks into the map, which must not be given up meanwhile.
+    fn info(&self) -> EnvInfo {
+        self.gate.enter();
+        let info = self.env.info();
+        self.gate.leave();
+        info
+    }
+
     /// Whether there may be a transaction after this one. (What LMDB says of its file is newer than what
     /// readers see while another process flushes the end of a commit.)
     pub(in crate::embedded) fn seems_beyond(&self, transaction: u64) -> bool {
-        self.env.info().last_txn_id as u64 > transaction
+        self.info().last_txn_id as u64 > transaction
     }
 
-    /// Begins to read.
+    /// Begins to read. What is returned last has to be dropped first, as it is when both are bound at once.
     pub(in crate::embedded) fn begin_read(
         self: &Arc<Self>,
-    ) -> Result<(RoTxn<'static, WithoutTls>, Inside)> {
+    ) -> Result<(Inside, RoTxn<'static, WithoutTls>)> {
         for _ in 1..BEGIN_ATTEMPTS {
             let inside = Inside::enter(self);
             match self.read_txn() {
-                Ok(txn) => return Ok((txn, inside)),
+                Ok(txn) => return Ok((inside, txn)),
                 Err(error) => {
                     drop(inside);
                     self.recover(error)?;
@@ -115,7 +123,7 @@ impl Base {
         }
         let inside = Inside::enter(self);
         let txn = self.read_txn().map_err(engine_error)?;
-        Ok((txn, inside))
+        Ok((inside, txn))
     }
 
     /// Begins a read transaction whose number is that of what it shows.
@@ -135,12 +143,13 @@ impl Base {
         }
     }
 
-    /// Begins to write, when the writer of any other process is done.
-    pub(in crate::embedded) fn begin_write(self: &Arc<Self>) -> Result<(RwTxn<'_>, Inside)> {
+    /// Begins to write, when the writer of any other process is done. What is returned last has to be dropped
+    /// first.
+    pub(in crate::embedded) fn begin_write(self: &Arc<Self>) -> Result<(Inside, RwTxn<'_>)> {
         for _ in 1..BEGIN_ATTEMPTS {
             let inside = Inside::enter(self);
             match self.env.write_txn() {
-                Ok(txn) => return Ok((txn, inside)),
+                Ok(txn) => return Ok((inside, txn)),
                 Err(error) => {
                     drop(inside);
                     self.recover(error)?;
@@ -149,7 +158,7 @@ impl Base {
         }
         let inside = Inside::enter(self);
         let txn = self.env.write_txn().map_err(engine_error)?;
-        Ok((txn, inside))
+        Ok((inside, txn))
     }
 
     /// Removes the cause of an error of a beginning transaction, where there is a way.
@@ -177,9 +186,11 @@ impl Base {
 
     /// Sees to it that `bytes` more fit into the map, as far as the system allows.
     pub(in crate::embedded) fn reserve(&self, bytes: usize) -> Result<()> {
+        self.gate.enter();
         let info = self.env.info();
-        let used =
-            (info.last_page_number + 1) * self.env.unnamed_database_stat().page_size as usize;
+        let page_bytes = self.env.unnamed_database_stat().page_size as usize;
+        self.gate.leave();
+        let used = (info.last_page_number + 1) * page_bytes;
         let wanted = used.saturating_add(bytes).next_multiple_of(MAP_BYTES_STEP);
         if info.map_size >= wanted {
             return Ok(());

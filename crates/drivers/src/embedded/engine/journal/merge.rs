@@ -43,7 +43,7 @@ impl Journal {
     }
 
     fn try_merge(&self, base: u64, rows: &ByteMap) -> Result<heed::Result<()>> {
-        let (mut txn, _inside) = self.base.begin_write()?;
+        let (_inside, mut txn) = self.base.begin_write()?;
         if txn.id() as u64 != base + 1 {
             txn.abort();
             return Ok(Ok(()));
