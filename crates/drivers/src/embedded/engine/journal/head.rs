@@ -37,8 +37,8 @@ const END_BITS: u32 = 26;
 /// The most bytes of a segment.
 pub(super) const SEGMENT_END_MAX: u64 = (1 << END_BITS) - 1;
 
-/// How far the journal goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How far the journal goes; later is more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::embedded) struct Position {
     /// The number of the newest segment.
     pub(super) generation: u64,

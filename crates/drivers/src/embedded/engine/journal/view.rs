@@ -145,10 +145,11 @@ impl View {
     }
 
     #[cold]
-    fn follow_to(&mut self, mut told: Position, head: &Head, base: &Arc<Base>) -> Result<()> {
+    fn follow_to(&mut self, wanted: Position, head: &Head, base: &Arc<Base>) -> Result<()> {
         for _ in 0..ATTEMPTS {
-            let known = self.position();
-            if told == known {
+            // Others may go on meanwhile, and who reads needs not keep up with them.
+            let (known, told) = (self.position(), head.position());
+            if known >= wanted {
                 return Ok(());
             }
             if told.generation == known.generation {
@@ -159,7 +160,6 @@ impl View {
                 *self = view;
                 self.others = Others::gap(self.version);
             }
-            told = head.position();
         }
         Err(segment::damaged(&self.segment.path, self.end))
     }
