@@ -143,16 +143,18 @@ impl Journal {
         changed: &ByteMap,
         durability: Durability,
     ) -> std::result::Result<u64, Fault> {
-        let (segment, offset, frozen) = {
+        let (segment, offset, before) = {
             let view = self.view.lock();
-            (Arc::clone(&view.segment), view.end, view.frozen.clone())
+            let before = view.frozen.as_ref();
+            let before = before.map(|frozen| (Arc::clone(&frozen.segment), frozen.end));
+            (Arc::clone(&view.segment), view.end, before)
         };
         let frame = frame::encode(changed, segment.place(offset), segment.synced());
         let end = offset + frame.len() as u64;
         segment.write(&frame, offset).map_err(Fault::Nothing)?;
         if durability == Durability::Durable {
-            if let Some(frozen) = frozen {
-                frozen.segment.sync(frozen.end).map_err(Fault::Unknown)?;
+            if let Some((before, end)) = before {
+                before.sync(end).map_err(Fault::Unknown)?;
             }
             segment.sync(end).map_err(Fault::Unknown)?;
         }
