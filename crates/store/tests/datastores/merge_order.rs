@@ -38,7 +38,11 @@ fn put_rule(name: &str, how: &str) -> String {
 }
 
 fn both(start: &str, mine: &[&str], theirs: &[&str]) -> (Tree, Tree) {
-    let running = memory_tree(MODEL);
+    both_of(MODEL, start, mine, theirs)
+}
+
+fn both_of(model: &str, start: &str, mine: &[&str], theirs: &[&str]) -> (Tree, Tree) {
+    let running = memory_tree(model);
     change(&running, &[start]);
     let candidate = running.beside(Datastore::Candidate, "").unwrap();
     change(&candidate, mine);
@@ -294,4 +298,26 @@ fn an_instance_identifier_does_not_take_the_next_entry_at_a_position_for_its_own
         ),
     ];
     assert!(commit(&running, &edits).is_err());
+}
+
+#[test]
+fn a_container_in_an_entry_that_is_left_out_of_what_is_made_anew_is_not_merged() {
+    let start = r#"{"m:rule":[{"name":"a","to":1,"match":[{"k":"1","in":{"u":"1"}}]}]}"#;
+    let mine = [
+        "/rule[name='a'][to='1']",
+        r#"{"m:rule":[{"name":"a","to":1}]}"#,
+    ];
+    let theirs = [r#"{"m:rule":[{"name":"a","to":1,"match":[{"k":"1","in":{"u":"2"}}]}]}"#];
+    let (running, candidate) = both_of(include_str!("ordered.yang"), start, &mine, &theirs);
+    let told = candidate.conflicts().unwrap();
+    let paths: Vec<&str> = told.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(paths, ["/m:rule[name='a'][to='1']/match[k='1']"]);
+    candidate
+        .update(Resolution::PreferCandidate, CommitOptions::default())
+        .unwrap();
+    candidate
+        .commit_candidate(CommitOptions::default())
+        .unwrap();
+    assert_eq!(text(&running), r#"{"m:rule":[{"name":"a","to":1}]}"#);
+    assert_sound(running.store());
 }

@@ -18,10 +18,14 @@ pub(super) fn refer(random: &mut StdRng, shape: &mut Shape, features: &mut Featu
     };
     let leaves = (0..referrer.shape.items.len()).filter(|&id| referrer.shape.of(id).is_some());
     let leaves: Vec<ItemId> = leaves.collect();
-    for leaf in leaves {
+    for &leaf in &leaves {
         if referrer.random.random_ratio(PERCENT, 100) {
             referrer.make(leaf);
         }
+    }
+    // Which predicates there can be is known once every leaf has its type.
+    for leaf in leaves {
+        referrer.find_path(leaf);
     }
 }
 
@@ -105,15 +109,8 @@ impl Referrer<'_> {
             return None;
         }
         let target = pick(self.random, &targets);
-        let (path, has_predicate) = self.path(leaf, target);
         let is_required = self.random.random_bool(0.85);
         self.features.note("leafref");
-        if path.starts_with('/') {
-            self.features.note("leafref absolute");
-        }
-        if has_predicate {
-            self.features.note("leafref with predicate");
-        }
         if !is_required {
             self.features.note("leafref not required");
         }
@@ -125,9 +122,29 @@ impl Referrer<'_> {
         }
         Some(Reference {
             target,
-            path,
+            path: String::new(),
             is_required,
         })
+    }
+
+    /// Gives the reference that a leaf is, if it is one, its path.
+    fn find_path(&mut self, leaf: ItemId) {
+        let Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) = self.shape.of(leaf)
+        else {
+            return;
+        };
+        let (path, has_predicate) = self.path(leaf, reference.target);
+        if path.starts_with('/') {
+            self.features.note("leafref absolute");
+        }
+        if has_predicate {
+            self.features.note("leafref with predicate");
+        }
+        if let Kind::Leaf { of, .. } | Kind::LeafList { of, .. } = &mut self.shape.items[leaf].kind
+            && let Of::Leafref(reference) | Of::UnionWithLeafref(reference) = of
+        {
+            reference.path = path;
+        }
     }
 
     /// Whether a leaf's type comes from another's.
@@ -140,7 +157,7 @@ impl Referrer<'_> {
         }
     }
 
-    /// The path of a leafref, and whether it has a predicate.
+    /// A path from a leafref to its target, and whether it has a predicate.
     fn path(&mut self, leaf: ItemId, target: ItemId) -> (String, bool) {
         let style = match self.random.random_bool(0.3) {
             true => Style::Absolute,

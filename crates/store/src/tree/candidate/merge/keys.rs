@@ -47,6 +47,9 @@ impl Merging<'_> {
             self.take(key, running);
             return Ok(());
         }
+        if mine.is_none() && self.is_in_gone(key, trail) {
+            return self.deleted_by_candidate(key, trail, pair);
+        }
         let own = trail.last();
         let node = own.map(|point| point.node);
         if mine == pair.base.as_deref() {
@@ -195,10 +198,14 @@ impl Merging<'_> {
 
     /// Whether the candidate deleted a key, or an entry or a container with presence around it.
     pub fn is_deleted(&self, key: &[u8], trail: &[Waypoint]) -> bool {
-        self.changes.is_cleared(key)
-            || trail
-                .iter()
-                .any(|point| self.is_gone(&key[..point.end], point.node))
+        self.changes.is_cleared(key) || self.is_in_gone(key, trail)
+    }
+
+    /// Whether the candidate deleted an entry or a container with presence that a key is of or in.
+    fn is_in_gone(&self, key: &[u8], trail: &[Waypoint]) -> bool {
+        trail
+            .iter()
+            .any(|point| self.is_gone(&key[..point.end], point.node))
     }
 
     /// Whether the candidate deleted a node, and nothing of it is there again.
