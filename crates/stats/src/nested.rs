@@ -34,6 +34,23 @@ impl Nested {
         Ok(packed.into_iter().collect())
     }
 
+    /// The numbers by their paths, where the names are paths as they are written ([`Path::parse`]):
+    /// `{"a.b":1}`.
+    pub fn pack_paths(&self) -> Result<Packed> {
+        let Self::Names(paths) = self else {
+            return self.pack();
+        };
+        if paths.len() > VALUES_MAX {
+            let message = format!("more values than the {VALUES_MAX} of one write");
+            return Err(Error::limit(message));
+        }
+        let values = paths.iter().map(|(path, nested)| match nested {
+            Self::Number(number) => Ok((Path::parse(path)?, *number)),
+            Self::Names(_) => Err(Error::syntax("it is no number").at(format_args!("{path:?}"))),
+        });
+        values.collect()
+    }
+
     fn pack_below<'a>(
         &'a self,
         names: &mut Vec<&'a str>,

@@ -312,6 +312,42 @@ fn lines_that_are_nearly_right_are_read_without_panic_and_what_they_mean_can_be_
 }
 
 #[test]
+fn json_lines_are_writes() {
+    let place = Place::new("memory:");
+    let stats = place.stats();
+    let lines = r#"
+        {"metric":"orders","at":"2025-03-05T12:00:30Z","values":{"count":1,"of":{"a.b":0.1}}}
+        {"metric":"orders","at":"2025-03-05T12:00:31Z","values":{"count":2,"of":{"a.b":0.2}},"action":"track"}
+        {"metric":"orders","at":"2025-03-05T12:00:32Z","values":{"stock":7},"action":"assert","labels":{}}
+        {"metric":"orders","at":"2025-03-05T12:00:33Z","values":{"ms":15},"action":"assort","classes":{"linear":[0,100,10]},"untracked":true}
+        {"metric":"orders","at":"2025-03-05T12:00:34Z","paths":{"of.a\\.b":0.4,"of.c":1}}
+        {"metric":"orders","values":{"count":1},"action":"forget"}
+        {"metric":"orders","values":{"count":"x"}}
+        {"metric":"orders","values":{"count":1},"at":"noon"}
+        {"metric":"orders","values":{"count":1},"id":"mine"}
+        ["orders"]
+        {"metric":"","values":{"count":1}}
+        {"metric":"orders","paths":{"a":{"b":1}}}
+        {"metric":"orders","paths":{"a":1,"a":2}}
+        {"metric":"orders","paths":{"a":1},"values":{"a":1}}
+        {"metric":"orders"}
+    "#;
+    let report = stats
+        .import(import::Format::Jsonl, time(NOON), &mut lines.as_bytes())
+        .unwrap();
+    assert_eq!((report.writes, report.skipped), (5, 10), "{report:?}");
+    let told: Vec<usize> = report.lines.iter().map(|line| line.line).collect();
+    assert_eq!(told, Vec::from_iter(7..=16));
+    let granularity = "1m".parse().unwrap();
+    let at = time("2025-03-05T12:00:00Z");
+    let values = stats
+        .values("orders", Range::new(granularity, at, at))
+        .unwrap();
+    let expected = r#"{"count":3,"of":{"a.b":0.7,"c":1},"stock":7,"ms":{"20":1}}"#;
+    assert_eq!(values[0].values, packed(expected));
+}
+
+#[test]
 fn json_and_csv() {
     let point = |at: &str, values: &str| Point {
         at: time(at),

@@ -10,7 +10,8 @@ use crate::target;
 /// Options that every command of statistics and of documents has.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StorePlace {
-    /// The store: `embedded:DIR`, `sqlite:FILE`, or `memory:` for one that is gone at the end
+    /// The store: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, the URL of a server, or `memory:` for one
+    /// that is gone at the end
     /// [env: ESPALIER_STORE]
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use rusqlite::Connection;
+
 use crate::process::{Bench, Server};
 
 /// The first lines between fences of a page, after a heading.
@@ -58,6 +60,63 @@ fn those_of_collections_over_http() {
     let get = "curl http://127.0.0.1:8080/documents/cars/items/0";
     let text = curl(&bench, &server, get);
     assert!(text.contains(r#""color":"blue""#), "{text}");
+}
+
+#[test]
+fn a_folder_of_dodb_is_taken_over() {
+    let bench = Bench::new();
+    for (name, document) in [
+        ("0000000002", r#"{"name":"a","color":"red","keywords":[]}"#),
+        (
+            "0000000010.json",
+            "{\"name\":\"50 % of b\",\n\"color\":\"red\",\"keywords\":[\"x\"]}\n",
+        ),
+        ("0000000011.new", "{"),
+    ] {
+        bench.write(&format!("storage/data/{name}"), document);
+    }
+    shell(&bench, &block("switching.md", "## DODB"));
+    let find =
+        "export ESPALIER_STORE=embedded:garage; espalier documents find cars color red --keys";
+    assert_eq!(shell(&bench, find), "2\n10\n");
+}
+
+#[test]
+fn a_table_of_trifle_is_taken_over() {
+    let bench = Bench::new();
+    let table = Connection::open(bench.path("stats.db")).expect("a database");
+    let buckets = [
+        (
+            "orders::1m::1741168800",
+            r#"{"count":3,"of.a":2,"of":{"a":4}}"#,
+        ),
+        ("orders::1m::1741168860", r#"{"count":1.5}"#),
+        ("orders::1h::1741168800", r#"{"count":4.5}"#),
+        ("__system__key__::1m::1741168800", r#"{"count":7}"#),
+    ];
+    table
+        .execute_batch("CREATE TABLE trifle_stats (key varchar(255), data json)")
+        .expect("the table of Trifle::Stats");
+    for (key, data) in buckets {
+        table
+            .execute("INSERT INTO trifle_stats VALUES (?, ?)", [key, data])
+            .expect("a bucket");
+    }
+    let mut lines = table
+        .prepare(&block("switching.md", "## Trifle::Stats"))
+        .expect("the statement of the guide");
+    let lines: rusqlite::Result<Vec<String>> = lines
+        .query_map([], |row| row.get(0))
+        .and_then(Iterator::collect);
+    bench.write("lines.jsonl", &lines.expect("lines").join("\n"));
+    let script = "export ESPALIER_STORE=embedded:counts; espalier stats configure >&2
+        espalier stats import --format jsonl lines.jsonl --request-id from-trifle >&2
+        espalier stats values orders -g 1h --from 2025-03-05T10:00:00Z --to 2025-03-05T10:00:00Z --json";
+    let values: serde_json::Value = serde_json::from_str(&shell(&bench, script)).expect("JSON");
+    assert_eq!(
+        values["values"],
+        serde_json::json!([{"count": 4.5, "of": {"a": 6}}])
+    );
 }
 
 #[test]

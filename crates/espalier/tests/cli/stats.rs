@@ -279,6 +279,11 @@ fn lines_of_other_programs_are_imported() {
         let arguments = store.arguments(&["import", "--format", "prometheus", "-"]);
         store.bench.run_with(&arguments, metrics, &[]).ok();
         assert_eq!(store.ok(&["keys", "up"]), "up{job=\"x\"}\n");
+        let line = format!(r#"{{"metric":"orders","at":"{NOON}","values":{{"count":4}}}}"#);
+        store.bench.write("writes.jsonl", &line);
+        store.ok(&["import", "--format", "jsonl", "writes.jsonl"]);
+        let orders = store.hour(&["values", "orders"]);
+        assert_eq!(orders["values"], json!([{"count": 4}]));
     });
 }
 

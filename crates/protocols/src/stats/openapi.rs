@@ -39,6 +39,10 @@ fn schemas() -> Json {
     let write = json!({
         "metric": text, "labels": labels, "at": text, "untracked": {"type": "boolean"}, "classes": classes,
         "values": {"type": "object", "description": format!("numbers, in objects up to {PATH_NAMES_MAX} deep")},
+        "paths": {
+            "type": "object", "additionalProperties": bound,
+            "description": "numbers by their paths (`a.b` for b within a), instead of `values`",
+        },
         "id": {"type": "string", "description": "a name for this request: of a name, only the first within a day is done"},
     });
     let mut one = write.clone();
@@ -48,9 +52,9 @@ fn schemas() -> Json {
         &["metric", "labels"],
     );
     json!({
-        "Write": object(write, &["metric", "values"]),
+        "Write": object(write, &["metric"]),
         "Writes": object(
-            json!({"id": text, "writes": {"type": "array", "items": object(one, &["action", "metric", "values"])}}),
+            json!({"id": text, "writes": {"type": "array", "items": object(one, &["action", "metric"])}}),
             &["writes"],
         ),
         "Outcome": object(json!({

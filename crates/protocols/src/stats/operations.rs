@@ -96,7 +96,7 @@ const OF_SERIES: &[Parameter] = &[
 
 const OF_IMPORT: &[Parameter] = &[
     Parameter::new("format", "what the lines are")
-        .holds(Holds::OneOf(&["statsd", "prometheus"]))
+        .holds(Holds::OneOf(&["statsd", "prometheus", "jsonl"]))
         .required(),
     Parameter::new("at", "when they were so, where they do not say [now]"),
     Parameter::new(
@@ -141,7 +141,7 @@ fn that_write() -> Vec<Operation> {
         of(Method::POST, WRITES, "writeSeveral", "Several writes, of one metric or of many, in one atomic commit", write::several)
             .takes(Schema("Writes"))
             .gives(DONE),
-        of(Method::POST, IMPORT, "import", "Lines of StatsD, or the text format of Prometheus; lines that cannot be read are told", write::import)
+        of(Method::POST, IMPORT, "import", "Lines of StatsD, the text format of Prometheus, or JSON lines of a write each; lines that cannot be read are told", write::import)
             .query(OF_IMPORT)
             .takes(Text)
             .gives(&[(200, Schema("Imported"))]),

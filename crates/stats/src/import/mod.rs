@@ -1,6 +1,7 @@
-//! Writes from what other programs say: lines of StatsD, and the text format of Prometheus.
+//! Writes from what other programs say: lines of StatsD, the text format of Prometheus, JSON lines.
 
 mod done;
+mod jsonl;
 mod prometheus;
 mod reading;
 mod statsd;

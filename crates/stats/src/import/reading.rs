@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use super::done::{Done, Part, other};
 use super::text::{LINE_BYTES_MAX, Skipped, too_long};
-use super::{prometheus, statsd};
+use super::{jsonl, prometheus, statsd};
 use crate::limits::WRITES_MAX;
 use crate::stats::Stats;
-use crate::{Error, ErrorKind, Outcome, Request, Result, Timestamp, Write};
+use crate::{Calendar, Error, ErrorKind, Outcome, Request, Result, Timestamp, Write};
 
 /// Lines without a write that are told one by one; of more only the number.
 pub const SKIPPED_TOLD: usize = 1000;
@@ -21,6 +21,8 @@ pub enum Format {
     Statsd,
     /// `name{label="value"} number [milliseconds]`
     Prometheus,
+    /// `{"metric":"name","at":"time","values":{...}}`
+    Jsonl,
 }
 
 impl Format {
@@ -29,6 +31,7 @@ impl Format {
         match self {
             Self::Statsd => "statsd",
             Self::Prometheus => "prometheus",
+            Self::Jsonl => "jsonl",
         }
     }
 }
@@ -40,8 +43,9 @@ impl FromStr for Format {
         match text {
             "statsd" => Ok(Self::Statsd),
             "prometheus" => Ok(Self::Prometheus),
+            "jsonl" => Ok(Self::Jsonl),
             _ => Err(Error::syntax(format!(
-                "{text:?} is no format of lines; there are statsd and prometheus"
+                "{text:?} is no format of lines; there are statsd, prometheus and jsonl"
             ))),
         }
     }
@@ -133,6 +137,7 @@ struct Import<'a> {
     stats: &'a Stats,
     format: Format,
     at: Timestamp,
+    calendar: Calendar,
     /// Its name, where it has one.
     id: Option<&'a str>,
     /// What is known to be done under that name.
@@ -151,6 +156,7 @@ impl<'a> Import<'a> {
             stats,
             format,
             at,
+            calendar: stats.calendar(),
             id: None,
             known: nothing,
             read: nothing,
@@ -208,14 +214,16 @@ impl<'a> Import<'a> {
 
     /// What a line says.
     fn writes(&self, bytes: &[u8]) -> Result<Vec<Write>> {
-        let read = match self.format {
-            Format::Statsd => statsd::writes,
-            Format::Prometheus => prometheus::writes,
+        let line = match text_of(bytes, self.read.line)? {
+            "" => return Ok(Vec::new()),
+            line => line,
         };
-        match text_of(bytes, self.read.line)? {
-            "" => Ok(Vec::new()),
-            line => self.stats.kept(read(line, self.at)?),
-        }
+        let writes = match self.format {
+            Format::Statsd => statsd::writes(line, self.at),
+            Format::Prometheus => prometheus::writes(line, self.at),
+            Format::Jsonl => jsonl::writes(line, self.at, &self.calendar),
+        };
+        self.stats.kept(writes?)
     }
 
     /// Whether a line was done under the name of the import; an error where that was another.

@@ -15,19 +15,21 @@ use crate::{cli, documents};
 /// Skipped lines that are told.
 const SKIPPED_SHOWN: usize = 10;
 
-/// Read StatsD lines or the text format of Prometheus
+/// Read StatsD lines, the text format of Prometheus, or JSON lines
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Lines that cannot be read, or are refused, are told, and the others done; in one atomic commit up to \
 100,000 writes.
 An import with a name (--request-id) may be repeated, also where it was cut off: within a day, lines that \
 were done under that name are not done again. Say --at then, so that all of its lines have one time.
+A JSON line is a write as `POST /stats/writes` has it; one without an `action` is a `track`.
 
 Examples:
   espalier stats import --format statsd lines.txt --store embedded:counts
   espalier stats import --format statsd lines.txt --at 2025-03-07 --request-id friday \\
       --store embedded:counts
-  curl -s http://host/metrics | espalier stats import --format prometheus - --store embedded:counts")]
+  curl -s http://host/metrics | espalier stats import --format prometheus - --store embedded:counts
+  espalier stats import --format jsonl writes.jsonl --store embedded:counts")]
 pub struct Import {
     /// The file, or `-` for standard input
     #[arg(value_name = "FILE")]
@@ -55,6 +57,8 @@ enum Format {
     Statsd,
     /// `name{label="value"} number [milliseconds]`
     Prometheus,
+    /// `{"metric":"orders","at":"2025-03-05T12:00:00Z","values":{"count":1}}`
+    Jsonl,
 }
 
 impl Import {
@@ -65,6 +69,7 @@ impl Import {
         let format = match self.format {
             Format::Statsd => import::Format::Statsd,
             Format::Prometheus => import::Format::Prometheus,
+            Format::Jsonl => import::Format::Jsonl,
         };
         let (input, length) = documents::open(&self.file)?;
         let mut input = BufReader::new(ProgressReader::new(input, "importing", length));
