@@ -9,7 +9,7 @@ use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange, Result, Snapshot, 
 use heed::types::Bytes;
 use heed::{AnyTls, RoRange, RoRevRange, RoTxn, RwTxn};
 
-use super::engine::{Engine, Keys, Over, Reading, Run, engine_error, get};
+use super::engine::{Engine, Keys, Over, Reading, Run, engine_error, get, out_of_order};
 
 /// A committed state, held. Fields are dropped in order: the transaction ends before the engine may.
 pub(super) struct EmbeddedSnapshot {
@@ -115,6 +115,8 @@ impl<'a> Source<'a> {
             source: self,
             range: range.clone(),
             direction,
+            sought: Vec::new(),
+            passed: None,
         });
         for rows in self.layers.into_iter().rev().flatten() {
             run = Over::lay(rows, range, direction, run);
@@ -155,6 +157,25 @@ struct BaseRun<'a> {
     range: KeyRange,
     direction: Direction,
     rest: Rest<'a>,
+    /// What was moved to last; empty where nothing was.
+    sought: Vec<u8>,
+    /// The key that was told since.
+    passed: Option<&'a [u8]>,
+}
+
+impl BaseRun<'_> {
+    /// Whether a key may come now. On a damaged page keys lie in any order, and who moves on from one
+    /// that comes again would do so for ever.
+    fn is_in_order(&self, key: &[u8]) -> bool {
+        match (self.passed, self.direction) {
+            (Some(passed), Direction::Forward) => passed < key,
+            (Some(passed), Direction::Backward) => key < passed,
+            (None, _) if !self.range.contains(key) => false,
+            (None, _) if self.sought.is_empty() => true,
+            (None, Direction::Forward) => self.sought.as_slice() <= key,
+            (None, Direction::Backward) => key <= self.sought.as_slice(),
+        }
+    }
 }
 
 /// What is still to come.
@@ -190,10 +211,17 @@ impl<'a> Run<'a> for BaseRun<'a> {
             Rest::Backward(rest) => rest.next(),
             Rest::Nothing => None,
         };
-        if next.is_none() {
+        let Some(next) = next else {
             self.rest = Rest::Nothing;
+            return Ok(None);
+        };
+        let (key, value) = next.map_err(engine_error)?;
+        if !self.is_in_order(key) {
+            self.rest = Rest::Nothing;
+            return Err(out_of_order());
         }
-        next.transpose().map_err(engine_error)
+        self.passed = Some(key);
+        Ok(Some((key, value)))
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
@@ -204,6 +232,9 @@ impl<'a> Run<'a> for BaseRun<'a> {
             _ => (start, end),
         };
         self.rest = Rest::new(self.source, start, end, self.direction)?;
+        self.sought.clear();
+        self.sought.extend_from_slice(key);
+        self.passed = None;
         Ok(())
     }
 }

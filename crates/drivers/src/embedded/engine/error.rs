@@ -47,6 +47,12 @@ fn mdb_error(error: MdbError) -> Error {
     Error::new(kind, message).with_source(error)
 }
 
+/// LMDB told keys in another order than it keeps them in.
+pub(in crate::embedded) fn out_of_order() -> Error {
+    let message = "data.mdb is damaged: its keys do not follow one another";
+    Error::new(ErrorKind::Corrupt, message)
+}
+
 /// Whether the map was too small for a change: to be grown.
 pub(in crate::embedded) fn is_map_full(error: &heed::Error) -> bool {
     matches!(error, heed::Error::Mdb(MdbError::MapFull))
