@@ -43,6 +43,12 @@ impl Layout {
         self.ids[node.0 as usize]
     }
 
+    /// The local ids of all nodes, in the order of the schema.
+    pub fn id_bytes(&self) -> Vec<u8> {
+        let ids = self.ids.iter();
+        ids.flat_map(|id| id.0.to_le_bytes()).collect()
+    }
+
     /// The data nodes below `parent`, in the order of their local ids.
     pub fn children(&self, parent: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
         let siblings = parent.map_or(&self.roots, |parent| &self.children[parent.0 as usize]);

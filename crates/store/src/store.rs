@@ -276,6 +276,7 @@ impl Store {
     ) -> Result<Tree> {
         check_session(datastore, session)?;
         let snapshot = self.driver().snapshot()?;
+        refuse_unfinished(&*snapshot)?;
         let (anchor, record) = Self::bound_anchor(&*snapshot, dataspace, anchor)?;
         let compiled = self.compiled(&*snapshot, record)?;
         drop(snapshot);

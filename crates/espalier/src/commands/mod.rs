@@ -28,6 +28,7 @@ mod restore;
 mod rollback;
 mod schema;
 mod serve;
+mod served_tree;
 mod set;
 mod shell_routes;
 mod stats;

@@ -22,7 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli;
 use crate::commands::building::go_on_building;
-use crate::commands::{datastore_routes, no_models, past_routes, shell_routes};
+use crate::commands::{datastore_routes, no_models, past_routes, served_tree, shell_routes};
 use crate::error::{Failure, Result};
 use crate::settings::{Access, DEFAULT_LISTEN, Settings, Talk};
 use crate::target;
@@ -121,7 +121,7 @@ impl Serve {
         let mut router = served.router(stats)?;
         go_on_building(served.documents.clone());
         router = match &served.tree {
-            Some(tree) => router.merge(self.tree_router(tree, &settings)?),
+            Some(tree) => router.merge(self.follow_tree(tree, &settings)?),
             None => router.merge(no_models::router()),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -133,24 +133,24 @@ impl Serve {
         Ok(())
     }
 
-    /// What is served of a tree.
-    fn tree_router(&self, tree: &Tree, settings: &Settings) -> Result<Router> {
-        let config = RestconfConfig {
-            state_writes: match self.allow_state_writes {
-                true => StateWrites::Allowed,
-                false => StateWrites::Refused,
-            },
-            ..RestconfConfig::default()
+    /// What is served of a tree, whatever other processes do to its models.
+    fn follow_tree(&self, tree: &Tree, settings: &Settings) -> Result<Router> {
+        let state_writes = match self.allow_state_writes {
+            true => StateWrites::Allowed,
+            false => StateWrites::Refused,
         };
-        let source = target::source_of(tree, settings)?;
-        let mut service = Restconf::new(tree.clone(), &source, config);
-        for datastore in SERVED {
-            service = service.with_datastore(datastore.name(), tree.beside(datastore, "")?);
-        }
-        Ok(restconf::router(Arc::new(service))
-            .merge(past_routes::router(tree.clone()))
-            .merge(datastore_routes::router(tree.clone()))
-            .merge(shell_routes::router(tree.clone(), &source)?))
+        let routes = tree_router(tree, settings, state_writes)?;
+        let store = tree.store().clone();
+        let settings = Settings {
+            datastore: None,
+            ..settings.clone()
+        };
+        let open = Box::new(move || {
+            let tree = target::tree_of(&store, &settings)?;
+            let routes = tree_router(&tree, &settings, state_writes)?;
+            Ok((tree, routes))
+        });
+        Ok(served_tree::router(tree.clone(), routes, open))
     }
 
     async fn listen(&self, settings: &Settings, served: &Served, router: Router) -> Result<()> {
@@ -195,6 +195,23 @@ impl Serve {
         server::serve(listener, router, tls, server::Limits::default(), stop).await?;
         Ok(())
     }
+}
+
+/// What is served of a tree.
+fn tree_router(tree: &Tree, settings: &Settings, state_writes: StateWrites) -> Result<Router> {
+    let config = RestconfConfig {
+        state_writes,
+        ..RestconfConfig::default()
+    };
+    let source = target::source_of(tree, settings)?;
+    let mut service = Restconf::new(tree.clone(), &source, config);
+    for datastore in SERVED {
+        service = service.with_datastore(datastore.name(), tree.beside(datastore, "")?);
+    }
+    Ok(restconf::router(Arc::new(service))
+        .merge(past_routes::router(tree.clone()))
+        .merge(datastore_routes::router(tree.clone()))
+        .merge(shell_routes::router(tree.clone(), &source)?))
 }
 
 /// What is served.

@@ -1,7 +1,11 @@
 //! `serve` beside RESTCONF: health, metrics, signals.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::documents::store;
-use crate::process::Bench;
+use crate::engines::servers_under;
+use crate::process::{Bench, Server};
 
 #[test]
 fn health_and_metrics_are_served() {
@@ -130,4 +134,96 @@ fn an_engine_that_does_not_answer_is_told_and_holds_up_nobody() {
     assert!(health.body.contains("did not answer"), "{}", health.body);
     redis.process().signal(Signal::Continue);
     assert_eq!(server.request("GET", "/restconf/data", None).status, 200);
+}
+
+/// Two modules of the same form, whose names alone differ.
+fn module(name: &str, [container, leaf]: [&str; 2], more: &str) -> String {
+    format!(
+        "module {name} {{ yang-version 1.1; namespace urn:{name}; prefix {name}; \
+         container {container} {{ leaf {leaf} {{ type string; }} {more} }} }}"
+    )
+}
+
+/// Asks until the answer is as it should be.
+fn wait_for(server: &Server, path: &str, wanted: &str) {
+    let patience = Instant::now() + Duration::from_secs(30);
+    loop {
+        let answer = server.request("GET", path, None);
+        if answer.body == wanted {
+            return;
+        }
+        assert!(Instant::now() < patience, "{answer:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The engines that processes share, each with a store of its own.
+fn shared(check: impl Fn(&Bench, &str)) {
+    let local = ["embedded:served", "sqlite:served.db"].map(str::to_owned);
+    for url in [local.to_vec(), servers_under("policy=cached")].concat() {
+        eprintln!("over {url}");
+        check(&Bench::new(), &url);
+    }
+}
+
+#[test]
+fn a_server_goes_over_to_the_modules_that_another_process_puts_in_place() {
+    shared(|bench, url| {
+        bench.write("old.yang", module("a", ["top", "x"], ""));
+        bench.write(
+            "new/a.yang",
+            module("a", ["top", "x"], "leaf y { type int8; }"),
+        );
+        bench.write("a.json", r#"{"a:top":{"x":"one"}}"#);
+        let load = ["load", "a.json", "--store", url, "--yang", "old.yang"];
+        bench.run(&load).ok();
+        let server = bench.serve(&["--store", url]);
+        wait_for(&server, "/restconf/data/a:top/x", r#"{"a:x":"one"}"#);
+        let set = [
+            "set",
+            "/a:top/y",
+            "5",
+            "--store",
+            url,
+            "--yang",
+            "new/a.yang",
+        ];
+        bench.run(&set).ok();
+        wait_for(&server, "/restconf/data/a:top/y", r#"{"a:y":5}"#);
+        let patch = r#"{"a:top":{"x":"two","y":6}}"#;
+        let answer = server.request("PATCH", "/restconf/data/a:top", Some(patch));
+        assert_eq!(answer.status, 204, "{answer:?}");
+        wait_for(&server, "/restconf/data/a:top/y", r#"{"a:y":6}"#);
+    });
+}
+
+/// It once showed the new rows under the old names, and let them be written so.
+#[test]
+fn a_server_goes_over_to_a_store_that_is_copied_over_its_own() {
+    shared(|bench, url| {
+        bench.write("a.yang", module("a", ["top", "x"], ""));
+        bench.write("b.yang", module("b", ["zop", "p"], ""));
+        bench.write("a.json", r#"{"a:top":{"x":"one"}}"#);
+        bench.write("b.json", r#"{"b:zop":{"p":"other"}}"#);
+        let source = "embedded:source";
+        bench
+            .run(&["load", "b.json", "--store", source, "--yang", "b.yang"])
+            .ok();
+        bench
+            .run(&["load", "a.json", "--store", url, "--yang", "a.yang"])
+            .ok();
+        let server = bench.serve(&["--store", url]);
+        wait_for(&server, "/restconf/data/a:top/x", r#"{"a:x":"one"}"#);
+        bench.run(&["copy", source, url, "--force"]).ok();
+        // Whoever still writes to what was there is told so, whether that is noticed yet or not.
+        let patch = r#"{"a:top":{"x":"two"}}"#;
+        let answer = server.request("PATCH", "/restconf/data/a:top", Some(patch));
+        assert!(answer.status >= 400, "{answer:?}");
+        wait_for(&server, "/restconf/data/b:zop/p", r#"{"b:p":"other"}"#);
+        assert_eq!(
+            server.request("GET", "/restconf/data/a:top/x", None).status,
+            404
+        );
+        assert_eq!(server.request("GET", "/healthz", None).status, 200);
+    });
 }

@@ -75,7 +75,7 @@ pub(super) fn use_by(dataspace: u64, schema_set: u64, anchor: u64) -> Vec<u8> {
     numbered(uses(dataspace, schema_set), anchor)
 }
 
-/// How often a schema set was upgraded.
+/// How often the modules of a schema set were put, and which they are.
 pub(super) fn upgrades(schema_set: u64) -> Vec<u8> {
     numbered(row(6), schema_set)
 }

@@ -176,10 +176,7 @@ impl Store {
                 Some(id) => id,
                 None => Self::allocate_id(snapshot, batch)?,
             };
-            if record.is_some() {
-                count_upgrade(snapshot, id, batch)?;
-            }
-            let (_, new_numbers) = dictionary::number(schema, snapshot)?;
+            let (layout, new_numbers) = dictionary::number(schema, snapshot)?;
             batch.append(new_numbers);
             let modules = source
                 .modules
@@ -192,7 +189,11 @@ impl Store {
                 implement: source.implement.clone(),
                 features: source.features.clone(),
             };
-            batch.put(key, encode(&record)?);
+            let row = encode(&record)?;
+            let upgrades = keys::upgrades(id);
+            let value = next_upgrade(snapshot, &upgrades, &[&row, &layout.id_bytes()])?;
+            batch.put(upgrades, value);
+            batch.put(key, row);
             Ok(())
         })
     }
@@ -254,16 +255,25 @@ pub(crate) fn same_modules(snapshot: &dyn Snapshot, record: &Record) -> Result<P
     Ok(Precondition { key, value })
 }
 
-fn count_upgrade(snapshot: &dyn Snapshot, id: u64, batch: &mut Batch) -> Result<()> {
-    let key = keys::upgrades(id);
-    let upgrades = match snapshot.get(&key)? {
+/// Bytes of the digest of modules and numbers.
+const DIGEST_BYTES: usize = 16;
+
+/// How often the modules of a schema set were put, and a digest of what they are now and of how their
+/// nodes are numbered: a store that is copied over this one may have put others as often.
+fn next_upgrade(snapshot: &dyn Snapshot, key: &[u8], parts: &[&[u8]]) -> Result<Vec<u8>> {
+    let count = match snapshot.get(key)? {
         Some(value) => take_varint(&mut &*value)?,
         None => 0,
     };
+    let mut digest = blake3::Hasher::new();
+    for part in parts {
+        digest.update(&(part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
     let mut value = Vec::new();
-    put_varint(&mut value, upgrades + 1);
-    batch.put(key, value);
-    Ok(())
+    put_varint(&mut value, count + 1);
+    value.extend_from_slice(&digest.finalize().as_bytes()[..DIGEST_BYTES]);
+    Ok(value)
 }
 
 impl Record {

@@ -21,6 +21,7 @@ use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
+use crate::transfer::Marker;
 
 /// A condition on the state that a commit is based on: any error refuses the commit.
 pub type Guard<'a> = &'a dyn Fn(&View) -> Result<()>;
@@ -220,6 +221,20 @@ impl Tree {
         })
     }
 
+    /// Whether the anchor is still the one that was opened, under the same modules. Where it is not, what
+    /// is read here is what the old modules know, and commits are refused: open it again.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub fn is_current(&self) -> Result<bool> {
+        let snapshot = self.store().driver().snapshot()?;
+        let AnchorRow { key, value, .. } = self.anchor();
+        let modules = &self.compiled().same_modules;
+        Ok(Marker::read(&*snapshot)?.is_none()
+            && snapshot.get(key)?.as_deref() == Some(value)
+            && snapshot.get(&modules.key)?.as_deref() == modules.value.as_deref())
+    }
+
     /// Whether the anchor is still there, in another way.
     fn is_set_up_anew(&self) -> Result<bool> {
         let snapshot = self.store().driver().snapshot()?;
@@ -245,7 +260,7 @@ impl Tree {
     pub(super) fn check_anchor(&self, conflict: &espalier_keyspace::Error) -> Result<()> {
         if conflict.key() == Some(&self.anchor().key) {
             if self.is_set_up_anew()? {
-                let message = "the anchor was set up anew; open it again";
+                let message = "the anchor was set up anew; open it again (a server does that by itself: try again)";
                 return Err(Error::data(ErrorTag::InUse, message));
             }
             return Err(Error::Unknown {
@@ -254,7 +269,7 @@ impl Tree {
             });
         }
         if conflict.key() == Some(&self.compiled().same_modules.key) {
-            let message = "other modules took the place of these; open the tree again";
+            let message = "other modules took the place of these; open the tree again (a server does that by itself: try again)";
             return Err(Error::data(ErrorTag::InUse, message));
         }
         Ok(())
