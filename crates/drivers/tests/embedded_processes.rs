@@ -297,3 +297,42 @@ fn little_address_space_is_enough() {
     Part::start_limited("-v 3000000", "part_in_little_address_space", &url).finish();
     assert_eq!(open(&url).usage().expect("usage").keys, 2);
 }
+
+#[test]
+fn part_writing_without_an_end() {
+    if let Some(url) = process::argument() {
+        let never = open(&url).write(&[], &mut |writer| {
+            writer.put(b"key", b"never")?;
+            say("writing");
+            std::thread::sleep(Duration::from_secs(600));
+            Ok(())
+        });
+        panic!("{never:?}");
+    }
+}
+
+/// Opening, reading and closing once waited for whoever was writing.
+#[test]
+fn a_process_that_writes_without_an_end_keeps_nobody_from_reading() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = url(dir.path());
+    let mut batch = Batch::new();
+    // More than stays in the journal when the directory is closed.
+    (0..2000).for_each(|number| batch.put(format!("key {number}"), [7; 50]));
+    open(&url).commit(batch).expect("a commit");
+    let mut part = Part::start("part_writing_without_an_end", &url);
+    assert_eq!(part.line().as_deref(), Some("writing"));
+    part.halt();
+    let start = std::time::Instant::now();
+    for _ in 0..3 {
+        let driver = open(&url);
+        let snapshot = driver.snapshot().expect("a snapshot");
+        assert!(snapshot.get(b"key 7").expect("a get").is_some());
+        assert_eq!(snapshot.get(b"key").expect("a get"), None);
+    }
+    assert!(start.elapsed() < Duration::from_secs(60), "it waited");
+    part.kill();
+    let mut batch = Batch::new();
+    batch.put("key", "after");
+    open(&url).commit(batch).expect("a commit");
+}

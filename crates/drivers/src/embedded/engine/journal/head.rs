@@ -4,18 +4,26 @@
 //! What is in it is true for as long as the machine runs, whatever becomes of processes; after that,
 //! the segments themselves say how far they go ([`super::recover`]).
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use espalier_keyspace::Result;
 
 use super::files;
 use crate::files::io_error;
+
+/// How long a commit waits for that of another process, as it does on PostgreSQL.
+pub(super) const TURN_PATIENCE: Duration = Duration::from_secs(300);
+
+/// How often it is looked whether the other has ended: at first, and after a while.
+const LOOKS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(10)];
 
 /// The bytes of the file.
 const HEAD_BYTES: usize = 4096;
@@ -96,7 +104,7 @@ impl Head {
         // the disk is full.
         let length = file.metadata()?.len();
         if length < HEAD_BYTES as u64 {
-            let lock = HeadLock::take(&file)?;
+            let lock = HeadLock::take(&file, TURN_PATIENCE)?;
             let length = file.metadata()?.len().min(HEAD_BYTES as u64);
             file.write_all_at(&vec![0; HEAD_BYTES - length as usize], length)?;
             drop(lock);
@@ -119,9 +127,10 @@ impl Head {
         Ok(Self { file, map })
     }
 
-    /// Waits until no process is committing, and keeps them from it.
-    pub(super) fn lock(&self) -> io::Result<HeadLock<'_>> {
-        HeadLock::take(&self.file)
+    /// Waits until no process is committing, and keeps them from it; [`io::ErrorKind::WouldBlock`] where
+    /// one has not ended after so long.
+    pub(super) fn lock(&self, patience: Duration) -> io::Result<HeadLock<'_>> {
+        HeadLock::take(&self.file, patience)
     }
 
     /// How far the journal goes; `None` where the file does not say, or said so before the machine
@@ -167,11 +176,22 @@ impl Drop for Head {
 }
 
 impl<'h> HeadLock<'h> {
-    fn take(file: &'h File) -> io::Result<Self> {
+    fn take(file: &'h File, patience: Duration) -> io::Result<Self> {
+        let mut waited = Duration::ZERO;
         loop {
-            match file.lock() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                locked => return locked.map(|()| Self { file }),
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { file }),
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::WouldBlock) if waited >= patience => {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                Err(TryLockError::WouldBlock) => {
+                    // A tenth of what was waited before, so that little is waited in vain.
+                    let pause = (waited / 10).clamp(LOOKS[0], LOOKS[1]);
+                    thread::sleep(pause);
+                    waited += pause;
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use espalier_keyspace::{ByteMap, Result};
+use espalier_keyspace::{ByteMap, ErrorKind, Result};
 use heed::RwTxn;
 use parking_lot::{Condvar, Mutex};
 
@@ -19,6 +19,9 @@ pub(in crate::embedded) const MERGE_AFTER: Duration = Duration::from_millis(200)
 /// The most bytes that stay in the journal when a directory is closed: 64 KiB. A program that makes one
 /// commit and ends, as a command does, then makes one flush.
 const KEPT_BYTES_MAX: u64 = 64 << 10;
+
+/// How long to wait for another process that commits before it is left for later: that one may merge.
+const MERGE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long to wait after a merge that failed, as on a full disk.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -61,18 +64,25 @@ impl Journal {
         }
     }
 
-    /// Merges what is there at the end, unless it is little.
+    /// Merges what is there at the end, unless it is little, or another process is committing: that one
+    /// merges.
     pub(in crate::embedded) fn merge_at_end(&self) -> Result<()> {
-        self.merge_ended()?;
+        let turn = match self.turn_within(Duration::ZERO) {
+            Err(error) if error.kind() == ErrorKind::Locked => return Ok(()),
+            turn => turn?,
+        };
         match self.frame_bytes() > KEPT_BYTES_MAX {
-            true => self.merge_all(),
-            false => Ok(()),
+            true => self.merge_in(turn),
+            false => self.merge_ended(),
         }
     }
 
     /// Merges all that is there.
     pub(in crate::embedded) fn merge_all(&self) -> Result<()> {
-        let turn = self.turn()?;
+        self.merge_in(self.turn_within(MERGE_PATIENCE)?)
+    }
+
+    fn merge_in(&self, turn: Turn<'_>) -> Result<()> {
         self.end_segment(&turn)?;
         drop(turn);
         self.merge_ended()
@@ -167,7 +177,11 @@ impl Wish {
             };
             if let Err(error) = merged {
                 let dir = journal.base.dir.display();
-                tracing::warn!(%error, %dir, "what is in the journal is not merged; trying again");
+                let what = "what is in the journal is not merged; trying again";
+                match error.kind() {
+                    ErrorKind::Locked => tracing::debug!(%error, %dir, what),
+                    _ => tracing::warn!(%error, %dir, what),
+                }
                 self.wait(RETRY_AFTER);
                 self.committed.store(true, Ordering::Relaxed);
             }

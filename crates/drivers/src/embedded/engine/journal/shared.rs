@@ -1,16 +1,18 @@
 //! The journal of a directory, as the threads of a process share it.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use espalier_keyspace::{ByteMap, Error, ErrorKind, Finding, Result, Version};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::head::{Head, HeadLock, Position};
+use super::head::{Head, HeadLock, Position, TURN_PATIENCE};
 use super::others::Others;
 use super::segment::{HEADER_BYTES, Header, Segment};
-use super::view::{Frozen, Layers, View};
+use super::view::{ATTEMPTS, Frozen, Layers, View};
 use super::{files, frame, recover};
 use crate::embedded::Durability;
 use crate::embedded::engine::Base;
@@ -49,17 +51,10 @@ impl Journal {
     /// Opens the journal of a directory, which is made where there is none.
     pub(in crate::embedded) fn open(base: &Arc<Base>, segment_bytes: u64) -> Result<Self> {
         let head = Head::open(&base.dir)?;
-        let failed = |error| io_error(named(&base.dir, "cannot be read or written"), error);
-        let lock = head.lock().map_err(failed)?;
-        let mut view = match head.told().map_err(failed)? {
-            Some(told) => View::load(told, base)?.ok_or_else(|| missing(&base.dir))?,
-            None => {
-                let view = recover::recover(base)?;
-                head.begin(view.position()).map_err(failed)?;
-                view
-            }
+        let mut view = match told(&head, base)? {
+            Some(view) => view,
+            None => agreed(&head, base)?,
         };
-        drop(lock);
         view.others = Others::gap(view.version);
         Ok(Self {
             base: Arc::clone(base),
@@ -72,9 +67,13 @@ impl Journal {
 
     /// Waits for the turn to commit. What others have committed is known then.
     pub(in crate::embedded) fn turn(&self) -> Result<Turn<'_>> {
+        self.turn_within(TURN_PATIENCE)
+    }
+
+    /// The same, for so long.
+    pub(super) fn turn_within(&self, patience: Duration) -> Result<Turn<'_>> {
         let turn = self.turn.lock();
-        let failed = |error| io_error(named(&self.base.dir, "cannot be locked"), error);
-        let lock = self.head.lock().map_err(failed)?;
+        let lock = lock(&self.head, &self.base.dir, patience)?;
         let turn = Turn {
             _lock: lock,
             _turn: turn,
@@ -306,6 +305,51 @@ pub(in crate::embedded) enum Fault {
     Nothing(Error),
     /// It may be there after the machine was stopped.
     Unknown(Error),
+}
+
+/// What the head tells, read without waiting for who is committing; `None` where it tells nothing, or
+/// what it tells is not there.
+fn told(head: &Head, base: &Arc<Base>) -> Result<Option<View>> {
+    let failed = |error| io_error(named(&base.dir, "cannot be read"), error);
+    for _ in 0..ATTEMPTS {
+        let Some(told) = head.told().map_err(failed)? else {
+            break;
+        };
+        let view = View::load(told, base)?;
+        // Those that commit may have removed what was told before.
+        if view.is_some() || head.position() == told {
+            return Ok(view);
+        }
+    }
+    Ok(None)
+}
+
+/// The same while nobody commits, and after the machine was started anew.
+fn agreed(head: &Head, base: &Arc<Base>) -> Result<View> {
+    let failed = |error| io_error(named(&base.dir, "cannot be read or written"), error);
+    let _lock = lock(head, &base.dir, TURN_PATIENCE)?;
+    if let Some(told) = head.told().map_err(failed)? {
+        return View::load(told, base)?.ok_or_else(|| missing(&base.dir));
+    }
+    let view = recover::recover(base)?;
+    head.begin(view.position()).map_err(failed)?;
+    Ok(view)
+}
+
+fn lock<'h>(head: &'h Head, dir: &Path, patience: Duration) -> Result<HeadLock<'h>> {
+    head.lock(patience).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => {
+            let message = format!(
+                "another process has been writing to {} for {} s and does not end; nothing was \
+                 committed: see what became of it (`fuser {}`)",
+                dir.display(),
+                patience.as_secs(),
+                dir.join(files::HEAD).display(),
+            );
+            Error::new(ErrorKind::Locked, message)
+        }
+        _ => io_error(named(dir, "cannot be locked"), error),
+    })
 }
 
 fn lay(changed: &ByteMap, rows: &mut ByteMap) {

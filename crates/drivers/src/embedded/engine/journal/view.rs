@@ -12,7 +12,7 @@ use super::segment::{self, HEADER_BYTES, Segment};
 use crate::embedded::engine::Base;
 
 /// How often a view is read anew, where segments come and go meanwhile.
-const ATTEMPTS: usize = 100;
+pub(super) const ATTEMPTS: usize = 100;
 
 /// The segment before the newest, which is being merged.
 #[derive(Clone)]
