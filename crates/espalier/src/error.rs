@@ -20,6 +20,8 @@ pub enum Kind {
     Usage,
     /// The data, the store or the server is not as needed: exit status 1.
     Data,
+    /// Somebody else changed the same data meanwhile, and nothing was done: exit status 1.
+    Overtaken,
     /// There is no store where one is needed: exit status 2.
     NoStore,
     /// Whoever read the output has had enough, as `head` does: no failure at all.
@@ -60,6 +62,19 @@ impl Failure {
     /// Anything else that went wrong.
     pub fn data(message: impl Into<String>) -> Self {
         Self::new(Kind::Data, message)
+    }
+
+    /// Somebody else changed the same data meanwhile.
+    fn overtaken() -> Self {
+        let message = "somebody else changed the data meanwhile, and nothing was stored";
+        Self::new(Kind::Overtaken, message).hint(
+            "try again; for as long as a large document takes, `espalier lock` keeps others out",
+        )
+    }
+
+    /// Whether the same may well succeed when it is tried again.
+    pub fn is_overtaken(&self) -> bool {
+        self.kind == Kind::Overtaken
     }
 
     /// Nobody reads the output any more.
@@ -150,7 +165,7 @@ impl Failure {
     pub fn exit_status(&self) -> u8 {
         match self.kind {
             Kind::Usage | Kind::NoStore => 2,
-            Kind::Data => 1,
+            Kind::Data | Kind::Overtaken => 1,
             Kind::Closed => 0,
         }
     }
@@ -236,6 +251,7 @@ impl From<espalier_store::Error> for Failure {
                 };
                 failure.in_file(file).hint(hint)
             }
+            espalier_store::Error::Engine(error) => error.into(),
             other => Self::data(other.to_string()),
         }
     }
@@ -243,7 +259,10 @@ impl From<espalier_store::Error> for Failure {
 
 impl From<espalier_keyspace::Error> for Failure {
     fn from(error: espalier_keyspace::Error) -> Self {
-        Self::data(error.to_string())
+        match error.kind() {
+            espalier_keyspace::ErrorKind::Conflict => Self::overtaken(),
+            _ => Self::data(error.to_string()),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `espalier load`.
 
+use std::path::Path;
 use std::time::Instant;
 
 use clap::Args;
@@ -14,6 +15,9 @@ use crate::error::Result;
 use crate::progress::ProgressReader;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Loaded, Upload};
+
+/// How often a file is loaded where somebody else changes the data meanwhile.
+const TRIES: usize = 8;
 
 /// Bytes are read in pieces of this size.
 const PIECE_BYTES: usize = 1 << 20;
@@ -51,10 +55,26 @@ impl Load {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
+        for _ in 1..TRIES {
+            match self.load(&settings) {
+                Err(failure) if failure.is_overtaken() && self.can_be_read_again() => {
+                    tracing::info!("somebody else changed the data meanwhile; loading again");
+                }
+                result => return result,
+            }
+        }
+        self.load(&settings)
+    }
+
+    fn can_be_read_again(&self) -> bool {
+        self.file != STANDARD && Path::new(&self.file).is_file()
+    }
+
+    fn load(&self, settings: &Settings) -> Result<()> {
         let format = Format::of(&self.file, self.format);
         // Before the target is opened, which may bring its modules to others.
         let (input, length) = documents::open(&self.file)?;
-        let target = target::open(&settings)?;
+        let target = target::open(settings)?;
         // A server does not say how much it stored, so a file is counted, and checked, first.
         let counted = match settings.server {
             Some(_) if self.file != STANDARD => Some(self.count(format, &*target.schema()?)?),

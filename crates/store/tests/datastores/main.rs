@@ -21,6 +21,7 @@ mod candidate_runs;
 mod clock;
 mod confirm;
 mod copy;
+mod load;
 mod lock;
 mod merge_order;
 mod merge_runs;

@@ -8,7 +8,7 @@ use espalier_yang::validate::Share;
 
 use super::options::{LoadMode, LoadOptions, LoadReport};
 use super::sink::{Done, Loading};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::overlay::{ChangesWriter, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::commit::{Commit, CommitOptions, Tree};
@@ -19,6 +19,9 @@ use crate::tree::operational::record_origin_of_all;
 use crate::tree::settle::{Basis, Proposal};
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::validate::{rebuild, validate_whole};
+
+/// How often a load begins again where somebody else was faster, before the document is asked for.
+const TRIES_MAX: usize = 64;
 
 impl Tree {
     /// Streams a document into one atomic commit. `document` is called once with the sink that
@@ -36,11 +39,32 @@ impl Tree {
         if self.datastore().is_candidate() {
             return self.load_candidate(options, document);
         }
+        let mut is_asked = false;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let loaded = self.try_load(&mut options, &mut |sink| {
+                is_asked = true;
+                document(sink)
+            });
+            match loaded {
+                Err(Error::Engine(error))
+                    if error.kind() == ErrorKind::Conflict && !is_asked && tries < TRIES_MAX => {}
+                loaded => return loaded,
+            }
+        }
+    }
+
+    fn try_load(
+        &self,
+        options: &mut LoadOptions<'_>,
+        document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
+    ) -> Result<LoadReport> {
         self.check_not_calling()?;
         self.store().driver().catch_up()?;
         self.expire()?;
         if self.has_subscribers() {
-            return self.load_as_commit(&options, document);
+            return self.load_as_commit(options, document);
         }
         let _one_at_a_time = self.store().lock(self.id());
         self.keep_indexes()?;
@@ -64,7 +88,7 @@ impl Tree {
         let mut failure = None;
         let outcome = self.store().driver().write(&conditions, &mut |writer| {
             write_all(&held, writer)?;
-            match self.write_load(&mut options, &*base, writer, stamp, document) {
+            match self.write_load(options, &*base, writer, stamp, document) {
                 Ok(written) => done = written,
                 Err(error) => {
                     failure = Some(error);
@@ -84,7 +108,7 @@ impl Tree {
             return Err(error.into());
         }
         if done.is_changed {
-            self.tell_of_load(stamp, &options);
+            self.tell_of_load(stamp, options);
         }
         let Stamp { version, time } = if done.is_changed { stamp } else { last };
         Ok(LoadReport {
@@ -101,7 +125,7 @@ impl Tree {
     /// Loads a document into what is there: a proposal like that of edits, in memory.
     fn load_over(
         &self,
-        mut options: LoadOptions<'_>,
+        options: &mut LoadOptions<'_>,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
     ) -> Result<LoadReport> {
         let view = self.stored_view()?;
@@ -117,7 +141,7 @@ impl Tree {
         };
         let base = view.into_snapshot();
         let mut writer = ChangesWriter::new(&*base);
-        let mut loading = Loading::new(self, &*base, &mut writer, None, &mut options);
+        let mut loading = Loading::new(self, &*base, &mut writer, None, options);
         let parsed = document(&mut loading);
         let done = loading.finish(parsed)?;
         let changes = Arc::new(writer.into_changes());

@@ -1,0 +1,43 @@
+//! Loads beside others who write.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use espalier_store::{Datastore, Edit, LoadMode};
+use espalier_yang::InstancePath;
+
+use crate::setting::{MODEL, assert_sound, commit, data, load_tree, memory_tree, open_store, text};
+
+/// Loads made while another store writes.
+const LOADS: usize = 50;
+
+/// Another process has its own locks, so its commits come between what a load is based on and its turn:
+/// the load once failed then, though nothing of the document was read.
+#[test]
+fn a_load_begins_again_where_another_process_was_faster() {
+    let tree = memory_tree(MODEL);
+    let other = open_store(tree.store().driver().clone());
+    let other = other.tree("d", "a", Datastore::Running).unwrap();
+    let document = data(tree.schema(), r#"{"m:turn":["a","b"]}"#);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for turn in 0.. {
+                let text = format!(r#"{{"m:top":"{turn}"}}"#);
+                let edit = Edit::merge(InstancePath::root(), data(other.schema(), &text));
+                let _ = commit(&other, &[edit]);
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        let loaded = (0..LOADS).map(|_| load_tree(&tree, LoadMode::Replace, &document));
+        let loaded: Vec<_> = loaded.collect();
+        is_over.store(true, Ordering::Relaxed);
+        for (number, loaded) in loaded.into_iter().enumerate() {
+            loaded.unwrap_or_else(|error| panic!("load {number}: {error}"));
+        }
+    });
+    assert!(text(&tree).contains(r#""m:turn":["a","b"]"#));
+    assert_sound(tree.store());
+}
