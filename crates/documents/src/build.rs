@@ -132,13 +132,13 @@ impl Stored {
         Ok(Self { row, definition })
     }
 
-    /// Writes it with the next generation.
+    /// Writes it with another generation.
     fn write<T: Document>(
         mut self,
         transaction: &mut Transaction<'_>,
         opened: &Opened<T>,
     ) -> Result<()> {
-        self.definition.generation += 1;
+        self.definition.renew()?;
         let generation = self.definition.generation;
         let keys = &opened.shape.keys;
         let state = transaction.rows.read(&keys.state())?;

@@ -1,6 +1,7 @@
 //! What is stored about a collection: its indexes and its schema version.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -163,6 +164,16 @@ pub(crate) enum Origin {
 }
 
 impl Definition {
+    /// Gives what has changed another generation: a digest of all that it is now, and of the generation
+    /// before. So a store that is copied over another one, with other collections under the same
+    /// numbers, has others than whoever still has that one open knows.
+    pub(crate) fn renew(&mut self) -> Result<()> {
+        let mut hasher = DefaultHasher::new();
+        self.encode()?.hash(&mut hasher);
+        self.generation = hasher.finish();
+        Ok(())
+    }
+
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         serde_json::to_vec(self).map_err(|error| Error::argument(error.to_string()))
     }

@@ -34,7 +34,7 @@ pub(crate) fn reconcile<T: Document>(
     refuse_elsewhere(transaction, declaration)?;
     let Some(stored) = transaction.rows.read(&row)? else {
         let id = next_id(transaction, home)?;
-        let definition = first(id, declaration);
+        let definition = first(id, declaration)?;
         let state = State {
             generation: definition.generation,
             next: 0,
@@ -63,7 +63,7 @@ pub(crate) fn reconcile<T: Document>(
     if definition == stored {
         return Ok(());
     }
-    definition.generation += 1;
+    definition.renew()?;
     let state = transaction.rows.read(&keys.state())?;
     let state = State::decode(state.ok_or_else(|| Error::corrupt("a collection has no state"))?)?;
     let state = State {
@@ -103,11 +103,11 @@ fn next_id(transaction: &mut Transaction<'_>, home: Home) -> Result<u64> {
     Ok(id)
 }
 
-fn first<T: Document>(id: u64, declaration: &Declaration<T>) -> Definition {
+fn first<T: Document>(id: u64, declaration: &Declaration<T>) -> Result<Definition> {
     let mut definition = Definition {
         name: declaration.name.clone(),
         id,
-        generation: 1,
+        generation: 0,
         schema_version: declaration.schema_version,
         migrating_to: None,
         policy: declaration.policy.to_string(),
@@ -117,7 +117,8 @@ fn first<T: Document>(id: u64, declaration: &Declaration<T>) -> Definition {
     for index in &declaration.indexes {
         add(&mut definition, index, true);
     }
-    definition
+    definition.renew()?;
+    Ok(definition)
 }
 
 /// Enters an index under a number that was never used.

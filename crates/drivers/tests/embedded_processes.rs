@@ -298,6 +298,36 @@ fn little_address_space_is_enough() {
     assert_eq!(open(&url).usage().expect("usage").keys, 2);
 }
 
+/// What was committed while a directory was opened was once told to watchers that began after it.
+#[test]
+fn whoever_opens_beside_commits_is_told_of_later_ones_only() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = url(dir.path());
+    let keeper = open(&url);
+    let mut batch = Batch::new();
+    batch.put("count", counter::encode(0));
+    keeper.commit(batch).expect("a commit");
+    drop(keeper);
+    let mut part = Part::start("part_counting", &url);
+    assert_eq!(part.line().as_deref(), Some("open"));
+    for _ in 0..200 {
+        let driver = open(&url);
+        let after = driver.snapshot().expect("a snapshot").version();
+        let mut watch = driver.watch(KeyRange::all(), after).expect("a watch");
+        let mut known = after;
+        for _ in 0..3 {
+            let event = watch.next(Duration::ZERO).expect("a watch");
+            let version = match event {
+                Some(WatchEvent::Commit { version, .. } | WatchEvent::Gap { version }) => version,
+                _ => break,
+            };
+            assert!(version > known, "{version:?} after {known:?}");
+            known = version;
+        }
+    }
+    part.finish();
+}
+
 #[test]
 fn part_writing_without_an_end() {
     if let Some(url) = process::argument() {

@@ -32,6 +32,9 @@ const SECONDS_BUCKETS: [f64; 10] = [
     10e-6, 30e-6, 100e-6, 300e-6, 1e-3, 3e-3, 10e-3, 100e-3, 1.0, 10.0,
 ];
 
+/// How often settings of statistics are looked at.
+const SETTINGS_INTERVAL: Duration = Duration::from_secs(1);
+
 /// How often the metrics' samples are put into their buckets.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -117,6 +120,7 @@ impl Serve {
         let served = Served::open(&settings)?;
         roll_back_in_time(&served.store);
         let stats = open_stats(&served.store)?;
+        follow_settings(&stats);
         remove_expired(&stats, Duration::from_secs(self.stats_expiry));
         let mut router = served.router(stats)?;
         go_on_building(served.documents.clone());
@@ -283,8 +287,20 @@ fn open_stats(store: &Store) -> Result<Arc<Stats>> {
     Ok(Arc::new(stats))
 }
 
-/// Removes buckets that are no longer kept, and takes over settings that other processes changed,
-/// as long as the process lives.
+/// Takes over settings of statistics that other processes changed, as long as the process lives.
+fn follow_settings(stats: &Arc<Stats>) {
+    let stats = Arc::clone(stats);
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(SETTINGS_INTERVAL);
+            if let Err(error) = stats.refresh() {
+                tracing::debug!(%error, "the settings of the statistics are not known anew");
+            }
+        }
+    });
+}
+
+/// Removes buckets that are no longer kept, as long as the process lives.
 fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
     let stats = Arc::clone(stats);
     std::thread::spawn(move || {
@@ -300,7 +316,6 @@ fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
 }
 
 fn expire(stats: &Stats) -> espalier_stats::Result<u64> {
-    stats.refresh()?;
     stats.expire(|| std::thread::sleep(EXPIRY_REST))
 }
 

@@ -41,6 +41,8 @@ impl Engine {
     pub(super) fn new(config: Config, base: Arc<Base>) -> Result<Self> {
         let journal = Arc::new(Journal::open(&base, config.journal_bytes as u64)?);
         let newest = journal.view()?.version;
+        // Watchers begin after that, so they are not told of what others have committed while this opened.
+        drop(journal.take_others());
         Ok(Self {
             config,
             merger: Merger::start(&journal),
