@@ -198,6 +198,17 @@ fn statsd_lines() {
             "hits:1:2|c",
             &[r#"hits + {"count":1}"#, r#"hits + {"count":2}"#],
         ),
+        (
+            "mm:1|c:2:3|c|@0.5:40|ms|#host:a|T1741168800",
+            &[
+                r#"mm{host="a"} + {"count":1}"#,
+                r#"mm{host="a"} + {"count":4}"#,
+                r#"mm{host="a"} + {"count":6}"#,
+                r#"mm{host="a"} + {"count":1,"sum":40}"#,
+                r#"mm{host="a"} ~ {"value":40}"#,
+            ],
+        ),
+        ("hits:1|c|c:9f3e", &[r#"hits + {"count":1}"#]),
         ("heap:12.5|g", &[r#"heap = {"value":12.5}"#]),
         ("heap:-2|g", &[r#"heap + {"value":-2}"#]),
         (
@@ -210,7 +221,7 @@ fn statsd_lines() {
         assert_eq!(shown(&imported), expected, "{line}");
         assert!(imported.skipped.is_empty());
     }
-    let wrong = "nothing\n\nx:1\nx:a|c\nx:1|q\nx:1|c|@2\nx:1|c|@0\n:1|c\nok:1|c\nx:|s\n";
+    let wrong = "nothing\n\nx:1\nx:a|c\nx:1|q\nx:1|c|@2\nx:1|c|@0\n:1|c\nok:1|c\nx:|s\nx:1|c:2\nx:1|c:2|q\nx:1|@0.1|c\n";
     let imported = import::statsd(wrong, time(NOON));
     assert_eq!(
         imported
@@ -218,7 +229,7 @@ fn statsd_lines() {
             .iter()
             .map(|line| line.line)
             .collect::<Vec<_>>(),
-        [1, 3, 4, 5, 6, 7, 8, 10]
+        [1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13]
     );
     assert_eq!(imported.writes.len(), 1);
 }
@@ -269,8 +280,9 @@ fn any_text_is_read_without_panic() {
 }
 
 /// Lines that mean something, for random ones to begin with.
-const LINES: [&str; 6] = [
+const LINES: [&str; 7] = [
     "hits:3:-4.5e3|c|@0.1|#host:a,canary",
+    "mm:1|c:2|c|@0.5:40|ms",
     "heap:+12.5|g",
     "took:320|ms|@0.5|T1700000000",
     "users:a.b|s",
