@@ -36,11 +36,11 @@ impl StorePlace {
     /// A store that there is. `kept` is what is looked for in it, `hint` how to make one.
     pub fn store(&self, settings: Settings, kept: &str, hint: &str) -> Result<Store> {
         let settings = self.settings(settings, kept)?;
-        target::open_store(&settings).map_err(|failure| failure.hint_of_making(hint))
+        target::open_store_for_command(&settings).map_err(|failure| failure.hint_of_making(hint))
     }
 
     /// A store that is made where there is none.
     pub fn new_store(&self, settings: Settings, kept: &str) -> Result<Store> {
-        target::create_store(&self.settings(settings, kept)?)
+        target::create_store_for_command(&self.settings(settings, kept)?)
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use espalier_keyspace::{Direction, Driver, KeyRange};
+use espalier_keyspace::{Direction, Driver, KeyRange, ReadOnly};
 
 use super::local::store_on;
 use crate::error::{Failure, Result};
@@ -19,6 +19,10 @@ const IN_MEMORY: &str = "memory:";
 
 /// The option of an engine whose store is read into memory, and written to there only.
 const RAM: &str = "policy=ram";
+
+/// Why a command changes nothing under it.
+const RAM_REFUSAL: &str = "under policy=ram the engine is not written to, and what this command changes would be gone \
+     when it ends: leave policy=ram out, or write through a server (espalier serve --store URL, then --server URL)";
 
 /// What is done where there is nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +56,18 @@ pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
     Ok(driver)
 }
 
+/// Opens what a URL names for one command. Under `policy=ram` it can only be read, and nothing is made.
+pub fn open_for_command(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
+    if !is_ram(url) {
+        return open_engine(url, opening);
+    }
+    if opening == Opening::Create {
+        require_existing(url).map_err(|_| Failure::usage(RAM_REFUSAL))?;
+    }
+    let driver = open_engine(url, opening)?;
+    Ok(Arc::new(ReadOnly::because(driver, RAM_REFUSAL)))
+}
+
 /// Opens what a URL names to read all of it. Files that people may have edited are looked at first: an
 /// edit is taken in, or refused.
 pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
@@ -65,7 +81,7 @@ pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
 /// Opens what a URL names to put something into it that is to stay.
 pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
     // Before it is opened, as what is opened is made where there is nothing.
-    if !url.starts_with(IN_MEMORY) && !options(url).any(|option| option == RAM) {
+    if !url.starts_with(IN_MEMORY) && !is_ram(url) {
         let driver = open_engine(url, Opening::Create)?;
         if driver.capability().durable {
             return Ok(driver);
@@ -77,10 +93,10 @@ pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
     )))
 }
 
-/// The options of a URL.
-fn options(url: &str) -> impl Iterator<Item = &str> {
+/// Whether what is written to a URL goes to memory only, whatever the engine.
+fn is_ram(url: &str) -> bool {
     let options = url.rsplit_once('?').map_or("", |(_, options)| options);
-    options.split('&')
+    options.split('&').any(|option| option == RAM)
 }
 
 /// Refuses a URL of a file or folder that does not exist.
