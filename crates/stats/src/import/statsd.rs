@@ -4,7 +4,7 @@
 //! | type | becomes |
 //! |---|---|
 //! | `c` | `count` is added to, by the value divided by the sampling rate |
-//! | `g` | `value` is set; with a sign it is added to |
+//! | `g` | `value` is set; with a sign it is added to the latest, which may stand in an earlier bucket |
 //! | `ms` `h` `d` | `count` and `sum` are added to, and `value` observed in a sketch |
 //! | `s` | `members` gets the value as a name, with 1 |
 //!
@@ -163,12 +163,12 @@ impl<'a> Line<'a> {
     }
 
     fn gauge(&self, at: Timestamp, value: &str) -> Result<Write> {
-        let number = value.parse()?;
-        if value.starts_with(['+', '-']) {
-            return self.track(at, [("value", number)]);
-        }
-        let values = Packed::one(Path::of(["value"])?, number);
-        Ok(Write::assert(self.metric.clone(), at, values))
+        let values = Packed::one(Path::of(["value"])?, value.parse()?);
+        let metric = self.metric.clone();
+        Ok(match value.starts_with(['+', '-']) {
+            true => Write::adjust(metric, at, values),
+            false => Write::assert(metric, at, values),
+        })
     }
 
     fn timing(&self, at: Timestamp, value: Number, rate: Number) -> Result<[Write; 2]> {
