@@ -84,6 +84,7 @@ mod recent;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod registry;
+mod site;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 #[cfg(any(feature = "mongo", feature = "etcd"))]
@@ -95,4 +96,5 @@ mod url;
 pub use durability::Durability;
 #[cfg(feature = "memory")]
 pub use policy::under_policy;
-pub use registry::{Scheme, open, schemes};
+pub use registry::{Scheme, look, open, schemes};
+pub use site::Site;

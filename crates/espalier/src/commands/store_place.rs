@@ -25,7 +25,9 @@ impl StorePlace {
             store: self.store.clone(),
             ..Settings::default()
         };
-        let settings = own.over(settings);
+        let mut settings = own.over(settings);
+        // Modules are of trees: naming some makes no store here.
+        settings.yang.clear();
         if settings.store.is_none() {
             let failure = Failure::usage(format!("{kept} are kept in a store"));
             return Err(failure.hint("add --store embedded:DIR"));

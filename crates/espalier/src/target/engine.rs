@@ -1,15 +1,12 @@
 //! Opening an engine by its URL, whatever it holds.
 
-use std::path::Path;
 use std::sync::Arc;
 
+use espalier_drivers::Site;
 use espalier_keyspace::{Direction, Driver, KeyRange, ReadOnly};
 
 use super::local::store_on;
 use crate::error::{Failure, Result};
-
-/// The schemes whose place is a file or folder of this machine.
-const LOCAL: [&str; 3] = ["embedded:", "sqlite:", "file:"];
 
 /// The scheme of files that people may edit.
 const EDITED_BY_HAND: &str = "file:";
@@ -38,8 +35,7 @@ pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
     if opening == Opening::Existing {
         require_existing(url)?;
     }
-    let name = without_password(url);
-    let failed = |error| Failure::data(format!("the store {name} cannot be opened: {error}"));
+    let failed = |error| cannot_open(url, &error);
     let driver = espalier_drivers::open(url).map_err(failed)?;
     if opening == Opening::Existing && driver.capability().durable {
         let snapshot = driver.snapshot().map_err(failed)?;
@@ -47,10 +43,7 @@ pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
             .scan(&KeyRange::all(), Direction::Forward)
             .map_err(failed)?;
         if cursor.next().map_err(failed)?.is_none() {
-            let message = format!("there is no store at {name}: nothing was ever written there");
-            let hint =
-                "check the name; a store is made where modules are named: --yang FILE|DIR|NAME";
-            return Err(Failure::no_store(message).hint(hint));
+            return Err(no_store(&look(url)?));
         }
     }
     Ok(driver)
@@ -61,8 +54,8 @@ pub fn open_for_command(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> 
     if !is_ram(url) {
         return open_engine(url, opening);
     }
-    if opening == Opening::Create {
-        require_existing(url).map_err(|_| Failure::usage(RAM_REFUSAL))?;
+    if opening == Opening::Create && !look(url)?.exists {
+        return Err(Failure::usage(RAM_REFUSAL));
     }
     let driver = open_engine(url, opening)?;
     Ok(Arc::new(ReadOnly::because(driver, RAM_REFUSAL)))
@@ -99,20 +92,29 @@ fn is_ram(url: &str) -> bool {
     options.split('&').any(|option| option == RAM)
 }
 
-/// Refuses a URL of a file or folder that does not exist.
+/// Refuses a URL where there is nothing, and makes nothing there.
 pub fn require_existing(url: &str) -> Result<()> {
-    match local_place(url) {
-        Some(place) if !Path::new(place).exists() => {
-            Err(Failure::no_store(format!("there is no store at {place}")))
-        }
-        _ => Ok(()),
+    let site = look(url)?;
+    match site.exists {
+        true => Ok(()),
+        false => Err(no_store(&site)),
     }
 }
 
-/// The file or folder that a URL names, where it names one.
-fn local_place(url: &str) -> Option<&str> {
-    let place = LOCAL.iter().find_map(|scheme| url.strip_prefix(scheme))?;
-    Some(place.rsplit_once('?').map_or(place, |(place, _)| place))
+fn look(url: &str) -> Result<Site> {
+    espalier_drivers::look(url).map_err(|error| cannot_open(url, &error))
+}
+
+fn cannot_open(url: &str, error: &espalier_keyspace::Error) -> Failure {
+    let name = without_password(url);
+    Failure::data(format!("the store {name} cannot be opened: {error}"))
+}
+
+fn no_store(site: &Site) -> Failure {
+    let name = &site.url;
+    let message = format!("there is no store at {name}: nothing was ever written there");
+    let hint = "check the name; a store is made where modules are named: --yang FILE|DIR|NAME";
+    Failure::no_store(message).hint(hint)
 }
 
 /// A URL without user, password and options: what it is called where others may read it.

@@ -18,7 +18,7 @@ use crate::modules;
 use crate::settings::{Settings, Validation};
 use crate::target::{
     Acting, Change, Changed, Differences, Loaded, Opening, Outcome, Read, Rollback, Target, Upload,
-    diff_lines, open_engine, open_for_command, perform, print_view, require_existing,
+    diff_lines, open_engine, open_for_command, perform, print_view,
 };
 
 /// A tree of a store.
@@ -39,7 +39,7 @@ pub fn open_store(settings: &Settings) -> Result<Store> {
 /// The same for one command, as [`open_for_command`] does.
 pub fn open_store_for_command(settings: &Settings) -> Result<Store> {
     let (url, opening) = place(settings)?;
-    store_on(open_url(url, opening, open_for_command)?)
+    store_on(open_for_command(url, opening)?)
 }
 
 /// Opens the store on an engine.
@@ -50,7 +50,7 @@ pub fn store_on(driver: Arc<dyn Driver>) -> Result<Store> {
 /// Opens the engine of the store that the settings name.
 pub fn open_driver(settings: &Settings) -> Result<Arc<dyn Driver>> {
     let (url, opening) = place(settings)?;
-    open_url(url, opening, open_engine)
+    open_engine(url, opening)
 }
 
 /// The URL that the settings name, and what is done where there is nothing.
@@ -68,21 +68,7 @@ fn place(settings: &Settings) -> Result<(&str, Opening)> {
 /// Opens the store that the settings name for one command, and makes it where there is none.
 pub fn create_store_for_command(settings: &Settings) -> Result<Store> {
     let (url, _) = place(settings)?;
-    store_on(open_url(url, Opening::Create, open_for_command)?)
-}
-
-const CREATE_HINT: &str = "create one by naming its modules: --yang FILE|DIR|NAME";
-
-/// A mistyped folder should not become an empty store: only `--yang` creates one.
-fn open_url(
-    url: &str,
-    opening: Opening,
-    open: fn(&str, Opening) -> Result<Arc<dyn Driver>>,
-) -> Result<Arc<dyn Driver>> {
-    if opening == Opening::Existing {
-        require_existing(url).map_err(|failure| failure.hint(CREATE_HINT))?;
-    }
-    open(url, opening)
+    store_on(open_for_command(url, Opening::Create)?)
 }
 
 /// Opens the tree that the settings name. Where they name modules, dataspace, schema set and
