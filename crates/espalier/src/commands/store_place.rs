@@ -30,7 +30,13 @@ impl StorePlace {
         settings.yang.clear();
         if settings.store.is_none() {
             let failure = Failure::usage(format!("{kept} are kept in a store"));
-            return Err(failure.hint("add --store embedded:DIR"));
+            let hint = "add --store embedded:DIR";
+            return Err(match settings.server {
+                Some(server) => failure.hint(format!(
+                    "{hint}; those of a server are at {server}/stats and {server}/documents"
+                )),
+                None => failure.hint(hint),
+            });
         }
         Ok(settings)
     }
