@@ -94,7 +94,7 @@ fn as_json<T: Document>(document: &T) -> Result<Cow<'_, Json>> {
         .map_err(|error| Error::new(ErrorKind::Document, error.to_string()))
 }
 
-/// A document that lacks a component, or has null for it, is not in the index.
+/// A document that lacks a component, or has null for it, is not in the index; null among tags is no tag.
 fn fields_of(fields: &[String], kind: Kind, document: &Json, values: &mut Values) -> Result<()> {
     let mut found = SmallVec::<[&Json; 4]>::new();
     for field in fields {
@@ -105,7 +105,7 @@ fn fields_of(fields: &[String], kind: Kind, document: &Json, values: &mut Values
     }
     match (kind, found.as_slice()) {
         (Kind::Tags, [Json::Array(tags)]) => {
-            for tag in tags {
+            for tag in tags.iter().filter(|tag| !tag.is_null()) {
                 values.push(from_json([tag]).map_err(|error| error.at(&fields[0]))?);
             }
         }

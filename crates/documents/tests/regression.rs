@@ -249,6 +249,23 @@ fn a_line_of_an_import_is_an_object_with_known_members() {
 }
 
 #[test]
+fn null_among_tags_is_no_tag() {
+    on_every_engine(|place| {
+        let documents = place.documents();
+        let collection = made(&documents, vec![field("tag", Kind::Tags, "/tags")]);
+        let tagged = |tags: Json| collection.insert(json!({ "tags": tags }));
+        let key = tagged(json!([null, "fast", null])).expect("a tag beside null");
+        tagged(json!([null])).expect("no tag");
+        let index = collection.index("tag").expect("an index");
+        assert_eq!(index.keys("fast").expect("keys"), [key]);
+        assert_eq!(index.count(Query::all()).expect("a count"), 1);
+        let error = tagged(json!([[]])).expect_err("an array is no tag");
+        assert_eq!(error.kind(), ErrorKind::Document);
+        assert_eq!(collection.check().expect("a check"), []);
+    });
+}
+
+#[test]
 fn what_is_accepted_goes_out_and_comes_in_however_deep() {
     let place = Place::new("memory:");
     let c = made(&place.documents(), vec![]);

@@ -47,6 +47,8 @@ mod known;
 pub mod memory;
 #[cfg(feature = "mongo")]
 pub mod mongo;
+#[cfg(any(feature = "embedded", feature = "file"))]
+mod packed;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
 mod pages;
 #[cfg(any(feature = "memory", feature = "postgres", feature = "redis"))]
@@ -82,6 +84,7 @@ mod recent;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod registry;
+mod site;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 #[cfg(any(feature = "mongo", feature = "etcd"))]
@@ -93,4 +96,5 @@ mod url;
 pub use durability::Durability;
 #[cfg(feature = "memory")]
 pub use policy::under_policy;
-pub use registry::{Scheme, open, schemes};
+pub use registry::{Scheme, look, open, schemes};
+pub use site::Site;

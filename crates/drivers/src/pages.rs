@@ -167,18 +167,6 @@ pub(crate) fn after(mut range: KeyRange, key: &[u8], direction: Direction) -> Ke
     range
 }
 
-/// What is left of a range from the key on, the key included.
-fn from(mut range: KeyRange, key: &[u8], direction: Direction) -> KeyRange {
-    match direction {
-        Direction::Forward if key > range.start.as_slice() => range.start = key.to_vec(),
-        Direction::Backward if range.is_before_end(key) => {
-            range.end = Some([key, &[0]].concat());
-        }
-        _ => {}
-    }
-    range
-}
-
 impl<S: Source> Cursor for PagedCursor<S> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if self.at >= self.page.len() {
@@ -199,7 +187,7 @@ impl<S: Source> Cursor for PagedCursor<S> {
         self.page.clear();
         self.at = 0;
         self.wanted = ENTRIES_FIRST;
-        self.rest = Some(from(self.range.clone(), key, self.direction));
+        self.rest = Some(self.range.left_at(key, self.direction));
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Driver, Result};
 
+use crate::site::Site;
 use crate::url::{Url, refusal};
 
 /// A kind of engine that [`open`] knows.
@@ -16,6 +17,7 @@ pub struct Scheme {
     /// What it is, in a line.
     pub about: &'static str,
     open: fn(&Url<'_>) -> Result<Arc<dyn Driver>>,
+    look: fn(&Url<'_>) -> Result<Site>,
 }
 
 const SCHEMES: &[Scheme] = &[
@@ -25,6 +27,7 @@ const SCHEMES: &[Scheme] = &[
         form: "memory:",
         about: "in the memory of this process, gone at its end",
         open: crate::memory::open_url,
+        look: Site::memory,
     },
     #[cfg(feature = "embedded")]
     Scheme {
@@ -32,6 +35,7 @@ const SCHEMES: &[Scheme] = &[
         form: "embedded:DIR?durability=durable|relaxed&map_size=BYTES",
         about: "LMDB in a directory",
         open: crate::embedded::open_url,
+        look: Site::local,
     },
     #[cfg(feature = "file")]
     Scheme {
@@ -39,6 +43,7 @@ const SCHEMES: &[Scheme] = &[
         form: "file:DIR?durability=durable|relaxed&journal_size=BYTES",
         about: "JSON files that people can read and edit, and a journal",
         open: crate::file::open_url,
+        look: Site::local,
     },
     #[cfg(feature = "sqlite")]
     Scheme {
@@ -46,6 +51,7 @@ const SCHEMES: &[Scheme] = &[
         form: "sqlite:FILE?durability=durable|relaxed&readable=true",
         about: "SQLite in a file",
         open: crate::sqlite::open_url,
+        look: Site::local,
     },
     #[cfg(feature = "postgres")]
     Scheme {
@@ -54,6 +60,7 @@ const SCHEMES: &[Scheme] = &[
                &readable=true&sslmode=MODE",
         about: "PostgreSQL, or what speaks its protocol",
         open: crate::postgres::open_url,
+        look: crate::postgres::look_url,
     },
     #[cfg(feature = "postgres")]
     Scheme {
@@ -61,6 +68,7 @@ const SCHEMES: &[Scheme] = &[
         form: "postgresql://...",
         about: "the same",
         open: crate::postgres::open_url,
+        look: crate::postgres::look_url,
     },
     #[cfg(feature = "redis")]
     Scheme {
@@ -68,6 +76,7 @@ const SCHEMES: &[Scheme] = &[
         form: "redis://[USER:PASSWORD@]HOST:PORT[,HOST:PORT]/DB?prefix=NAME&durability=durable|relaxed",
         about: "a Redis server or Cluster",
         open: crate::redis::open_url,
+        look: crate::redis::look_url,
     },
     #[cfg(feature = "redis")]
     Scheme {
@@ -75,6 +84,7 @@ const SCHEMES: &[Scheme] = &[
         form: "rediss://HOST:PORT/DB?ca=FILE&cert=FILE&key=FILE",
         about: "the same with TLS",
         open: crate::redis::open_url,
+        look: crate::redis::look_url,
     },
     #[cfg(feature = "mongo")]
     Scheme {
@@ -83,6 +93,7 @@ const SCHEMES: &[Scheme] = &[
                &durability=durable|relaxed&readable=true&replicaSet=NAME&tls&ca=FILE&cert=FILE&key=FILE",
         about: "MongoDB, or what speaks its protocol",
         open: crate::mongo::open_url,
+        look: crate::mongo::look_url,
     },
     #[cfg(feature = "etcd")]
     Scheme {
@@ -90,6 +101,7 @@ const SCHEMES: &[Scheme] = &[
         form: "etcd://[USER:PASSWORD@]HOST[,HOST...]/PREFIX?tls&ca=FILE&cert=FILE&key=FILE",
         about: "an etcd cluster",
         open: crate::etcd::open_url,
+        look: crate::etcd::look_url,
     },
 ];
 
@@ -102,18 +114,39 @@ pub fn schemes() -> &'static [Scheme] {
 /// URL names is created where it does not exist. Every URL may have the options of a memory policy
 /// (`policy=cached`, ...), which docs/drivers.md describes.
 pub fn open(url: &str) -> Result<Arc<dyn Driver>> {
+    let (scheme, url) = parse(url)?;
+    open_under_policy(scheme, &url)
+}
+
+/// Looks whether there is a key space where a URL says, and makes none where there is none.
+pub fn look(url: &str) -> Result<Site> {
+    let (scheme, url) = parse(url)?;
+    look_under_policy(scheme, &url)
+}
+
+fn parse(url: &str) -> Result<(&'static Scheme, Url<'_>)> {
     let parsed = Url::parse(url).ok_or_else(|| unknown(url))?;
     let scheme = SCHEMES
         .iter()
         .find(|scheme| scheme.name == parsed.scheme)
         .ok_or_else(|| unknown(url))?;
     parsed.check()?;
-    open_under_policy(scheme, &parsed)
+    Ok((scheme, parsed))
 }
 
 #[cfg(feature = "memory")]
 fn open_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     crate::policy::over_url(url, scheme.open)
+}
+
+#[cfg(feature = "memory")]
+fn look_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Site> {
+    crate::policy::look_url(url, scheme.look)
+}
+
+#[cfg(not(feature = "memory"))]
+fn look_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Site> {
+    (scheme.look)(url)
 }
 
 /// A build without the memory driver has no policies: their options are unknown to the engines.

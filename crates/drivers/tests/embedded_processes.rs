@@ -7,10 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{Batch, Change, Driver, ErrorKind, KeyRange, WatchEvent, counter};
+use espalier_testkit::counting;
 use espalier_testkit::process::{self, Part, say};
-
-/// Commits that each process makes in the counting test.
-const COMMITS: i64 = 200;
 
 fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the directory opens")
@@ -20,31 +18,9 @@ fn url(dir: &Path) -> String {
     format!("embedded:{}?durability=relaxed", dir.display())
 }
 
-/// Adds to a counter by reading and committing under a precondition.
-fn count(driver: &dyn Driver) {
-    let mut left = COMMITS;
-    while left > 0 {
-        let snapshot = driver.snapshot().expect("a snapshot");
-        let held = snapshot.get(b"count").expect("a get");
-        let held = held.map(std::borrow::Cow::into_owned);
-        let sum = counter::decode(b"count", held.as_deref()).expect("a counter") + 1;
-        let mut batch = Batch::new();
-        batch.require("count", held);
-        batch.put("count", counter::encode(sum));
-        match driver.commit(batch) {
-            Ok(_) => left -= 1,
-            Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict),
-        }
-    }
-}
-
 #[test]
 fn part_counting() {
-    if let Some(url) = process::argument() {
-        let driver = open(&url);
-        say("open");
-        count(&*driver);
-    }
+    counting::part(open);
 }
 
 #[test]
@@ -52,16 +28,7 @@ fn two_processes_count_exactly() {
     for options in ["", "&journal_size=4K"] {
         let dir = tempfile::tempdir().expect("a directory");
         let url = url(dir.path()) + options;
-        let driver = open(&url);
-        let mut part = Part::start("part_counting", &url);
-        assert_eq!(part.line().as_deref(), Some("open"));
-        count(&*driver);
-        part.finish();
-        let snapshot = driver.snapshot().expect("a snapshot");
-        let sum = snapshot.get(b"count").expect("a get");
-        let expected = counter::encode(2 * COMMITS);
-        assert_eq!(sum.as_deref(), Some(&expected[..]));
-        assert_eq!(driver.check().expect("a check"), []);
+        counting::two_processes_count_exactly(&*open(&url), &url);
     }
 }
 
@@ -74,8 +41,8 @@ fn another_process_is_watched() {
         let driver = open(&url);
         let start = driver.snapshot().expect("a snapshot").version();
         let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-        let part = Part::start("part_counting", &url);
-        for number in 1..=COMMITS {
+        let part = Part::start(counting::PART, &url);
+        for number in 1..=counting::COMMITS {
             let event = watch.next(Duration::from_secs(20)).expect("a watch");
             let Some(WatchEvent::Commit { version, changes }) = event else {
                 panic!("{event:?} is no commit");
@@ -141,9 +108,9 @@ fn what_another_process_commits_is_visible_when_it_is_told() {
     let driver = open(&url);
     let start = driver.snapshot().expect("a snapshot").version();
     let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-    let part = Part::start("part_counting", &url);
+    let part = Part::start(counting::PART, &url);
     let mut told = start;
-    while told.0 < start.0 + COMMITS as u64 {
+    while told.0 < start.0 + counting::COMMITS as u64 {
         // So that each look is at another moment of a commit.
         let event = watch
             .next(Duration::from_micros(told.0 % 97))

@@ -10,13 +10,10 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{
     Batch, Change, Driver, ErrorKind, KeyRange, Version, Watch, WatchEvent, counter,
 };
-use espalier_testkit::process::{self, Part, say};
+use espalier_testkit::counting;
 use espalier_testkit::seed;
 use espalier_testkit::servers::{Postgres, Proxy, Signal};
 use rand::Rng;
-
-/// Commits that each process makes in the counting test.
-const COMMITS: i64 = 200;
 
 fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the schema opens")
@@ -40,29 +37,9 @@ fn get(driver: &dyn Driver, key: &str) -> Option<Vec<u8>> {
     value.map(std::borrow::Cow::into_owned)
 }
 
-/// Adds to a counter by reading and committing under a precondition.
-fn count(driver: &dyn Driver) {
-    let mut left = COMMITS;
-    while left > 0 {
-        let held = get(driver, "count");
-        let sum = counter::decode(b"count", held.as_deref()).expect("a counter") + 1;
-        let mut batch = Batch::new();
-        batch.require("count", held);
-        batch.put("count", counter::encode(sum));
-        match driver.commit(batch) {
-            Ok(_) => left -= 1,
-            Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict),
-        }
-    }
-}
-
 #[test]
 fn part_counting() {
-    if let Some(url) = process::argument() {
-        let driver = open(&url);
-        say("open");
-        count(&*driver);
-    }
+    counting::part(open);
 }
 
 #[test]
@@ -74,20 +51,14 @@ fn two_processes_count_exactly_and_each_change_is_told() {
     let driver = open(&url);
     let start = driver.snapshot().expect("a snapshot").version();
     let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-    let mut part = Part::start("part_counting", &url);
-    assert_eq!(part.line().as_deref(), Some("open"));
-    count(&*driver);
-    part.finish();
-    let expected = counter::encode(2 * COMMITS).to_vec();
-    assert_eq!(get(&*driver, "count"), Some(expected));
-    for number in 1..=2 * COMMITS {
+    counting::two_processes_count_exactly(&*driver, &url);
+    for number in 1..=2 * counting::COMMITS {
         let change = Change::Put {
             key: b"count".to_vec(),
             value: counter::encode(number).to_vec(),
         };
         assert_eq!(told(&mut *watch), [change]);
     }
-    assert_eq!(driver.check().expect("a check"), []);
 }
 
 /// The changes of the next commit, which must not be a gap.

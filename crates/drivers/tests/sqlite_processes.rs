@@ -6,11 +6,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, WatchEvent, counter};
+use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, WatchEvent};
+use espalier_testkit::counting;
 use espalier_testkit::process::{self, Part, say};
-
-/// Commits that each process makes in the counting test.
-const COMMITS: i64 = 200;
 
 fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the file opens")
@@ -23,47 +21,16 @@ fn url(dir: &Path) -> String {
     )
 }
 
-/// Adds to a counter by reading and committing under a precondition.
-fn count(driver: &dyn Driver) {
-    let mut left = COMMITS;
-    while left > 0 {
-        let snapshot = driver.snapshot().expect("a snapshot");
-        let held = snapshot.get(b"count").expect("a get");
-        let held = held.map(std::borrow::Cow::into_owned);
-        let sum = counter::decode(b"count", held.as_deref()).expect("a counter") + 1;
-        let mut batch = Batch::new();
-        batch.require("count", held);
-        batch.put("count", counter::encode(sum));
-        match driver.commit(batch) {
-            Ok(_) => left -= 1,
-            Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict),
-        }
-    }
-}
-
 #[test]
 fn part_counting() {
-    if let Some(url) = process::argument() {
-        let driver = open(&url);
-        say("open");
-        count(&*driver);
-    }
+    counting::part(open);
 }
 
 #[test]
 fn two_processes_count_exactly() {
     let dir = tempfile::tempdir().expect("a directory");
     let url = url(dir.path());
-    let driver = open(&url);
-    let mut part = Part::start("part_counting", &url);
-    assert_eq!(part.line().as_deref(), Some("open"));
-    count(&*driver);
-    part.finish();
-    let snapshot = driver.snapshot().expect("a snapshot");
-    let sum = snapshot.get(b"count").expect("a get");
-    let expected = counter::encode(2 * COMMITS);
-    assert_eq!(sum.as_deref(), Some(&expected[..]));
-    assert_eq!(driver.check().expect("a check"), []);
+    counting::two_processes_count_exactly(&*open(&url), &url);
 }
 
 #[test]
@@ -73,7 +40,7 @@ fn another_process_is_watched() {
     let driver = open(&url);
     let start = driver.snapshot().expect("a snapshot").version();
     let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-    let part = Part::start("part_counting", &url);
+    let part = Part::start(counting::PART, &url);
     let event = watch.next(Duration::from_secs(20)).expect("a watch");
     let Some(WatchEvent::Gap { version }) = event else {
         panic!("{event:?} is no gap");

@@ -19,8 +19,9 @@ const LONG_ABOUT: &str = "\
 A model-driven tree datastore. Give it YANG modules; it keeps data that fits them, in an embedded \
 engine, and serves it over RESTCONF.
 
-Every command that works on data does so on a store directly (--store) or through a server \
-(--server). A store learns its modules once (--yang) and keeps them.";
+A command on a data tree works on a store directly (--store) or through a server (--server). `stats` and \
+`documents` work on a store (--store); a server has the same over HTTP, under /stats and /documents. A store \
+learns its modules once (--yang) and keeps them.";
 
 const EXAMPLES: &str = "\
 Start:

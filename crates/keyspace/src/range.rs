@@ -2,6 +2,8 @@
 
 use std::ops::Bound;
 
+use crate::Direction;
+
 /// The keys `start <= key < end`; no `end` means to the end of the key space.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyRange {
@@ -69,6 +71,19 @@ impl KeyRange {
         }
     }
 
+    /// What is left of the range for a scan that is moved to `key`, which is still before it. All of it
+    /// where that lies before the scan's beginning.
+    #[must_use]
+    pub fn left_at(&self, key: &[u8], direction: Direction) -> Self {
+        let mut left = self.clone();
+        match direction {
+            Direction::Forward if key > left.start.as_slice() => left.start = key.to_vec(),
+            Direction::Backward if left.is_before_end(key) => left.end = Some([key, &[0]].concat()),
+            Direction::Forward | Direction::Backward => {}
+        }
+        left
+    }
+
     /// The bounds of the range, as ordered maps take them. A map refuses those of a range that ends
     /// before it begins: ask [`Self::is_empty`] first.
     pub fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
@@ -106,6 +121,25 @@ mod tests {
         assert!(!range.contains(b"b") && !range.contains(b"a\xfe"));
         assert_eq!(KeyRange::prefix(b"\xff\xff").end, None);
         assert!(!KeyRange::below(b"a").contains(b"a") && KeyRange::below(b"a").contains(b"a\0"));
+    }
+
+    #[test]
+    fn a_scan_that_is_moved_has_the_rest_of_its_range() {
+        let range = KeyRange::new("b", "d");
+        for (key, forward, backward) in [
+            ("a", KeyRange::new("b", "d"), KeyRange::new("b", "a\0")),
+            ("b", KeyRange::new("b", "d"), KeyRange::new("b", "b\0")),
+            ("c", KeyRange::new("c", "d"), KeyRange::new("b", "c\0")),
+            ("d", KeyRange::new("d", "d"), KeyRange::new("b", "d")),
+            ("e", KeyRange::new("e", "d"), KeyRange::new("b", "d")),
+        ] {
+            let left = |direction| range.left_at(key.as_bytes(), direction);
+            assert_eq!(left(Direction::Forward), forward, "{key}");
+            assert_eq!(left(Direction::Backward), backward, "{key}");
+        }
+        let all = KeyRange::all();
+        let before = all.left_at(b"c", Direction::Backward);
+        assert!(before.contains(b"c") && !before.contains(b"c\0"));
     }
 
     #[test]

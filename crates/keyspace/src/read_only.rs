@@ -10,12 +10,22 @@ use crate::{
 /// A driver over another one that refuses every change with [`ErrorKind::ReadOnly`].
 pub struct ReadOnly {
     inner: Arc<dyn Driver>,
+    reason: &'static str,
 }
 
 impl ReadOnly {
     /// Reads from `inner`, and never changes it.
     pub fn new(inner: Arc<dyn Driver>) -> Self {
-        Self { inner }
+        Self::because(inner, "the key space was opened read-only")
+    }
+
+    /// The same; refusals say why.
+    pub fn because(inner: Arc<dyn Driver>, reason: &'static str) -> Self {
+        Self { inner, reason }
+    }
+
+    fn refusal(&self) -> Error {
+        Error::new(ErrorKind::ReadOnly, self.reason)
     }
 }
 
@@ -37,11 +47,11 @@ impl Driver for ReadOnly {
     }
 
     fn commit_step(&self, _batch: Batch) -> Result<Committed> {
-        Err(refusal())
+        Err(self.refusal())
     }
 
     fn write(&self, _preconditions: &[Precondition], _fill: Fill<'_>) -> Result<Version> {
-        Err(refusal())
+        Err(self.refusal())
     }
 
     fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
@@ -67,8 +77,4 @@ impl Driver for ReadOnly {
     fn residence(&self) -> Residence {
         self.inner.residence()
     }
-}
-
-fn refusal() -> Error {
-    Error::new(ErrorKind::ReadOnly, "the key space was opened read-only")
 }

@@ -13,6 +13,8 @@ pub enum Action {
     Assert,
     /// The given values go into sketches, which tell quantiles.
     Observe,
+    /// The given values are added to the latest there are, which may stand in an earlier bucket.
+    Adjust,
 }
 
 /// Whether a write is listed under [`crate::SYSTEM_METRIC`] by the name of its metric.
@@ -62,6 +64,12 @@ impl Write {
     /// Sets values.
     pub fn assert(metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Self {
         Self::new(Action::Assert, metric, at, values)
+    }
+
+    /// Adds values to the latest there are. Where a bucket has no value of a path, it begins with that of
+    /// the last bucket before it that has one and is still kept; with 0 where there is none.
+    pub fn adjust(metric: impl Into<Metric>, at: Timestamp, values: Packed) -> Self {
+        Self::new(Action::Adjust, metric, at, values)
     }
 
     /// Puts values into sketches.

@@ -5,10 +5,11 @@ mod place;
 use std::io;
 
 use espalier_stats::{
-    Action, Calendar, Point, Range, Request, Stats, Weekday, Write, import, output,
+    Action, Calendar, Number, Packed, Point, Range, Request, Stats, Timestamp, Weekday, Write,
+    import, output,
 };
 use espalier_testkit::seed;
-use place::{Place, json, packed, time};
+use place::{Place, json, packed, path, time};
 use rand::Rng;
 
 const NOON: &str = "2025-03-05T12:00:30Z";
@@ -18,6 +19,7 @@ fn shown(imported: &import::Imported) -> Vec<String> {
         Action::Track => "+",
         Action::Assert => "=",
         Action::Observe => "~",
+        Action::Adjust => "+=",
     };
     let writes = imported.writes.iter();
     writes
@@ -198,8 +200,19 @@ fn statsd_lines() {
             "hits:1:2|c",
             &[r#"hits + {"count":1}"#, r#"hits + {"count":2}"#],
         ),
+        (
+            "mm:1|c:2:3|c|@0.5:40|ms|#host:a|T1741168800",
+            &[
+                r#"mm{host="a"} + {"count":1}"#,
+                r#"mm{host="a"} + {"count":4}"#,
+                r#"mm{host="a"} + {"count":6}"#,
+                r#"mm{host="a"} + {"count":1,"sum":40}"#,
+                r#"mm{host="a"} ~ {"value":40}"#,
+            ],
+        ),
+        ("hits:1|c|c:9f3e", &[r#"hits + {"count":1}"#]),
         ("heap:12.5|g", &[r#"heap = {"value":12.5}"#]),
-        ("heap:-2|g", &[r#"heap + {"value":-2}"#]),
+        ("heap:-2|g", &[r#"heap += {"value":-2}"#]),
         (
             "took:320|ms|@0.5",
             &[r#"took + {"count":2,"sum":640}"#, r#"took ~ {"value":320}"#],
@@ -210,7 +223,7 @@ fn statsd_lines() {
         assert_eq!(shown(&imported), expected, "{line}");
         assert!(imported.skipped.is_empty());
     }
-    let wrong = "nothing\n\nx:1\nx:a|c\nx:1|q\nx:1|c|@2\nx:1|c|@0\n:1|c\nok:1|c\nx:|s\n";
+    let wrong = "nothing\n\nx:1\nx:a|c\nx:1|q\nx:1|c|@2\nx:1|c|@0\n:1|c\nok:1|c\nx:|s\nx:1|c:2\nx:1|c:2|q\nx:1|@0.1|c\n";
     let imported = import::statsd(wrong, time(NOON));
     assert_eq!(
         imported
@@ -218,9 +231,71 @@ fn statsd_lines() {
             .iter()
             .map(|line| line.line)
             .collect::<Vec<_>>(),
-        [1, 3, 4, 5, 6, 7, 8, 10]
+        [1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13]
     );
     assert_eq!(imported.writes.len(), 1);
+}
+
+/// A gauge goes on from where it was, in every granularity; also within one import, and where the bucket
+/// that has it is spread over rows.
+#[test]
+fn a_relative_gauge_begins_with_the_latest_value() {
+    place::on_every_engine(|place| {
+        place.clock.set(time(NOON).as_second());
+        let stats = place.stats();
+        let import = |text: &str| {
+            let report = stats.import(STATSD, time(NOON), &mut text.as_bytes());
+            assert_eq!(report.expect("imported").skipped, 0);
+        };
+        let at = time(NOON).as_second();
+        let ago = |seconds: i64| at - seconds;
+        import(&format!("g:10|g|T{}\ng:+1|g|T{}\n", ago(7200), ago(7190)));
+        // Rows with other values are between.
+        import(&format!("g:1|c|T{}\ng:3|c|T{}\n", ago(600), ago(60)));
+        import(&format!(
+            "g:-3|g|T{}\ng:+0.5|g|T{}\ng:+1|g\n",
+            ago(300),
+            ago(120)
+        ));
+        let value = |granularity: &str, seconds: i64| {
+            let at = Timestamp::from_second(ago(seconds)).expect("a time");
+            let range = Range::new(granularity.parse().expect(granularity), at, at);
+            let points = stats.values("g", range).expect("values");
+            points[0]
+                .values
+                .get(&path("value"))
+                .map(|number| number.to_string())
+        };
+        let some = |number: &str| Some(number.to_owned());
+        assert_eq!(value("1m", 7200), some("11"));
+        assert_eq!(value("1m", 600), None);
+        assert_eq!(value("1m", 300), some("8"));
+        assert_eq!(value("1m", 120), some("8.5"));
+        assert_eq!(value("1m", 0), some("9.5"));
+        assert_eq!((value("1h", 0), value("1d", 0)), (some("9.5"), some("9.5")));
+        import("new:+2|g\nnew:-5|g\n");
+        let range = Range::new("1d".parse().expect("1d"), time(NOON), time(NOON));
+        let new = stats.values("new", range).expect("values");
+        assert_eq!(json(&new[0].values), r#"{"value":-3}"#);
+
+        let many: Packed = (0..2000)
+            .map(|number| (path(&format!("p{number:04}.x")), Number::ONE))
+            .collect();
+        let hour_ago = Timestamp::from_second(ago(3600)).expect("a time");
+        stats
+            .submit(Write::assert("wide", hour_ago, many))
+            .expect("asserted");
+        let more = packed(r#"{"p1234":{"x":4},"p0007":{"x":-1}}"#);
+        stats
+            .submit(Write::adjust("wide", time(NOON), more))
+            .expect("adjusted");
+        let range = Range::new("1m".parse().expect("1m"), time(NOON), time(NOON));
+        let wide = stats.values("wide", range).expect("values");
+        assert_eq!(
+            json(&wide[0].values),
+            r#"{"p0007":{"x":0},"p1234":{"x":5}}"#
+        );
+    });
 }
 
 #[test]
@@ -269,8 +344,9 @@ fn any_text_is_read_without_panic() {
 }
 
 /// Lines that mean something, for random ones to begin with.
-const LINES: [&str; 6] = [
+const LINES: [&str; 7] = [
     "hits:3:-4.5e3|c|@0.1|#host:a,canary",
+    "mm:1|c:2|c|@0.5:40|ms",
     "heap:+12.5|g",
     "took:320|ms|@0.5|T1700000000",
     "users:a.b|s",

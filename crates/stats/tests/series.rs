@@ -224,6 +224,22 @@ fn transponding_adds_a_value_where_there_is_one() {
 
 const NOON: &str = "2025-03-05T12:00:30Z";
 
+#[test]
+fn what_cannot_be_computed_anywhere_keeps_its_path() {
+    let mut series = series(&[r#"{"a":1}"#, "{}"]);
+    let expression = Expression::parse(&[path("a")], "a / 0").expect("an expression");
+    series.transpond(&expression, &path("b"));
+    let pattern: Pattern = "b".parse().expect("a pattern");
+    let lines = series.timeline(&pattern, 1).expect("a timeline");
+    let numbers =
+        |path: &Path| -> Vec<_> { lines[path][0].iter().map(|(_, number)| *number).collect() };
+    assert_eq!(numbers(&path("b")), [None, None]);
+    assert_eq!(lines.len(), 1);
+    assert!(series.category(&pattern, 1).expect("totals")[0].is_empty());
+    let all: Pattern = "*".parse().expect("a pattern");
+    assert_eq!(series.timeline(&all, 1).expect("a timeline").len(), 2);
+}
+
 fn day() -> Range {
     let granularity = "1h".parse().expect("a granularity");
     Range::new(

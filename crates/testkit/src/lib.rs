@@ -2,6 +2,7 @@
 //!
 //! - [`conformance`]: what every driver of a key space does, case by case;
 //! - [`adding`]: threads that count while something is hurt;
+//! - [`counting`]: two processes that count together;
 //! - [`model`]: random operations on a driver, compared with a map;
 //! - [`crash`]: a process that is killed while it commits, and what it leaves;
 //! - [`linearizability`]: processes on one engine, while it and they are hurt, and whether what they
@@ -13,6 +14,7 @@
 
 pub mod adding;
 pub mod conformance;
+pub mod counting;
 pub mod crash;
 pub mod fault;
 pub mod linearizability;

@@ -136,6 +136,21 @@ impl<T: Document> Index<T> {
         })
     }
 
+    /// Changes the documents that have this value, in one commit: all of them or none. Returns their keys.
+    pub fn update_all(&self, value: impl IntoValue, change: impl Fn(&mut T)) -> Result<Vec<u64>> {
+        let (collection, query) = (&self.collection, Query::value(self.checked(value)?));
+        collection.core().run(&mut |transaction| {
+            let mut keys = transaction.keys(collection, self.name(), query.clone())?;
+            // Of a program's index, a document may have several values that begin with this one.
+            keys.sort_unstable();
+            keys.dedup();
+            for &key in &keys {
+                transaction.update(collection, key, &change)?;
+            }
+            Ok(keys)
+        })
+    }
+
     /// Replaces the document that has the same value as this one has, or adds it; returns the key.
     pub fn update_or_create(&self, document: impl Into<Arc<T>>) -> Result<u64> {
         self.collection.upsert(self.name(), document)

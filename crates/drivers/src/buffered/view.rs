@@ -216,14 +216,7 @@ impl Cursor for Merged<'_> {
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
-        let mut rest = self.range.clone();
-        match self.direction {
-            Direction::Forward if key > rest.start.as_slice() => rest.start = key.to_vec(),
-            Direction::Backward if rest.is_before_end(key) => {
-                rest.end = Some([key, &[0]].concat());
-            }
-            _ => {}
-        }
+        let rest = self.range.left_at(key, self.direction);
         self.own = own_pairs(self.buffer, &rest, self.direction).peekable();
         if let Some(base) = &mut self.base {
             base.seek(key, rest)?;

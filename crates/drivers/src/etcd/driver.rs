@@ -12,6 +12,7 @@ use super::config::{Config, REQUEST_BYTES};
 use super::engine::Engine;
 use super::watch::EtcdFollow;
 use super::{commit, snapshot};
+use crate::site::Site;
 use crate::staged::Staged;
 use crate::staged::engine::{Bounds, Cells, Failure, Follow, Found, Guard, Layout, Read, Write};
 use crate::url::Url;
@@ -27,7 +28,7 @@ pub struct Etcd {
 impl Etcd {
     /// Connects and makes the key space where there is none.
     pub fn open(config: Config) -> Result<Self> {
-        let prefix = format!("{}/", config.prefix);
+        let prefix = key_prefix(&config);
         let engine = Arc::new(Engine::open(&config)?);
         let cells = EtcdCells { engine };
         refuse_overlap(&cells, &prefix)?;
@@ -114,6 +115,22 @@ impl Cells for EtcdCells {
 
 pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Etcd::open(Config::from_url(url)?)?))
+}
+
+pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
+    let config = Config::from_url(url)?;
+    let engine = Arc::new(Engine::open(&config)?);
+    let format = Layout::new(key_prefix(&config).as_bytes()).format();
+    let found = EtcdCells { engine }.read(&[Read::One(format)], None)?;
+    Ok(Site {
+        url: format!("{NAME}://{}/{}", config.servers.shown(), config.prefix),
+        exists: found.cells.iter().any(|cells| !cells.is_empty()),
+    })
+}
+
+/// What all keys of a key space begin with.
+fn key_prefix(config: &Config) -> String {
+    format!("{}/", config.prefix)
 }
 
 impl Driver for Etcd {

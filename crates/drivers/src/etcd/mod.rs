@@ -24,5 +24,5 @@ mod snapshot;
 mod watch;
 
 pub use config::{Config, OPERATIONS, REQUEST_BYTES, TIMEOUT};
-pub(crate) use driver::open_url;
 pub use driver::{Etcd, NAME};
+pub(crate) use driver::{look_url, open_url};

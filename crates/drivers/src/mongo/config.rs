@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use espalier_keyspace::Result;
 
+use super::driver::NAME;
 use crate::authority::Authority;
 use crate::durability::Durability;
 use crate::readable;
@@ -87,6 +88,12 @@ impl Config {
             config.set(url.scheme, option, value)?;
         }
         Ok(config)
+    }
+
+    /// The database and the prefix, as a URL names them.
+    pub(super) fn site(&self) -> String {
+        let (servers, database) = (self.servers.shown(), &self.database);
+        format!("{NAME}://{servers}/{database}?prefix={}", self.prefix)
     }
 
     fn set(&mut self, scheme: &str, option: &str, value: &str) -> Result<()> {

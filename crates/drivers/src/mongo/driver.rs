@@ -9,9 +9,10 @@ use espalier_keyspace::{
 };
 
 use super::config::Config;
-use super::engine::{Engine, REQUEST_BYTES};
+use super::engine::{self, Engine, REQUEST_BYTES};
 use super::watch::MongoFollow;
 use super::{commit, snapshot};
+use crate::site::Site;
 use crate::staged::Staged;
 use crate::staged::engine::{Bounds, Cells, Failure, Follow, Found, Guard, Read, Write};
 use crate::url::Url;
@@ -87,6 +88,14 @@ impl Cells for MongoCells {
 
 pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Mongo::open(Config::from_url(url)?)?))
+}
+
+pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
+    let config = Config::from_url(url)?;
+    Ok(Site {
+        url: config.site(),
+        exists: engine::exists(&config)?,
+    })
 }
 
 impl Driver for Mongo {

@@ -52,6 +52,6 @@ mod watch;
 
 pub use crate::durability::Durability;
 pub use config::{Config, KEEP, OPERATIONS, TIMEOUT};
-pub(crate) use driver::open_url;
 pub use driver::{Mongo, NAME};
+pub(crate) use driver::{look_url, open_url};
 pub use engine::{REQUEST_BYTES, REVISION_MAX};

@@ -26,5 +26,5 @@ mod recent;
 mod steps;
 mod view;
 
-pub(crate) use open::over_url;
 pub use open::under_policy;
+pub(crate) use open::{look_url, over_url};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use espalier_keyspace::Result;
 use tokio_postgres::config::{Host, SslMode};
 
+use super::driver::NAME;
 use crate::durability::Durability;
 use crate::readable;
 use crate::url::{Url, refusal, unknown_option};
@@ -120,6 +121,17 @@ impl Config {
         Ok(config)
     }
 
+    /// The database and the schema, as a URL names them.
+    pub(super) fn site(&self) -> String {
+        let user = self.server.get_user().unwrap_or_default();
+        let database = self.server.get_dbname().unwrap_or(user);
+        format!(
+            "{NAME}://{}/{database}?schema={}",
+            self.place(),
+            self.schema
+        )
+    }
+
     /// The server in words, without the password.
     pub(super) fn place(&self) -> String {
         let ports = self.server.get_ports();
@@ -217,6 +229,8 @@ mod tests {
         assert_eq!(plain.server.get_password(), Some(&b"p@ss"[..]));
         assert_eq!(plain.server.get_dbname(), Some("net"));
         assert_eq!(plain.place(), "db.example:5432");
+        let site = "postgres://db.example:5432/net?schema=espalier";
+        assert_eq!(plain.site(), site);
         assert_eq!(plain.server.get_connect_timeout(), Some(&CONNECT_TIMEOUT));
         let full = config(
             "postgresql://me@[::1]:5433/net?schema=other&durability=relaxed&snapshots=7\

@@ -12,6 +12,7 @@ use super::config::Config;
 use super::engine::{self, Engine};
 use super::snapshot::PostgresSnapshot;
 use super::watch::PostgresWatch;
+use crate::site::Site;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -35,6 +36,14 @@ impl Postgres {
 
 pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Postgres::open(Config::from_url(url)?)?))
+}
+
+pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
+    let config = Config::from_url(url)?;
+    Ok(Site {
+        url: config.site(),
+        exists: engine::exists(config)?,
+    })
 }
 
 impl Driver for Postgres {

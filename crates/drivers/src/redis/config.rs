@@ -67,6 +67,12 @@ impl Config {
         Ok(config)
     }
 
+    /// The database and the prefix, as a URL names them.
+    pub(super) fn site(&self, scheme: &str) -> String {
+        let (servers, database) = (self.servers.shown(), self.database);
+        format!("{scheme}://{servers}/{database}?prefix={}", self.prefix)
+    }
+
     fn set(&mut self, scheme: &str, option: &str, value: &str) -> Result<()> {
         match (option, &mut self.tls) {
             ("prefix", _) => self.prefix = prefix(value)?,

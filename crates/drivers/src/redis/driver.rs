@@ -12,6 +12,7 @@ use super::config::Config;
 use super::engine::{self, Engine};
 use super::snapshot::RedisSnapshot;
 use super::watch::RedisWatch;
+use crate::site::Site;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -36,6 +37,14 @@ impl Redis {
 
 pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Redis::open(Config::from_url(url)?)?))
+}
+
+pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
+    let config = Config::from_url(url)?;
+    Ok(Site {
+        url: config.site(url.scheme),
+        exists: engine::exists(&config)?,
+    })
 }
 
 impl Driver for Redis {

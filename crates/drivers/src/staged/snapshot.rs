@@ -362,14 +362,7 @@ impl<C: Cells> Cursor for StagedCursor<'_, C> {
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
-        let mut rest = self.range.clone();
-        match self.direction {
-            Direction::Forward if key > rest.start.as_slice() => rest.start = key.to_vec(),
-            Direction::Backward if rest.is_before_end(key) => {
-                rest.end = Some([key, &[0]].concat());
-            }
-            _ => {}
-        }
+        let rest = self.range.left_at(key, self.direction);
         let cells = self.snapshot.shared.layout.data_range(&rest);
         self.pages = Pages::new(cells, self.direction);
         self.page.clear();

@@ -2,9 +2,7 @@
 
 use clap::Args;
 use espalier_yang::{InstancePath, Schema};
-use serde_json::json;
 
-use crate::cli;
 use crate::error::{Failure, Result};
 use crate::paths;
 use crate::settings::{Access, Settings, Talk};
@@ -38,8 +36,7 @@ impl Delete {
         let path = self.parsed(&*target.schema()?);
         let path = path.map_err(|failure| target.refused(failure))?;
         let changed = target.change(Change::Delete(path))?;
-        let value = json!({"version": changed.version, "changed": changed.is_changed});
-        cli::answer(self.talk.json, &value, "")
+        changed.answer(self.talk.json, "")
     }
 
     fn parsed(&self, schema: &Schema) -> Result<InstancePath> {

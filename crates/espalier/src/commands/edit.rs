@@ -3,9 +3,7 @@
 use std::io::Read;
 
 use clap::Args;
-use serde_json::json;
 
-use crate::cli;
 use crate::documents::{self, Format};
 use crate::error::{Failure, Result};
 use crate::settings::{Access, Settings, Talk};
@@ -76,12 +74,11 @@ impl Edit {
                 how: self.how,
             })
             .map_err(|failure| failure.in_file(documents::display_name(&self.file)))?;
-        let value = json!({"version": changed.version, "changed": changed.is_changed});
         let text = match (self.how.test_option, changed.is_changed) {
             (TestChoice::TestOnly, _) => "valid; nothing was done",
             (_, Some(false)) => "nothing differs",
             _ => "",
         };
-        cli::answer(self.talk.json, &value, text)
+        changed.answer(self.talk.json, text)
     }
 }

@@ -1,9 +1,7 @@
 //! `espalier rollback`.
 
 use clap::Args;
-use serde_json::json;
 
-use crate::cli;
 use crate::error::Result;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Rollback as Request};
@@ -40,12 +38,11 @@ impl Rollback {
             author: settings.author().to_owned(),
             comment: comment.unwrap_or_else(|| format!("rollback to {}", self.version)),
         })?;
-        let value = json!({"version": changed.version, "changed": changed.is_changed});
         let text = match (changed.is_changed, changed.version) {
             (Some(false), _) => "nothing differs".to_owned(),
             (_, Some(version)) => format!("version {version}"),
             _ => String::new(),
         };
-        cli::answer(self.talk.json, &value, &text)
+        changed.answer(self.talk.json, &text)
     }
 }

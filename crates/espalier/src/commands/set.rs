@@ -4,9 +4,7 @@ use clap::Args;
 use espalier_yang::data::{Content, DataNode, DataTree};
 use espalier_yang::schema::ModuleNames;
 use espalier_yang::{InstancePath, Keys, NodeKind, Schema, Value};
-use serde_json::json;
 
-use crate::cli;
 use crate::error::{Failure, Result};
 use crate::paths;
 use crate::settings::{Access, Settings, Talk};
@@ -47,8 +45,7 @@ impl Set {
         let tree = self.tree(&*target.schema()?);
         let tree = tree.map_err(|failure| target.refused(failure))?;
         let changed = target.change(Change::Merge(tree))?;
-        let value = json!({"version": changed.version, "changed": changed.is_changed});
-        cli::answer(self.talk.json, &value, "")
+        changed.answer(self.talk.json, "")
     }
 
     fn tree(&self, schema: &Schema) -> Result<DataTree> {

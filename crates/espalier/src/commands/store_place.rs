@@ -26,10 +26,18 @@ impl StorePlace {
             store: self.store.clone(),
             ..Settings::default()
         };
-        let settings = own.over(settings);
+        let mut settings = own.over(settings);
+        // Modules are of trees: naming some makes no store here.
+        settings.yang.clear();
         if settings.store.is_none() {
             let failure = Failure::usage(format!("{kept} are kept in a store"));
-            return Err(failure.hint("add --store embedded:DIR"));
+            let hint = "add --store embedded:DIR";
+            return Err(match settings.server {
+                Some(server) => failure.hint(format!(
+                    "{hint}; those of a server are at {server}/stats and {server}/documents"
+                )),
+                None => failure.hint(hint),
+            });
         }
         Ok(settings)
     }
@@ -37,11 +45,11 @@ impl StorePlace {
     /// A store that there is. `kept` is what is looked for in it, `hint` how to make one.
     pub fn store(&self, settings: Settings, kept: &str, hint: &str) -> Result<Store> {
         let settings = self.settings(settings, kept)?;
-        target::open_store(&settings).map_err(|failure| failure.hint_of_making(hint))
+        target::open_store_for_command(&settings).map_err(|failure| failure.hint_of_making(hint))
     }
 
     /// A store that is made where there is none.
     pub fn new_store(&self, settings: Settings, kept: &str) -> Result<Store> {
-        target::create_store(&self.settings(settings, kept)?)
+        target::create_store_for_command(&self.settings(settings, kept)?)
     }
 }

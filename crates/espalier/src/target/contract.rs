@@ -13,7 +13,9 @@ use espalier_yang::data::{DataTree, Operation};
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use crate::cli;
 use crate::documents::{Format, Found};
 use crate::error::{Failure, Result};
 use crate::target::{Acting, Differences, Outcome, Rollback};
@@ -92,6 +94,14 @@ pub struct Changed {
     pub version: Option<u64>,
     /// Whether anything differs; not known from a server.
     pub is_changed: Option<bool>,
+}
+
+impl Changed {
+    /// Prints it: with `--json` as JSON, else `text` where there is any.
+    pub fn answer(self, json: bool, text: &str) -> Result<()> {
+        let value = json!({"version": self.version, "changed": self.is_changed});
+        cli::answer(json, &value, text)
+    }
 }
 
 /// What to read, and how to write it.

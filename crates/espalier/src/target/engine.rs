@@ -1,15 +1,12 @@
 //! Opening an engine by its URL, whatever it holds.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use espalier_keyspace::{Direction, Driver, KeyRange};
+use espalier_drivers::Site;
+use espalier_keyspace::{Direction, Driver, KeyRange, ReadOnly};
 
 use super::local::store_on;
 use crate::error::{Failure, Result};
-
-/// The schemes whose place is a file or folder of this machine.
-const LOCAL: [&str; 3] = ["embedded:", "sqlite:", "file:"];
 
 /// The scheme of files that people may edit.
 const EDITED_BY_HAND: &str = "file:";
@@ -19,6 +16,10 @@ const IN_MEMORY: &str = "memory:";
 
 /// The option of an engine whose store is read into memory, and written to there only.
 const RAM: &str = "policy=ram";
+
+/// Why a command changes nothing under it.
+const RAM_REFUSAL: &str = "under policy=ram the engine is not written to, and what this command changes would be gone \
+     when it ends: leave policy=ram out, or write through a server (espalier serve --store URL, then --server URL)";
 
 /// What is done where there is nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +35,7 @@ pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
     if opening == Opening::Existing {
         require_existing(url)?;
     }
-    let name = without_password(url);
-    let failed = |error| Failure::data(format!("the store {name} cannot be opened: {error}"));
+    let failed = |error| cannot_open(url, &error);
     let driver = espalier_drivers::open(url).map_err(failed)?;
     if opening == Opening::Existing && driver.capability().durable {
         let snapshot = driver.snapshot().map_err(failed)?;
@@ -43,13 +43,22 @@ pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
             .scan(&KeyRange::all(), Direction::Forward)
             .map_err(failed)?;
         if cursor.next().map_err(failed)?.is_none() {
-            let message = format!("there is no store at {name}: nothing was ever written there");
-            let hint =
-                "check the name; a store is made where modules are named: --yang FILE|DIR|NAME";
-            return Err(Failure::no_store(message).hint(hint));
+            return Err(no_store(&look(url)?));
         }
     }
     Ok(driver)
+}
+
+/// Opens what a URL names for one command. Under `policy=ram` it can only be read, and nothing is made.
+pub fn open_for_command(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
+    if !is_ram(url) {
+        return open_engine(url, opening);
+    }
+    if opening == Opening::Create && !look(url)?.exists {
+        return Err(Failure::usage(RAM_REFUSAL));
+    }
+    let driver = open_engine(url, opening)?;
+    Ok(Arc::new(ReadOnly::because(driver, RAM_REFUSAL)))
 }
 
 /// Opens what a URL names to read all of it. Files that people may have edited are looked at first: an
@@ -65,7 +74,7 @@ pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
 /// Opens what a URL names to put something into it that is to stay.
 pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
     // Before it is opened, as what is opened is made where there is nothing.
-    if !url.starts_with(IN_MEMORY) && !options(url).any(|option| option == RAM) {
+    if !url.starts_with(IN_MEMORY) && !is_ram(url) {
         let driver = open_engine(url, Opening::Create)?;
         if driver.capability().durable {
             return Ok(driver);
@@ -77,26 +86,35 @@ pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
     )))
 }
 
-/// The options of a URL.
-fn options(url: &str) -> impl Iterator<Item = &str> {
+/// Whether what is written to a URL goes to memory only, whatever the engine.
+fn is_ram(url: &str) -> bool {
     let options = url.rsplit_once('?').map_or("", |(_, options)| options);
-    options.split('&')
+    options.split('&').any(|option| option == RAM)
 }
 
-/// Refuses a URL of a file or folder that does not exist.
+/// Refuses a URL where there is nothing, and makes nothing there.
 pub fn require_existing(url: &str) -> Result<()> {
-    match local_place(url) {
-        Some(place) if !Path::new(place).exists() => {
-            Err(Failure::no_store(format!("there is no store at {place}")))
-        }
-        _ => Ok(()),
+    let site = look(url)?;
+    match site.exists {
+        true => Ok(()),
+        false => Err(no_store(&site)),
     }
 }
 
-/// The file or folder that a URL names, where it names one.
-fn local_place(url: &str) -> Option<&str> {
-    let place = LOCAL.iter().find_map(|scheme| url.strip_prefix(scheme))?;
-    Some(place.rsplit_once('?').map_or(place, |(place, _)| place))
+fn look(url: &str) -> Result<Site> {
+    espalier_drivers::look(url).map_err(|error| cannot_open(url, &error))
+}
+
+fn cannot_open(url: &str, error: &espalier_keyspace::Error) -> Failure {
+    let name = without_password(url);
+    Failure::data(format!("the store {name} cannot be opened: {error}"))
+}
+
+fn no_store(site: &Site) -> Failure {
+    let name = &site.url;
+    let message = format!("there is no store at {name}: nothing was ever written there");
+    let hint = "check the name; a store is made where modules are named: --yang FILE|DIR|NAME";
+    Failure::no_store(message).hint(hint)
 }
 
 /// A URL without user, password and options: what it is called where others may read it.

@@ -18,7 +18,7 @@ use crate::modules;
 use crate::settings::{Settings, Validation};
 use crate::target::{
     Acting, Change, Changed, Differences, Loaded, Opening, Outcome, Read, Rollback, Target, Upload,
-    diff_lines, open_engine, perform, print_view, require_existing,
+    diff_lines, open_engine, open_for_command, perform, print_view,
 };
 
 /// A tree of a store.
@@ -36,6 +36,12 @@ pub fn open_store(settings: &Settings) -> Result<Store> {
     store_on(open_driver(settings)?)
 }
 
+/// The same for one command, as [`open_for_command`] does.
+pub fn open_store_for_command(settings: &Settings) -> Result<Store> {
+    let (url, opening) = place(settings)?;
+    store_on(open_for_command(url, opening)?)
+}
+
 /// Opens the store on an engine.
 pub fn store_on(driver: Arc<dyn Driver>) -> Result<Store> {
     Ok(Store::open(driver, Arc::new(SystemClock))?)
@@ -43,6 +49,12 @@ pub fn store_on(driver: Arc<dyn Driver>) -> Result<Store> {
 
 /// Opens the engine of the store that the settings name.
 pub fn open_driver(settings: &Settings) -> Result<Arc<dyn Driver>> {
+    let (url, opening) = place(settings)?;
+    open_engine(url, opening)
+}
+
+/// The URL that the settings name, and what is done where there is nothing.
+fn place(settings: &Settings) -> Result<(&str, Opening)> {
     let url = settings.store.as_deref().ok_or_else(|| {
         Failure::usage("this command works on a store").hint("add --store embedded:DIR")
     })?;
@@ -50,34 +62,23 @@ pub fn open_driver(settings: &Settings) -> Result<Arc<dyn Driver>> {
         true => Opening::Existing,
         false => Opening::Create,
     };
-    open_url(url, opening)
+    Ok((url, opening))
 }
 
-/// Opens the store that the settings name, and makes it where there is none.
-pub fn create_store(settings: &Settings) -> Result<Store> {
-    let url = settings.store.as_deref().unwrap_or_default();
-    store_on(open_url(url, Opening::Create)?)
-}
-
-const CREATE_HINT: &str = "create one by naming its modules: --yang FILE|DIR|NAME";
-
-/// A mistyped folder should not become an empty store: only `--yang` creates one.
-fn open_url(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
-    if opening == Opening::Existing {
-        require_existing(url).map_err(|failure| failure.hint(CREATE_HINT))?;
-    }
-    open_engine(url, opening)
+/// Opens the store that the settings name for one command, and makes it where there is none.
+pub fn create_store_for_command(settings: &Settings) -> Result<Store> {
+    let (url, _) = place(settings)?;
+    store_on(open_for_command(url, Opening::Create)?)
 }
 
 /// Opens the tree that the settings name. Where they name modules, dataspace, schema set and
 /// anchor are created, or the schema set is brought to these modules.
 pub fn open_tree(settings: &Settings) -> Result<Tree> {
-    Ok(open_replacing(settings)?.0)
+    Ok(open_replacing(open_store(settings)?, settings)?.0)
 }
 
-/// The same, and which modules the schema set had before, where it had others.
-fn open_replacing(settings: &Settings) -> Result<(Tree, Option<Replaced>)> {
-    let store = open_store(settings)?;
+/// The same of an open store, and which modules the schema set had before, where it had others.
+fn open_replacing(store: Store, settings: &Settings) -> Result<(Tree, Option<Replaced>)> {
     let replaced = match modules::source(settings)? {
         Some(source) => prepare(&store, settings, &source)?,
         None => None,
@@ -193,10 +194,10 @@ fn modules_failure(error: Error) -> Failure {
 }
 
 impl Local {
-    /// Opens the tree that the settings name, as [`open_tree`] does. Where its modules were replaced for
+    /// Opens the tree that the settings name for one command, as [`open_tree`] does. Where its modules were replaced for
     /// a change that is then refused, they are put back.
     pub fn open(settings: &Settings) -> Result<Self> {
-        let (tree, replaced) = open_replacing(settings)?;
+        let (tree, replaced) = open_replacing(open_store_for_command(settings)?, settings)?;
         Ok(Self {
             replaced,
             ..Self::new(tree, settings)?

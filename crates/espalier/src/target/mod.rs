@@ -16,10 +16,12 @@ mod remote_past;
 pub use act::{Act, Acting, Of, Outcome, Prefer, beside, perform};
 pub use contract::{Change, Changed, EditHow, Loaded, Read, Target, TestChoice, Upload};
 pub use engine::{
-    Opening, open_engine, open_source, open_target, require_existing, without_password,
+    Opening, open_engine, open_for_command, open_source, open_target, require_existing,
+    without_password,
 };
 pub use local::{
-    annotated_tree, create_store, open_driver, open_store, open_tree, source_of, store_on, tree_of,
+    annotated_tree, create_store_for_command, open_driver, open_store, open_store_for_command,
+    open_tree, source_of, store_on, tree_of,
 };
 pub use open::open;
 pub use past::{Differences, LineStyle, Rollback, diff_lines, print_view};

@@ -185,6 +185,35 @@ fn documents_are_written_and_deleted() {
 }
 
 #[test]
+fn documents_with_a_value_are_updated_together() {
+    on_every_engine(|garage| {
+        let sale = ["update", "cars", r#"{"sale":true}"#, "--by"];
+        let updated = garage.json(&[&sale[..], &["color=red"]].concat());
+        assert_eq!(updated, json!({"updated": 2, "keys": [0, 2]}));
+        let text = garage.ok(&[&sale[..], &["keyword=fast"]].concat());
+        assert_eq!(text, "2 updated\n");
+        for key in ["0", "1", "2"] {
+            let found = garage.json(&["get", "cars", key]);
+            assert_eq!(found["document"]["sale"], true, "{key}");
+        }
+        assert_eq!(
+            garage.ok(&[&sale[..], &["color=pink"]].concat()),
+            "0 updated\n"
+        );
+        // The second clashes with the first, so neither is changed.
+        let same = r#"{"name":"same","color":"green"}"#;
+        let text = garage.failed(&["update", "cars", same, "--by", "color=red"], 1);
+        assert!(text.contains(r#"index "name" is unique"#), "{text}");
+        assert_eq!(garage.keys(&["color", "red"]), "0 2");
+        assert_eq!(
+            garage.ok(&["update", "cars", r#"{"color":"blue"}"#, "--by", "color=red"]),
+            "2 updated\n"
+        );
+        assert_eq!(garage.keys(&["color", "blue"]), "0 1 2");
+    });
+}
+
+#[test]
 fn indexes_are_made_and_dropped_and_a_clash_is_told() {
     on_every_engine(|garage| {
         let text = garage.failed(&["configure", "cars", "--unique", "paint=/color"], 1);

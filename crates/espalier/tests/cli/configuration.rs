@@ -3,8 +3,24 @@
 use serde_json::json;
 
 use crate::documents::{MODULES, store};
+use crate::process::Bench;
 
 const DESCRIPTION: &str = "/ietf-interfaces:interfaces/interface=eth0/description";
+
+/// Statistics and documents have no client for a server: help and errors say where they are instead.
+#[test]
+fn statistics_and_documents_of_a_server_are_over_http() {
+    let bench = Bench::new();
+    let help = bench.run(&["--help"]).ok();
+    let told = "a server has the same over HTTP, under /stats and /documents";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&help).contains(told), "{help}");
+    let server = ("ESPALIER_SERVER", "http://127.0.0.1:1");
+    for command in [["stats", "keys"], ["documents", "ls"]] {
+        let told = bench.run_with(&command, b"", &[server]).failed(2);
+        assert!(told.contains("http://127.0.0.1:1/stats"), "{told}");
+    }
+}
 
 #[test]
 fn flags_then_environment_then_file() {

@@ -39,6 +39,55 @@ fn every_error_of_a_document_names_file_line_and_path() {
     assert_eq!(bench.run(&[&["export"], &access[..]].concat()).ok(), before);
 }
 
+/// What is changed under `policy=ram` is in the memory of the process, which ends with the command.
+#[test]
+fn a_command_under_policy_ram_reads_and_changes_nothing() {
+    let (bench, access) = store();
+    let interface = "/ietf-interfaces:interfaces/interface=eth0/description";
+    bench.write("all.json", INTERFACES);
+    for command in [
+        &["stats", "configure"][..],
+        &["stats", "track", "hits", "count=1"],
+        &["documents", "configure", "cars"],
+        &["documents", "insert", "cars", "{}"],
+    ] {
+        bench.run(&[command, &access[..2]].concat()).ok();
+    }
+    let ram = format!("{}?policy=ram", access[1]);
+    let under_ram = |command: &[&str]| bench.run(&[command, &["--store", &ram]].concat());
+    for command in [
+        &["set", interface, "other"][..],
+        &["set", interface, "other", "--datastore", "candidate"],
+        &["delete", interface],
+        &["load", "all.json", "--replace"],
+        &["history", "--keep", "1"],
+        &["stats", "configure", "--retention", "1m=1d"],
+        &["stats", "track", "hits", "count=1"],
+        &["stats", "delete", "hits"],
+        &["documents", "configure", "bikes"],
+        &["documents", "insert", "cars", "{}"],
+        &["documents", "update", "cars", "{\"a\":1}", "--key", "0"],
+        &["documents", "delete", "cars", "--collection-too"],
+    ] {
+        let said = under_ram(command).failed(1);
+        assert!(said.contains("leave policy=ram out"), "{command:?}: {said}");
+    }
+    let values = ["stats", "values", "hits", "-g", "1d", "--last", "1d"];
+    for command in [
+        &["get", interface][..],
+        &["info"],
+        &["check"],
+        &values,
+        &["documents", "get", "cars", "0"],
+    ] {
+        under_ram(command).ok();
+    }
+    let new = ["stats", "configure", "--store", "embedded:new?policy=ram"];
+    let said = bench.run(&new).failed(2);
+    assert!(said.contains("leave policy=ram out"), "{said}");
+    assert!(!bench.path("new").exists());
+}
+
 #[test]
 fn json_errors_are_machine_readable() {
     let (bench, access) = store();

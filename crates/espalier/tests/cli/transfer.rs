@@ -340,3 +340,41 @@ fn a_name_where_nothing_was_ever_written_is_no_store() {
         }
     }
 }
+
+/// A mistyped database, schema or prefix is told as it is meant, and nothing is made there.
+#[test]
+fn reading_where_nothing_was_ever_written_makes_nothing() {
+    let bench = Bench::new();
+    let shared = servers_under("policy=cached");
+    let files = ["embedded", "file", "sqlite"].map(|scheme| {
+        let place = bench.path(&format!("absent.{scheme}"));
+        format!("{scheme}:{}", place.display())
+    });
+    for url in files.iter().chain(&shared) {
+        let site = espalier_drivers::look(url).expect("a look");
+        assert!(!site.exists, "{site:?}");
+        for command in [
+            &["info", url][..],
+            &["check", url],
+            &["copy", url, "sqlite:target"],
+            &["get", "/", "--store", url],
+            &["stats", "values", "hits", "--store", url],
+            &["documents", "ls", "--store", url],
+            &["serve", "--store", url],
+        ] {
+            let said = bench.run(command).failed(2);
+            let told = format!(
+                "there is no store at {}: nothing was ever written there",
+                site.url
+            );
+            assert!(said.contains(&told), "{command:?}: {said}");
+        }
+        let modules = [("ESPALIER_YANG", "ietf-interfaces")];
+        let keys = ["stats", "keys", "--store", url];
+        bench.run_with(&keys, b"", &modules).failed(2);
+        assert!(!espalier_drivers::look(url).expect("a look").exists);
+        bench.run(&["stats", "configure", "--store", url]).ok();
+        assert!(espalier_drivers::look(url).expect("a look").exists);
+        bench.run(&["stats", "keys", "--store", url]).ok();
+    }
+}

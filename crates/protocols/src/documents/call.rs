@@ -19,11 +19,16 @@ impl Call<'_> {
         self.service.collection(self.part(0))
     }
 
-    /// The key that the path names.
+    /// The key that the path names: as it is printed, so that a document has one path.
     pub(crate) fn key(&self) -> Result<u64> {
         let text = self.part(1);
-        text.parse()
-            .map_err(|_| Problem::missing(format!("{text:?} is no key; keys are numbers from 0")))
+        let key = text.parse().ok();
+        let key = key.filter(|key: &u64| key.to_string() == text);
+        key.ok_or_else(|| {
+            Problem::missing(format!(
+                "{text:?} is no key; keys are numbers from 0, without a sign and zeros before them"
+            ))
+        })
     }
 
     /// An indexed value: JSON where it is some, else a string.

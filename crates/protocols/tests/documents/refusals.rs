@@ -280,6 +280,19 @@ fn a_policy_alone_leaves_the_indexes() {
 }
 
 #[test]
+fn a_document_has_one_path() {
+    let server = with_documents(2);
+    for key in ["+1", "%2B1", "01", "-0", "1.0", " 1", "1e0", "0x1"] {
+        let path = format!("/documents/cars/items/{}", key.replace(' ', "%20"));
+        problem(server.get(&path), 404, "is no key; keys are numbers from 0");
+        let json = [("content-type", "application/json")];
+        let put = server.request("PUT", &path, &json, Some("{}"));
+        problem(put, 404, "is no key; keys are numbers from 0");
+    }
+    server.get("/documents/cars/items/1").with(200);
+}
+
+#[test]
 fn unknown_paths_are_problems() {
     let server = with_documents(1);
     for path in [

@@ -122,6 +122,9 @@ fn series_aggregate_group_compute_and_tell_quantiles() {
     );
     let computed = series("expression=a%20/%20b&of=ms&of=count&as=each&path=each&aggregate=mean");
     assert_eq!(computed["series"][0]["mean"], json!([10]));
+    let nothing = series("expression=a%20/%200&of=ms&as=each&path=each");
+    let line = nothing["series"][0]["timeline"]["each"][0].as_array();
+    assert!(line.is_some_and(|points| points.iter().all(|point| point[1].is_null())));
     let line = series("path=count");
     assert_eq!(line["series"][0]["timeline"]["count"][0][0][1], 8);
     for ms in 1..=100 {

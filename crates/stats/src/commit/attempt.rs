@@ -5,6 +5,7 @@ use espalier_keyspace::{
     Version, Writer,
 };
 
+use super::latest::on_latest;
 use super::plan::{Planner, Target};
 use super::rows::{Rows, Was};
 use crate::calendar::seconds;
@@ -127,7 +128,7 @@ impl Stats {
         for target in planner.targets(write).unwrap_or_default() {
             let bucket = target.key();
             match write.action {
-                Action::Track | Action::Assert => expected.key(bucket),
+                Action::Track | Action::Assert | Action::Adjust => expected.key(bucket),
                 Action::Observe => {
                     let paths = write.values.iter().map(|(path, _)| path);
                     paths.for_each(|path| expected.key(layout::sketch(&bucket, path)));
@@ -287,6 +288,10 @@ impl Work<'_> {
             let was = match write.action {
                 Action::Track => self.rows.change(&key, values, How::Add)?,
                 Action::Assert => self.rows.change(&key, values, How::Set)?,
+                Action::Adjust => {
+                    let added = on_latest(&mut self.rows, self.snapshot, &target, &write.values)?;
+                    self.rows.change(&key, added.as_slice(), How::Add)?
+                }
                 Action::Observe => self.observe(&key, write)?,
             };
             if was == Was::Absent {

@@ -45,7 +45,7 @@ impl<'a> Planner<'a> {
     /// The buckets of a write, one of each granularity that still keeps it.
     pub(super) fn targets(&mut self, write: &Write) -> Result<Vec<Target>> {
         let kind = match write.action {
-            Action::Track | Action::Assert => Kind::Numbers,
+            Action::Track | Action::Assert | Action::Adjust => Kind::Numbers,
             Action::Observe => Kind::Sketches,
         };
         self.targets_of(&write.metric, kind, write.at)

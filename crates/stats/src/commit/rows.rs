@@ -55,6 +55,35 @@ impl<'a> Rows<'a> {
         Ok(self.held(key)?.now.as_deref())
     }
 
+    /// The value of a path in the bucket at `key`.
+    pub(super) fn number(&mut self, key: &[u8], path: &Path) -> Result<Option<Number>> {
+        let (name, mut key) = (path.as_str().as_bytes(), key.to_vec());
+        for depth in 0..=DEPTH_MAX {
+            let Some(held) = self.get(&key)? else {
+                return Ok(None);
+            };
+            match row(held)? {
+                Row::Spread => key.push(entry_digit(name, depth)),
+                Row::Leaf(all) => {
+                    for entry in entries(all) {
+                        let entry = entry?;
+                        if entry.path == name {
+                            return Ok(Some(entry.number));
+                        }
+                    }
+                    return Ok(None);
+                }
+            }
+        }
+        Err(crate::Error::corrupt("a row is spread too far"))
+    }
+
+    /// The keys of a range that were read or changed, in order.
+    pub(super) fn keys(&self, range: &KeyRange) -> impl Iterator<Item = &[u8]> {
+        let rows = self.rows.range::<[u8], _>(range.bounds());
+        rows.map(|(key, _)| key.as_slice())
+    }
+
     /// Sets what a row holds.
     pub(super) fn put(&mut self, key: &[u8], value: Vec<u8>) -> Result<Was> {
         let held = self.held(key)?;

@@ -1,14 +1,17 @@
-//! StatsD lines: `name:value|type|@rate|#tag:value,tag`.
+//! StatsD lines: `name:value|type|@rate|#tag:value,tag`. One may have several values, as StatsD has them
+//! (`name:1|c:2|ms|@0.1:3|c`) and as DogStatsD has them (`name:1:2|c`); tags and time are of all of them.
 //!
 //! | type | becomes |
 //! |---|---|
 //! | `c` | `count` is added to, by the value divided by the sampling rate |
-//! | `g` | `value` is set; with a sign it is added to |
+//! | `g` | `value` is set; with a sign it is added to the latest, which may stand in an earlier bucket |
 //! | `ms` `h` `d` | `count` and `sum` are added to, and `value` observed in a sketch |
 //! | `s` | `members` gets the value as a name, with 1 |
 //!
 //! Of the further parts of dialects, `T` is when it was so, in seconds since 1970; `c:` `e:` and `card:`
 //! say where a line comes from, and are read past.
+
+use std::mem;
 
 use super::text::{Imported, put_label};
 use crate::{Error, Metric, Number, Packed, Path, Result, Timestamp, Write};
@@ -28,10 +31,26 @@ pub(super) fn writes(line: &str, at: Timestamp) -> Result<Vec<Write>> {
 
 struct Line<'a> {
     metric: Metric,
-    values: Vec<&'a str>,
-    kind: &'a str,
-    rate: Number,
+    groups: Vec<Group<'a>>,
     at: Option<Timestamp>,
+}
+
+/// Values of one type.
+struct Group<'a> {
+    /// With colons between them.
+    values: &'a str,
+    kind: Option<&'a str>,
+    rate: Number,
+}
+
+impl<'a> Group<'a> {
+    fn new(values: &'a str) -> Self {
+        Self {
+            values,
+            kind: None,
+            rate: Number::ONE,
+        }
+    }
 }
 
 impl<'a> Line<'a> {
@@ -41,32 +60,38 @@ impl<'a> Line<'a> {
         let (name, values) = head
             .split_once(':')
             .ok_or_else(|| Error::syntax("a line has a name, a colon and a value"))?;
-        let kind = parts
-            .next()
-            .ok_or_else(|| Error::syntax("a line has a type after the value"))?;
         let mut line = Self {
             metric: Metric::new(name),
-            values: values.split(':').collect(),
-            kind,
-            rate: Number::ONE,
+            groups: Vec::new(),
             at: None,
         };
+        let mut group = Group::new(values);
         for part in parts {
-            line.option(part)?;
+            // What comes after the colon in a type or a rate are further values.
+            let (own, further) = match part.split_once(':') {
+                Some((own, further)) => (own, Some(further)),
+                None => (part, None),
+            };
+            match (group.kind, own.strip_prefix('@')) {
+                (None, _) => group.kind = Some(own),
+                (Some(_), Some(rate)) => group.rate = sampling_rate(rate)?,
+                (Some(_), None) => {
+                    line.option(part)?;
+                    continue;
+                }
+            }
+            if let Some(further) = further {
+                let ended = mem::replace(&mut group, Group::new(further));
+                line.groups.push(ended);
+            }
         }
+        line.groups.push(group);
         line.metric.check()?;
         Ok(line)
     }
 
     fn option(&mut self, part: &str) -> Result<()> {
-        if let Some(rate) = part.strip_prefix('@') {
-            self.rate = rate.parse()?;
-            if self.rate <= Number::ZERO || self.rate > Number::ONE {
-                return Err(Error::syntax(format!(
-                    "{rate} is no sampling rate; it is over 0 and at most 1"
-                )));
-            }
-        } else if let Some(tags) = part.strip_prefix('#') {
+        if let Some(tags) = part.strip_prefix('#') {
             for tag in tags.split(',').filter(|tag| !tag.is_empty()) {
                 let (name, value) = tag.split_once(':').unwrap_or((tag, ""));
                 put_label(&mut self.metric, name, value.to_owned())?;
@@ -87,30 +112,43 @@ impl<'a> Line<'a> {
 
     fn writes(&self, at: Timestamp) -> Result<Vec<Write>> {
         let mut writes = Vec::new();
-        for value in &self.values {
-            match self.kind {
-                "c" => writes.push(self.track(at, [("count", self.sampled(value.parse()?)?)])?),
-                "g" => writes.push(self.gauge(at, value)?),
-                "ms" | "h" | "d" => writes.extend(self.timing(at, value.parse()?)?),
-                "s" => {
-                    let member = Packed::one(Path::of(["members", value])?, Number::ONE);
-                    writes.push(Write::assert(self.metric.clone(), at, member));
-                }
-                kind => {
-                    let shown: String = kind.chars().take(20).collect();
-                    return Err(Error::syntax(format!(
-                        "{shown:?} is no type; there are c, g, ms, h, d and s"
-                    )));
-                }
+        for group in &self.groups {
+            for value in group.values.split(':') {
+                self.value(at, group, value, &mut writes)?;
             }
         }
         Ok(writes)
     }
 
-    fn sampled(&self, value: Number) -> Result<Number> {
-        value
-            .divide(self.rate)
-            .ok_or_else(|| Error::syntax("the value divided by the rate is no number"))
+    fn value(
+        &self,
+        at: Timestamp,
+        group: &Group<'_>,
+        value: &str,
+        writes: &mut Vec<Write>,
+    ) -> Result<()> {
+        match group.kind {
+            Some("c") => {
+                let count = sampled(value.parse()?, group.rate)?;
+                writes.push(self.track(at, [("count", count)])?);
+            }
+            Some("g") => writes.push(self.gauge(at, value)?),
+            Some("ms" | "h" | "d") => {
+                writes.extend(self.timing(at, value.parse()?, group.rate)?);
+            }
+            Some("s") => {
+                let member = Packed::one(Path::of(["members", value])?, Number::ONE);
+                writes.push(Write::assert(self.metric.clone(), at, member));
+            }
+            Some(kind) => {
+                let shown: String = kind.chars().take(20).collect();
+                return Err(Error::syntax(format!(
+                    "{shown:?} is no type; there are c, g, ms, h, d and s"
+                )));
+            }
+            None => return Err(Error::syntax("a line has a type after the value")),
+        }
+        Ok(())
     }
 
     fn track<const N: usize>(&self, at: Timestamp, values: [(&str, Number); N]) -> Result<Write> {
@@ -125,20 +163,37 @@ impl<'a> Line<'a> {
     }
 
     fn gauge(&self, at: Timestamp, value: &str) -> Result<Write> {
-        let number = value.parse()?;
-        if value.starts_with(['+', '-']) {
-            return self.track(at, [("value", number)]);
-        }
-        let values = Packed::one(Path::of(["value"])?, number);
-        Ok(Write::assert(self.metric.clone(), at, values))
+        let values = Packed::one(Path::of(["value"])?, value.parse()?);
+        let metric = self.metric.clone();
+        Ok(match value.starts_with(['+', '-']) {
+            true => Write::adjust(metric, at, values),
+            false => Write::assert(metric, at, values),
+        })
     }
 
-    fn timing(&self, at: Timestamp, value: Number) -> Result<[Write; 2]> {
-        let (count, sum) = (self.sampled(Number::ONE)?, self.sampled(value)?);
+    fn timing(&self, at: Timestamp, value: Number, rate: Number) -> Result<[Write; 2]> {
+        let (count, sum) = (sampled(Number::ONE, rate)?, sampled(value, rate)?);
         let observed = Packed::one(Path::of(["value"])?, value);
         Ok([
             self.track(at, [("count", count), ("sum", sum)])?,
             Write::observe(self.metric.clone(), at, observed),
         ])
     }
+}
+
+fn sampling_rate(text: &str) -> Result<Number> {
+    let rate = text.parse()?;
+    if rate <= Number::ZERO || rate > Number::ONE {
+        return Err(Error::syntax(format!(
+            "{text} is no sampling rate; it is over 0 and at most 1"
+        )));
+    }
+    Ok(rate)
+}
+
+/// What stands for all that was sampled at a rate.
+fn sampled(value: Number, rate: Number) -> Result<Number> {
+    value
+        .divide(rate)
+        .ok_or_else(|| Error::syntax("the value divided by the rate is no number"))
 }

@@ -90,7 +90,9 @@ impl Series {
     /// Refuses the path of a group of values.
     fn check_value(&self, path: &Path) -> Result<()> {
         let points = self.points();
-        if points.iter().any(|point| point.values.get(path).is_some()) {
+        if self.computed.contains(path)
+            || points.iter().any(|point| point.values.get(path).is_some())
+        {
             return Ok(());
         }
         let mut held = points.iter().flat_map(|point| &point.values);

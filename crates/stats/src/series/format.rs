@@ -12,10 +12,10 @@ pub type Timelines = BTreeMap<Path, Vec<Vec<(Timestamp, Option<Number>)>>>;
 pub type Categories = Vec<BTreeMap<String, Number>>;
 
 impl Series {
-    /// The paths with values that a pattern means: those that fit it, and those one name below,
-    /// so that the path of a group stands for what is in it.
+    /// The paths with values, and of what was computed, that a pattern means: those that fit it, and those
+    /// one name below, so that the path of a group stands for what is in it.
     pub fn paths(&self, pattern: &Pattern) -> BTreeSet<Path> {
-        let mut seen: BTreeSet<&Path> = BTreeSet::new();
+        let mut seen: BTreeSet<&Path> = self.computed.iter().collect();
         let points = self.points().iter();
         seen.extend(points.flat_map(|point| point.values.iter().map(|(path, _)| path)));
         let fitting = seen.into_iter().filter(|path| pattern.fit(path) != Fit::No);

@@ -1,12 +1,16 @@
 //! The points of a series, and slices of them.
 
+use std::collections::BTreeSet;
+
 use crate::stats::Stats;
-use crate::{Error, Metric, Point, Range, Result};
+use crate::{Error, Metric, Path, Point, Range, Result};
 
 /// The values of a metric over a range, for further use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Series {
     points: Vec<Point>,
+    /// The paths of what was computed, though it be nothing everywhere.
+    pub(super) computed: BTreeSet<Path>,
 }
 
 impl Stats {
@@ -19,7 +23,10 @@ impl Stats {
 impl Series {
     /// The series of these points.
     pub fn new(points: Vec<Point>) -> Self {
-        Self { points }
+        Self {
+            points,
+            computed: BTreeSet::new(),
+        }
     }
 
     /// The points, the oldest first.

@@ -234,6 +234,30 @@ fn invalid_edits_are_refused_with_line_and_path() {
     assert!(!more(&place.file("running"), ".old").exists());
 }
 
+/// What is stored is shown beside a document only while that is refused, however that ends.
+#[test]
+fn what_is_stored_is_shown_only_while_an_edit_is_refused() {
+    let place = Place::new("");
+    merge(&place.open(NET), TWO_PORTS);
+    let file = place.file("running");
+    let old = more(&file, ".old");
+    let ends: [&dyn Fn(); 3] = [
+        &|| {
+            fs::copy(&old, &file).expect("copied back");
+        },
+        &|| place.edit("1001", "10"),
+        &|| fs::remove_file(&file).expect("removed"),
+    ];
+    for end in ends {
+        place.edit("10", "1001");
+        place.refusal();
+        assert!(old.exists());
+        end();
+        assert!(text(&place.open(NET)).contains("10"));
+        assert!(file.exists() && !old.exists());
+    }
+}
+
 #[test]
 fn a_document_that_is_missing_is_written_again() {
     let place = Place::new("");

@@ -19,6 +19,7 @@ use super::replay::Documents;
 use crate::file::Config;
 use crate::files::io_error;
 use crate::memory::State;
+use crate::packed;
 
 /// How many times as large as the data file the journal may become.
 pub const JOURNAL_FACTOR: u64 = 2;
@@ -154,7 +155,7 @@ fn write_draft(
         }
     }
     let mut end = vec![END];
-    record::put_number(&mut end, state.version.0);
+    packed::put_number(&mut end, state.version.0);
     end.extend_from_slice(&part[1..]);
     out.write(&end)?;
     out.file.flush()?;

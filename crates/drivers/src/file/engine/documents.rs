@@ -42,6 +42,7 @@ pub(in crate::file) fn use_lens(
             document,
         };
         shown.look(take)?;
+        shown.forget_old()?;
     }
     refresh(engine)
 }
@@ -201,18 +202,22 @@ impl Shown<'_> {
             }
             return Err(error);
         }
-        match fs::remove_file(&old) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(not_written(&old, error));
-            }
-            _ => {}
-        }
         // Without a stamp: it is written once more, as it is printed.
         let record = DocumentRecord {
             stamp: Vec::new(),
             digests: vec![*blake3::hash(&text).as_bytes()],
         };
         note(self.engine, &self.document.name, record)
+    }
+
+    /// Removes what was shown beside the document while that was refused. It was mended, or is as stored
+    /// again.
+    fn forget_old(&self) -> Result<()> {
+        let old = names::with(&self.path, OLD);
+        match fs::remove_file(&old) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(not_written(&old, error)),
+            _ => Ok(()),
+        }
     }
 
     /// Writes the document as it is in a state.

@@ -13,6 +13,7 @@ use super::record::{self, DocumentRecord, END, PART};
 use crate::durability::Durability;
 use crate::files::io_error;
 use crate::group::Stop;
+use crate::packed;
 
 /// Bytes of a commit that are gathered before they are written: 1 MiB. A value comes whole.
 const PART_BYTES: usize = 1 << 20;
@@ -243,7 +244,7 @@ impl Pending<'_> {
             return Err(Stop::Refused(Error::new(ErrorKind::Aborted, message)));
         }
         let mut payload = vec![END];
-        record::put_number(&mut payload, version.0);
+        packed::put_number(&mut payload, version.0);
         payload.extend_from_slice(self.payload.get(1..).unwrap_or_default());
         if let Err(error) = self.write(&payload) {
             return Err(Stop::Failed(self.journal.write_error(error)));

@@ -2,6 +2,8 @@
 
 use espalier_keyspace::KeyRange;
 
+use crate::packed::{put_bytes, take_bytes};
+
 /// A part of a commit; more follow.
 pub(super) const PART: u8 = 1;
 
@@ -93,37 +95,4 @@ pub(super) fn take_step<'a>(rest: &mut &'a [u8]) -> Option<Step<'a>> {
         }
         _ => None,
     }
-}
-
-fn put_bytes(payload: &mut Vec<u8>, bytes: &[u8]) {
-    put_number(payload, bytes.len() as u64);
-    payload.extend_from_slice(bytes);
-}
-
-fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = usize::try_from(take_number(rest)?).ok()?;
-    rest.split_off(..length)
-}
-
-/// Appends a number in groups of 7 bits, the lowest first.
-pub(super) fn put_number(payload: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        payload.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    payload.push(number as u8);
-}
-
-/// Takes such a number off the front.
-pub(super) fn take_number(rest: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, after) = rest.split_first()?;
-        *rest = after;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
 }

@@ -11,6 +11,7 @@ use super::names::{self, DATA, JOURNAL};
 use super::record::{self, DOCUMENT, DocumentRecord, END, PART, Step};
 use crate::files::io_error;
 use crate::memory::State;
+use crate::packed;
 
 /// What is known of the documents, by their names.
 pub(super) type Documents = BTreeMap<String, DocumentRecord>;
@@ -152,7 +153,7 @@ impl Replayed {
                 Some(Some(map))
             }
             END => {
-                let version = Version(record::take_number(&mut rest)?);
+                let version = Version(packed::take_number(&mut rest)?);
                 // Where this fails, so does all of the reading.
                 let mut map = begun.unwrap_or_else(|| std::mem::take(&mut self.state.map));
                 apply_steps(rest, &mut map)?;

@@ -17,7 +17,7 @@ pub(in crate::mongo) use connection::{Inserted, Query, Sure};
 pub(in crate::mongo) use error::Trouble;
 pub use names::REVISION_MAX;
 pub(in crate::mongo) use names::{Kind, order, revision_text, transaction_name};
-pub(in crate::mongo) use open::Engine;
 pub use open::REQUEST_BYTES;
+pub(in crate::mongo) use open::{Engine, exists};
 pub(in crate::mongo) use recent::Row;
 pub(in crate::mongo) use rows::{Values, View, Wanted};

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Error, ErrorKind, Lens, Result};
-use mongodb::bson::doc;
+use mongodb::bson::{Document, doc};
 use parking_lot::{Mutex, RwLock};
 
 use super::chain::Chain;
@@ -43,6 +43,16 @@ pub(in crate::mongo) struct Engine {
     pub(in crate::mongo) is_readable: AtomicBool,
 }
 
+/// Whether there is a key space, whatever its format.
+pub(in crate::mongo) fn exists(config: &Config) -> Result<bool> {
+    Ok(format(&Server::open(config)?)?.is_some())
+}
+
+/// The document that says which format a key space has.
+fn format(server: &Server) -> Result<Option<Document>> {
+    server.get("state", "format")
+}
+
 impl Engine {
     /// Connects, and makes the key space where there is none.
     pub(in crate::mongo) fn open(config: &Config) -> Result<Self> {
@@ -74,7 +84,7 @@ impl Engine {
     }
 
     fn check_format(&self) -> Result<()> {
-        let Some(found) = self.server.get("state", "format")? else {
+        let Some(found) = format(&self.server)? else {
             for kind in Kind::ALL {
                 let pending = doc! { "pending": 1 };
                 self.server.make_index(kind.name(), "pending", pending)?;

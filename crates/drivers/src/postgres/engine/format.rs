@@ -15,12 +15,27 @@ const FORMAT_READABLE: &str = "2";
 /// How often making the tables is tried, while others make them too.
 const ATTEMPTS: usize = 5;
 
+/// Whether there is a mark, whatever it says.
+pub(super) fn exists(
+    connection: &mut Connection,
+    setup: &Setup,
+) -> std::result::Result<bool, Failure> {
+    match connection.read(&state(setup)) {
+        Ok(_) => Ok(true),
+        Err(failure) if failure.is_missing() => Ok(false),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn state(setup: &Setup) -> String {
+    format!("SELECT format, version FROM \"{}\".state", schema(setup))
+}
+
 /// Checks the mark of the tables, or makes them where there are none. Returns the newest version.
 pub(super) fn check_or_create(connection: &mut Connection, setup: &Setup) -> Result<Version> {
     let told = |failure: Failure| failure.into_error(setup);
     for _ in 0..ATTEMPTS {
-        let state = format!("SELECT format, version FROM \"{}\".state", schema(setup));
-        match connection.read(&state) {
+        match connection.read(&state(setup)) {
             Ok(rows) => return check(&rows, setup),
             Err(failure) if failure.is_missing() => {}
             Err(failure) => return Err(told(failure)),

@@ -59,14 +59,19 @@ pub(in crate::postgres) struct Engine {
     pub(in crate::postgres) lens: RwLock<Option<Arc<dyn Lens>>>,
 }
 
+/// Whether the schema has tables of ours, or others in their place.
+pub(in crate::postgres) fn exists(config: Config) -> espalier_keyspace::Result<bool> {
+    let setup = Setup::new(config);
+    let told = |failure: Failure| failure.into_error(&setup);
+    let mut connection = first_connection(&setup).map_err(told)?;
+    format::exists(&mut connection, &setup).map_err(told)
+}
+
 /// Opens a schema.
 pub(in crate::postgres) fn open(config: Config) -> espalier_keyspace::Result<Engine> {
     let setup = Setup::new(config);
     let told = |failure: Failure| failure.into_error(&setup);
-    let mut connection = connect_in_time(&setup, setup.connect_timeout(), |failure| {
-        failure.is_starting()
-    })
-    .map_err(told)?;
+    let mut connection = first_connection(&setup).map_err(told)?;
     let newest = format::check_or_create(&mut connection, &setup)?;
     let is_readable = format::make_readable(&mut connection, &setup)?;
     let setup = Arc::new(setup.with_columns(is_readable));
@@ -94,6 +99,11 @@ pub(in crate::postgres) fn open(config: Config) -> espalier_keyspace::Result<Eng
         following: Mutex::default(),
         lens: RwLock::default(),
     })
+}
+
+/// Connects to a server that may still be starting.
+fn first_connection(setup: &Setup) -> Result<Connection, Failure> {
+    connect_in_time(setup, setup.connect_timeout(), Failure::is_starting)
 }
 
 /// Connects, again and again for a time while the failure is one that passes.

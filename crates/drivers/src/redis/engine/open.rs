@@ -42,17 +42,19 @@ pub(crate) struct Engine {
     pub(crate) writing: RwLock<()>,
 }
 
+/// Whether there is a key space, or what is left of one.
+pub(crate) fn exists(config: &Config) -> Result<bool> {
+    let engine = Engine::new(config)?;
+    let mut command = redis::cmd("EXISTS");
+    command.arg(&engine.names.meta).arg(&engine.names.keys);
+    let found = engine.ask(|link| link.run(&command))?;
+    let found: u64 = redis::from_redis_value(found).map_err(|_| wrong_answer())?;
+    Ok(found > 0)
+}
+
 /// Connects and makes the key space where there is none.
 pub(crate) fn open(config: Config) -> Result<Engine> {
-    let connector = Connector::new(&config)?;
-    let pool = Pool::new(connector, config.servers.shown(), config.timeout);
-    let engine = Engine {
-        names: Names::new(&config.prefix),
-        scripts: Scripts::new(),
-        undo_bytes: config.undo_bytes,
-        writing: RwLock::new(()),
-        pool,
-    };
+    let engine = Engine::new(&config)?;
     engine.check_server(config.durability)?;
     let format = FORMAT.to_string();
     let mut answer = engine.ask(|link| {
@@ -89,6 +91,19 @@ fn wrong_format(found: &[u8]) -> Error {
 }
 
 impl Engine {
+    /// An engine that connects when it is asked.
+    fn new(config: &Config) -> Result<Self> {
+        let connector = Connector::new(config)?;
+        let pool = Pool::new(connector, config.servers.shown(), config.timeout);
+        Ok(Self {
+            names: Names::new(&config.prefix),
+            scripts: Scripts::new(),
+            undo_bytes: config.undo_bytes,
+            writing: RwLock::new(()),
+            pool,
+        })
+    }
+
     /// Asks what may be asked again, for as long as a call may take.
     pub(crate) fn ask<T>(
         &self,

@@ -14,7 +14,7 @@ use crate::settings::Settings;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 An index takes its values from members of the documents, named by JSON pointers (RFC 6901); several \
-make a compound index. A document without the member, or with null, is not in the index. An index \
+make a compound index. A document without the member, or with null, is not in the index; null among tags is no tag. An index \
 that comes to a collection with documents is built, and others may write meanwhile. Where the documents \
 refuse it, the collection stays as it was. Without flags, a build that was cut off goes on.
 

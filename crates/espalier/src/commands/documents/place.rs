@@ -85,7 +85,7 @@ pub fn document(text: &str) -> Result<Json> {
     })
 }
 
-/// A document that a unique index names.
+/// Documents that an index names.
 #[derive(Args, Clone, Debug, Default)]
 pub struct By {
     /// Mean the document with this value of a unique index, or all with it of another index,

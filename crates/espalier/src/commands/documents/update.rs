@@ -1,7 +1,7 @@
 //! `espalier documents update`.
 
 use clap::Args;
-use espalier_documents::merge_patch;
+use espalier_documents::{Kind, merge_patch};
 use serde_json::json;
 
 use super::place::{By, Place, document};
@@ -9,14 +9,16 @@ use crate::cli;
 use crate::error::{Failure, Result};
 use crate::settings::Settings;
 
-/// Change members of a document, as a JSON Merge Patch (RFC 7396) says
+/// Change members of documents, as a JSON Merge Patch (RFC 7396) says
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Members of the patch are set, those that are null go, the others stay. Prints the new document.
+Members of the patch are set, those that are null go, the others stay. Prints the new document; of an \
+index that is not unique, how many were updated (with --json also their keys), all in one commit.
 
 Examples:
   espalier documents update cars '{\"color\":\"blue\"}' --key 0 --store embedded:garage
-  espalier documents update cars '{\"color\":null}' --by name=Corvet-1 --store embedded:garage")]
+  espalier documents update cars '{\"color\":null}' --by name=Corvet-1 --store embedded:garage
+  espalier documents update cars '{\"sale\":true}' --by color=red --store embedded:garage")]
 pub struct Update {
     /// The collection
     #[arg(value_name = "COLLECTION")]
@@ -45,7 +47,13 @@ impl Update {
         let change = |held: &mut serde_json::Value| merge_patch(held, &patch);
         let new = match (self.key, self.by.parsed()?) {
             (Some(key), _) => collection.update(key, change)?,
-            (None, Some((index, value))) => collection.index(index)?.update(value, change)?,
+            (None, Some((index, value))) => {
+                let index = collection.index(index)?;
+                if index.kind() != Kind::Unique {
+                    return self.answer_several(&index.update_all(value, change)?);
+                }
+                index.update(value, change)?
+            }
             (None, None) => {
                 return Err(Failure::usage("nothing says which document is meant")
                     .hint("add --key KEY or --by INDEX=VALUE"));
@@ -55,6 +63,15 @@ impl Update {
             self.place.talk.json,
             &json!({ "document": *new }),
             &new.to_string(),
+        )
+    }
+
+    fn answer_several(&self, keys: &[u64]) -> Result<()> {
+        let updated = keys.len();
+        cli::answer(
+            self.place.talk.json,
+            &json!({"updated": updated, "keys": keys}),
+            &format!("{updated} updated"),
         )
     }
 }

@@ -41,8 +41,10 @@ fn binary(operator: char, left: Number, right: Number) -> Option<Number> {
 
 impl Series {
     /// Sets the value at `response` in each point to what the expression gives there; points for
-    /// which it gives nothing have no such value afterwards.
+    /// which it gives nothing have no such value afterwards. The path is one of the series' even where
+    /// no point has a value.
     pub fn transpond(&mut self, expression: &Expression, response: &Path) {
+        self.computed.insert(response.clone());
         for point in self.points_mut() {
             match expression.value(&point.values) {
                 Some(number) => point.values.set(response.clone(), number),

@@ -377,16 +377,7 @@ impl Cursor for UnionCursor<'_> {
     }
 
     fn seek(&mut self, key: &[u8]) -> EngineResult<()> {
-        let mut range = self.range.clone();
-        match self.direction {
-            Direction::Forward => range.start = range.start.max(key.to_vec()),
-            Direction::Backward if self.range.is_before_end(key) => {
-                let mut end = key.to_vec();
-                end.push(0);
-                range.end = Some(end);
-            }
-            Direction::Backward => {}
-        }
+        let range = self.range.left_at(key, self.direction);
         let whole = std::mem::replace(&mut self.range, KeyRange::all());
         let root = self.root.clone();
         *self = Self::open(self.union, root, range, self.direction).map_err(engine)?;

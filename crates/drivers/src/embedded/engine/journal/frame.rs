@@ -8,6 +8,7 @@ use espalier_keyspace::ByteMap;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::rows;
+use crate::packed::{put_bytes, take_bytes};
 
 /// Bytes before the payload of a frame.
 pub(super) const FRAME_HEADER_BYTES: usize = 20;
@@ -109,29 +110,6 @@ pub(super) fn each(mut payload: &[u8], take: &mut dyn FnMut(&[u8], &[u8])) -> Op
         take(key, entry);
     }
     Some(())
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    let mut length = bytes.len();
-    while length >= 0x80 {
-        out.push(length as u8 | 0x80);
-        length >>= 7;
-    }
-    out.push(length as u8);
-    out.extend_from_slice(bytes);
-}
-
-fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let mut length = 0;
-    for shift in (0..35).step_by(7) {
-        let (&byte, after) = rest.split_first()?;
-        *rest = after;
-        length |= usize::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return rest.split_off(..length);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

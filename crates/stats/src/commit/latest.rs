@@ -1,0 +1,81 @@
+//! Adding to the latest values, which may stand in an earlier bucket.
+
+use espalier_keyspace::{Direction, KeyRange, Snapshot};
+
+use super::plan::Target;
+use super::rows::Rows;
+use crate::layout::{bucket, bucket_start};
+use crate::row::{Row, entries, row};
+use crate::{Number, Packed, Path, Result};
+
+/// What is to be added to a bucket, so that each of its values becomes the latest there is and these.
+pub(super) fn on_latest(
+    rows: &mut Rows<'_>,
+    snapshot: &dyn Snapshot,
+    target: &Target,
+    values: &Packed,
+) -> Result<Packed> {
+    let key = target.key();
+    let mut added = values.clone();
+    for (path, number) in values {
+        if rows.number(&key, path)?.is_none()
+            && let Some(latest) = before(rows, snapshot, target, path)?
+        {
+            added.set(
+                path.clone(),
+                latest.plus(*number).map_err(|error| error.at(path))?,
+            );
+        }
+    }
+    Ok(added)
+}
+
+/// The value of a path in the last bucket before this one that has it. The commit requires that it is
+/// still so in that bucket; a later one that another process begins meanwhile is not noticed.
+fn before(
+    rows: &mut Rows<'_>,
+    snapshot: &dyn Snapshot,
+    target: &Target,
+    path: &Path,
+) -> Result<Option<Number>> {
+    let buckets = &target.buckets;
+    let first = target.kept_from;
+    let first = first.map_or_else(|| buckets.clone(), |first| bucket(buckets, first));
+    let range = KeyRange::new(first, target.key());
+    let start = |key: &[u8]| bucket_start(&key[buckets.len()..]);
+    // What this commit has changed is newer than what is stored.
+    let mut changed: Vec<i64> = rows.keys(&range).map(start).collect::<Result<_>>()?;
+    let mut cursor = snapshot.scan(&range, Direction::Backward)?;
+    loop {
+        let stored = match cursor.next()? {
+            Some((key, value)) => Some((start(key)?, has(value, path)?)),
+            None => None,
+        };
+        let is_later = |changed: &mut i64| stored.is_none_or(|(stored, _)| *changed >= stored);
+        while let Some(start) = changed.pop_if(is_later) {
+            if let Some(number) = rows.number(&bucket(buckets, start), path)? {
+                return Ok(Some(number));
+            }
+        }
+        match stored {
+            Some((start, true)) => return rows.number(&bucket(buckets, start), path),
+            Some((_, false)) => {}
+            None => return Ok(None),
+        }
+    }
+}
+
+/// Whether a stored row has a value of a path.
+fn has(stored: &[u8], path: &Path) -> Result<bool> {
+    match row(stored)? {
+        Row::Spread => Ok(false),
+        Row::Leaf(all) => {
+            for entry in entries(all) {
+                if entry?.path == path.as_str().as_bytes() {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+    }
+}
