@@ -108,7 +108,7 @@ fn a_table_of_trifle_is_taken_over() {
     let lines: rusqlite::Result<Vec<String>> = lines
         .query_map([], |row| row.get(0))
         .and_then(Iterator::collect);
-    bench.write("lines.jsonl", &lines.expect("lines").join("\n"));
+    bench.write("lines.jsonl", lines.expect("lines").join("\n"));
     let script = "export ESPALIER_STORE=embedded:counts; espalier stats configure >&2
         espalier stats import --format jsonl lines.jsonl --request-id from-trifle >&2
         espalier stats values orders -g 1h --from 2025-03-05T10:00:00Z --to 2025-03-05T10:00:00Z --json";
