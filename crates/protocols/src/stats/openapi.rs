@@ -19,28 +19,33 @@ pub(super) fn api() -> Api {
     }
 }
 
-fn schemas() -> Json {
-    let text = json!({"type": "string"});
-    let number = json!({"type": "integer", "minimum": 0});
-    let labels = json!({"type": "object", "additionalProperties": text});
+/// Classes of a histogram.
+fn classes() -> Json {
     let bound = json!({"type": "number"});
     let linear = json!({
         "type": "array", "minItems": 3, "maxItems": 3,
         "prefixItems": [bound, bound, {"type": "integer", "minimum": 1}],
     });
     let geometric = json!({"type": "array", "items": bound, "minItems": 2, "maxItems": 2});
-    let classes = json!({
+    json!({
         "type": "object",
         "description": "for assort, one of: linear (smallest, largest, width), geometric (smallest, largest), custom (upper bounds)",
         "properties": {"linear": linear, "geometric": geometric, "custom": {"type": "array", "items": bound}},
         "additionalProperties": false,
         "minProperties": 1, "maxProperties": 1,
-    });
+    })
+}
+
+fn schemas() -> Json {
+    let text = json!({"type": "string"});
+    let number = json!({"type": "integer", "minimum": 0});
+    let labels = json!({"type": "object", "additionalProperties": text});
+    let classes = classes();
     let write = json!({
         "metric": text, "labels": labels, "at": text, "untracked": {"type": "boolean"}, "classes": classes,
         "values": {"type": "object", "description": format!("numbers, in objects up to {PATH_NAMES_MAX} deep")},
         "paths": {
-            "type": "object", "additionalProperties": bound,
+            "type": "object", "additionalProperties": {"type": "number"},
             "description": "numbers by their paths (`a.b` for b within a), instead of `values`",
         },
         "id": {"type": "string", "description": "a name for this request: of a name, only the first within a day is done"},
