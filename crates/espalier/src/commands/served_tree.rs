@@ -42,13 +42,12 @@ pub fn router(tree: Tree, routes: Router, open: Open) -> Router {
 /// Sees to it, as long as the process lives, that what is shown is the tree as it is.
 fn follow(mut tree: Tree, shown: &RwLock<Router>, open: &Open) {
     let [first_pause, pause_max] = REOPEN_PAUSES;
-    let mut pause = first_pause;
+    let (mut pause, mut is_shown) = (first_pause, true);
     loop {
         thread::sleep(pause);
-        pause = first_pause.max(pause);
         match tree.is_current() {
-            Ok(true) => continue,
-            Ok(false) => {}
+            Ok(true) if is_shown => continue,
+            Ok(_) => {}
             Err(error) => {
                 // Every request meets the same and says so.
                 tracing::debug!(%error, "it cannot be told whether the models are still the same");
@@ -61,14 +60,15 @@ fn follow(mut tree: Tree, shown: &RwLock<Router>, open: &Open) {
                 let message = format!("the tree cannot be opened again: {failure}");
                 tracing::warn!("{message}");
                 *shown.write() = unavailable(message);
-                pause = (2 * pause).min(pause_max);
+                (pause, is_shown) = ((2 * pause).min(pause_max), false);
                 continue;
             }
         };
         tracing::info!(
             "the models were replaced by another process; serving those that there are now"
         );
-        (tree, *shown.write(), pause) = (reopened, routes, first_pause);
+        *shown.write() = routes;
+        (tree, pause, is_shown) = (reopened, first_pause, true);
     }
 }
 

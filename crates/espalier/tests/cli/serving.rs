@@ -224,6 +224,10 @@ fn a_server_goes_over_to_a_store_that_is_copied_over_its_own() {
             server.request("GET", "/restconf/data/a:top/x", None).status,
             404
         );
+        // The same again: it is gone while it is copied, and back in the end.
+        bench.run(&["copy", source, url, "--force"]).ok();
+        thread::sleep(Duration::from_millis(300));
+        wait_for(&server, "/restconf/data/b:zop/p", r#"{"b:p":"other"}"#);
         assert_eq!(server.request("GET", "/healthz", None).status, 200);
     });
 }
