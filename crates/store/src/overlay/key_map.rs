@@ -68,6 +68,14 @@ impl<V> KeyMap<V> {
         }
     }
 
+    /// Takes out the keys that are not meant.
+    pub fn retain(&mut self, is_meant: impl Fn(&[u8]) -> bool) {
+        for (_, part) in &mut self.parts {
+            part.sorted.retain(|key, _| is_meant(key));
+            part.appended.retain(|(key, _)| is_meant(key));
+        }
+    }
+
     /// The value of a key.
     pub fn get(&self, key: &[u8]) -> Option<&V> {
         let byte = first_byte(key);

@@ -177,8 +177,7 @@ impl Tree {
             record_origins(&mut overlay, self.compiled(), self.id(), options.origin)?;
             // Its parts have no validators: what providers tell changes without a commit.
             let whole = self.tree_key();
-            let entries = touched.into_entries();
-            touched = entries.filter(|(key, _)| *key == whole).collect();
+            touched.retain(|key| key == whole);
         }
         let stamps = stamps(&overlay, touched, stamp)?;
         let below = put_changes(overlay, &mut batch)?;
