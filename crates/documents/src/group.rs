@@ -152,7 +152,10 @@ impl Group {
         let seen = gathered.engine.seen();
         // What its view holds back is not needed any more.
         drop((gathered.engine, gathered.ram));
-        let parts = gathered.changes.into_parts(&core.layout);
+        let mut parts = gathered.changes.into_parts(&core.layout);
+        if let Some(seen) = seen {
+            parts.engine.met_at(seen);
+        }
         let telling = core.telling.lock();
         let fate = match write(core, parts, seen) {
             Ok(committed) => {

@@ -42,6 +42,11 @@ pub(crate) trait Changing {
     /// The engine's own error.
     type Failure;
 
+    /// The version of the state that it changes; none where that takes a look to know.
+    fn before(&self) -> Option<Version> {
+        None
+    }
+
     /// The value of `key`.
     fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Self::Failure>;
 
@@ -154,13 +159,22 @@ fn attempt<E: Grouped>(
     let mut conflicts: Vec<Option<Error>> = batches.iter().map(|_| None).collect();
     let mut current = 0;
     let changed = engine.change(&mut |change| {
+        let mut is_first = true;
         for (at, batch) in batches.iter().enumerate() {
             current = at;
             if refused[at].is_some() {
                 continue;
             }
-            match test(change, batch.preconditions()) {
-                Ok(()) => apply_operations(change, batch)?,
+            let is_met = |version| is_first && batch.is_met_at(version);
+            let tested = match change.before().is_some_and(is_met) {
+                true => Ok(()),
+                false => test(change, batch.preconditions()),
+            };
+            match tested {
+                Ok(()) => {
+                    apply_operations(change, batch)?;
+                    is_first = false;
+                }
                 Err(Stop::Refused(conflict)) => conflicts[at] = Some(conflict),
                 Err(stop) => return Err(stop),
             }

@@ -54,6 +54,10 @@ impl<E: Polled> Watch for PolledWatch<E> {
         let deadline = deadline(timeout);
         let recent = self.engine.recent();
         loop {
+            // What is known is told first: the engine is looked at when there is nothing else to do.
+            if let Some(event) = recent.event(&self.range, &mut self.after) {
+                return Ok(Some(event));
+            }
             look_for_others(&self.engine)?;
             let event = recent.event(&self.range, &mut self.after);
             let now = Instant::now();

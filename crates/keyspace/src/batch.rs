@@ -1,7 +1,8 @@
 //! A set of changes that happens as a whole or not at all.
 
 use crate::{
-    BATCH_BYTES_MAX, Error, ErrorKind, KEY_BYTES_MAX, KeyRange, Result, VALUE_BYTES_MAX, is_key,
+    BATCH_BYTES_MAX, Error, ErrorKind, KEY_BYTES_MAX, KeyRange, Result, VALUE_BYTES_MAX, Version,
+    is_key,
 };
 
 /// What must hold for a batch to be applied.
@@ -61,6 +62,7 @@ pub struct Batch {
     operations: Vec<Operation>,
     bytes: usize,
     is_read_in_order: bool,
+    met_at: Option<Version>,
 }
 
 impl Batch {
@@ -75,6 +77,7 @@ impl Batch {
             key: key.into(),
             value,
         });
+        self.met_at = None;
     }
 
     /// Sets `key` to `value`.
@@ -114,6 +117,17 @@ impl Batch {
         self.is_read_in_order
     }
 
+    /// Says that all its preconditions are met in the state of this version, of which they were read. An
+    /// engine whose newest state that is need not test them.
+    pub fn met_at(&mut self, version: Version) {
+        self.met_at = Some(version);
+    }
+
+    /// Whether the state of this version is known to meet all preconditions.
+    pub fn is_met_at(&self, version: Version) -> bool {
+        self.met_at == Some(version)
+    }
+
     /// Makes room for so many further operations.
     pub fn reserve(&mut self, operations: usize) {
         self.operations.reserve(operations);
@@ -125,6 +139,7 @@ impl Batch {
         self.operations.extend(other.operations);
         self.bytes += other.bytes;
         self.is_read_in_order &= other.is_read_in_order;
+        self.met_at = self.met_at.filter(|_| self.met_at == other.met_at);
     }
 
     /// Appends one operation.

@@ -17,7 +17,8 @@ use std::sync::Arc;
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
 pub(crate) use changes::Changes;
-pub(crate) use gap::Gap;
+pub(crate) use gap::Gaps;
+pub(crate) use key_map::KeyMap;
 pub(crate) use layered::Layered;
 pub(crate) use read_once::ReadOnce;
 pub(crate) use writer::ChangesWriter;
@@ -25,6 +26,8 @@ pub(crate) use writer::ChangesWriter;
 /// A snapshot with changes that are not committed.
 pub(crate) struct Overlay {
     base: Base,
+    /// What is known to be absent in the base.
+    gaps: Gaps,
     changes: Arc<Changes>,
 }
 
@@ -42,14 +45,18 @@ impl Overlay {
 
     /// Changes over `base`.
     pub fn with(base: Box<dyn Snapshot + Send>, changes: Arc<Changes>) -> Self {
-        let base = Base::Snapshot(base);
-        Self { base, changes }
+        Self {
+            base: Base::Snapshot(base),
+            gaps: Gaps::default(),
+            changes,
+        }
     }
 
     /// No changes over an overlay.
     pub fn over(below: Self) -> Self {
         Self {
             base: Base::Overlay(Box::new(below)),
+            gaps: Gaps::default(),
             changes: Arc::default(),
         }
     }
@@ -75,20 +82,24 @@ impl Overlay {
         Arc::clone(&self.changes)
     }
 
-    /// The snapshot below, and the changes by themselves.
-    pub fn into_parts(self) -> (Box<dyn Snapshot + Send>, Changes) {
-        let changes = Arc::clone(&self.changes);
-        let base = self.into_base();
-        (base, Arc::unwrap_or_clone(changes))
+    /// The same overlay without changes, and the changes by themselves.
+    pub fn split(mut self) -> (Self, Changes) {
+        let changes = std::mem::take(&mut self.changes);
+        (self, Arc::unwrap_or_clone(changes))
     }
 
-    /// The value of a key; the gap is about what is below.
-    pub fn get_with(&self, gap: &mut Gap, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+    /// The value of a key that is probably new, as its neighbours are.
+    pub fn get_new(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         match self.changes.get(key) {
             Some(written) => Ok(written.map(Cow::Borrowed)),
             None if self.changes.is_cleared(key) => Ok(None),
-            None => gap.get(self.base(), key),
+            None => self.get_below(key),
         }
+    }
+
+    /// What such a key holds in the snapshot below.
+    pub fn get_below(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        self.gaps.get(self.base(), key)
     }
 
     /// The same snapshot below, with other changes.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use espalier_keyspace::{Change, Driver, Watch, WatchEvent};
 use parking_lot::Mutex;
 
-use super::store::Cache;
+use super::store::{Cache, News};
 use crate::core::Core;
 use crate::document::Document;
 use crate::limits::STALE_MS_MAX;
@@ -102,9 +102,12 @@ impl<T: Document> Follower<T> {
     fn take(&self, cache: &Cache<T>, event: WatchEvent) -> Result<()> {
         match event {
             WatchEvent::Commit { version, changes } if !changes.iter().any(is_range) => {
-                // Where it is a commit of this process, it is about to be told more cheaply.
-                drop(self.telling.lock());
-                cache.learn(&self.shape, version, &changes)
+                let news = News::of(&self.shape, &changes)?;
+                if !cache.knows(&news, version) {
+                    // Where it is a commit of this process, it is about to be told more cheaply.
+                    drop(self.telling.lock());
+                }
+                cache.learn(&self.shape, version, &news)
             }
             // A range goes where the collection is dropped.
             WatchEvent::Commit { .. } | WatchEvent::Gap { .. } => {

@@ -40,6 +40,13 @@ impl<D> Runs<D> {
 
     /// Holds something for a key, in place of what was held before.
     pub(super) fn insert(&mut self, key: u64, held: D) {
+        if let Some(run) = self.runs.last_mut()
+            && run.len() < RUN_MAX
+            && run.last().is_some_and(|(last, _)| *last < key)
+        {
+            // Most keys come in order: nothing but the end is looked at, which may be far away.
+            return run.push((key, held));
+        }
         let mut at = self.run_of(key);
         let Some(run) = self.runs.get_mut(at) else {
             self.runs.push(vec![(key, held)]);

@@ -135,14 +135,17 @@ impl<T: Document> Cache<T> {
         Ok(())
     }
 
+    /// Whether nothing that a watch tells of one version is news.
+    pub(super) fn knows(&self, news: &News<'_>, version: Version) -> bool {
+        match &self.kept {
+            Kept::Nothing => true,
+            Kept::Recent(_) => false,
+            Kept::Resident(resident) => resident.unknown(&news.rows, version).is_empty(),
+        }
+    }
+
     /// Takes over what a watch tells of one version.
-    pub(super) fn learn(
-        &self,
-        shape: &Shape<T>,
-        version: Version,
-        changes: &[Change],
-    ) -> Result<()> {
-        let news = News::of(shape, changes)?;
+    pub(super) fn learn(&self, shape: &Shape<T>, version: Version, news: &News<'_>) -> Result<()> {
         match &self.kept {
             Kept::Nothing => {}
             Kept::Recent(recent) => {
@@ -186,14 +189,15 @@ pub(super) fn fact<T: Document>(
 }
 
 /// What a watch tells of one version.
-struct News<'a> {
+pub(super) struct News<'a> {
     /// Keys, and the rows of the documents that are there.
     rows: Vec<(u64, Option<&'a [u8]>)>,
     sequence: Option<u64>,
 }
 
 impl<'a> News<'a> {
-    fn of<T: Document>(shape: &Shape<T>, changes: &'a [Change]) -> Result<Self> {
+    /// What these changes say of documents.
+    pub(super) fn of<T: Document>(shape: &Shape<T>, changes: &'a [Change]) -> Result<Self> {
         let mut news = Self {
             rows: Vec::new(),
             sequence: None,

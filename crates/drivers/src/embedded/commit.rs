@@ -252,6 +252,10 @@ impl JournalWriter {
 impl Changing for JournalWriter {
     type Failure = Failure;
 
+    fn before(&self) -> Option<Version> {
+        Some(self.reading.version)
+    }
+
     fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
         Ok(self.source().held(key)?)
     }
@@ -307,6 +311,10 @@ impl EmbeddedWriter<'_> {
 
 impl Changing for EmbeddedWriter<'_> {
     type Failure = Failure;
+
+    fn before(&self) -> Option<Version> {
+        Some(self.before)
+    }
 
     fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
         Ok(self.keys.get(&self.txn, key)?.map(Cow::Borrowed))

@@ -4,6 +4,8 @@
 
 use espalier_keyspace::{Change, KeyRange};
 
+use super::ring::clip;
+
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 const DELETE_RANGE: u8 = 3;
@@ -80,11 +82,11 @@ pub(crate) enum ChangeRef<'a> {
 }
 
 impl ChangeRef<'_> {
-    /// Whether it can be of use to someone who watches a range.
-    pub(super) fn may_be_in(&self, range: &KeyRange) -> bool {
+    /// A copy of what of it lies in a range.
+    pub(super) fn in_range(&self, range: &KeyRange) -> Option<Change> {
         match self {
-            Self::Put(key, _) | Self::Delete(key) => range.contains(key),
-            Self::DeleteRange(..) => true,
+            Self::Put(key, _) | Self::Delete(key) => range.contains(key).then(|| self.to_change()),
+            Self::DeleteRange(..) => clip(&self.to_change(), range),
         }
     }
 

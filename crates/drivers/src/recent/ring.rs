@@ -122,8 +122,7 @@ impl Recent {
             };
             let changes: Vec<_> = changes
                 .iter()
-                .filter(|change| change.may_be_in(range))
-                .filter_map(|change| clip(&change.to_change(), range))
+                .filter_map(|change| change.in_range(range))
                 .collect();
             if !changes.is_empty() {
                 return Some(WatchEvent::Commit { version, changes });

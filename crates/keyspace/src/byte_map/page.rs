@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::place::{APART, Place, head, number};
 
 /// Bytes that a page takes before it is split: 4 KiB. Smaller ones are copied faster, larger ones are
@@ -14,7 +16,13 @@ const PAGE_BYTES_MAX: usize = 4096;
 /// shares them.
 const INLINE_BYTES_MAX: usize = 1024;
 
-/// Bytes that are free at the end of a page that was copied in order to be changed.
+/// Bytes that keys have in common without another piece of memory for them.
+const PREFIX_BYTES: usize = 24;
+
+/// Heads that lie in one line of memory, about.
+const LINE_HEADS: usize = 8;
+
+/// Bytes that are free at the end of a page that was copied in order to be changed, or grew.
 const SPARE_BYTES: usize = 256;
 
 /// Keys that there is room for in it.
@@ -30,8 +38,8 @@ pub(super) struct Page {
     places: Vec<Place>,
     bytes: Vec<u8>,
     apart: Vec<Arc<[u8]>>,
-    /// So many bytes all keys have in common at their beginning.
-    prefix: usize,
+    /// What all keys have in common at their beginning; here, as every search looks at it.
+    prefix: SmallVec<[u8; PREFIX_BYTES]>,
     /// Bytes that belong to no key any more.
     garbage: usize,
 }
@@ -64,29 +72,21 @@ impl Page {
 
     /// The number of a key, or the one that it would have.
     pub(super) fn search(&self, key: &[u8]) -> Result<usize, usize> {
-        let Some(first) = self.places.first() else {
-            return Err(0);
-        };
-        let common = &self.bytes[first.key()][..self.prefix];
-        let start = &key[..key.len().min(self.prefix)];
-        match start.cmp(common) {
+        let prefix = self.prefix.len();
+        let (start, rest) = key.split_at(key.len().min(prefix));
+        match start.cmp(&self.prefix) {
             Ordering::Less => return Err(0),
             Ordering::Greater => return Err(self.len()),
             Ordering::Equal => {}
         }
-        let rest = &key[self.prefix..];
         let head = head(rest);
-        let from = self
-            .heads
-            .iter()
-            .map(|&other| usize::from(other < head))
-            .sum();
-        let alike = self.heads[from..]
-            .iter()
-            .take_while(|&&other| other == head);
-        let alike = &self.places[from..from + alike.count()];
-        let found =
-            alike.binary_search_by(|place| self.bytes[place.key()][self.prefix..].cmp(rest));
+        let from = heads_before(&self.heads, head);
+        if self.heads.get(from) != Some(&head) {
+            return Err(from);
+        }
+        let alike = self.heads[from..].partition_point(|&other| other == head);
+        let alike = &self.places[from..from + alike];
+        let found = alike.binary_search_by(|place| self.bytes[place.key()][prefix..].cmp(rest));
         match found {
             Ok(index) => Ok(from + index),
             Err(index) => Err(from + index),
@@ -128,13 +128,11 @@ impl Page {
         let place = self.write(key, Moved::Bytes(value));
         self.places.insert(index, place);
         self.heads.insert(index, 0);
-        let common = match self.places.len() {
-            1 => key.len(),
-            _ => common_prefix(key, self.key(usize::from(index == 0))).min(self.prefix),
-        };
-        match common == self.prefix {
-            true => self.heads[index] = head(&key[common..]),
-            false => self.begin_after(common),
+        let common = common_prefix(key, &self.prefix);
+        match self.places.len() {
+            1 => self.begin_after(key.len()),
+            _ if common < self.prefix.len() => self.begin_after(common),
+            _ => self.heads[index] = head(&key[common..]),
         }
     }
 
@@ -292,11 +290,14 @@ impl Page {
         if self.bytes.capacity() - self.bytes.len() < bytes {
             match self.garbage > 0 {
                 true => self.pack(bytes + SPARE_BYTES),
-                false => self.bytes.reserve_exact(bytes + self.bytes.len() / 4),
+                false => {
+                    let spare = SPARE_BYTES.max(self.bytes.len() / 4);
+                    self.bytes.reserve_exact(bytes + spare);
+                }
             }
         }
         if self.places.capacity() - self.places.len() < places {
-            let places = places + self.places.len() / 4;
+            let places = places + SPARE_KEYS.max(self.places.len() / 4);
             self.places.reserve_exact(places);
             self.heads.reserve_exact(places);
         }
@@ -331,7 +332,9 @@ impl Page {
 
     /// Makes the heads those after so many bytes.
     fn begin_after(&mut self, common: usize) {
-        self.prefix = common;
+        let first = self.places.first();
+        let first = first.map_or(&[][..], |first| &self.bytes[first.key()]);
+        self.prefix = SmallVec::from_slice(&first[..common]);
         self.heads.clear();
         let keys = self.places.iter().map(|place| &self.bytes[place.key()]);
         self.heads.extend(keys.map(|key| head(&key[common..])));
@@ -352,9 +355,21 @@ impl Clone for Page {
             places,
             bytes,
             apart: self.apart.clone(),
-            ..*self
+            prefix: self.prefix.clone(),
+            garbage: self.garbage,
         }
     }
+}
+
+/// How many heads, which are in order, are less than one. The last of each line of memory tells in
+/// which line it is: the lines are waited for together, and few heads are compared.
+fn heads_before(heads: &[u64], head: u64) -> usize {
+    let is_before = |other: &u64| usize::from(*other < head);
+    let (lines, _) = heads.as_chunks::<LINE_HEADS>();
+    let lines: usize = lines.iter().map(|[.., last]| is_before(last)).sum();
+    let from = lines * LINE_HEADS;
+    let line = heads[from..].iter().take(LINE_HEADS);
+    from + line.map(is_before).sum::<usize>()
 }
 
 /// What stands before the keys of `right` and after those of `left`: the fewest bytes of the first

@@ -47,8 +47,8 @@ impl<V> KeyMap<V> {
         self.parts.iter().map(|(_, part)| part.len()).sum()
     }
 
-    /// Sets the value of a key.
-    pub fn insert(&mut self, key: Vec<u8>, value: V) {
+    /// Sets the value of a key, and returns the one before.
+    pub fn insert(&mut self, key: Vec<u8>, value: V) -> Option<V> {
         let byte = first_byte(&key);
         let at = match self.parts.binary_search_by_key(&byte, |(byte, _)| *byte) {
             Ok(at) => at,
@@ -57,7 +57,7 @@ impl<V> KeyMap<V> {
                 at
             }
         };
-        self.parts[at].1.insert(key, value);
+        self.parts[at].1.insert(key, value)
     }
 
     /// Takes a key out.
@@ -65,6 +65,14 @@ impl<V> KeyMap<V> {
         let byte = first_byte(key);
         if let Ok(at) = self.parts.binary_search_by_key(&byte, |(byte, _)| *byte) {
             self.parts[at].1.remove(key);
+        }
+    }
+
+    /// Takes out the keys that are not meant.
+    pub fn retain(&mut self, is_meant: impl Fn(&[u8]) -> bool) {
+        for (_, part) in &mut self.parts {
+            part.sorted.retain(|key, _| is_meant(key));
+            part.appended.retain(|(key, _)| is_meant(key));
         }
     }
 
@@ -113,6 +121,16 @@ impl<V> KeyMap<V> {
     }
 }
 
+impl<V> FromIterator<(Vec<u8>, V)> for KeyMap<V> {
+    fn from_iter<I: IntoIterator<Item = (Vec<u8>, V)>>(entries: I) -> Self {
+        let mut map = Self::default();
+        for (key, value) in entries {
+            map.insert(key, value);
+        }
+        map
+    }
+}
+
 /// The byte that tells subspaces apart.
 fn first_byte(key: &[u8]) -> u8 {
     key.first().copied().unwrap_or_default()
@@ -147,19 +165,21 @@ impl<V> Part<V> {
         }
     }
 
-    fn insert(&mut self, key: Vec<u8>, value: V) {
-        match self.place(&key) {
-            Some(Ok(at)) => self.appended[at].1 = value,
-            Some(Err(at)) if at == self.appended.len() => self.appended.push((key, value)),
+    fn insert(&mut self, key: Vec<u8>, value: V) -> Option<V> {
+        let is_last = match self.place(&key) {
+            Some(Ok(at)) => return Some(std::mem::replace(&mut self.appended[at].1, value)),
+            Some(Err(at)) if at == self.appended.len() => true,
             Some(Err(_)) => {
                 self.sort();
-                self.sorted.insert(key, value);
+                false
             }
-            None if self.appended.is_empty() && self.is_behind(&key) => {
-                self.appended.push((key, value));
-            }
-            None => drop(self.sorted.insert(key, value)),
+            None => self.appended.is_empty() && self.is_behind(&key),
+        };
+        if is_last {
+            self.appended.push((key, value));
+            return None;
         }
+        self.sorted.insert(key, value)
     }
 
     /// Whether a key is behind all that is sorted.

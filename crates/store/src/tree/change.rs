@@ -4,7 +4,7 @@ use espalier_keyspace::{Direction, KeyRange};
 
 use crate::error::Result;
 use crate::keys::TreeId;
-use crate::overlay::{Gap, Overlay};
+use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 
 /// A key that holds something else than before.
@@ -45,9 +45,8 @@ pub(crate) fn each_change(
             visit(KeyChange { key, old, new })?;
         }
     }
-    let mut gap = Gap::default();
     for (key, new) in overlay.written().filter(|(key, _)| is_within(key)) {
-        let old = gap.get(overlay.base(), key)?;
+        let old = overlay.get_below(key)?;
         let old = old.as_deref();
         if old != new {
             visit(KeyChange { key, old, new })?;

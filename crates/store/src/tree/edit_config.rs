@@ -1,13 +1,11 @@
 //! The options of `<edit-config>` (RFC 6241 §7.2): testing an edit without making it, and going on
 //! where a part of it is impossible.
 
-use std::collections::BTreeMap;
-
 use espalier_keyspace::Batch;
 use espalier_yang::Errors;
 
 use super::commit::{Commit, CommitOptions, Tree};
-use super::edit::{Applying, Edit};
+use super::edit::{Applying, Edit, Touched};
 use super::settle::Proposal;
 use super::validate::validate;
 use crate::error::{Error, Result};
@@ -167,11 +165,7 @@ impl Tree {
         }
     }
 
-    fn applied(
-        &self,
-        mut overlay: Overlay,
-        edits: &[Edit],
-    ) -> Result<(Overlay, BTreeMap<Vec<u8>, super::edit::Touch>)> {
+    fn applied(&self, mut overlay: Overlay, edits: &[Edit]) -> Result<(Overlay, Touched)> {
         let mut applying = Applying::new(&mut overlay, self.compiled(), self.id());
         for edit in edits {
             applying.edit(edit)?;

@@ -44,7 +44,8 @@ pub(super) fn rehearse(
     let mut resources = BTreeSet::new();
     // An edit that cannot be done on nothing, or not so soon, has told what it asked for till then.
     let _ = try_out(edits, &mut applying, &mut resources);
-    resources.extend(applying.touched.into_keys());
+    let touched = applying.touched.into_entries();
+    resources.extend(touched.map(|(key, _)| key));
     let keys: BTreeSet<_> = resources.into_iter().take(READS_MAX).collect();
     keys.iter().for_each(|key| expected.key(stamp_key(key)));
     tell(asked, keys, expected);

@@ -1,7 +1,6 @@
 //! From a proposed state to a commit: the one way that data becomes durable.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use espalier_keyspace::{
     Batch, Direction, ErrorKind, Expect, Expected, KeyRange, Precondition, Snapshot,
@@ -11,7 +10,7 @@ use super::change::{each_change, logged_ranges};
 use super::commit::{Commit, CommitOptions, Tree};
 use super::confirm::{Plan, is_overdue};
 use super::datastore::Datastore;
-use super::edit::Touch;
+use super::edit::{Touch, Touched};
 use super::log::CommitLog;
 use super::operational::record_origins;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
@@ -19,7 +18,7 @@ use super::validate::{definition_key, is_kept, rebuild, validate};
 use super::view::View;
 use crate::catalog::AnchorRow;
 use crate::error::{Error, Result};
-use crate::overlay::{Gap, Overlay};
+use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 
 /// How often a commit is tried again when another process changed the datastore meanwhile.
@@ -30,7 +29,7 @@ pub(super) struct Proposal {
     /// What changes, over the state that it is based on.
     pub overlay: Overlay,
     /// Resources that were touched, by their key.
-    pub touched: BTreeMap<Vec<u8>, Touch>,
+    pub touched: Touched,
     /// What happens in the same commit beside the data, and what it depends on: the end of a
     /// candidate, a confirmation. Dropped where the data does not change.
     pub beside: Batch,
@@ -178,19 +177,19 @@ impl Tree {
             record_origins(&mut overlay, self.compiled(), self.id(), options.origin)?;
             // Its parts have no validators: what providers tell changes without a commit.
             let whole = self.tree_key();
-            touched.retain(|key, _| *key == whole);
+            touched.retain(|key| key == whole);
         }
         let stamps = stamps(&overlay, touched, stamp)?;
-        let base = put_changes(overlay, &mut batch)?;
+        let below = put_changes(overlay, &mut batch)?;
         for (key, value) in stamps {
             batch.put(key, value);
         }
         log.finish(&mut batch)?;
-        self.prune(&*base, stamp, pinned, &mut batch)?;
+        self.prune(below.base(), stamp, pinned, &mut batch)?;
         for Precondition { key, value } in conditions {
             batch.require(key, value);
         }
-        drop(base);
+        drop(below);
         self.store().driver().commit(batch)?;
         announced.committed(stamp, options);
         Ok(Commit {
@@ -306,7 +305,7 @@ fn has_to_be_current(result: &Result<Commit>) -> bool {
 
 /// Puts what an overlay changes into a batch; whole ranges as such where nothing in them is
 /// written again. What it was over is left.
-fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Box<dyn Snapshot + Send>> {
+fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay> {
     for cleared in overlay.cleared() {
         if !overlay.writes_in(&cleared) {
             batch.delete_range(cleared);
@@ -319,26 +318,21 @@ fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Box<dyn Snapshot +
             }
         }
     }
-    let (base, changes) = overlay.into_parts();
-    let mut gap = Gap::default();
+    let (below, changes) = overlay.split();
     batch.reserve(changes.written_len());
     for (key, new) in changes.into_written() {
-        let old = gap.get(&*base, &key)?;
+        let old = below.get_below(&key)?;
         match new {
             new if new.as_deref() == old.as_deref() => {}
             Some(new) => batch.put(key, new),
             None => batch.delete(key),
         }
     }
-    Ok(base)
+    Ok(below)
 }
 
 /// Stamps the touched resources.
-pub(super) fn write_stamps(
-    overlay: &mut Overlay,
-    touched: BTreeMap<Vec<u8>, Touch>,
-    stamp: Stamp,
-) -> Result<()> {
+pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp) -> Result<()> {
     for (key, value) in stamps(overlay, touched, stamp)? {
         overlay.put(key, value);
     }
@@ -347,14 +341,10 @@ pub(super) fn write_stamps(
 
 /// The keys and values of the stamps of the touched resources. Those around a touched one are
 /// touched too, and come before it.
-fn stamps(
-    overlay: &Overlay,
-    touched: BTreeMap<Vec<u8>, Touch>,
-    stamp: Stamp,
-) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+fn stamps(overlay: &Overlay, touched: Touched, stamp: Stamp) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut stamps = Vec::with_capacity(touched.len());
     let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
-    for (key, touch) in touched {
+    for (key, touch) in touched.into_entries() {
         while around
             .last()
             .is_some_and(|(outer, _)| !key.starts_with(outer))

@@ -67,6 +67,24 @@ pub fn preconditions_that_do_not(open: Open<'_>) {
     assert_eq!(all(&*driver), before);
 }
 
+/// That preconditions are met in some version is believed of that version alone.
+pub fn preconditions_that_were_met(open: Open<'_>) {
+    let driver = open();
+    let one = put(&*driver, b"key", b"one");
+    let commit = |value: &[u8], version| {
+        let mut batch = Batch::new();
+        batch.require("key", Some(value.to_vec()));
+        batch.put("key", [value, b"+"].concat());
+        batch.met_at(version);
+        driver.commit(batch)
+    };
+    let two = commit(b"one", one).expect("it is the newest version");
+    assert_eq!(refusal(commit(b"one", one)), ErrorKind::Conflict);
+    commit(b"one+", one).expect("it holds, whatever was said");
+    assert_eq!(refusal(commit(b"one+", two)), ErrorKind::Conflict);
+    assert_eq!(get(&*driver, b"key").as_deref(), Some(&b"one++"[..]));
+}
+
 /// The conflict names the first precondition that does not hold.
 pub fn the_first_broken_precondition_is_named(open: Open<'_>) {
     let driver = open();

@@ -70,6 +70,7 @@ macro_rules! conformance_suite {
                 a_longer_value_is_refused, a_refused_batch_changes_nothing,
                 a_writer_refuses_the_same;
             commits: operations_apply_in_order, preconditions_that_hold, preconditions_that_do_not,
+                preconditions_that_were_met,
                 the_first_broken_precondition_is_named, preconditions_see_the_state_before,
                 counters_add_up, an_overflow_refuses_all, a_value_that_is_no_counter,
                 delete_range_boundaries, delete_range_and_put_in_one_batch,

@@ -46,13 +46,11 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn eat(&mut self, c: char) -> bool {
-        match self.rest.strip_prefix(c) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
+        let is_next = self.peek() == Some(c);
+        if is_next {
+            self.rest = &self.rest[c.len_utf8()..];
         }
+        is_next
     }
 
     pub(super) fn expect(&mut self, c: char) -> Result<(), DataError> {
@@ -92,14 +90,16 @@ impl<'a> Scanner<'a> {
     }
 
     fn identifier(&mut self) -> Result<&'a str, DataError> {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        if !self
-            .rest
-            .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        let is_part = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'.');
+        let bytes = self.rest.as_bytes();
+        if !bytes
+            .first()
+            .is_some_and(|c| c.is_ascii_alphabetic() || *c == b'_')
         {
             return Err(self.expected("a name"));
         }
-        let end = self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len());
+        let end = bytes.iter().position(|c| !is_part(c));
+        let end = end.unwrap_or(bytes.len());
         let (taken, rest) = self.rest.split_at(end);
         self.rest = rest;
         Ok(taken)

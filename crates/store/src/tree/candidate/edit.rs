@@ -126,7 +126,7 @@ impl Tree {
             base.apply(&written);
             base.delete_range(&KeyRange::prefix(&tree.id().prefix(Subspace::Stamp)));
             let root = (tree.tree_key(), Touch::Whole);
-            write_stamps(&mut base, [root].into(), header.stamp())?;
+            write_stamps(&mut base, [root].into_iter().collect(), header.stamp())?;
             edited(base)
         })?;
         Ok(LoadReport {

@@ -6,7 +6,7 @@ use espalier_keyspace::{Cursor, Direction, KeyRange, Snapshot};
 
 use crate::error::Result;
 use crate::keys::TreeId;
-use crate::overlay::{Changes, Gap, Overlay};
+use crate::overlay::{Changes, Gaps, Overlay};
 use crate::store::Compiled;
 use crate::tree::locate::State;
 
@@ -157,7 +157,7 @@ struct Changed<'a> {
     written: Box<dyn Iterator<Item = Written<'a>> + 'a>,
     next_written: Option<Written<'a>>,
     /// Where the lower state has no keys.
-    gap: Gap,
+    gaps: Gaps,
 }
 
 impl<'a> Changed<'a> {
@@ -183,7 +183,7 @@ impl<'a> Changed<'a> {
             next_written: written.next(),
             written: Box::new(written),
             range,
-            gap: Gap::default(),
+            gaps: Gaps::default(),
         };
         changed.read_deleted()?;
         Ok(changed)
@@ -244,7 +244,7 @@ impl Deltas for Changed<'_> {
                 return Ok(false);
             };
             self.next_written = self.written.next();
-            let lower = self.gap.get(self.comparison.lower, key)?;
+            let lower = self.gaps.get(self.comparison.lower, key)?;
             if lower.as_deref() != upper {
                 let lower = lower.map(std::borrow::Cow::into_owned);
                 self.tell(delta, key, lower, upper.map(<[u8]>::to_vec));

@@ -1,7 +1,5 @@
 //! Applying edits, from the outermost node inwards.
 
-use std::collections::BTreeMap;
-
 use espalier_keyspace::KeyRange;
 use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::schema::Node;
@@ -13,7 +11,7 @@ use super::request::{Edit, Request};
 use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::{TreeId, put_local_id};
-use crate::overlay::{Gap, Overlay};
+use crate::overlay::{KeyMap, Overlay};
 use crate::position::Position;
 use crate::store::Compiled;
 use crate::tree::locate::{Place, Shape, State};
@@ -29,6 +27,9 @@ pub(in crate::tree) enum Touch {
     /// It was created, or replaced as a whole.
     Whole,
 }
+
+/// Resources that were touched, by their key.
+pub(in crate::tree) type Touched = KeyMap<Touch>;
 
 /// Which of the resources that are touched are remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub(in crate::tree) struct Applying<'a> {
     pub tree: TreeId,
     pub errors: Errors,
     /// Resources that were touched, by their key.
-    pub touched: BTreeMap<Vec<u8>, Touch>,
+    pub touched: Touched,
     /// Where the edit is, for errors.
     pub path: InstancePath,
     /// The list whose last entry was added last, and the position of that entry.
@@ -67,10 +68,6 @@ pub(in crate::tree) struct Applying<'a> {
     pub known: Vec<u8>,
     /// The container that was last found to exist.
     existing: Vec<u8>,
-    /// Where there are no entries below the changes.
-    entry_gap: Gap,
-    /// Where the order index has no entries below the changes.
-    pub order_gap: Gap,
 }
 
 /// The resource whose children are being edited.
@@ -98,7 +95,7 @@ impl Around {
 
 impl<'a> Applying<'a> {
     pub fn new(overlay: &'a mut Overlay, compiled: &'a Compiled, tree: TreeId) -> Self {
-        let (errors, touched, path) = (Errors::new(), BTreeMap::new(), InstancePath::root());
+        let (errors, touched, path) = (Errors::new(), Touched::default(), InstancePath::root());
         Self {
             overlay,
             compiled,
@@ -110,8 +107,6 @@ impl<'a> Applying<'a> {
             remembered: Remembered::Each,
             known: Vec::new(),
             existing: Vec::new(),
-            entry_gap: Gap::default(),
-            order_gap: Gap::default(),
         }
     }
 
@@ -381,7 +376,7 @@ impl<'a> Applying<'a> {
 
     /// Whether a key of the tree is there.
     pub fn overlay_has(&mut self, key: &[u8]) -> Result<bool> {
-        let found = self.overlay.get_with(&mut self.entry_gap, key)?;
+        let found = self.overlay.get_new(key)?;
         Ok(found.is_some())
     }
 

@@ -1,11 +1,13 @@
 //! Deleting subtrees.
 
+use std::ops::Bound;
+
 use espalier_keyspace::KeyRange;
 use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::schema::Node;
 use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId};
 
-use super::apply::{Applying, Around, Touch};
+use super::apply::{Applying, Around, Touch, Touched};
 use crate::error::Result;
 use crate::subspace::Subspace;
 use crate::tree::locate::{Place, Shape, in_subspace, order_key};
@@ -155,10 +157,10 @@ impl Applying<'_> {
 
     /// Takes the resources at and below a key out of those that were touched.
     pub fn take_touched(&mut self, key: &[u8]) -> Vec<(Vec<u8>, Touch)> {
-        let below = self.touched.range(key.to_vec()..);
+        let below = self.touched.range(Bound::Included(key), Bound::Unbounded);
         let taken: Vec<_> = below
             .take_while(|(other, _)| other.starts_with(key))
-            .map(|(other, touch)| (other.clone(), *touch))
+            .map(|(other, touch)| (other.to_vec(), *touch))
             .collect();
         for (other, _) in &taken {
             self.touched.remove(other);
@@ -174,7 +176,7 @@ impl Applying<'_> {
             self.overlay
                 .delete_range(&KeyRange::prefix(&self.tree.prefix(subspace)));
         }
-        self.touched.clear();
+        self.touched = Touched::default();
         self.touched
             .insert(self.tree.prefix(Subspace::Tree), Touch::Whole);
     }

@@ -145,7 +145,7 @@ impl Applying<'_> {
 
     /// The position at a key of the order index.
     pub fn stored_position(&mut self, index: &[u8]) -> Result<Option<Vec<u8>>> {
-        let found = self.overlay.get_with(&mut self.order_gap, index)?;
+        let found = self.overlay.get_new(index)?;
         Ok(found.map(Cow::into_owned))
     }
 

@@ -1,7 +1,5 @@
 //! Going back to an earlier version, by a commit.
 
-use std::collections::BTreeMap;
-
 use espalier_keyspace::{Batch, KeyRange};
 use espalier_yang::ErrorTag;
 
@@ -11,7 +9,7 @@ use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 use crate::tree::changes::{Comparison, Delta, Deltas, Towards, keys_in};
 use crate::tree::commit::{Commit, CommitOptions, Tree};
-use crate::tree::edit::Touch;
+use crate::tree::edit::{Touch, Touched};
 use crate::tree::locate::in_subspace;
 use crate::tree::settle::Proposal;
 
@@ -39,10 +37,7 @@ impl Tree {
 
     /// The resources that an overlay changes: as a whole where they come to be. Takes the stamps
     /// of those that go.
-    pub(in crate::tree) fn touched_by(
-        &self,
-        overlay: &mut Overlay,
-    ) -> Result<BTreeMap<Vec<u8>, Touch>> {
+    pub(in crate::tree) fn touched_by(&self, overlay: &mut Overlay) -> Result<Touched> {
         let mut touching = Touching::default();
         let root = self.tree_key();
         let comparison = Comparison::new(self.compiled(), self.id(), overlay, Towards::Upper);
@@ -55,8 +50,8 @@ impl Tree {
         let Touching {
             mut touched, gone, ..
         } = touching;
-        if !touched.is_empty() {
-            touched.entry(root).or_insert(Touch::Within);
+        if !touched.is_empty() && !touched.contains_key(&root) {
+            touched.insert(root, Touch::Within);
         }
         for key in gone {
             overlay.delete_range(&KeyRange::prefix(&in_subspace(&key, Subspace::Stamp)));
@@ -67,7 +62,7 @@ impl Tree {
 
 #[derive(Default)]
 struct Touching {
-    touched: BTreeMap<Vec<u8>, Touch>,
+    touched: Touched,
     /// Resources whose stamps, and those of all in them, go.
     gone: Vec<Vec<u8>>,
     /// The last resource that is deleted with all in it.
@@ -113,9 +108,8 @@ impl Touching {
     }
 
     fn touch(&mut self, key: &[u8], touch: Touch) {
-        match self.touched.get_mut(key) {
-            Some(slot) => *slot = touch.max(*slot),
-            None => drop(self.touched.insert(key.to_vec(), touch)),
+        if self.touched.get(key).is_none_or(|known| *known < touch) {
+            self.touched.insert(key.to_vec(), touch);
         }
     }
 }

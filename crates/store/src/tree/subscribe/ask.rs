@@ -1,6 +1,5 @@
 //! Calls of subscribers.
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use espalier_yang::{DataError, ErrorTag};
@@ -11,10 +10,7 @@ use crate::overlay::Overlay;
 use crate::store::Store;
 use crate::tree::changes::{Comparison, Diff, Towards};
 use crate::tree::commit::Tree;
-use crate::tree::edit::{Applying, Edit, Touch};
-
-/// Resources that were touched, by their key.
-type Touched = BTreeMap<Vec<u8>, Touch>;
+use crate::tree::edit::{Applying, Edit, Touched};
 
 impl Tree {
     /// Calls a subscriber; a panic in it is an error.
