@@ -187,8 +187,9 @@ impl<'h> HeadLock<'h> {
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
                 Err(TryLockError::WouldBlock) => {
-                    // A tenth of what was waited before, so that little is waited in vain.
-                    let pause = (waited / 10).clamp(LOOKS[0], LOOKS[1]);
+                    // A fiftieth of what was waited before: who commits one after the other leaves gaps of
+                    // microseconds, and not to look for long is to miss them.
+                    let pause = (waited / 50).clamp(LOOKS[0], LOOKS[1]);
                     thread::sleep(pause);
                     waited += pause;
                 }
