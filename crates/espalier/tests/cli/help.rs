@@ -24,6 +24,7 @@ espalier documents insert cars '{"name":"Corvet-1","color":"red","keywords":["fa
     --store embedded:garage
 espalier documents export cars -o cars.jsonl --store embedded:garage
 echo 'hits:1|c' > lines.txt
+echo '{"metric":"orders","at":"2025-03-05T12:00:00Z","values":{"count":1}}' > writes.jsonl
 echo '{"ietf-interfaces:interfaces":{"interface":[{"name":"to-core-1","description":"a"}]}}' > change.json
 cat > change.xml <<END
 <interfaces xmlns="urn:ietf:params:xml:ns:yang:ietf-interfaces">
