@@ -12,7 +12,7 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use espalier_keyspace::Result;
 
@@ -177,21 +177,20 @@ impl Drop for Head {
 
 impl<'h> HeadLock<'h> {
     fn take(file: &'h File, patience: Duration) -> io::Result<Self> {
-        let mut waited = Duration::ZERO;
+        let start = Instant::now();
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { file }),
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(TryLockError::Error(error)) => return Err(error),
-                Err(TryLockError::WouldBlock) if waited >= patience => {
-                    return Err(io::ErrorKind::WouldBlock.into());
-                }
                 Err(TryLockError::WouldBlock) => {
-                    // A fiftieth of what was waited before: who commits one after the other leaves gaps of
-                    // microseconds, and not to look for long is to miss them.
-                    let pause = (waited / 50).clamp(LOOKS[0], LOOKS[1]);
-                    thread::sleep(pause);
-                    waited += pause;
+                    let waited = start.elapsed();
+                    if waited >= patience {
+                        return Err(io::ErrorKind::WouldBlock.into());
+                    }
+                    // A small part of what was waited before: who commits one after the other leaves
+                    // gaps of microseconds, and not to look for long is to miss them.
+                    thread::sleep((waited / 200).clamp(LOOKS[0], LOOKS[1]));
                 }
             }
         }
