@@ -49,6 +49,10 @@ const LOADED: &str = "parsing and checking the entries takes more than half of i
                       append-only file";
 const INSERTED: &str = "FerretDB over SQLite, the server that the tests can have, takes as long to insert the same documents from its \
                         own client; sysrepo's figure is of MongoDB";
+const PASSED_BY: &str = "rows that were removed stay in the memory of the journal until it is merged, and clearing a range passes \
+                         them by: those of the candidates before";
+const ONE_COMMIT: &str = "the raw client's durable write took 0.45 ms in some runs and 1.1 ms in others, one after the other; ours took \
+                          0.9 to 1.05 ms in all";
 const FLUSHED: &str = "most of it is the flush of the log at the end of a durable commit, for which PostgreSQL, and Redis with \
                        an append-only file, wait in both rows; the peer's Redis had no such file, and without it ours \
                        takes 0.34 ms";
@@ -75,6 +79,7 @@ const REASONS: &[(About, &str, &str, &str)] = &[
         "read 1, beside commits",
         "a reader waits for a core while the other session commits, not for the commit",
     ),
+    (About::Growth, "clixon", "discard-changes", PASSED_BY),
     (About::Growth, "dodb", "get by index", MISSES),
     (About::Raw, "scale", "read all", PRINTED),
     (About::Raw, "scale", "page of 10", PRINTED),
@@ -82,6 +87,8 @@ const REASONS: &[(About, &str, &str, &str)] = &[
     (About::Raw, "field", "c: commit all", PARSED),
     (About::Raw, "field", "d: load all", PARSED),
     (About::Raw, "field", "f: ", PARSED),
+    (About::Raw, "field", "g: ", REMOVED),
+    (About::Raw, "scale", "delete half", REMOVED),
     (About::Raw, "sysrepo", "get user ordered tree", PRINTED),
     (About::Raw, "sysrepo", "get oper tree", PROVIDED),
     (About::Raw, "sysrepo", "get tree hash", HASH),
@@ -106,8 +113,10 @@ const REASONS: &[(About, &str, &str, &str)] = &[
     (About::Raw, "clixon", "POST", REQUEST),
     (About::Raw, "clixon", "DELETE", REQUEST),
     (About::Raw, "clixon", "validate", CANDIDATE),
+    (About::Raw, "clixon", "discard-changes", PASSED_BY),
     (About::Raw, "clixon", "discard", CANDIDATE),
     (About::Raw, "clixon", "write 1, same", CANDIDATE),
+    (About::Raw, "clixon", "write N", PARSED),
     (About::Raw, "clixon", "commit, nothing", CANDIDATE),
     (About::Raw, "cps", "Read", TREES),
     (About::Raw, "cps", "Query", TREES),
@@ -125,8 +134,12 @@ const REASONS: &[(About, &str, &str, &str)] = &[
 ];
 
 /// What is explained of one driver, the driver, what the row's name begins with, and the reason.
-const REASONS_OF_DRIVERS: &[(About, &str, &str, &str)] =
-    &[(About::Target, "mongodb", "create all items", INSERTED)];
+const REASONS_OF_DRIVERS: &[(About, &str, &str, &str)] = &[
+    (About::Target, "mongodb", "create all items", INSERTED),
+    (About::Target, "postgres", "create an item", ONE_COMMIT),
+    (About::Target, "postgres", "modify an item", ONE_COMMIT),
+    (About::Target, "postgres", "remove an item", ONE_COMMIT),
+];
 
 /// The reason of a row.
 pub fn of(about: About, row: &Row) -> &'static str {
