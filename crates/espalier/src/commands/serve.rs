@@ -287,31 +287,33 @@ fn open_stats(store: &Store) -> Result<Arc<Stats>> {
     Ok(Arc::new(stats))
 }
 
-/// Takes over settings of statistics that other processes changed, as long as the process lives.
-fn follow_settings(stats: &Arc<Stats>) {
-    let stats = Arc::clone(stats);
+/// Does something again and again, as long as the process lives, with so much rest before each time.
+fn every(rest: Duration, mut act: impl FnMut() + Send + 'static) {
     std::thread::spawn(move || {
         loop {
-            std::thread::sleep(SETTINGS_INTERVAL);
-            if let Err(error) = stats.refresh() {
-                tracing::debug!(%error, "the settings of the statistics are not known anew");
-            }
+            std::thread::sleep(rest);
+            act();
         }
     });
 }
 
-/// Removes buckets that are no longer kept, as long as the process lives.
+/// Takes over settings of statistics that other processes changed.
+fn follow_settings(stats: &Arc<Stats>) {
+    let stats = Arc::clone(stats);
+    every(SETTINGS_INTERVAL, move || {
+        if let Err(error) = stats.refresh() {
+            tracing::debug!(%error, "the settings of the statistics are not known anew");
+        }
+    });
+}
+
+/// Removes buckets that are no longer kept.
 fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
     let stats = Arc::clone(stats);
-    std::thread::spawn(move || {
-        loop {
-            std::thread::sleep(interval);
-            match expire(&stats) {
-                Ok(0) => {}
-                Ok(rows) => tracing::info!(rows, "buckets that are no longer kept were removed"),
-                Err(error) => tracing::error!(%error, "old buckets were not removed"),
-            }
-        }
+    every(interval, move || match expire(&stats) {
+        Ok(0) => {}
+        Ok(rows) => tracing::info!(rows, "buckets that are no longer kept were removed"),
+        Err(error) => tracing::error!(%error, "old buckets were not removed"),
     });
 }
 
@@ -319,18 +321,13 @@ fn expire(stats: &Stats) -> espalier_stats::Result<u64> {
     stats.expire(|| std::thread::sleep(EXPIRY_REST))
 }
 
-/// Rolls back confirmed commits whose time has passed, as long as the process lives.
+/// Rolls back confirmed commits whose time has passed.
 fn roll_back_in_time(store: &Store) {
     let store = store.clone();
-    std::thread::spawn(move || {
-        loop {
-            std::thread::sleep(EXPIRE_INTERVAL);
-            match store.expire() {
-                Ok(0) => {}
-                Ok(count) => tracing::warn!(count, "confirmed commits were rolled back"),
-                Err(error) => tracing::error!(%error, "a confirmed commit was not rolled back"),
-            }
-        }
+    every(EXPIRE_INTERVAL, move || match store.expire() {
+        Ok(0) => {}
+        Ok(count) => tracing::warn!(count, "confirmed commits were rolled back"),
+        Err(error) => tracing::error!(%error, "a confirmed commit was not rolled back"),
     });
 }
 
@@ -346,12 +343,7 @@ fn metrics(store: Store) -> Result<ops::RenderMetrics> {
         .map_err(failed)?;
     let upkeep = recorder.clone();
     // Samples are kept one by one until they are put into buckets.
-    std::thread::spawn(move || {
-        loop {
-            std::thread::sleep(UPKEEP_INTERVAL);
-            upkeep.run_upkeep();
-        }
-    });
+    every(UPKEEP_INTERVAL, move || upkeep.run_upkeep());
     Ok(Arc::new(move || {
         let effort = store.validation_effort();
         metrics::counter!("espalier_validation_checks_total").absolute(effort.checks);
