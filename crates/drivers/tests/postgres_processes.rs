@@ -8,12 +8,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{
-    Batch, Change, Driver, ErrorKind, KeyRange, Version, Watch, WatchEvent, counter,
+    Batch, Change, Direction, Driver, ErrorKind, KeyRange, Version, Watch, WatchEvent, counter,
 };
 use espalier_testkit::counting;
 use espalier_testkit::seed;
 use espalier_testkit::servers::{Postgres, Proxy, Signal};
 use rand::Rng;
+use rand::rngs::StdRng;
 
 fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the schema opens")
@@ -67,6 +68,99 @@ fn told(watch: &mut dyn Watch) -> Vec<Change> {
         Some(WatchEvent::Commit { changes, .. }) => changes,
         other => panic!("{other:?} is no commit"),
     }
+}
+
+/// Statements in the log of a server that logs them all.
+fn statements(server: &Postgres) -> usize {
+    let log = server.process().log();
+    log.matches("LOG:  execute ").count() + log.matches("LOG:  statement: ").count()
+}
+
+#[test]
+fn a_small_commit_is_one_statement() {
+    let Some(server) = Postgres::start(&["fsync=off", "log_statement=all"]) else {
+        return;
+    };
+    let driver = open(&server.url(""));
+    let before = statements(&server);
+    put(&*driver, "a", "1");
+    put(&*driver, "b", "1");
+    let mut batch = Batch::new();
+    batch.require("a", Some(b"1".to_vec()));
+    batch.require("c", None);
+    batch.require("n", None);
+    batch.put("c", "2");
+    batch.delete("b");
+    batch.delete_range(KeyRange::prefix(b"a"));
+    batch.put("a2", "2");
+    batch.add("n", 3);
+    driver.commit(batch).expect("a commit");
+    assert_eq!(statements(&server), before + 3);
+    let values = ["a", "a2", "b", "c", "n"].map(|key| get(&*driver, key));
+    let two = Some(b"2".to_vec());
+    let expected = [
+        None,
+        two.clone(),
+        None,
+        two,
+        Some(counter::encode(3).to_vec()),
+    ];
+    assert_eq!(values, expected);
+}
+
+#[test]
+fn commits_on_wrong_guesses_do_what_they_should() {
+    const COMMITS: usize = 400;
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let url = server.url("");
+    let drivers = [open(&url), open(&url)];
+    let oracle = open("memory:");
+    seed::run("commits on wrong guesses", |random| {
+        for _ in 0..COMMITS {
+            let batch = random_batch(&*oracle, random);
+            let driver = &drivers[random.random_range(0..drivers.len())];
+            let (done, expected) = (driver.commit(batch.clone()), oracle.commit(batch));
+            let kind = |result: espalier_keyspace::Result<Version>| result.err().map(|e| e.kind());
+            assert_eq!(kind(done), kind(expected));
+            let [told, expected] = [driver, &oracle].map(|driver| entries(&**driver));
+            assert_eq!(told, expected);
+        }
+    });
+}
+
+/// A few operations on few keys, under preconditions of which most hold.
+fn random_batch(oracle: &dyn Driver, random: &mut StdRng) -> Batch {
+    let key = |random: &mut StdRng| format!("key {}", random.random_range(0..6));
+    let mut batch = Batch::new();
+    for _ in 0..random.random_range(0..3) {
+        let key = key(random);
+        let value = get(oracle, &key);
+        batch.require(key, value.filter(|_| random.random_ratio(9, 10)));
+    }
+    for _ in 0..random.random_range(0..5) {
+        let key = key(random);
+        match random.random_range(0..10) {
+            0..5 => batch.put(key, [random.random::<u8>()]),
+            5..8 => batch.delete(key),
+            8 => batch.delete_range(KeyRange::new(key, "key 4")),
+            _ => batch.add(format!("counter of {key}"), 1),
+        }
+    }
+    batch
+}
+
+/// Everything a driver holds.
+fn entries(driver: &dyn Driver) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let cursor = snapshot.scan(&KeyRange::all(), Direction::Forward);
+    let mut cursor = cursor.expect("a scan");
+    let mut entries = Vec::new();
+    while let Some((key, value)) = cursor.next().expect("a step") {
+        entries.push((key.to_vec(), value.to_vec()));
+    }
+    entries
 }
 
 #[test]

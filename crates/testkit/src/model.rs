@@ -1,14 +1,15 @@
-//! Random operations on a driver, compared after each with a `BTreeMap`.
+//! Random operations on a driver, compared with a `BTreeMap`, and so what a watch tells of them.
 //!
 //! The run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets its
 //! length. Keys come from a small set, so that operations meet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Direction, Driver, Error, ErrorKind, Existed, KeyRange, Operation, Precondition,
-    Snapshot, Writer, counter,
+    Batch, Change, Direction, Driver, Error, ErrorKind, Existed, KeyRange, Operation, Precondition,
+    Snapshot, Version, Watch, WatchEvent, Writer, counter,
 };
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -25,6 +26,9 @@ const OPERATIONS: u64 = 1_000;
 
 /// And for a slow server.
 const OPERATIONS_FEW: u64 = 150;
+
+/// How long a commit may take to be told.
+const TOLD_AFTER: Duration = Duration::from_secs(20);
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -55,14 +59,25 @@ struct Run<'a> {
     model: Map,
     /// Snapshots held for a while, with what they have to show.
     held: Vec<(Box<dyn Snapshot + Send>, Map)>,
+    /// A watch of everything; `None` only while the driver is opened again.
+    told: Option<Told>,
+}
+
+/// What a watch has told, applied.
+struct Told {
+    watch: Box<dyn Watch>,
+    version: Version,
+    map: Map,
 }
 
 impl<'a> Run<'a> {
     fn new(open: Open<'a>, random: &'a mut StdRng) -> Self {
+        let driver = open();
         Self {
             open,
             random,
-            driver: Some(open()),
+            told: Some(Told::new(&*driver, Map::new())),
+            driver: Some(driver),
             model: Map::new(),
             held: Vec::new(),
         }
@@ -257,6 +272,9 @@ impl<'a> Run<'a> {
         assert_eq!(driver.check().expect("a check"), []);
         let usage = driver.usage().expect("usage");
         assert_eq!(usage.keys, self.model.len() as u64);
+        let told = self.told.as_mut().expect("it is watched");
+        told.follow(snapshot.version(), &self.model);
+        assert_eq!(told.map, self.model, "what was told");
     }
 
     fn hold(&mut self) {
@@ -277,9 +295,64 @@ impl<'a> Run<'a> {
             self.release();
         }
         if self.driver().capability().durable {
+            self.told = None;
             self.driver = None;
-            self.driver = Some((self.open)());
+            let driver = (self.open)();
+            self.told = Some(Told::new(&*driver, self.model.clone()));
+            self.driver = Some(driver);
             self.compare_all();
+        }
+    }
+}
+
+impl Told {
+    fn new(driver: &dyn Driver, map: Map) -> Self {
+        let version = driver.snapshot().expect("a snapshot").version();
+        let watch = driver.watch(KeyRange::all(), version);
+        Self {
+            watch: watch.expect("a watch"),
+            version,
+            map,
+        }
+    }
+
+    /// Applies what is told up to a version, whose state is the model.
+    fn follow(&mut self, version: Version, model: &Map) {
+        // What is told after a gap is applied to the newest state, and tells nothing new of it.
+        let mut is_exact = true;
+        while self.version < version {
+            let event = self.watch.next(TOLD_AFTER).expect("a watch");
+            match event.expect("a commit is told") {
+                WatchEvent::Commit { version, changes } => {
+                    assert!(self.version < version, "versions are told in order");
+                    self.version = version;
+                    for change in changes {
+                        let had_effect = self.apply(change.clone());
+                        assert!(had_effect || !is_exact, "{change:?} has no effect");
+                    }
+                }
+                WatchEvent::Gap { version } => {
+                    self.version = version;
+                    self.map.clone_from(model);
+                    is_exact = false;
+                }
+            }
+        }
+    }
+
+    /// Whether it had an effect, or may be told without: of a range that a batch clears twice an engine
+    /// may not know that the second time there was nothing left.
+    fn apply(&mut self, change: Change) -> bool {
+        match change {
+            Change::Put { key, value } => {
+                self.map.insert(key, value);
+                true
+            }
+            Change::Delete { key } => self.map.remove(&key).is_some(),
+            Change::DeleteRange(range) => {
+                self.map.retain(|key, _| !range.contains(key));
+                true
+            }
         }
     }
 }

@@ -11,8 +11,8 @@ use espalier_keyspace::{
 };
 
 use super::engine::{
-    COMMIT_IDLE_MAX, Connection, Engine, Facts, Failure, Found, Gaps, Outcome, Pending, Record,
-    Transaction, WRITE_IDLE_MAX, Wanted, fill_in,
+    COMMIT_IDLE_MAX, Connection, Engine, Facts, Failure, Found, Gaps, Guess, Outcome, Pending,
+    Record, Transaction, WRITE_IDLE_MAX, Wanted, fill_in,
 };
 use super::snapshot::UnfinishedSnapshot;
 use crate::recent::{Effect, Recorder};
@@ -119,6 +119,9 @@ fn attempt(
     connection: &mut Connection,
     batches: &[Batch],
 ) -> Attempt<Vec<Result<Version>>> {
+    if let Some(version) = attempt_guess(engine, connection, batches)? {
+        return Ok(batches.iter().map(|_| Ok(version)).collect());
+    }
     let mut wanted = Wanted::default();
     for batch in batches {
         wanted.preconditions(batch.preconditions());
@@ -126,6 +129,7 @@ fn attempt(
     }
     let begun = Transaction::begin(connection, &wanted, COMMIT_IDLE_MAX);
     let (transaction, facts) = begun.map_err(|failure| Stop::new(engine, failure))?;
+    engine.found(transaction.before());
     let (mut pending, mut recorder) = (Pending::default(), Recorder::new());
     let mut refused = Vec::with_capacity(batches.len());
     for batch in batches {
@@ -134,6 +138,32 @@ fn attempt(
     let version = finish(engine, transaction, &pending, recorder)?;
     let result = |refused: Option<Error>| refused.map_or(Ok(version), Err);
     Ok(refused.into_iter().map(result).collect())
+}
+
+/// Tries to commit in one statement; `None` where that cannot be, or the guess is wrong.
+fn attempt_guess(
+    engine: &Engine,
+    connection: &mut Connection,
+    batches: &[Batch],
+) -> Attempt<Option<Version>> {
+    let guess = engine
+        .guessed_version()
+        .filter(|_| engine.lens.read().is_none())
+        .and_then(|before| Guess::new(batches, before));
+    let Some(guess) = guess else {
+        return Ok(None);
+    };
+    let record = guess.record(engine.new_id());
+    if record.cut().is_some() {
+        return Ok(None);
+    }
+    match engine.commit_guess(connection, &guess, &record) {
+        Ok(true) => {}
+        Ok(false) => return Ok(None),
+        Err(failure) => settle(engine, failure, &record)?,
+    }
+    engine.recent.push_next(record.version, guess.recorder);
+    Ok(Some(engine.saw(record.version)))
 }
 
 fn work_out<'b>(
@@ -172,17 +202,22 @@ fn finish(
         None => pending,
     };
     if let Err(failure) = engine.finish(transaction, pending, &record) {
-        if failure.is_refusal() {
-            return Err(Stop::new(engine, failure));
-        }
-        match engine.resolve(&record, &failure) {
-            Outcome::Committed => {}
-            Outcome::Undone => return Err(Stop::Again(failure.into_error(&engine.setup))),
-            Outcome::Unknown(error) => return Err(Stop::Refused(error)),
-        }
+        settle(engine, failure, &record)?;
     }
     engine.recent.push_next(version, recorder);
     Ok(engine.saw(version))
+}
+
+/// Finds out whether a commit that failed was committed all the same.
+fn settle(engine: &Engine, failure: Failure, record: &Record) -> Attempt<()> {
+    if failure.is_refusal() {
+        return Err(Stop::new(engine, failure));
+    }
+    match engine.resolve(record, &failure) {
+        Outcome::Committed => Ok(()),
+        Outcome::Undone => Err(Stop::Again(failure.into_error(&engine.setup))),
+        Outcome::Unknown(error) => Err(Stop::Refused(error)),
+    }
 }
 
 fn stream(engine: &Arc<Engine>, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {

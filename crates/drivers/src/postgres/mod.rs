@@ -10,6 +10,12 @@
 //!   trips: one to lock and to read all that the batch depends on, one to write and to commit.
 //!   Commits that come at once from one process share them. Preconditions and counters are worked
 //!   out here, not there.
+//! - **A small commit is one statement** (`engine/guess.rs`), where nobody else has committed since:
+//!   it is worked out on the guess that the state has the version seen last, that its preconditions
+//!   hold and that what it deletes is there, and the statement does nothing where that is not so.
+//!   Then, and after another process has committed, it goes the long way. Nine statements in two
+//!   round trips became one: 0.35 ms instead of 0.52, where the server alone takes 0.2 ms to write
+//!   one row.
 //! - **A snapshot is a transaction** that is repeatable and read-only, on a connection of its own
 //!   from a bounded pool. Beginning it takes a round trip, in which the version is read, and what
 //!   whoever takes it says that they will read; its end is sent and not waited for.

@@ -28,7 +28,16 @@ pub(in crate::postgres) struct Connection {
     client: Client,
     io: Io,
     statements: Vec<Statement>,
+    at_once: AtOnce,
     patience: Duration,
+}
+
+/// The statement that is a whole commit.
+enum AtOnce {
+    Unprepared,
+    /// The server does not take it.
+    Refused,
+    Prepared(Statement),
 }
 
 /// What moves the bytes.
@@ -82,6 +91,7 @@ impl Connection {
                 notified: false,
             },
             statements: Vec::new(),
+            at_once: AtOnce::Unprepared,
             patience: setup.answer_timeout(),
         };
         let optional: Vec<_> = setup.session_optional().map(Step::Text).collect();
@@ -104,6 +114,31 @@ impl Connection {
             .collect();
         self.statements = self.io.run(self.patience, InOrder::new(prepared))?;
         Ok(())
+    }
+
+    /// The rows of the statement that is a whole commit, whose text `prepare` gives; `None` where the
+    /// server does not take it.
+    pub(super) fn commit_at_once(
+        &mut self,
+        text: impl FnOnce() -> String,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Option<Vec<Row>>, Failure> {
+        if let AtOnce::Unprepared = self.at_once {
+            let prepared = self.io.run(self.patience, self.client.prepare(&text()));
+            self.at_once = match prepared {
+                Ok(statement) => AtOnce::Prepared(statement),
+                Err(failure) => {
+                    tracing::info!(%failure, "the server takes no commits of one statement");
+                    failure.still_open()?;
+                    AtOnce::Refused
+                }
+            };
+        }
+        let AtOnce::Prepared(statement) = &self.at_once else {
+            return Ok(None);
+        };
+        let rows = self.client.query(statement, values);
+        self.io.run(self.patience, rows).map(Some)
     }
 
     /// Runs a text of statements.

@@ -113,6 +113,20 @@ impl Facts {
         }
     }
 
+    /// Takes a value for the truth, unless another one was before.
+    pub(super) fn assume(&mut self, key: &[u8], value: Option<&[u8]>) {
+        if self.keys.insert(key.to_vec())
+            && let Some(value) = value
+        {
+            self.values.insert(key.to_vec(), value.to_vec());
+        }
+    }
+
+    /// Whether a value was taken for the truth.
+    pub(super) fn is_assumed(&self, key: &[u8]) -> bool {
+        self.keys.contains(key)
+    }
+
     /// The value of a key that was asked for.
     pub(super) fn value(&self, key: &[u8]) -> Option<&[u8]> {
         self.values.get(key).map(Vec::as_slice)

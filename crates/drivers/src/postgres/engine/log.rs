@@ -31,7 +31,7 @@ impl Record {
     }
 
     /// The version up to which the log is cut by this commit, if it is.
-    pub(super) fn cut(&self) -> Option<i64> {
+    pub(in crate::postgres) fn cut(&self) -> Option<i64> {
         let number = self.version.0;
         let is_due = number.is_multiple_of(CUT_EVERY) && number > LOG_COMMITS_MAX;
         is_due.then(|| (number - LOG_COMMITS_MAX).cast_signed())

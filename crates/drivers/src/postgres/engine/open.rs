@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,6 +51,8 @@ pub(in crate::postgres) struct Engine {
     /// The newest version that this process has seen.
     seen: AtomicU64,
     pub(super) push: Push,
+    /// Whether the newest commit found the version that this process had seen last.
+    is_alone: AtomicBool,
     /// Tells the commits of this process from those of others.
     identity: u64,
     commits: AtomicU64,
@@ -94,6 +96,7 @@ pub(in crate::postgres) fn open(config: Config) -> espalier_keyspace::Result<Eng
         recent: Recent::after(newest),
         seen: AtomicU64::new(newest.0),
         push,
+        is_alone: AtomicBool::new(true),
         identity: RandomState::new().build_hasher().finish(),
         commits: AtomicU64::new(0),
         following: Mutex::default(),
@@ -146,6 +149,18 @@ impl Engine {
             *self.writer.lock() = Some(connection);
         }
         acted
+    }
+
+    /// The version that the state is guessed to have, where that has been right.
+    pub(in crate::postgres) fn guessed_version(&self) -> Option<Version> {
+        let is_alone = self.is_alone.load(Ordering::Relaxed);
+        is_alone.then(|| self.seen())
+    }
+
+    /// Notes whether a commit found the version that was seen last.
+    pub(in crate::postgres) fn found(&self, before: Version) {
+        let is_alone = before == self.seen();
+        self.is_alone.store(is_alone, Ordering::Relaxed);
     }
 
     /// Ends a transaction: writes what is pending and commits.

@@ -90,6 +90,19 @@ impl<'b> Pending<'b> {
         self.entries.extend(later.entries);
     }
 
+    /// What is deleted, keys as ranges of one key.
+    pub(super) fn gone(&self) -> Vec<KeyRange> {
+        let deleted = self.entries.iter().filter(|(_, value)| value.is_none());
+        let deleted = deleted.map(|(key, _)| KeyRange::new(&key[..], [key, &[0][..]].concat()));
+        self.ranges.iter().cloned().chain(deleted).collect()
+    }
+
+    /// What is set.
+    pub(super) fn set(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let entries = self.entries.iter();
+        entries.filter_map(|(key, value)| Some((&key[..], value.as_deref()?)))
+    }
+
     /// Tests preconditions on the state after this.
     pub(in crate::postgres) fn test(
         &self,

@@ -26,18 +26,22 @@ impl Connection {
         let keys: Vec<&[u8]> = keys.into_iter().collect();
         let ranges = expected.ranges().iter().filter(|(_, keys)| *keys > 0);
         let ranges: Vec<_> = ranges.map(|(range, keys)| (range, limit(*keys))).collect();
-        let mut steps = vec![Step::Text(BEGIN_READ), Step::Query(Query::Version, vec![])];
-        if !keys.is_empty() {
-            steps.push(Step::Query(Query::GetMany, vec![&keys]));
-        }
+        let version_and_values = match &keys[..] {
+            [] => Step::Query(Query::Version, vec![]),
+            _ => Step::Query(Query::VersionAndMany, vec![&keys]),
+        };
+        let mut steps = vec![Step::Text(BEGIN_READ), version_and_values];
         let heads = ranges.iter();
         steps.extend(heads.map(|(range, limit)| first_of(range, Direction::Forward, limit)));
         let answers = self.run(&steps)?;
         let (values, heads) = answers.split_at(steps.len() - ranges.len());
         let mut known = Known::default();
         keys.iter().for_each(|key| known.value(key, None));
-        for row in values.get(2).into_iter().flatten() {
-            known.value(column(row, 0)?, Some(bytes(row, 1)?));
+        for row in values.iter().flatten().filter(|row| row.len() > 1) {
+            let key: Option<&[u8]> = row.try_get(1).map_err(Failure::Database)?;
+            if let Some(key) = key {
+                known.value(key, Some(bytes(row, 2)?));
+            }
         }
         for ((range, limit), rows) in ranges.into_iter().zip(heads) {
             let mut head = Page::default();

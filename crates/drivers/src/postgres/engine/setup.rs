@@ -9,12 +9,18 @@ use crate::postgres::{Config, Durability};
 /// How much later than its own timeout the server's answer may come.
 const ANSWER_SLACK: Duration = Duration::from_secs(10);
 
-/// Settings that make the server choose the index for every page of a scan, whatever it knows of
-/// the table, notice a client that is gone, and keep values as they are.
+/// The most bytes of a name, as PostgreSQL has it; it cuts longer ones off.
+const NAME_BYTES_MAX: usize = 63;
+
+/// Settings that make the server choose the index for every page of a scan and every key, whatever it
+/// knows of the table, and choose once, notice a client that is gone, and keep values as they are.
 const OPTIONAL: &[&str] = &[
     "SET enable_seqscan = off",
     "SET enable_bitmapscan = off",
     "SET enable_sort = off",
+    "SET enable_hashjoin = off",
+    "SET enable_mergejoin = off",
+    "SET plan_cache_mode = force_generic_plan",
     "SET jit = off",
     "SET tcp_keepalives_idle = 30",
     "SET tcp_keepalives_interval = 10",
@@ -73,8 +79,11 @@ impl Setup {
         text
     }
 
-    /// The channel on which commits are made known.
+    /// The channel on which commits are made known. It has letters that need no quotes, but for the
+    /// first, which may be a digit.
     pub(super) fn channel(&self) -> String {
-        format!("\"espalier_{}\"", self.config.schema)
+        let mut name = format!("espalier_{}", self.config.schema);
+        name.truncate(NAME_BYTES_MAX);
+        name
     }
 }

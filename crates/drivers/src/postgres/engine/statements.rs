@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Query {
     Version,
+    VersionAndMany,
     Lock,
     Get,
     GetMany,
@@ -33,6 +34,8 @@ pub(super) enum Query {
 /// Their texts, in the same order; `{}` is the schema.
 const TEXTS: &[&str] = &[
     "SELECT version FROM {}.state WHERE id = 1",
+    "SELECT version, key, value FROM {}.state LEFT JOIN {}.entries ON key = ANY($1::bytea[]) \
+     WHERE id = 1",
     "SELECT version FROM {}.state WHERE id = 1 FOR UPDATE",
     "SELECT value FROM {}.entries WHERE key = $1",
     "SELECT key, value FROM {}.entries WHERE key = ANY($1::bytea[])",
@@ -67,6 +70,41 @@ const READABLE_TEXTS: &[&str] = &[
      FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[]) \
      AS shown (key, document, node, path, leaves) WHERE entries.key = shown.key",
 ];
+
+/// A small commit: applied where the newest version is `$1` and what is required of keys (`$5`, `$6`)
+/// and of ranges that are cleared (`$7`, `$8`) is so; then it has one row. All its parts see the state
+/// before it, and all wait for the first, which takes the lock.
+const COMMIT: &str = "WITH raised AS ( \
+         UPDATE {}.state SET version = $2 WHERE id = 1 AND version = $1 \
+         AND NOT EXISTS ( \
+             SELECT 1 FROM unnest($5::bytea[], $6::bytea[]) AS required (key, value) \
+             LEFT JOIN {}.entries AS stored ON stored.key = required.key \
+             WHERE required.value IS DISTINCT FROM stored.value) \
+         AND NOT EXISTS ( \
+             SELECT 1 FROM unnest($7::bytea[], $8::bytea[]) AS gone (first, after) \
+             WHERE NOT EXISTS (SELECT 1 FROM {}.entries WHERE key >= first AND key < after)) \
+         RETURNING version), \
+     logged AS ( \
+         INSERT INTO {}.commits (version, id, changes) SELECT version, $3::bytea, $4::bytea FROM raised), \
+     deleted AS ( \
+         DELETE FROM {}.entries AS stored \
+         USING raised, unnest($7::bytea[], $8::bytea[]) AS gone (first, after) \
+         WHERE stored.key >= first AND stored.key < after AND stored.key <> ALL($9::bytea[])), \
+     put AS ( \
+         INSERT INTO {}.entries (key, value) \
+         SELECT put.key, put.value FROM raised, unnest($9::bytea[], $10::bytea[]) AS put (key, value) \
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value) \
+     SELECT {notify} FROM raised";
+
+/// The text of [`COMMIT`], which tells those who listen to a channel.
+pub(super) fn commit(schema: &str, channel: Option<&str>) -> String {
+    let notify = match channel {
+        Some(channel) => &format!("pg_notify('{channel}', '')"),
+        None => "1",
+    };
+    let text = COMMIT.replace("{}", &format!("\"{schema}\""));
+    text.replace("{notify}", notify)
+}
 
 /// How a statement sets the value of a key that is there.
 const SET: &str = "SET value = excluded.value";
