@@ -227,7 +227,8 @@ impl Stand {
 impl Raw {
     /// The client writing one key alone of each of them, which is the least that a commit can be.
     pub fn single_write(&self, traces: &[Trace]) -> Result<Timing> {
-        let puts: Vec<Trace> = traces.iter().map(first_put).collect();
+        let puts = traces.iter().enumerate();
+        let puts: Vec<_> = puts.map(|(call, trace)| one_put(call, trace)).collect();
         self.replay(&puts)
     }
 
@@ -245,15 +246,21 @@ impl Raw {
     }
 }
 
-/// The first key of data that a trace puts or deletes, alone; else its first write.
-fn first_put(trace: &Trace) -> Trace {
+/// The first key of data that a trace puts or deletes, alone, else of what it writes first; put with a
+/// value that no other call puts, as a client need not wait for the disk where nothing changes.
+fn one_put(call: usize, trace: &Trace) -> Trace {
     let tree = Subspace::Tree as u8;
-    let is_data = |operation: &&Operation| match operation {
-        Operation::Put { key, .. } | Operation::Delete { key } => key.first() == Some(&tree),
-        _ => false,
+    let put = |operation: &Operation| match operation {
+        Operation::Put { key, value } => Some((key.clone(), value.clone())),
+        Operation::Delete { key } => Some((key.clone(), Vec::new())),
+        _ => None,
     };
-    let writes = || trace.commits.iter().flatten();
-    let put = writes().find(is_data).or_else(|| writes().next()).cloned();
+    let puts = || trace.commits.iter().flatten().filter_map(put);
+    let data = puts().find(|(key, _)| key.first() == Some(&tree));
+    let put = data.or_else(|| puts().next()).map(|(key, mut value)| {
+        value.extend_from_slice(&call.to_be_bytes());
+        Operation::Put { key, value }
+    });
     Trace {
         reads: Vec::new(),
         commits: vec![put.into_iter().collect()],
