@@ -109,6 +109,61 @@ fn a_small_commit_is_one_statement() {
 }
 
 #[test]
+fn many_rows_are_copied_between_those_that_are_there() {
+    const ROWS: u32 = 3000;
+    let Some(server) = Postgres::start(&["fsync=off", "log_statement=all"]) else {
+        return;
+    };
+    let there: [(&str, fn(&u32) -> bool); 5] = [
+        ("nothing", |_| false),
+        ("the first and the last", |row| [0, ROWS - 1].contains(row)),
+        ("a few", |row| row % 700 == 5),
+        ("every other", |row| row % 2 == 0),
+        ("all", |_| true),
+    ];
+    let oracle = open("memory:");
+    for (name, is_there) in there {
+        let driver = open(&server.url(""));
+        let mut old = Batch::new();
+        let rows = (0..ROWS).filter(is_there);
+        rows.for_each(|row| old.put(row.to_be_bytes(), "old"));
+        old.put("beside", "old");
+        let mut new = Batch::new();
+        // Deleted first, these are new again.
+        new.delete_range(KeyRange::new(100u32.to_be_bytes(), 900u32.to_be_bytes()));
+        new.delete("beside");
+        (0..ROWS).for_each(|row| new.put(row.to_be_bytes(), row.to_be_bytes()));
+        for batch in [old, new] {
+            for driver in [&driver, &oracle] {
+                driver.commit(batch.clone()).expect("a commit");
+            }
+        }
+        assert_eq!(entries(&*driver), entries(&*oracle), "{name}");
+        let mut clear = Batch::new();
+        clear.delete_range(KeyRange::all());
+        oracle.commit(clear).expect("it is cleared");
+    }
+    let log = server.process().log();
+    assert!(log.matches("COPY").count() >= 4 + 3, "{log}");
+}
+
+#[test]
+fn a_deletion_that_a_range_covers_is_told_if_there_was_something() {
+    let Some(server) = Postgres::shared() else {
+        return;
+    };
+    let driver = open(&server.url(""));
+    let version = put(&*driver, "ab", "1");
+    let mut watch = driver.watch(KeyRange::all(), version).expect("a watch");
+    let mut batch = Batch::new();
+    batch.delete("a");
+    batch.delete_range(KeyRange::prefix(b"a"));
+    driver.commit(batch).expect("a commit");
+    let range = Change::DeleteRange(KeyRange::prefix(b"a"));
+    assert_eq!(told(&mut *watch), [range]);
+}
+
+#[test]
 fn commits_on_wrong_guesses_do_what_they_should() {
     const COMMITS: usize = 400;
     let Some(server) = Postgres::shared() else {

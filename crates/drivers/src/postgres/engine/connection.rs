@@ -28,16 +28,38 @@ pub(in crate::postgres) struct Connection {
     client: Client,
     io: Io,
     statements: Vec<Statement>,
-    at_once: AtOnce,
+    at_once: Optional,
+    pub(super) copy: Optional,
+    pub(super) schema: String,
     patience: Duration,
 }
 
-/// The statement that is a whole commit.
-enum AtOnce {
-    Unprepared,
-    /// The server does not take it.
+/// A statement that not every server of the family takes.
+pub(super) enum Optional {
+    Untried,
     Refused,
     Prepared(Statement),
+}
+
+impl Optional {
+    /// What came of preparing it; a failure where the server does not go on.
+    pub(super) fn of(prepared: Result<Statement, Failure>, what: &str) -> Result<Self, Failure> {
+        match prepared {
+            Ok(statement) => Ok(Self::Prepared(statement)),
+            Err(failure) => {
+                tracing::info!(%failure, "the server takes no {what}");
+                failure.still_open()?;
+                Ok(Self::Refused)
+            }
+        }
+    }
+
+    pub(super) fn statement(&self) -> Option<&Statement> {
+        match self {
+            Self::Prepared(statement) => Some(statement),
+            _ => None,
+        }
+    }
 }
 
 /// What moves the bytes.
@@ -91,7 +113,9 @@ impl Connection {
                 notified: false,
             },
             statements: Vec::new(),
-            at_once: AtOnce::Unprepared,
+            at_once: Optional::Untried,
+            copy: Optional::Untried,
+            schema: setup.config.schema.clone(),
             patience: setup.answer_timeout(),
         };
         let optional: Vec<_> = setup.session_optional().map(Step::Text).collect();
@@ -123,22 +147,28 @@ impl Connection {
         text: impl FnOnce() -> String,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Option<Vec<Row>>, Failure> {
-        if let AtOnce::Unprepared = self.at_once {
-            let prepared = self.io.run(self.patience, self.client.prepare(&text()));
-            self.at_once = match prepared {
-                Ok(statement) => AtOnce::Prepared(statement),
-                Err(failure) => {
-                    tracing::info!(%failure, "the server takes no commits of one statement");
-                    failure.still_open()?;
-                    AtOnce::Refused
-                }
-            };
+        if let Optional::Untried = self.at_once {
+            let prepared = self.prepare_one(&text());
+            self.at_once = Optional::of(prepared, "commits of one statement")?;
         }
-        let AtOnce::Prepared(statement) = &self.at_once else {
+        let Some(statement) = self.at_once.statement() else {
             return Ok(None);
         };
         let rows = self.client.query(statement, values);
         self.io.run(self.patience, rows).map(Some)
+    }
+
+    /// Prepares one more statement.
+    pub(super) fn prepare_one(&mut self, text: &str) -> Result<Statement, Failure> {
+        self.io.run(self.patience, self.client.prepare(text))
+    }
+
+    /// Waits for what is done with the client.
+    pub(super) fn wait<'c, T, F: Future<Output = Result<T, Error>>>(
+        &'c mut self,
+        act: impl FnOnce(&'c Client) -> F,
+    ) -> Result<T, Failure> {
+        self.io.run(self.patience, act(&self.client))
     }
 
     /// Runs a text of statements.

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use espalier_keyspace::{Batch, KeyRange, OperationRef, Precondition, Version};
+use espalier_keyspace::{Batch, Change, KeyRange, OperationRef, Precondition, Version};
 
 use super::connection::Connection;
 use super::error::Failure;
@@ -61,12 +61,8 @@ impl<'b> Guess<'b> {
         if guess.recorder.effect() == Effect::Nothing {
             return None;
         }
-        guess.gone = guess.pending.gone();
-        guess
-            .gone
-            .iter()
-            .all(|range| range.end.is_some())
-            .then_some(guess)
+        guess.gone = gone(&guess.recorder)?;
+        Some(guess)
     }
 
     /// The row of the log for the commit.
@@ -93,6 +89,21 @@ impl<'b> Guess<'b> {
         self.pending.test(facts, batch.preconditions()).ok()?;
         self.pending.apply(batch, facts, &mut self.recorder).ok()
     }
+}
+
+/// The ranges that are told to be cleared, and keys as ranges of one key; `None` where one has no end.
+/// What is told must have been there, also where something later covers it.
+fn gone(recorder: &Recorder) -> Option<Vec<KeyRange>> {
+    let changes = recorder.changes()?.iter();
+    let gone = changes.filter_map(|change| match change.to_change() {
+        Change::Put { .. } => None,
+        Change::Delete { key } => {
+            let after = [&key[..], &[0]].concat();
+            Some(Some(KeyRange::new(key, after)))
+        }
+        Change::DeleteRange(range) => Some(range.end.is_some().then_some(range)),
+    });
+    gone.collect()
 }
 
 impl Engine {

@@ -2,6 +2,7 @@
 
 mod check;
 mod connection;
+mod copy;
 mod error;
 mod facts;
 mod follow;

@@ -90,11 +90,10 @@ impl<'b> Pending<'b> {
         self.entries.extend(later.entries);
     }
 
-    /// What is deleted, keys as ranges of one key.
-    pub(super) fn gone(&self) -> Vec<KeyRange> {
+    /// The keys that are deleted one by one.
+    pub(super) fn deleted(&self) -> impl Iterator<Item = &[u8]> {
         let deleted = self.entries.iter().filter(|(_, value)| value.is_none());
-        let deleted = deleted.map(|(key, _)| KeyRange::new(&key[..], [key, &[0][..]].concat()));
-        self.ranges.iter().cloned().chain(deleted).collect()
+        deleted.map(|(key, _)| &key[..])
     }
 
     /// What is set.

@@ -9,6 +9,7 @@ pub(super) enum Query {
     Get,
     GetMany,
     FindMany,
+    FirstKey,
     Forward,
     ForwardTo,
     Backward,
@@ -40,6 +41,7 @@ const TEXTS: &[&str] = &[
     "SELECT value FROM {}.entries WHERE key = $1",
     "SELECT key, value FROM {}.entries WHERE key = ANY($1::bytea[])",
     "SELECT key FROM {}.entries WHERE key = ANY($1::bytea[])",
+    "SELECT key FROM {}.entries WHERE key >= $1 ORDER BY key LIMIT 1",
     "SELECT key, value FROM {}.entries WHERE key >= $1 ORDER BY key LIMIT $2",
     "SELECT key, value FROM {}.entries WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3",
     "SELECT key, value FROM {}.entries WHERE key >= $1 ORDER BY key DESC LIMIT $2",
@@ -104,6 +106,11 @@ pub(super) fn commit(schema: &str, channel: Option<&str>) -> String {
     };
     let text = COMMIT.replace("{}", &format!("\"{schema}\""));
     text.replace("{notify}", notify)
+}
+
+/// The text that has the server take rows as they come.
+pub(super) fn copy(schema: &str) -> String {
+    format!("COPY \"{schema}\".entries (key, value) FROM STDIN WITH (FORMAT binary)")
 }
 
 /// How a statement sets the value of a key that is there.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use espalier_keyspace::Version;
+use espalier_keyspace::{KeyRange, Version};
 
 use super::connection::{Connection, Step};
+use super::copy::{Put, ROWS_MIN};
 use super::error::Failure;
 use super::facts::{Facts, Wanted};
 use super::log::Record;
@@ -24,7 +25,7 @@ pub const WRITE_IDLE_MAX: Duration = Duration::from_secs(300);
 const ENTRIES_MAX: usize = 5_000;
 
 /// Bytes of keys and values that one statement sets, if they can be divided: 4 MiB.
-const STATEMENT_BYTES: usize = 4 << 20;
+pub(super) const STATEMENT_BYTES: usize = 4 << 20;
 
 /// Statements that are sent before an answer is waited for.
 const WINDOW: usize = 4;
@@ -85,11 +86,27 @@ impl<'c> Transaction<'c> {
 
     /// Writes what is pending.
     pub(in crate::postgres) fn store(&mut self, pending: &Pending<'_>) -> Result<(), Failure> {
-        let writes = Writes::new(pending);
-        for steps in writes.steps().chunks(WINDOW) {
-            self.connection.run(steps)?;
+        let writes = self.begin_to_store(pending)?;
+        self.run(&writes.steps())
+    }
+
+    /// Writes what is pending so far as there is a better way than by statements; returns the rest.
+    fn begin_to_store<'p>(&mut self, pending: &'p Pending<'_>) -> Result<Writes<'p>, Failure> {
+        let puts: Vec<_> = pending.set().collect();
+        let mut writes = Writes::deletions(pending);
+        if puts.len() < ROWS_MIN {
+            writes.put(&puts);
+            return Ok(writes);
         }
-        Ok(())
+        self.run(&writes.steps())?;
+        let mut rest = Writes::default();
+        rest.put(&self.connection.copy_new(puts)?);
+        Ok(rest)
+    }
+
+    fn run(&mut self, steps: &[Step<'_>]) -> Result<(), Failure> {
+        let mut parts = steps.chunks(WINDOW);
+        parts.try_for_each(|steps| self.connection.run(steps).map(drop))
     }
 
     /// Commits what changes no version: columns for people.
@@ -107,7 +124,7 @@ impl<'c> Transaction<'c> {
         setup: &Setup,
         push: Push,
     ) -> Result<(), Failure> {
-        let writes = Writes::new(pending);
+        let writes = self.begin_to_store(pending)?;
         let mut steps = writes.steps();
         while steps.len() > WINDOW {
             let later = steps.split_off(WINDOW);
@@ -146,8 +163,9 @@ impl Drop for Transaction<'_> {
 }
 
 /// What is pending, in the parts that statements take.
+#[derive(Default)]
 struct Writes<'p> {
-    pending: &'p Pending<'p>,
+    ranges: &'p [KeyRange],
     gone: Vec<Vec<&'p [u8]>>,
     parts: Vec<Part<'p>>,
 }
@@ -160,36 +178,34 @@ struct Part<'p> {
 }
 
 impl<'p> Writes<'p> {
-    fn new(pending: &'p Pending<'p>) -> Self {
-        let mut gone = Vec::new();
-        let mut parts: Vec<Part<'p>> = Vec::new();
-        for (key, value) in &pending.entries {
-            let Some(value) = value else {
-                gone.push(&key[..]);
-                continue;
-            };
+    fn deletions(pending: &'p Pending<'_>) -> Self {
+        let gone: Vec<_> = pending.deleted().collect();
+        Self {
+            ranges: &pending.ranges,
+            gone: gone.chunks(ENTRIES_MAX).map(<[_]>::to_vec).collect(),
+            parts: Vec::new(),
+        }
+    }
+
+    fn put(&mut self, puts: &[Put<'p>]) {
+        for (key, value) in puts {
             let bytes = key.len() + value.len();
             let has_room = |part: &Part<'_>| {
                 part.keys.len() < ENTRIES_MAX && part.bytes + bytes <= STATEMENT_BYTES
             };
-            if !parts.last().is_some_and(has_room) {
-                parts.push(Part::default());
+            if !self.parts.last().is_some_and(has_room) {
+                self.parts.push(Part::default());
             }
-            if let Some(part) = parts.last_mut() {
+            if let Some(part) = self.parts.last_mut() {
                 part.keys.push(key);
                 part.values.push(value);
                 part.bytes += bytes;
             }
         }
-        Self {
-            pending,
-            gone: gone.chunks(ENTRIES_MAX).map(<[_]>::to_vec).collect(),
-            parts,
-        }
     }
 
     fn steps(&self) -> Vec<Step<'_>> {
-        let ranges = self.pending.ranges.iter().map(|range| match &range.end {
+        let ranges = self.ranges.iter().map(|range| match &range.end {
             None => Step::Query(Query::DeleteFrom, vec![&range.start]),
             Some(end) => Step::Query(Query::DeleteRange, vec![&range.start, end]),
         });
