@@ -47,6 +47,8 @@ mod known;
 pub mod memory;
 #[cfg(feature = "mongo")]
 pub mod mongo;
+#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+mod opened;
 #[cfg(any(feature = "embedded", feature = "file"))]
 mod packed;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]

@@ -193,6 +193,8 @@ fn change_base(
     }
     let transaction = txn.id() as u64;
     let version = Version(before.0 + 1);
+    // What filled it may have taken long.
+    engine.journal.still_there().map_err(Stop::NotBegun)?;
     let _publishing = engine.publishing.lock();
     engine.tell_others();
     engine.recent.push_foreign(before);

@@ -89,7 +89,7 @@ impl Drop for Directory {
     fn drop(&mut self) {
         if let Err(error) = engine::bring_up_to_date(&self.engine) {
             let dir = self.engine.dir.display();
-            tracing::warn!(%dir, %error, "the files could not be brought up to date; the journal has everything");
+            tracing::warn!(%dir, %error, "the files are not brought up to date; what was committed is in the journal");
         }
     }
 }

@@ -46,6 +46,7 @@ fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
     let same = engine.config.durability == config.durability
         && engine.config.map_bytes == config.map_bytes
         && engine.config.journal_bytes == config.journal_bytes;
+    engine.journal.still_there()?;
     if same {
         return Ok(engine);
     }

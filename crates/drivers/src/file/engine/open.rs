@@ -17,6 +17,7 @@ use super::replay::{Documents, Replayed, replay};
 use crate::file::Config;
 use crate::files::io_error;
 use crate::memory;
+use crate::opened::Opened;
 use crate::queue::Queue;
 
 /// An open directory.
@@ -25,7 +26,7 @@ pub(in crate::file) struct Engine {
     /// The directory, without links in its path.
     pub(in crate::file) dir: PathBuf,
     /// Held as long as the directory is open.
-    _lock: Lock,
+    lock: Lock,
     /// All rows, and the newest commits for watchers.
     pub(in crate::file) resident: Arc<memory::Engine>,
     /// Commits that wait for their turn.
@@ -43,7 +44,10 @@ pub(in crate::file) struct Engine {
 }
 
 /// The lock of a directory, given back when dropped: also where opening fails later.
-struct Lock(File);
+struct Lock {
+    file: File,
+    opened: Opened,
+}
 
 /// What changes with every commit, in one order.
 pub(in crate::file) struct Log {
@@ -77,7 +81,7 @@ pub(in crate::file) fn open(config: Config) -> Result<Engine> {
     Ok(Engine {
         config,
         dir,
-        _lock: lock,
+        lock,
         resident: Arc::new(memory::Engine::new(replayed.state)),
         queue: Queue::default(),
         log: Mutex::new(log),
@@ -117,10 +121,14 @@ fn lock(dir: &Path) -> Result<Lock> {
         Err(TryLockError::WouldBlock) => return Err(held(dir, &path)),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
-    let mut lock = Lock(file);
-    let written = lock.0.set_len(0);
+    let found = file.metadata().map_err(failed)?;
+    let mut lock = Lock {
+        file,
+        opened: Opened::new(path.clone(), &found),
+    };
+    let written = lock.file.set_len(0);
     written
-        .and_then(|()| writeln!(lock.0, "{}", std::process::id()))
+        .and_then(|()| writeln!(lock.file, "{}", std::process::id()))
         .map_err(failed)?;
     Ok(lock)
 }
@@ -165,6 +173,12 @@ fn ignore_unreadable(error: io::Error) -> io::Result<()> {
 }
 
 impl Engine {
+    /// Fails where the directory was removed or replaced: what would be committed is lost then, and the
+    /// files under its path are another store's.
+    pub(in crate::file) fn still_there(&self) -> Result<()> {
+        self.lock.opened.still_there()
+    }
+
     /// Makes every commit durable.
     pub(in crate::file) fn sync(&self) -> Result<()> {
         self.log.lock().journal.sync()
@@ -175,7 +189,7 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // Closing the file is not enough: a process that is just being started by this one shares it
         // until it runs.
-        if let Err(error) = self.0.unlock() {
+        if let Err(error) = self.file.unlock() {
             tracing::warn!(%error, "the lock is given back when this process ends");
         }
     }

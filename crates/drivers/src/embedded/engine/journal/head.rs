@@ -18,6 +18,7 @@ use espalier_keyspace::Result;
 
 use super::files;
 use crate::files::io_error;
+use crate::opened::Opened;
 
 /// How long a commit waits for that of another process, as it does on PostgreSQL.
 pub(super) const TURN_PATIENCE: Duration = Duration::from_secs(300);
@@ -71,6 +72,7 @@ impl Position {
 /// The file, mapped.
 pub(super) struct Head {
     file: File,
+    opened: Opened,
     map: NonNull<u8>,
 }
 
@@ -102,8 +104,8 @@ impl Head {
             .open(path)?;
         // Written, not lengthened: a map of a file without its blocks kills who writes to it when
         // the disk is full.
-        let length = file.metadata()?.len();
-        if length < HEAD_BYTES as u64 {
+        let found = file.metadata()?;
+        if found.len() < HEAD_BYTES as u64 {
             let lock = HeadLock::take(&file, TURN_PATIENCE)?;
             let length = file.metadata()?.len().min(HEAD_BYTES as u64);
             file.write_all_at(&vec![0; HEAD_BYTES - length as usize], length)?;
@@ -124,13 +126,19 @@ impl Head {
             return Err(io::Error::last_os_error());
         }
         let map = NonNull::new(map.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { file, map })
+        let opened = Opened::new(path.to_owned(), &found);
+        Ok(Self { file, opened, map })
     }
 
     /// Waits until no process is committing, and keeps them from it; [`io::ErrorKind::WouldBlock`] where
     /// one has not ended after so long.
     pub(super) fn lock(&self, patience: Duration) -> io::Result<HeadLock<'_>> {
         HeadLock::take(&self.file, patience)
+    }
+
+    /// Fails where the directory is not any more what it was.
+    pub(super) fn still_there(&self) -> Result<()> {
+        self.opened.still_there()
     }
 
     /// How far the journal goes; `None` where the file does not say, or said so before the machine
