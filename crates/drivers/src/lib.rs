@@ -91,6 +91,8 @@ mod site;
 pub mod sqlite;
 #[cfg(any(feature = "mongo", feature = "etcd"))]
 mod staged;
+#[cfg(any(feature = "embedded", feature = "file"))]
+mod strangers;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod trust;
 mod url;

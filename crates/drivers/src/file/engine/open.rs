@@ -62,6 +62,7 @@ pub(in crate::file) struct Log {
 /// Opens a directory.
 pub(in crate::file) fn open(config: Config) -> Result<Engine> {
     let dir = directory(&config.dir)?;
+    names::refuse_strangers(&dir)?;
     let lock = lock(&dir)?;
     let replayed = match replay(&dir)? {
         Some(replayed) => replayed,
