@@ -91,7 +91,8 @@ mod site;
 pub mod sqlite;
 #[cfg(any(feature = "mongo", feature = "etcd"))]
 mod staged;
-#[cfg(any(feature = "embedded", feature = "file"))]
+#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+#[cfg_attr(not(any(feature = "embedded", feature = "file")), allow(dead_code))]
 mod strangers;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod trust;

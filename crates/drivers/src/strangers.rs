@@ -1,4 +1,5 @@
-//! What is in a directory in which a new store would be made: it may be another one's.
+//! What is in a directory in which a store is looked for, or a new one would be made: nothing, a store, or
+//! what others have put there.
 
 use std::fs;
 use std::io;
@@ -17,12 +18,25 @@ const TOLD_MAX: usize = 3;
 /// What the names of the first files of a store begin with, and the engine that makes them.
 const STORES: [(&str, &str); 2] = [("espalier.format", "embedded"), ("espalier.data.", "file")];
 
+/// Whether there is a file, or a directory with something in it.
+pub(crate) fn is_anything_at(place: &Path) -> bool {
+    match names(place) {
+        Ok(names) => names.iter().any(|name| is_visible(name)),
+        Err(_) => place.exists(),
+    }
+}
+
+/// Whether a name is one that somebody gave: not what is hidden, nor of the file system.
+fn is_visible(name: &str) -> bool {
+    !name.starts_with('.') && name != LOST_AND_FOUND
+}
+
 /// Refuses a directory that holds what a new store of `engine` would lie among: anything but what is hidden,
 /// and the engine's own files, whose names begin with one of `own`.
 pub(crate) fn refuse_strangers(dir: &Path, engine: &str, own: &[&str]) -> Result<()> {
     let is_stranger = |name: &String| {
         let is_own = own.iter().any(|own| name.starts_with(own));
-        !is_own && !name.starts_with('.') && name != LOST_AND_FOUND
+        is_visible(name) && !is_own
     };
     let mut names =
         names(dir).map_err(|error| io_error(format!("{} cannot be read", dir.display()), error))?;
