@@ -10,6 +10,7 @@ use espalier_keyspace::{
 use super::config::Config;
 use super::engine::{self, Engine};
 use super::{commit, snapshot, watch};
+use crate::files::open_error;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -23,8 +24,11 @@ pub struct Directory {
 impl Directory {
     /// Opens the directory, which is made where it does not exist.
     pub fn open(config: Config) -> Result<Self> {
-        let engine = Arc::new(engine::open(config)?);
-        Ok(Self { engine })
+        let dir = config.dir.clone();
+        let opened = engine::open(config).map_err(|error| open_error(&dir, error));
+        Ok(Self {
+            engine: Arc::new(opened?),
+        })
     }
 }
 
