@@ -13,6 +13,8 @@
 
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod authority;
+#[cfg(any(feature = "embedded", feature = "file"))]
+mod boot;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod buffered;
 #[cfg_attr(

@@ -1,7 +1,8 @@
 //! Opening a directory, and what is open.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -13,7 +14,8 @@ use parking_lot::Mutex;
 use super::compact;
 use super::journal::Journal;
 use super::names::{self, LOCK};
-use super::replay::{Documents, Replayed, replay};
+use super::replay::{Documents, Replayed, Tail, replay};
+use crate::boot::boot_of_machine;
 use crate::file::Config;
 use crate::files::io_error;
 use crate::memory;
@@ -47,6 +49,10 @@ pub(in crate::file) struct Engine {
 struct Lock {
     file: File,
     opened: Opened,
+    /// Which start of the machine it is.
+    boot: String,
+    /// During which one the directory was open last; empty where nobody knows.
+    last_boot: String,
 }
 
 /// What changes with every commit, in one order.
@@ -64,7 +70,7 @@ pub(in crate::file) fn open(config: Config) -> Result<Engine> {
     let dir = directory(&config.dir)?;
     names::refuse_strangers(&dir)?;
     let lock = lock(&dir)?;
-    let replayed = match replay(&dir)? {
+    let replayed = match replay(&dir, lock.tail())? {
         Some(replayed) => replayed,
         None => make(&dir)?,
     };
@@ -72,6 +78,7 @@ pub(in crate::file) fn open(config: Config) -> Result<Engine> {
         Some(length) => Journal::resume(&dir, replayed.generation, length)?,
         None => Journal::create(&dir, replayed.generation)?,
     };
+    lock.remember_boot().map_err(not_locked(&dir))?;
     compact::remove_superfluous(&dir);
     let log = Log {
         journal,
@@ -109,34 +116,40 @@ fn directory(dir: &Path) -> Result<PathBuf> {
 /// Takes the lock of a directory, and writes who has it.
 fn lock(dir: &Path) -> Result<Lock> {
     let path = dir.join(LOCK);
-    let failed = |error| io_error(format!("{} cannot be written", path.display()), error);
+    let failed = not_locked(dir);
     let file = File::options()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .open(&path)
-        .map_err(failed)?;
+        .map_err(&failed)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(held(dir, &path)),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
-    let found = file.metadata().map_err(failed)?;
-    let mut lock = Lock {
+    let found = file.metadata().map_err(&failed)?;
+    let left = fs::read_to_string(&path).unwrap_or_default();
+    let boot = boot_of_machine().map(|boot| String::from_utf8_lossy(&boot).into_owned());
+    let lock = Lock {
         file,
-        opened: Opened::new(path.clone(), &found),
+        opened: Opened::new(path, &found),
+        boot: boot.unwrap_or_default(),
+        last_boot: left.lines().nth(1).unwrap_or_default().to_owned(),
     };
-    let written = lock.file.set_len(0);
-    written
-        .and_then(|()| writeln!(lock.file, "{}", std::process::id()))
-        .map_err(failed)?;
+    lock.write(&lock.last_boot).map_err(failed)?;
     Ok(lock)
+}
+
+fn not_locked(dir: &Path) -> impl Fn(io::Error) -> Error {
+    let path = dir.join(LOCK);
+    move |error| io_error(format!("{} cannot be written", path.display()), error)
 }
 
 fn held(dir: &Path, path: &Path) -> Error {
     let holder = fs::read_to_string(path).unwrap_or_default();
-    let holder = match holder.trim().parse::<u32>() {
+    let holder = match holder.lines().next().unwrap_or_default().parse::<u32>() {
         Ok(id) if id == std::process::id() => "this process".to_owned(),
         Ok(id) => format!("process {id}"),
         Err(_) => "another process".to_owned(),
@@ -183,6 +196,27 @@ impl Engine {
     /// Makes every commit durable.
     pub(in crate::file) fn sync(&self) -> Result<()> {
         self.log.lock().journal.sync()
+    }
+}
+
+impl Lock {
+    /// How the newest journal may end. What a process has written is there until the machine stops.
+    fn tail(&self) -> Tail {
+        match !self.boot.is_empty() && self.boot == self.last_boot {
+            true => Tail::MayBeShort,
+            false => Tail::MayBeTorn,
+        }
+    }
+
+    /// Says that the directory was open during this boot: what it may have left torn is cut.
+    fn remember_boot(&self) -> io::Result<()> {
+        self.write(&self.boot)
+    }
+
+    fn write(&self, boot: &str) -> io::Result<()> {
+        self.file.set_len(0)?;
+        let text = format!("{}\n{boot}\n", std::process::id());
+        self.file.write_all_at(text.as_bytes(), 0)
     }
 }
 

@@ -4,7 +4,7 @@
 //! What is in it is true for as long as the machine runs, whatever becomes of processes; after that,
 //! the segments themselves say how far they go ([`super::recover`]).
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::Result;
 
 use super::files;
+use crate::boot::{BOOT_BYTES, boot_of_machine};
 use crate::files::io_error;
 use crate::opened::Opened;
 
@@ -33,9 +34,6 @@ const MAGIC: [u8; 8] = *b"esp-head";
 
 /// Where the boot of the machine stands, after the magic bytes.
 const BOOT_AT: u64 = 8;
-
-/// Bytes of a boot, as the system writes it.
-const BOOT_BYTES: usize = 36;
 
 /// Where the position stands: a multiple of 8.
 const POSITION_AT: usize = 64;
@@ -211,15 +209,4 @@ impl Drop for HeadLock<'_> {
             tracing::error!(%error, "the lock of the journal is not let go");
         }
     }
-}
-
-/// What is another after each start of the machine, and the same for all its processes.
-fn boot_of_machine() -> io::Result<[u8; BOOT_BYTES]> {
-    let path = "/proc/sys/kernel/random/boot_id";
-    let mut boot = [0; BOOT_BYTES];
-    let text = fs::read(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{path} cannot be read: {error}")))?;
-    let length = text.len().min(BOOT_BYTES);
-    boot[..length].copy_from_slice(&text[..length]);
-    Ok(boot)
 }
