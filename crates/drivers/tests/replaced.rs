@@ -11,6 +11,7 @@ use std::path::Path;
 
 use espalier_drivers::open;
 use espalier_keyspace::{Batch, ErrorKind};
+use espalier_testkit::process::{self, Part, say};
 
 use crate::opening::{assert_refused, put};
 
@@ -72,6 +73,37 @@ fn the_end_of_a_store_leaves_the_one_in_its_place_alone() {
         assert!(read.get(b"new").expect("read").is_some());
         assert!(read.get(b"old 1").expect("read").is_none());
     }
+}
+
+#[test]
+fn part_committing() {
+    if let Some(url) = process::argument() {
+        let driver = open(&url).expect("opens");
+        let mut batch = batch();
+        // So large that it goes past the journal, which begins anew.
+        batch.put("large", vec![1; 2 << 20]);
+        driver.commit(batch).expect("committed");
+        say("committed");
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).expect("told to end");
+    }
+}
+
+/// What another process had committed before would have been read from the new store's journal.
+#[test]
+fn who_has_not_read_on_in_a_store_that_was_replaced_is_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (store, made) = (dir.path().join("store"), dir.path().join("made"));
+    let [store_url, made_url] = [&store, &made].map(|dir| url(("embedded", ""), dir));
+    put(&*open(&made_url).expect("made"), "new");
+    let driver = open(&store_url).expect("opens");
+    let mut part = Part::start("part_committing", &store_url);
+    assert_eq!(part.line().as_deref(), Some("committed"));
+    part.kill();
+    fs::remove_dir_all(&store).expect("removed");
+    fs::rename(&made, &store).expect("put in its place");
+    let gone = "was removed or replaced";
+    assert_refused(driver.snapshot().map(drop), ErrorKind::ReadOnly, gone);
 }
 
 /// Names and contents of the files of a directory.
