@@ -51,8 +51,6 @@ pub mod memory;
 pub mod mongo;
 #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
 mod opened;
-#[cfg(any(feature = "embedded", feature = "file"))]
-mod packed;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
 mod pages;
 #[cfg(any(feature = "memory", feature = "postgres", feature = "redis"))]

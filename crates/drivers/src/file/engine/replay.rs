@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version};
+use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version, packed};
 
 use super::frame::{FILE_HEADER_BYTES, FileId, Frames, Kind, Next};
 use super::names::{self, DATA, JOURNAL};
 use super::record::{self, DOCUMENT, DocumentRecord, END, PART, Step};
 use crate::files::io_error;
 use crate::memory::State;
-use crate::packed;
 
 /// What is known of the documents, by their names.
 pub(super) type Documents = BTreeMap<String, DocumentRecord>;
