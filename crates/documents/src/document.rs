@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use espalier_keyspace::packed::{put_number, take_number};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -46,7 +47,7 @@ pub(crate) struct Row<'a> {
 pub(crate) fn encode<T: Document>(document: &T, schema_version: u32) -> Result<Vec<u8>> {
     let mut row = Vec::with_capacity(128);
     row.push(FORMAT);
-    put_varint(&mut row, schema_version);
+    put_number(&mut row, schema_version.into());
     let head = row.len();
     serde_json::to_writer(&mut row, document).map_err(|error| {
         let message = format!("the document cannot be written as JSON: {error}");
@@ -99,7 +100,7 @@ pub(crate) fn row(bytes: &[u8]) -> Result<Row<'_>> {
         let message = format!("a document has the unknown format {format}");
         return Err(Error::corrupt(message));
     }
-    let schema_version = take_varint(&mut rest)?;
+    let schema_version = take_schema_version(&mut rest)?;
     Ok(Row {
         schema_version,
         json: rest,
@@ -121,26 +122,9 @@ pub(crate) fn decode<T: Document>(key: u64, bytes: &[u8], schema_version: u32) -
     })
 }
 
-fn put_varint(out: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-fn take_varint(bytes: &mut &[u8]) -> Result<u32> {
-    let mut number = 0_u32;
-    for shift in (0..32).step_by(7) {
-        let &byte = bytes
-            .split_off_first()
-            .ok_or_else(|| Error::corrupt("a document ends within its head"))?;
-        number |= u32::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(number);
-        }
-    }
-    Err(Error::corrupt(
-        "the schema version of a document is too large",
-    ))
+fn take_schema_version(row: &mut &[u8]) -> Result<u32> {
+    let number = take_number(row);
+    let number = number.ok_or_else(|| Error::corrupt("a document ends within its head"))?;
+    u32::try_from(number)
+        .map_err(|_| Error::corrupt("the schema version of a document is too large"))
 }

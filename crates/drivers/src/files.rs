@@ -1,6 +1,7 @@
 //! Errors of files, for the engines that keep some.
 
 use std::io;
+use std::path::Path;
 
 use espalier_keyspace::{Error, ErrorKind};
 
@@ -15,4 +16,17 @@ pub(crate) fn io_error(act: impl Into<String>, error: io::Error) -> Error {
         _ => ErrorKind::Engine,
     };
     Error::new(kind, act.into()).with_source(error)
+}
+
+/// The error of opening a store, with what to do where its place cannot be written.
+pub(crate) fn open_error(place: &Path, error: Error) -> Error {
+    if error.kind() != ErrorKind::ReadOnly || !place.exists() {
+        return error;
+    }
+    let message = format!(
+        "{} cannot be written, which a store needs to be read too: its locks and what a crash left behind. \
+         Make it writable, or copy it to where it can be written and open that copy",
+        place.display()
+    );
+    Error::new(ErrorKind::ReadOnly, message).with_source(error)
 }

@@ -13,6 +13,8 @@
 
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod authority;
+#[cfg(any(feature = "embedded", feature = "file"))]
+mod boot;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod buffered;
 #[cfg_attr(
@@ -47,8 +49,8 @@ mod known;
 pub mod memory;
 #[cfg(feature = "mongo")]
 pub mod mongo;
-#[cfg(any(feature = "embedded", feature = "file"))]
-mod packed;
+#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+mod opened;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
 mod pages;
 #[cfg(any(feature = "memory", feature = "postgres", feature = "redis"))]
@@ -89,6 +91,9 @@ mod site;
 pub mod sqlite;
 #[cfg(any(feature = "mongo", feature = "etcd"))]
 mod staged;
+#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+#[cfg_attr(not(any(feature = "embedded", feature = "file")), allow(dead_code))]
+mod strangers;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod trust;
 mod url;

@@ -101,6 +101,29 @@ fn a_file_that_lost_its_end_is_corrupt() {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
+/// It was told of `data.mdb`, whichever that was.
+#[test]
+fn damage_is_told_with_the_path_of_the_file() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let driver = open(&url(dir.path())).expect("opens");
+    (0..500).for_each(|number| put(&*driver, &format!("key {number}")));
+    drop(driver);
+    let data = dir.path().canonicalize().expect("a path").join("data.mdb");
+    let names_it = |message: &str| assert!(message.contains(&*data.to_string_lossy()), "{message}");
+    let whole = fs::read(&data).expect("the data");
+    let mut damaged = whole.clone();
+    damaged[2 * 4096..].fill(0);
+    fs::write(&data, &damaged).expect("written");
+    let driver = open(&url(dir.path())).expect("the meta pages are sound");
+    names_it(&driver.check().expect("a check")[0].place);
+    names_it(&refusal(driver.usage()).1);
+    drop(driver);
+    fs::write(&data, &whole[..whole.len() / 2]).expect("cut");
+    names_it(&refusal(open(&url(dir.path()))).1);
+    fs::write(&data, vec![0x5a; 100_000]).expect("garbage");
+    names_it(&refusal(open(&url(dir.path()))).1);
+}
+
 /// Damage at random places within the pages is found, and looking for it kills nothing.
 #[test]
 fn damaged_pages_are_found() {

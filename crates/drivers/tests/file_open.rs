@@ -55,6 +55,14 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// As if the machine had been stopped since: nobody knows whether it has written what is there.
+fn restart_machine(dir: &Path) {
+    let lock = dir.join("espalier.lock");
+    let text = fs::read_to_string(&lock).expect("the lock");
+    let holder = text.lines().next().expect("a process");
+    fs::write(&lock, format!("{holder}\nanother boot\n")).expect("written");
+}
+
 fn file_of(dir: &Path, kind: &str) -> PathBuf {
     let mut found = fs::read_dir(dir).expect("a folder").filter_map(|entry| {
         let path = entry.expect("an entry").path();
@@ -135,6 +143,7 @@ fn a_torn_end_is_cut() {
         if length % 2 == 0 {
             // Space that was reserved and never written.
             cut.resize(length + 100, 0);
+            restart_machine(&torn);
         }
         fs::write(file_of(&torn, "journal"), cut).expect("cut");
         if length < HEADER_BYTES && length % 2 == 0 {
@@ -178,11 +187,31 @@ fn damage_in_the_middle_is_refused() {
             assert_eq!(fs::read(&path).expect("the journal"), bytes);
         }
     });
-    // In the last record nobody can tell.
-    let mut bytes = whole.clone();
-    *bytes.last_mut().expect("a byte") ^= 1;
-    fs::write(&path, &bytes).expect("written");
-    assert_eq!(commits(&*open(&url(&damaged)).expect("opens")), COMMITS - 1);
+}
+
+/// It was cut as if it had never been written whole. After the machine was stopped nobody can tell.
+#[test]
+fn damage_in_the_last_record_is_refused_while_the_machine_runs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let left = crashed(dir.path());
+    let path = file_of(&left, "journal");
+    let whole = fs::read(&path).expect("the journal");
+    let start = whole.len() - (whole.len() - HEADER_BYTES) / COMMITS as usize;
+    // All but the length, which may say that more was to come.
+    for at in (start..start + 4).chain(start + 8..whole.len()) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        fs::write(&path, &bytes).expect("written");
+        let (kind, message) = refusal(open(&url(&left)));
+        assert_eq!(kind, ErrorKind::Corrupt, "{message}");
+        assert!(
+            message.contains(&format!("is damaged at byte {start};")),
+            "{message}"
+        );
+        assert_eq!(fs::read(&path).expect("the journal"), bytes);
+    }
+    restart_machine(&left);
+    assert_eq!(commits(&*open(&url(&left)).expect("opens")), COMMITS - 1);
 }
 
 #[test]

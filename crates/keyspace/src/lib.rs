@@ -21,6 +21,7 @@ mod expected;
 mod lens;
 mod limits;
 pub mod metered;
+pub mod packed;
 mod range;
 mod read_only;
 mod residence;

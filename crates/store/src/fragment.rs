@@ -5,6 +5,9 @@
 //! carries its kind, so a fragment is read without its schema, and a fragment of a schema that
 //! has since grown still reads. A leaf-list entry's value is one packed value without an id.
 
+/// Appends an integer in 7-bit groups, least significant first.
+pub(crate) use espalier_keyspace::packed::put_number as put_varint;
+use espalier_keyspace::packed::take_number;
 use espalier_yang::Value;
 
 use crate::error::{Error, Result};
@@ -241,27 +244,10 @@ fn put_text(bytes: &mut Vec<u8>, tag: u8, content: &[u8]) {
     bytes.extend_from_slice(content);
 }
 
-/// Appends an integer in 7-bit groups, least significant first.
-pub(crate) fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
 /// Takes an integer that [`put_varint`] wrote.
+#[inline]
 pub(crate) fn take_varint(bytes: &mut &[u8]) -> Result<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first().ok_or_else(truncated)?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Ok(value);
-        }
-    }
-    Err(truncated())
+    take_number(bytes).ok_or_else(truncated)
 }
 
 fn zigzag(value: i64) -> u64 {

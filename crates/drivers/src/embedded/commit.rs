@@ -11,8 +11,8 @@ use espalier_keyspace::{
 use heed::{MdbError, PutFlags, RwTxn};
 
 use super::engine::{
-    Engine, FRAME_BYTES_MAX, Fault, Keys, REMOVED, Reading, Turn, commit_error, engine_error,
-    is_map_full, merge_rows, put,
+    Base, Engine, FRAME_BYTES_MAX, Fault, REMOVED, Reading, Turn, commit_error, is_map_full,
+    merge_rows, put,
 };
 use super::snapshot::{Source, UnfinishedSnapshot, bounds};
 use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
@@ -180,8 +180,7 @@ fn change_base(
     merge_rows(base.keys, &mut txn, &rows).map_err(Failure::Base)?;
     let mut writer = EmbeddedWriter {
         txn,
-        keys: base.keys,
-        dir: &base.dir,
+        base,
         before,
         recorder: Recorder::new(),
     };
@@ -193,6 +192,8 @@ fn change_base(
     }
     let transaction = txn.id() as u64;
     let version = Version(before.0 + 1);
+    // What filled it may have taken long.
+    engine.journal.still_there().map_err(Stop::NotBegun)?;
     let _publishing = engine.publishing.lock();
     engine.tell_others();
     engine.recent.push_foreign(before);
@@ -221,7 +222,7 @@ impl JournalWriter {
         let changed = (!self.changed.is_empty()).then_some(&self.changed);
         Source {
             txn: &self.reading.txn,
-            keys: self.reading.inside.keys(),
+            base: self.reading.inside.base(),
             layers: [changed, newest, frozen],
         }
     }
@@ -295,8 +296,7 @@ impl Changing for JournalWriter {
 
 struct EmbeddedWriter<'e> {
     txn: RwTxn<'e>,
-    keys: Keys,
-    dir: &'e Path,
+    base: &'e Base,
     /// The version of the state before.
     before: Version,
     recorder: Recorder,
@@ -305,7 +305,7 @@ struct EmbeddedWriter<'e> {
 impl EmbeddedWriter<'_> {
     /// The error of an operation: any may write, when there are more changed pages than are kept.
     fn error(&self, error: heed::Error) -> Error {
-        commit_error(self.dir, error)
+        commit_error(&self.base.dir, error)
     }
 }
 
@@ -317,17 +317,17 @@ impl Changing for EmbeddedWriter<'_> {
     }
 
     fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
-        Ok(self.keys.get(&self.txn, key)?.map(Cow::Borrowed))
+        Ok(self.base.keys.get(&self.txn, key)?.map(Cow::Borrowed))
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) -> std::result::Result<(), Failure> {
-        self.keys.put(&mut self.txn, key, value)?;
+        self.base.keys.put(&mut self.txn, key, value)?;
         self.recorder.put(key, value);
         Ok(())
     }
 
     fn remove(&mut self, key: &[u8]) -> std::result::Result<(), Failure> {
-        if self.keys.delete(&mut self.txn, key)? {
+        if self.base.keys.delete(&mut self.txn, key)? {
             self.recorder.delete(key);
         }
         Ok(())
@@ -338,11 +338,11 @@ impl Changing for EmbeddedWriter<'_> {
             return Ok(());
         }
         let removed = if *range == KeyRange::all() {
-            let all = self.keys.len(&self.txn)?;
-            self.keys.clear(&mut self.txn)?;
+            let all = self.base.keys.len(&self.txn)?;
+            self.base.keys.clear(&mut self.txn)?;
             all as usize
         } else {
-            self.keys.delete_range(&mut self.txn, &bounds(range))?
+            self.base.keys.delete_range(&mut self.txn, &bounds(range))?
         };
         if removed > 0 {
             self.recorder.delete_range(range);
@@ -351,7 +351,7 @@ impl Changing for EmbeddedWriter<'_> {
     }
 
     fn sum(&mut self, key: &[u8], delta: i64) -> Changed<()> {
-        let stored = self.keys.get(&self.txn, key).map_err(Failure::Base)?;
+        let stored = self.base.keys.get(&self.txn, key).map_err(Failure::Base)?;
         let sum = counter::add(key, stored, delta).map_err(Stop::Refused)?;
         Ok(self.set(key, &sum)?)
     }
@@ -361,13 +361,17 @@ impl Writer for EmbeddedWriter<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         OperationRef::Put(key, value).check_limits()?;
         let done = self.set(key, value);
-        done.map_err(|failure| failure.into_error(self.dir))
+        done.map_err(|failure| failure.into_error(&self.base.dir))
     }
 
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
         OperationRef::Put(key, value).check_limits()?;
         let flags = PutFlags::NO_OVERWRITE;
-        match self.keys.put_with_flags(&mut self.txn, flags, key, value) {
+        match self
+            .base
+            .keys
+            .put_with_flags(&mut self.txn, flags, key, value)
+        {
             Ok(()) => {
                 self.recorder.put(key, value);
                 Ok(Existed::No)
@@ -381,14 +385,18 @@ impl Writer for EmbeddedWriter<'_> {
         if key.is_empty() {
             return Ok(None);
         }
-        let value = self.keys.get(&self.txn, key).map_err(engine_error)?;
+        let value = self
+            .base
+            .keys
+            .get(&self.txn, key)
+            .map_err(|error| self.base.error(error))?;
         Ok(value.map(Cow::Borrowed))
     }
 
     fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
         Ok(Box::new(UnfinishedSnapshot {
             txn: &self.txn,
-            keys: &self.keys,
+            base: self.base,
             version: self.before,
         }))
     }
@@ -396,19 +404,19 @@ impl Writer for EmbeddedWriter<'_> {
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         OperationRef::Delete(key).check_limits()?;
         let done = self.remove(key);
-        done.map_err(|failure| failure.into_error(self.dir))
+        done.map_err(|failure| failure.into_error(&self.base.dir))
     }
 
     fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
         let done = self.remove_range(range);
-        done.map_err(|failure| failure.into_error(self.dir))
+        done.map_err(|failure| failure.into_error(&self.base.dir))
     }
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
         self.sum(key, delta).map_err(|stop| match stop {
             Stop::Refused(error) | Stop::NotBegun(error) => error,
-            Stop::Failed(failure) | Stop::Unknown(failure) => failure.into_error(self.dir),
+            Stop::Failed(failure) | Stop::Unknown(failure) => failure.into_error(&self.base.dir),
         })
     }
 }

@@ -12,6 +12,7 @@ use super::config::Config;
 use super::engine::{self, Engine};
 use super::snapshot::EmbeddedSnapshot;
 use super::watch::EmbeddedWatch;
+use crate::files::open_error;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -26,7 +27,9 @@ impl Embedded {
     /// Opens the directory, which is made where it does not exist. When this process has it open
     /// already, it is shared, or refused as locked where the options differ.
     pub fn open(config: Config) -> Result<Self> {
-        engine::open(config).map(|engine| Self { engine })
+        let dir = config.dir.clone();
+        let opened = engine::open(config).map_err(|error| open_error(&dir, error));
+        opened.map(|engine| Self { engine })
     }
 }
 

@@ -9,7 +9,7 @@ use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange, Result, Snapshot, 
 use heed::types::Bytes;
 use heed::{AnyTls, RoRange, RoRevRange, RoTxn, RwTxn};
 
-use super::engine::{Engine, Keys, Over, Reading, Run, engine_error, get, out_of_order};
+use super::engine::{Base, Engine, Over, Reading, Run, get, out_of_order};
 
 /// A committed state, held. Fields are dropped in order: the transaction ends before the engine may.
 pub(super) struct EmbeddedSnapshot {
@@ -29,7 +29,7 @@ impl EmbeddedSnapshot {
         let [newest, frozen] = self.reading.layers.rows();
         Source {
             txn: &self.reading.txn,
-            keys: self.reading.inside.keys(),
+            base: self.reading.inside.base(),
             layers: [None, newest, frozen],
         }
     }
@@ -52,7 +52,7 @@ impl Snapshot for EmbeddedSnapshot {
 /// A state that is being written to LMDB: its transaction has not ended.
 pub(super) struct UnfinishedSnapshot<'a> {
     pub(super) txn: &'a RwTxn<'a>,
-    pub(super) keys: &'a Keys,
+    pub(super) base: &'a Base,
     /// That of the state before.
     pub(super) version: Version,
 }
@@ -61,7 +61,7 @@ impl UnfinishedSnapshot<'_> {
     fn source(&self) -> Source<'_> {
         Source {
             txn: self.txn,
-            keys: self.keys,
+            base: self.base,
             layers: [None; 3],
         }
     }
@@ -85,7 +85,7 @@ impl Snapshot for UnfinishedSnapshot<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) txn: &'a RoTxn<'a, AnyTls>,
-    pub(super) keys: &'a Keys,
+    pub(super) base: &'a Base,
     /// The rows, those that count before others first.
     pub(super) layers: [Option<&'a ByteMap>; 3],
 }
@@ -95,12 +95,12 @@ impl<'a> Source<'a> {
         if key.is_empty() {
             return Ok(None);
         }
-        self.held(key).map_err(engine_error)
+        self.held(key).map_err(|error| self.base.error(error))
     }
 
     /// The value of a key that is not empty.
     pub(super) fn held(self, key: &[u8]) -> heed::Result<Option<Cow<'a, [u8]>>> {
-        get(self.layers, key, || self.keys.get(self.txn, key))
+        get(self.layers, key, || self.base.keys.get(self.txn, key))
     }
 
     /// A walk through a range.
@@ -195,12 +195,12 @@ impl<'a> Rest<'a> {
         if !holds_any(start, end) {
             return Ok(Self::Nothing);
         }
-        let (keys, txn, bounds) = (source.keys, source.txn, (start, end));
+        let (keys, txn, bounds) = (&source.base.keys, source.txn, (start, end));
         match direction {
             Direction::Forward => keys.range(txn, &bounds).map(Self::Forward),
             Direction::Backward => keys.rev_range(txn, &bounds).map(Self::Backward),
         }
-        .map_err(engine_error)
+        .map_err(|error| source.base.error(error))
     }
 }
 
@@ -215,10 +215,10 @@ impl<'a> Run<'a> for BaseRun<'a> {
             self.rest = Rest::Nothing;
             return Ok(None);
         };
-        let (key, value) = next.map_err(engine_error)?;
+        let (key, value) = next.map_err(|error| self.source.base.error(error))?;
         if !self.is_in_order(key) {
             self.rest = Rest::Nothing;
-            return Err(out_of_order());
+            return Err(out_of_order(&self.source.base.dir));
         }
         self.passed = Some(key);
         Ok(Some((key, value)))

@@ -93,6 +93,7 @@ fn change_locked(
     }
     let (state, recorder, pending) = writer.finish();
     let version = state.version;
+    engine.still_there().map_err(Stop::NotBegun)?;
     pending.commit(version, engine.config.durability)?;
     engine.resident.publish(state, recorder);
     Ok(version)

@@ -10,6 +10,7 @@ use espalier_keyspace::{
 use super::config::Config;
 use super::engine::{self, Engine};
 use super::{commit, snapshot, watch};
+use crate::files::open_error;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -23,8 +24,11 @@ pub struct Directory {
 impl Directory {
     /// Opens the directory, which is made where it does not exist.
     pub fn open(config: Config) -> Result<Self> {
-        let engine = Arc::new(engine::open(config)?);
-        Ok(Self { engine })
+        let dir = config.dir.clone();
+        let opened = engine::open(config).map_err(|error| open_error(&dir, error));
+        Ok(Self {
+            engine: Arc::new(opened?),
+        })
     }
 }
 
@@ -89,7 +93,7 @@ impl Drop for Directory {
     fn drop(&mut self) {
         if let Err(error) = engine::bring_up_to_date(&self.engine) {
             let dir = self.engine.dir.display();
-            tracing::warn!(%dir, %error, "the files could not be brought up to date; the journal has everything");
+            tracing::warn!(%dir, %error, "the files are not brought up to date; what was committed is in the journal");
         }
     }
 }

@@ -27,7 +27,9 @@
 //!   behind the data (its process was killed) is never taken: it would undo what was committed since.
 //! - **A damaged end of the journal is cut only where nothing after it was flushed.** Each record says how
 //!   much of the journal was flushed when it was written; a record after the bad one that says that the
-//!   bad one was flushed proves damage, and the directory is not opened.
+//!   bad one was flushed proves damage, and the directory is not opened. While the machine runs, what a
+//!   process has written is there: the lock file tells whether the directory was open last since the
+//!   machine was started, and then only a record that the file ends within is cut.
 //!
 //! # What is promised
 //! | durability | process killed | machine stopped |

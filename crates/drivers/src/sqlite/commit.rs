@@ -125,6 +125,7 @@ fn change_through(
     if let Some(lens) = lens {
         fill_in(&transaction, before, &*lens)?;
     }
+    engine.still_there().map_err(Stop::NotBegun)?;
     let version = Version(before.0 + 1);
     let _publishing = engine.publishing.lock();
     transaction.commit(version).map_err(at_the_end)?;

@@ -12,6 +12,7 @@ use super::config::Config;
 use super::engine::{self, Engine};
 use super::snapshot::SqliteSnapshot;
 use super::watch::SqliteWatch;
+use crate::files::open_error;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -25,8 +26,10 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens the file, which is made where it does not exist, as are the folders above it.
     pub fn open(config: Config) -> Result<Self> {
-        let engine = Arc::new(engine::open(&config)?);
-        Ok(Self { engine })
+        let opened = engine::open(&config).map_err(|error| open_error(&config.file, error));
+        Ok(Self {
+            engine: Arc::new(opened?),
+        })
     }
 }
 

@@ -28,8 +28,8 @@ pub fn mounted(options: &str, act: impl FnOnce(&Path)) {
 }
 
 /// An engine whose folder becomes one that nobody may write, and an engine that would be made
-/// there: both are refused, and the first is as it was when the folder may be written again. `url`
-/// is that of the engine of a name in a folder.
+/// there: both are refused with their path, the first with what to do, and it is as it was when the folder
+/// may be written again. `url` is that of the engine of a name in a folder.
 #[allow(dead_code, reason = "each test binary uses what it needs of this")]
 pub fn check_read_only(url: impl Fn(&Path, &str) -> String) {
     mounted("size=30m", |dir| {
@@ -40,9 +40,12 @@ pub fn check_read_only(url: impl Fn(&Path, &str) -> String) {
         driver.commit(batch).expect("a put");
         drop(driver);
         assert!(mount(dir, &["-o", "remount,ro"]));
-        for url in [&store, &url(dir, "new")] {
+        for (url, name) in [(&store, "store"), (&url(dir, "new"), "new")] {
             let error = open(url).err().expect("a refusal");
             assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error}");
+            let said = error.to_string();
+            assert!(said.contains(&*dir.join(name).to_string_lossy()), "{said}");
+            assert_eq!(said.contains("open that copy"), name == "store", "{said}");
         }
         assert!(mount(dir, &["-o", "remount,rw"]));
         let driver = open(&store).expect("opens");

@@ -17,10 +17,14 @@ pub fn act(access: &Access, talk: Talk, settings: Settings, default: &str, act: 
     };
     // The datastore is beside the one that is opened, so that a mistake in its name is told the
     // same way by a store and by a server.
-    let target = target::open(&Settings {
+    let beside = Settings {
         datastore: None,
         ..settings
-    })?;
+    };
+    let target = match acting.act {
+        Act::Locks | Act::Validate => target::open_existing(&beside)?,
+        _ => target::open(&beside)?,
+    };
     let outcome = target.act(&acting)?;
     cli::answer(talk.json, &outcome.value, &outcome.text)
 }

@@ -13,7 +13,7 @@ use crate::cli;
 use crate::error::{Failure, Result};
 use crate::progress::Progress;
 use crate::settings::{Access, Settings, Talk};
-use crate::target;
+use crate::target::{self, Opening};
 
 /// Examine a store: the engine's own structures, the catalog, every key and value of trees, statistics
 /// and documents
@@ -48,7 +48,7 @@ impl Check {
                     .hint("a store can be checked while it is served: --store embedded:DIR"),
             );
         }
-        let driver = target::open_driver(&settings)?;
+        let driver = target::open_driver(&settings, Opening::Existing)?;
         let mut progress = Progress::count("checking");
         let mut keys = 0;
         // The engine first: LMDB ends the process where it meets a damaged page.

@@ -54,6 +54,6 @@ impl Copy {
             &mut |phase, rows| shown.tell(phase, rows),
         );
         shown.finish();
-        transfer::answer(self.talk.json, "copied", copied)
+        transfer::answer(self.talk.json, "copied", to, copied)
     }
 }

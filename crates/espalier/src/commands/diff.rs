@@ -46,7 +46,7 @@ impl Diff {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        let target = target::open(&settings)?;
+        let target = target::open_existing(&settings)?;
         let path = match &self.path {
             Some(path) => paths::parse(&*target.schema()?, path)?,
             None => InstancePath::root(),

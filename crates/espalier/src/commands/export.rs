@@ -48,7 +48,7 @@ impl Export {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        let target = target::open(&settings)?;
+        let target = target::open_existing(&settings)?;
         let path = paths::parse(&*target.schema()?, &self.path)?;
         let read = Read {
             path: &path,

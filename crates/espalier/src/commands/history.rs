@@ -54,7 +54,7 @@ impl History {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let age = self.keep_age.as_deref().map(times::span).transpose()?;
-        let target = target::open(&settings)?;
+        let target = target::open_existing(&settings)?;
         if self.keep.is_some() || age.is_some() {
             return self.retain(&*target, age);
         }

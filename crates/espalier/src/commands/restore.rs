@@ -56,7 +56,7 @@ impl Restore {
             shown.tell(phase, rows)
         });
         shown.finish();
-        transfer::answer(self.talk.json, "restored", restored)
+        transfer::answer(self.talk.json, "restored", to, restored)
             .map_err(|failure| failure.in_file(self.file.display()))
     }
 }

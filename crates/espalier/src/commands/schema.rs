@@ -68,7 +68,7 @@ fn schema(settings: &Settings) -> Result<Arc<Schema>> {
             })?;
             Ok(Arc::new(schema))
         }
-        _ => target::open(settings)?.schema(),
+        _ => target::open_existing(settings)?.schema(),
     }
 }
 

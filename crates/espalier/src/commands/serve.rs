@@ -112,7 +112,11 @@ impl Serve {
             tls_key: self.tls_key.clone(),
             ..Settings::from(&self.access)
         };
-        let settings = flags.over(settings);
+        let settings = Settings {
+            // All datastores are served.
+            datastore: None,
+            ..flags.over(settings)
+        };
         if settings.server.is_some() {
             return Err(Failure::usage("serve needs a store, not a server")
                 .hint("add --store embedded:DIR"));
@@ -145,10 +149,7 @@ impl Serve {
         };
         let routes = tree_router(tree, settings, state_writes)?;
         let store = tree.store().clone();
-        let settings = Settings {
-            datastore: None,
-            ..settings.clone()
-        };
+        let settings = settings.clone();
         let open = Box::new(move || {
             let tree = target::tree_of(&store, &settings)?;
             let routes = tree_router(&tree, &settings, state_writes)?;
@@ -229,20 +230,16 @@ struct Served {
 
 impl Served {
     fn open(settings: &Settings) -> Result<Self> {
-        let settings = Settings {
-            datastore: None,
-            ..settings.clone()
-        };
         let is_named = settings.dataspace.is_some() || settings.anchor.is_some();
         if settings.yang.is_empty() && !is_named {
-            let store = target::open_store(&settings)?;
+            let store = target::open_store(settings)?;
             let tree = match store.dataspaces()?.is_empty() {
                 true => None,
-                false => Some(target::tree_of(&store, &settings)?),
+                false => Some(target::tree_of(&store, settings)?),
             };
             return Ok(Self::of(store, tree));
         }
-        let tree = target::open_tree(&settings)?;
+        let tree = target::open_tree(settings)?;
         Ok(Self::of(tree.store().clone(), Some(tree)))
     }
 

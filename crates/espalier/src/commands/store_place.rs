@@ -5,7 +5,7 @@ use espalier_store::Store;
 
 use crate::error::{Failure, Result};
 use crate::settings::{Settings, Talk};
-use crate::target;
+use crate::target::{self, Opening};
 
 /// Options that every command of statistics and of documents has.
 #[derive(Args, Clone, Debug, Default)]
@@ -45,11 +45,12 @@ impl StorePlace {
     /// A store that there is. `kept` is what is looked for in it, `hint` how to make one.
     pub fn store(&self, settings: Settings, kept: &str, hint: &str) -> Result<Store> {
         let settings = self.settings(settings, kept)?;
-        target::open_store_for_command(&settings).map_err(|failure| failure.hint_of_making(hint))
+        let store = target::open_store_for_command(&settings, Opening::Existing);
+        store.map_err(|failure| failure.hint_of_making(hint))
     }
 
     /// A store that is made where there is none.
     pub fn new_store(&self, settings: Settings, kept: &str) -> Result<Store> {
-        target::create_store_for_command(&self.settings(settings, kept)?)
+        target::open_store_for_command(&self.settings(settings, kept)?, Opening::Create)
     }
 }

@@ -1,11 +1,15 @@
 //! What `copy`, `backup` and `restore` share: progress, and how they end.
 
+use std::sync::Arc;
+
+use espalier_keyspace::Driver;
 use espalier_store::{Error, Existing, Phase, Transferred};
 use serde_json::json;
 
 use crate::cli;
 use crate::error::{Failure, Result};
 use crate::progress::Progress;
+use crate::target::store_on;
 
 /// Progress of a transfer, a bar for each of its phases.
 pub struct Shown {
@@ -53,13 +57,20 @@ pub fn existing(force: bool) -> Existing {
     }
 }
 
-/// Says what was transferred, or why not and what to do.
+/// Says what was transferred, or why not and what to do. An engine that stores what people read has it
+/// then.
 pub fn answer(
     json: bool,
     done: &str,
+    to: Arc<dyn Driver>,
     transferred: espalier_store::Result<Transferred>,
 ) -> Result<()> {
     let transferred = transferred.map_err(failure)?;
+    store_on(to).map_err(|failure| {
+        failure.hint(format!(
+            "all rows are {done}; what people read of them is not shown yet, but will be where the store is opened"
+        ))
+    })?;
     let digest = transferred.digest;
     let value = json!({
         "rows": digest.rows,

@@ -7,6 +7,7 @@ use espalier_keyspace::{Direction, Driver, KeyRange, ReadOnly};
 
 use super::local::store_on;
 use crate::error::{Failure, Result};
+use crate::settings::Settings;
 
 /// The scheme of files that people may edit.
 const EDITED_BY_HAND: &str = "file:";
@@ -28,6 +29,16 @@ pub enum Opening {
     Existing,
     /// It is made.
     Create,
+}
+
+impl Opening {
+    /// That of what writes: a store is made where modules are named for it.
+    pub fn of(settings: &Settings) -> Self {
+        match settings.yang.is_empty() {
+            true => Self::Existing,
+            false => Self::Create,
+        }
+    }
 }
 
 /// Opens what a URL names.
@@ -113,7 +124,8 @@ fn cannot_open(url: &str, error: &espalier_keyspace::Error) -> Failure {
 fn no_store(site: &Site) -> Failure {
     let name = &site.url;
     let message = format!("there is no store at {name}: nothing was ever written there");
-    let hint = "check the name; a store is made where modules are named: --yang FILE|DIR|NAME";
+    let hint =
+        "check the name; what writes makes a store where modules are named: --yang FILE|DIR|NAME";
     Failure::no_store(message).hint(hint)
 }
 

@@ -33,13 +33,12 @@ pub struct Local {
 
 /// Opens the store that the settings name.
 pub fn open_store(settings: &Settings) -> Result<Store> {
-    store_on(open_driver(settings)?)
+    store_on(open_driver(settings, Opening::of(settings))?)
 }
 
 /// The same for one command, as [`open_for_command`] does.
-pub fn open_store_for_command(settings: &Settings) -> Result<Store> {
-    let (url, opening) = place(settings)?;
-    store_on(open_for_command(url, opening)?)
+pub fn open_store_for_command(settings: &Settings, opening: Opening) -> Result<Store> {
+    store_on(open_for_command(place(settings)?, opening)?)
 }
 
 /// Opens the store on an engine.
@@ -48,27 +47,15 @@ pub fn store_on(driver: Arc<dyn Driver>) -> Result<Store> {
 }
 
 /// Opens the engine of the store that the settings name.
-pub fn open_driver(settings: &Settings) -> Result<Arc<dyn Driver>> {
-    let (url, opening) = place(settings)?;
-    open_engine(url, opening)
+pub fn open_driver(settings: &Settings, opening: Opening) -> Result<Arc<dyn Driver>> {
+    open_engine(place(settings)?, opening)
 }
 
-/// The URL that the settings name, and what is done where there is nothing.
-fn place(settings: &Settings) -> Result<(&str, Opening)> {
-    let url = settings.store.as_deref().ok_or_else(|| {
+/// The URL that the settings name.
+fn place(settings: &Settings) -> Result<&str> {
+    settings.store.as_deref().ok_or_else(|| {
         Failure::usage("this command works on a store").hint("add --store embedded:DIR")
-    })?;
-    let opening = match settings.yang.is_empty() {
-        true => Opening::Existing,
-        false => Opening::Create,
-    };
-    Ok((url, opening))
-}
-
-/// Opens the store that the settings name for one command, and makes it where there is none.
-pub fn create_store_for_command(settings: &Settings) -> Result<Store> {
-    let (url, _) = place(settings)?;
-    store_on(open_for_command(url, Opening::Create)?)
+    })
 }
 
 /// Opens the tree that the settings name. Where they name modules, dataspace, schema set and
@@ -196,8 +183,9 @@ fn modules_failure(error: Error) -> Failure {
 impl Local {
     /// Opens the tree that the settings name for one command, as [`open_tree`] does. Where its modules were replaced for
     /// a change that is then refused, they are put back.
-    pub fn open(settings: &Settings) -> Result<Self> {
-        let (tree, replaced) = open_replacing(open_store_for_command(settings)?, settings)?;
+    pub fn open(settings: &Settings, opening: Opening) -> Result<Self> {
+        let store = open_store_for_command(settings, opening)?;
+        let (tree, replaced) = open_replacing(store, settings)?;
         Ok(Self {
             replaced,
             ..Self::new(tree, settings)?

@@ -20,10 +20,10 @@ pub use engine::{
     without_password,
 };
 pub use local::{
-    annotated_tree, create_store_for_command, open_driver, open_store, open_store_for_command,
-    open_tree, source_of, store_on, tree_of,
+    annotated_tree, open_driver, open_store, open_store_for_command, open_tree, source_of,
+    store_on, tree_of,
 };
-pub use open::open;
+pub use open::{open, open_existing};
 pub use past::{Differences, LineStyle, Rollback, diff_lines, print_view};
 pub use remote::{EDIT_PATH, SCHEMA_PATH};
 pub use remote_act::DATASTORES_PATH;

@@ -2,14 +2,23 @@
 
 use crate::error::{Failure, Result};
 use crate::settings::Settings;
-use crate::target::Target;
 use crate::target::local::Local;
 use crate::target::remote::Remote;
+use crate::target::{Opening, Target};
 
-/// The target that the settings name.
+/// The target that the settings name. Where they name modules, a store is made where there is none.
 pub fn open(settings: &Settings) -> Result<Box<dyn Target>> {
+    open_as(settings, Opening::of(settings))
+}
+
+/// The same for what only reads: there is nothing to read where there is no store.
+pub fn open_existing(settings: &Settings) -> Result<Box<dyn Target>> {
+    open_as(settings, Opening::Existing)
+}
+
+fn open_as(settings: &Settings, opening: Opening) -> Result<Box<dyn Target>> {
     match (&settings.store, &settings.server) {
-        (Some(_), None) => Ok(Box::new(Local::open(settings)?)),
+        (Some(_), None) => Ok(Box::new(Local::open(settings, opening)?)),
         (None, Some(server)) if settings.yang.is_empty() => {
             Ok(Box::new(Remote::new(server, settings)?))
         }

@@ -281,3 +281,34 @@ fn a_backup_replaces_files_only() {
     let said = outcome.failed(2);
     assert!(said.contains("that is no file"), "{said}");
 }
+
+/// With modules named, in the settings too, they made an empty store.
+#[test]
+fn what_reads_makes_no_store() {
+    let bench = Bench::new();
+    bench.write(
+        "a.yang",
+        "module a { namespace urn:a; prefix a; leaf x { type string; } }",
+    );
+    for command in [
+        &["get", "/a:x"][..],
+        &["export"],
+        &["diff", "0", "1"],
+        &["history"],
+        &["schema"],
+        &["locks"],
+        &["validate"],
+        &["check"],
+    ] {
+        for (url, path) in [
+            ("embedded:data", "data"),
+            ("file:data", "data"),
+            ("sqlite:a.db", "a.db"),
+        ] {
+            let said = bench.run(&[command, &["--store", url, "--yang", "a.yang"]].concat());
+            let said = said.failed(2);
+            assert!(said.contains("there is no store at"), "{command:?}: {said}");
+            assert!(!bench.path(path).exists(), "{command:?} has made {url}");
+        }
+    }
+}

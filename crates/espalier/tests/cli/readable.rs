@@ -129,6 +129,26 @@ fn rows_follow_the_data() {
     assert_eq!(unshown, "0");
 }
 
+/// The view was empty until the next command opened the store.
+#[test]
+fn what_is_copied_or_restored_can_be_queried() {
+    let bench = Bench::new();
+    load(&bench, "sqlite:net.db?readable=true");
+    let wanted = everything(&bench.path("net.db"));
+    bench.run(&["backup", "sqlite:net.db", "net.backup"]).ok();
+    for (command, from) in [("copy", "sqlite:net.db"), ("restore", "net.backup")] {
+        let to = format!("sqlite:{command}.db?readable=true");
+        bench.run(&[command, from, &to]).ok();
+        assert_eq!(everything(&bench.path(&format!("{command}.db"))), wanted);
+        bench.run(&[command, from, &to, "--force"]).ok();
+        assert_eq!(everything(&bench.path(&format!("{command}.db"))), wanted);
+        let folder = format!("file:{command}");
+        bench.run(&[command, from, &folder]).ok();
+        let document = format!("{command}/datastores/default/default/running.json");
+        assert!(bench.path(&document).is_file(), "{document}");
+    }
+}
+
 #[cfg(feature = "postgres")]
 #[test]
 fn queries_on_postgresql_as_printed() {

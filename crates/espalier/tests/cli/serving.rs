@@ -231,3 +231,38 @@ fn a_server_goes_over_to_a_store_that_is_copied_over_its_own() {
         assert_eq!(server.request("GET", "/healthz", None).status, 200);
     });
 }
+
+/// It once said 204, and destroyed the new store when it ended.
+#[test]
+fn a_server_notices_that_its_store_was_removed_and_leaves_the_new_one_alone() {
+    for url in [
+        "embedded:store/data",
+        "file:store/data",
+        "sqlite:store/data.db",
+    ] {
+        let bench = Bench::new();
+        bench.write("a.yang", module("a", ["top", "x"], ""));
+        bench.write("old.json", r#"{"a:top":{"x":"old"}}"#);
+        bench.write("new.json", r#"{"a:top":{"x":"new"}}"#);
+        let load = |file| bench.run(&["load", file, "--store", url, "--yang", "a.yang"]);
+        load("old.json").ok();
+        let server = bench.serve(&["--store", url]);
+        let patch = r#"{"a:top":{"x":"patched"}}"#;
+        let patched = || server.request("PATCH", "/restconf/data/a:top", Some(patch));
+        std::fs::remove_dir_all(bench.path("store")).expect("removed");
+        let answer = patched();
+        assert_eq!(answer.status, 500, "{url}: {answer:?}");
+        assert!(
+            answer.body.contains("was removed or replaced"),
+            "{answer:?}"
+        );
+        load("new.json").ok();
+        assert_eq!(patched().status, 500);
+        // It could not bring its files up to date.
+        assert_eq!(server.terminate(), Some(1), "{url}");
+        let access = ["--store", url];
+        bench.run(&[&["check"], &access[..]].concat()).ok();
+        let exported = bench.run(&[&["export"], &access[..]].concat()).ok();
+        assert!(exported.contains("new"), "{url}: {exported}");
+    }
+}

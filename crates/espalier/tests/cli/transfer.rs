@@ -339,6 +339,9 @@ fn a_name_where_nothing_was_ever_written_is_no_store() {
             assert!(said.contains("there is no store at"), "{command:?}: {said}");
         }
     }
+    // It once held an empty store then.
+    let left = fs::read_dir(bench.path("empty")).expect("the folder");
+    assert_eq!(left.count(), 0);
 }
 
 /// A mistyped database, schema or prefix is told as it is meant, and nothing is made there.

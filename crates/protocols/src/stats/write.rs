@@ -3,7 +3,7 @@
 use axum::body::Body;
 use espalier_stats::import::Format;
 use espalier_stats::limits::WRITES_MAX;
-use espalier_stats::{JsonWrite, Outcome, Request, Stats, Timestamp, Verb, Write};
+use espalier_stats::{Calendar, JsonWrite, Outcome, Request, Timestamp, Verb, Write};
 use http::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::json;
@@ -21,8 +21,8 @@ struct Several {
     writes: Vec<Box<RawValue>>,
 }
 
-fn write(stats: &Stats, action: Verb, body: JsonWrite) -> Result<Write> {
-    Ok(body.write(action, &stats.calendar(), Timestamp::now())?)
+fn write(calendar: &Calendar, action: Verb, body: JsonWrite) -> Result<Write> {
+    Ok(body.write(action, calendar, Timestamp::now())?)
 }
 
 fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
@@ -41,7 +41,7 @@ fn single(call: &Call<'_>, action: Verb) -> Result<Response<Body>> {
         return Err(Problem::request("the path says the action already"));
     }
     let id = body.id.take();
-    let mut request = Request::from(write(call.service, action, body)?);
+    let mut request = Request::from(write(&call.service.calendar(), action, body)?);
     request.id = id;
     submit(call, request)
 }
@@ -65,6 +65,7 @@ pub(super) fn observe(call: &Call<'_>) -> Result<Response<Body>> {
 /// Several writes, all of them or none.
 pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
     let body: Several = call.raw_object()?;
+    let calendar = call.service.calendar();
     let mut writes = Vec::with_capacity(body.writes.len().min(WRITES_MAX));
     for (index, one) in body.writes.iter().enumerate() {
         let at = |problem: Problem| problem.within(format!("writes[{index}]"));
@@ -77,7 +78,7 @@ pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
                 "the id is that of the request, not of a write",
             )));
         }
-        writes.push(write(call.service, action, own).map_err(at)?);
+        writes.push(write(&calendar, action, own).map_err(at)?);
     }
     let mut request = Request::new(writes);
     request.id = body.id;

@@ -4,8 +4,7 @@ use espalier_keyspace::{Error, ErrorKind, Finding, Result, Usage, VALUE_BYTES_MA
 use heed::{RoTxn, WithoutTls};
 
 use super::directory::{Engine, Reading};
-use super::environment::Inside;
-use super::error::engine_error;
+use super::environment::Base;
 use super::journal::held;
 use super::pages::{self, FINDINGS_MAX, Which};
 use crate::files::io_error;
@@ -18,7 +17,7 @@ pub(in crate::embedded) fn check(engine: &Engine) -> Result<Vec<Finding>> {
     let (reading, mut findings) = examine(engine)?;
     findings.extend(engine.journal.check()?);
     if findings.is_empty() {
-        return check_keys(&reading.txn, &reading.inside);
+        return check_keys(&reading.txn, &engine.base);
     }
     Ok(findings)
 }
@@ -30,12 +29,13 @@ pub(in crate::embedded) fn usage(engine: &Engine) -> Result<Usage> {
     if let Some(finding) = findings.first() {
         let dir = engine.dir().display();
         let message = format!(
-            "{dir}: {}: {}; `espalier check embedded:{dir}` tells all",
+            "{}: {}; `espalier check embedded:{dir}` tells all",
             finding.place, finding.problem
         );
         return Err(Error::new(ErrorKind::Corrupt, message));
     }
-    let pages = engine.base.env.real_disk_size().map_err(engine_error)?;
+    let pages = engine.base.env.real_disk_size();
+    let pages = pages.map_err(|error| engine.base.error(error))?;
     Ok(Usage {
         keys: count(&reading)?,
         bytes: pages + engine.journal.bytes()?,
@@ -44,14 +44,15 @@ pub(in crate::embedded) fn usage(engine: &Engine) -> Result<Usage> {
 
 /// The keys in LMDB, with what the journal has put and removed since.
 fn count(reading: &Reading) -> Result<u64> {
-    let (txn, keys) = (&reading.txn, reading.inside.keys());
-    let mut count = keys.len(txn).map_err(engine_error)?;
+    let (txn, base) = (&reading.txn, reading.inside.base());
+    let (keys, failed) = (&base.keys, |error| base.error(error));
+    let mut count = keys.len(txn).map_err(failed)?;
     let [newest, frozen] = reading.layers.rows();
     let newest_rows = newest.into_iter().flatten();
     let hidden = |key: &[u8]| newest.is_some_and(|rows| rows.contains_key(key));
     let frozen_rows = frozen.into_iter().flatten();
     for (key, entry) in newest_rows.chain(frozen_rows.filter(|(key, _)| !hidden(key))) {
-        let was_there = keys.get(txn, key).map_err(engine_error)?.is_some();
+        let was_there = keys.get(txn, key).map_err(failed)?.is_some();
         match (was_there, held(entry).is_some()) {
             (false, true) => count += 1,
             (true, false) => count -= 1,
@@ -63,6 +64,7 @@ fn count(reading: &Reading) -> Result<u64> {
 
 /// The newest committed state, and the faults of its pages.
 fn examine(engine: &Engine) -> Result<(Reading, Vec<Finding>)> {
+    engine.journal.still_there()?;
     let path = engine.base.data_path();
     let act = |error| io_error(format!("{} cannot be read", path.display()), error);
     for _ in 0..ATTEMPTS {
@@ -75,17 +77,18 @@ fn examine(engine: &Engine) -> Result<(Reading, Vec<Finding>)> {
     Ok((engine.begin_read()?, Vec::new()))
 }
 
-fn check_keys(txn: &RoTxn<'_, WithoutTls>, inside: &Inside) -> Result<Vec<Finding>> {
+fn check_keys(txn: &RoTxn<'_, WithoutTls>, base: &Base) -> Result<Vec<Finding>> {
+    let failed = |error| base.error(error);
     let mut findings = Vec::new();
-    let told = inside.keys().len(txn).map_err(engine_error)?;
+    let told = base.keys.len(txn).map_err(failed)?;
     let mut counted = 0;
     let mut last: Option<&[u8]> = None;
-    for pair in inside.keys().iter(txn).map_err(engine_error)? {
+    for pair in base.keys.iter(txn).map_err(failed)? {
         let Ok((key, value)) = pair else {
-            findings.push(finding(
-                last,
-                "the keys after this one cannot be read".into(),
-            ));
+            findings.push(match last {
+                Some(last) => at_key(last, "the keys after this one cannot be read"),
+                None => in_file(base, "the keys cannot be read".into()),
+            });
             return Ok(findings);
         };
         findings.extend(check_pair(last, key, value));
@@ -97,7 +100,7 @@ fn check_keys(txn: &RoTxn<'_, WithoutTls>, inside: &Inside) -> Result<Vec<Findin
     }
     if counted != told {
         let problem = format!("{counted} keys can be read; the engine says that it has {told}");
-        findings.push(finding(None, problem));
+        findings.push(in_file(base, problem));
     }
     Ok(findings)
 }
@@ -112,13 +115,19 @@ fn check_pair(last: Option<&[u8]>, key: &[u8], value: &[u8]) -> Option<Finding> 
     } else {
         return None;
     };
-    Some(finding(Some(key), problem.into()))
+    Some(at_key(key, problem))
 }
 
-fn finding(key: Option<&[u8]>, problem: String) -> Finding {
-    let place = key.map_or_else(
-        || "data.mdb".into(),
-        |key| format!("key {}", key.escape_ascii()),
-    );
-    Finding { place, problem }
+fn at_key(key: &[u8], problem: &str) -> Finding {
+    Finding {
+        place: format!("key {}", key.escape_ascii()),
+        problem: problem.into(),
+    }
+}
+
+fn in_file(base: &Base, problem: String) -> Finding {
+    Finding {
+        place: base.data_path().display().to_string(),
+        problem,
+    }
 }

@@ -55,8 +55,8 @@ impl Inside {
         }
     }
 
-    pub(in crate::embedded) fn keys(&self) -> &Keys {
-        &self.base.keys
+    pub(in crate::embedded) fn base(&self) -> &Base {
+        &self.base
     }
 }
 
@@ -77,6 +77,11 @@ impl Base {
     /// The file that holds everything.
     pub(in crate::embedded) fn data_path(&self) -> PathBuf {
         self.dir.join(DATA_FILE)
+    }
+
+    /// The error of a call.
+    pub(in crate::embedded) fn error(&self, error: heed::Error) -> Error {
+        engine_error(&self.dir, error)
     }
 
     /// The number of the newest transaction that readers see.
@@ -122,7 +127,7 @@ impl Base {
             }
         }
         let inside = Inside::enter(self);
-        let txn = self.read_txn().map_err(engine_error)?;
+        let txn = self.read_txn().map_err(|error| self.error(error))?;
         Ok((inside, txn))
     }
 
@@ -157,7 +162,7 @@ impl Base {
             }
         }
         let inside = Inside::enter(self);
-        let txn = self.env.write_txn().map_err(engine_error)?;
+        let txn = self.env.write_txn().map_err(|error| self.error(error))?;
         Ok((inside, txn))
     }
 
@@ -169,8 +174,8 @@ impl Base {
                 .env
                 .clear_stale_readers()
                 .map(drop)
-                .map_err(engine_error),
-            _ => Err(engine_error(error)),
+                .map_err(|error| self.error(error)),
+            _ => Err(self.error(error)),
         }
     }
 
@@ -208,7 +213,7 @@ impl Base {
                 ));
             }
             // SAFETY: nobody of this process is in a transaction, as the gate is held alone.
-            unsafe { self.env.resize(bytes) }.map_err(engine_error)
+            unsafe { self.env.resize(bytes) }.map_err(|error| self.error(error))
         });
         remapped.unwrap_or_else(|super::gate::Busy| {
             Err(Error::new(

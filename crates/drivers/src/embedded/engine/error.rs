@@ -11,11 +11,17 @@ use heed::MdbError;
 use super::environment::DATA_FILE;
 use crate::files::io_error;
 
-/// The error of an engine call.
-pub(in crate::embedded) fn engine_error(error: heed::Error) -> Error {
+/// The error of an engine call on the files of a directory.
+pub(in crate::embedded) fn engine_error(dir: &Path, error: heed::Error) -> Error {
     match error {
-        heed::Error::Io(error) => io_error("the engine cannot read or write its files", error),
-        heed::Error::Mdb(error) => mdb_error(error),
+        heed::Error::Io(error) => {
+            let dir = dir.display();
+            io_error(
+                format!("the files of the engine in {dir} cannot be read or written"),
+                error,
+            )
+        }
+        heed::Error::Mdb(error) => mdb_error(dir, error),
         heed::Error::EnvAlreadyOpened => Error::new(
             ErrorKind::Locked,
             "this process has the directory open with other options",
@@ -24,14 +30,14 @@ pub(in crate::embedded) fn engine_error(error: heed::Error) -> Error {
     }
 }
 
-fn mdb_error(error: MdbError) -> Error {
+fn mdb_error(dir: &Path, error: MdbError) -> Error {
     let (kind, message) = match error {
-        MdbError::Invalid | MdbError::VersionMismatch => (
-            ErrorKind::Corrupt,
-            "data.mdb was not written by this engine, or is damaged",
-        ),
+        MdbError::Invalid | MdbError::VersionMismatch => {
+            let problem = "was not written by this engine, or is damaged";
+            return corrupt(dir, problem).with_source(error);
+        }
         MdbError::Corrupted | MdbError::PageNotFound | MdbError::Incompatible => {
-            (ErrorKind::Corrupt, "data.mdb is damaged")
+            return corrupt(dir, "is damaged").with_source(error);
         }
         MdbError::MapFull => (ErrorKind::Full, "the map is full and could not grow"),
         MdbError::ReadersFull => (
@@ -48,8 +54,12 @@ fn mdb_error(error: MdbError) -> Error {
 }
 
 /// LMDB told keys in another order than it keeps them in.
-pub(in crate::embedded) fn out_of_order() -> Error {
-    let message = "data.mdb is damaged: its keys do not follow one another";
+pub(in crate::embedded) fn out_of_order(dir: &Path) -> Error {
+    corrupt(dir, "is damaged: its keys do not follow one another")
+}
+
+fn corrupt(dir: &Path, problem: &str) -> Error {
+    let message = format!("{} {problem}", dir.join(DATA_FILE).display());
     Error::new(ErrorKind::Corrupt, message)
 }
 
@@ -71,7 +81,7 @@ pub(in crate::embedded) fn commit_error(dir: &Path, error: heed::Error) -> Error
     if cut_short && let Err(full) = probe_space(dir) {
         return io_error("the disk is full; nothing was written", full);
     }
-    engine_error(error)
+    engine_error(dir, error)
 }
 
 /// Bytes that LMDB writes at once: what is tried.
@@ -106,7 +116,8 @@ mod tests {
             (libc::EIO, ErrorKind::Engine),
         ] {
             let error = io::Error::from_raw_os_error(code);
-            assert_eq!(engine_error(heed::Error::Io(error)).kind(), kind);
+            let error = engine_error(Path::new("store"), heed::Error::Io(error));
+            assert_eq!(error.kind(), kind);
         }
     }
 }

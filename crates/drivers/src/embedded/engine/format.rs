@@ -8,7 +8,9 @@ use std::path::Path;
 use espalier_keyspace::{Error, ErrorKind, Result};
 
 use super::environment::DATA_FILE;
+use crate::embedded::NAME;
 use crate::files::io_error;
+use crate::strangers::refuse_strangers;
 
 const FILE: &str = "espalier.format";
 const MAGIC: &str = "espalier embedded ";
@@ -18,6 +20,9 @@ const VERSION: u32 = 2;
 
 /// The version without a journal, which is taken over when a directory is opened.
 const VERSION_WITHOUT_JOURNAL: u32 = 1;
+
+/// What the names of the files begin with that another process may be making.
+const OWN: [&str; 4] = [FILE, "journal.", "lock.mdb", DATA_FILE];
 
 /// Checks the format of a directory, or marks one that is empty.
 pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
@@ -35,6 +40,7 @@ pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
     }
     let has_data = fs::metadata(dir.join(DATA_FILE)).is_ok_and(|data| data.len() > 0);
     if !has_data {
+        refuse_strangers(dir, NAME, &OWN)?;
         return create(dir).map_err(failed);
     }
     // Another process may have made both files since.

@@ -46,6 +46,7 @@ fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
     let same = engine.config.durability == config.durability
         && engine.config.map_bytes == config.map_bytes
         && engine.config.journal_bytes == config.journal_bytes;
+    engine.journal.still_there()?;
     if same {
         return Ok(engine);
     }
@@ -76,7 +77,8 @@ fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     if is_new {
         sync_names(&dir).map_err(|error| io_error("the directory cannot be flushed", error))?;
     }
-    env.clear_stale_readers().map_err(engine_error)?;
+    env.clear_stale_readers()
+        .map_err(|error| engine_error(&dir, error))?;
     fill_up(&env)?;
     let keys = open_keys(&env)?;
     let base = Base {
@@ -109,7 +111,7 @@ fn open_env(dir: &Path, config: &Config) -> Result<Env<WithoutTls>> {
                 map_bytes = (map_bytes / 2).next_multiple_of(MAP_BYTES_STEP);
             }
             Err(heed::Error::EnvAlreadyOpened) => await_close(dir)?,
-            opened => return opened.map_err(engine_error),
+            opened => return opened.map_err(|error| engine_error(dir, error)),
         }
     }
 }
@@ -121,7 +123,7 @@ fn await_close(dir: &Path) -> Result<()> {
     if closed {
         return Ok(());
     }
-    Err(engine_error(heed::Error::EnvAlreadyOpened))
+    Err(engine_error(dir, heed::Error::EnvAlreadyOpened))
 }
 
 fn try_open(dir: &Path, map_bytes: usize) -> heed::Result<Env<WithoutTls>> {
@@ -141,7 +143,8 @@ fn fill_up(env: &Env<WithoutTls>) -> Result<()> {
         return Ok(());
     }
     // As the only writer: others lengthen the file too.
-    let writing = env.write_txn().map_err(engine_error)?;
+    let writing = env.write_txn();
+    let writing = writing.map_err(|error| engine_error(env.path(), error))?;
     let missing = missing_bytes(env)?;
     if missing > 0 {
         let path = env.path().join(DATA_FILE);
@@ -162,7 +165,8 @@ fn fill_up(env: &Env<WithoutTls>) -> Result<()> {
 fn missing_bytes(env: &Env<WithoutTls>) -> Result<u64> {
     let page_bytes = u64::from(env.unnamed_database_stat().page_size);
     let last = env.info().last_page_number as u64;
-    let length = env.real_disk_size().map_err(engine_error)?;
+    let length = env.real_disk_size();
+    let length = length.map_err(|error| engine_error(env.path(), error))?;
     let bytes = last
         .checked_add(1)
         .and_then(|pages| pages.checked_mul(page_bytes));
@@ -175,11 +179,12 @@ fn missing_bytes(env: &Env<WithoutTls>) -> Result<u64> {
 }
 
 fn open_keys(env: &Env<WithoutTls>) -> Result<Keys> {
-    let txn = env.read_txn().map_err(engine_error)?;
+    let failed = |error| engine_error(env.path(), error);
+    let txn = env.read_txn().map_err(failed)?;
     let opened = env.open_databases_and_commit(txn, |opener, txn| {
         let keys = opener.open_database::<Bytes, Bytes>(txn, None)?;
         Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(keys))
     });
-    let keys = opened.map_err(engine_error)?.commit().flatten();
+    let keys = opened.map_err(failed)?.commit().flatten();
     keys.ok_or_else(|| Error::new(ErrorKind::Corrupt, "the engine holds no keys at all"))
 }

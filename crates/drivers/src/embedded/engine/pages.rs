@@ -49,6 +49,7 @@ pub(in crate::embedded) fn examine(path: &Path, which: Which) -> io::Result<Opti
     };
     let file_pages = file.metadata()?.len() / meta.page_bytes;
     let mut walk = Walk {
+        path,
         file: &file,
         page_bytes: meta.page_bytes as usize,
         pages: file_pages.min(meta.last_page + 1),
@@ -125,6 +126,7 @@ impl Tree {
 }
 
 struct Walk<'a> {
+    path: &'a Path,
     file: &'a File,
     page_bytes: usize,
     /// Pages that can be read.
@@ -242,7 +244,7 @@ impl Walk<'_> {
     }
 
     fn find(&mut self, page: u64, problem: String) {
-        let place = format!("data.mdb, page {page}");
+        let place = format!("{}, page {page}", self.path.display());
         self.findings.push(Finding { place, problem });
     }
 }

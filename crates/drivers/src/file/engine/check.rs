@@ -7,7 +7,7 @@ use espalier_keyspace::{ErrorKind, Finding, Result, Usage, VALUE_BYTES_MAX, is_k
 
 use super::names::{self, DATA, JOURNAL};
 use super::open::Engine;
-use super::replay::replay;
+use super::replay::{Tail, replay};
 use crate::files::io_error;
 use crate::memory::State;
 
@@ -16,10 +16,11 @@ const FINDINGS_MAX: usize = 100;
 
 /// The faults of the files. Commits wait meanwhile.
 pub(in crate::file) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
+    engine.still_there()?;
     let _not_compacting = engine.compacting.lock();
     let log = engine.log.lock();
     let state = engine.resident.newest.get();
-    let replayed = replay(&engine.dir);
+    let replayed = replay(&engine.dir, Tail::Whole);
     drop(log);
     let finding = |problem: String| Finding {
         place: engine.dir.display().to_string(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use espalier_keyspace::Result;
+use espalier_keyspace::{Result, packed};
 
 use super::documents;
 use super::frame::{FILE_HEADER_BYTES, FileId, Kind};
@@ -19,7 +19,6 @@ use super::replay::Documents;
 use crate::file::Config;
 use crate::files::io_error;
 use crate::memory::State;
-use crate::packed;
 
 /// How many times as large as the data file the journal may become.
 pub const JOURNAL_FACTOR: u64 = 2;
@@ -83,6 +82,7 @@ pub(in crate::file) fn bring_up_to_date(engine: &Arc<Engine>) -> Result<()> {
 /// Writes the data file while commits go into the next journal.
 fn compact(engine: &Engine) -> Result<()> {
     let _one_at_a_time = engine.compacting.lock();
+    engine.still_there()?;
     let (state, documents, generation) = {
         let mut log = engine.log.lock();
         // A later journal counts only after all of this one.

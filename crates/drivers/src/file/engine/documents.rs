@@ -49,6 +49,7 @@ pub(in crate::file) fn use_lens(
 
 /// Writes the documents that are behind, and removes those of which there is nothing more.
 pub(super) fn refresh(engine: &Engine) -> Result<()> {
+    engine.still_there()?;
     let Some(lens) = engine.lens.lock().clone() else {
         return Ok(());
     };
@@ -222,6 +223,7 @@ impl Shown<'_> {
 
     /// Writes the document as it is in a state.
     fn write(&self, state: &dyn Snapshot) -> Result<()> {
+        self.engine.still_there()?;
         let name = &self.document.name;
         let stamp = self.document.stamp.clone().unwrap_or_default();
         let draft = names::with(&self.path, DRAFT);

@@ -122,6 +122,8 @@ pub(super) enum Next {
     Frame,
     /// The file ends after whole frames.
     End,
+    /// The file ends within a frame.
+    Short,
     /// Here stands no frame.
     Bad,
 }
@@ -169,33 +171,36 @@ impl Frames {
         if self.offset == self.length {
             return Ok(Next::End);
         }
-        if !self.read_frame().map_err(|error| self.failure(error))? {
-            return Ok(Next::Bad);
+        let next = self.read_frame().map_err(|error| self.failure(error))?;
+        if next == Next::Frame {
+            self.offset += (FRAME_HEADER_BYTES + self.payload.len()) as u64;
         }
-        self.offset += (FRAME_HEADER_BYTES + self.payload.len()) as u64;
-        Ok(Next::Frame)
+        Ok(next)
     }
 
-    fn read_frame(&mut self) -> io::Result<bool> {
+    fn read_frame(&mut self) -> io::Result<Next> {
         let left = self.length - self.offset;
         let mut header = [0; FRAME_HEADER_BYTES];
         if left < header.len() as u64 {
-            return Ok(false);
+            return Ok(Next::Short);
         }
         self.file.read_exact(&mut header)?;
         let Some((length, synced, sum)) = parts(&header) else {
-            return Ok(false);
+            return Ok(Next::Bad);
         };
         let bytes = u32::from_le_bytes(length);
         if u64::from(bytes) > left - header.len() as u64 {
-            return Ok(false);
+            return Ok(Next::Short);
         }
         self.payload.resize(bytes as usize, 0);
         self.file.read_exact(&mut self.payload)?;
         let expected = self
             .id
             .frame_sum(self.offset, length, synced, &self.payload);
-        Ok(expected == sum)
+        Ok(match expected == sum {
+            true => Next::Frame,
+            false => Next::Bad,
+        })
     }
 
     /// Whether the bytes at [`Self::offset`], where no frame stands, were flushed once: a frame after

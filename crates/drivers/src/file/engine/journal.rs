@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use espalier_keyspace::{Error, ErrorKind, KeyRange, Result, Version};
+use espalier_keyspace::{Error, ErrorKind, KeyRange, Result, Version, packed};
 
 use super::frame::{FILE_HEADER_BYTES, FRAME_HEADER_BYTES, FileId, Kind};
 use super::names;
@@ -13,7 +13,6 @@ use super::record::{self, DocumentRecord, END, PART};
 use crate::durability::Durability;
 use crate::files::io_error;
 use crate::group::Stop;
-use crate::packed;
 
 /// Bytes of a commit that are gathered before they are written: 1 MiB. A value comes whole.
 const PART_BYTES: usize = 1 << 20;

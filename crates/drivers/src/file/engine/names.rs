@@ -4,6 +4,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use espalier_keyspace::Result;
+
+use crate::file::NAME;
+use crate::strangers;
+
 /// What stands before the generation in the name of a data file.
 pub(super) const DATA: &str = "espalier.data.";
 
@@ -47,6 +52,14 @@ pub(super) fn generations(dir: &Path, kind: &str) -> io::Result<Vec<u64>> {
     }
     found.sort_unstable();
     Ok(found)
+}
+
+/// Refuses a directory without a data file that holds something else.
+pub(super) fn refuse_strangers(dir: &Path) -> Result<()> {
+    match generations(dir, DATA) {
+        Ok(found) if !found.is_empty() => Ok(()),
+        _ => strangers::refuse_strangers(dir, NAME, &[DATA, JOURNAL, LOCK, DOCUMENTS]),
+    }
 }
 
 /// Makes the names in a folder durable.

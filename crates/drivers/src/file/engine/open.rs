@@ -1,7 +1,8 @@
 //! Opening a directory, and what is open.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -13,10 +14,12 @@ use parking_lot::Mutex;
 use super::compact;
 use super::journal::Journal;
 use super::names::{self, LOCK};
-use super::replay::{Documents, Replayed, replay};
+use super::replay::{Documents, Replayed, Tail, replay};
+use crate::boot::boot_of_machine;
 use crate::file::Config;
 use crate::files::io_error;
 use crate::memory;
+use crate::opened::Opened;
 use crate::queue::Queue;
 
 /// An open directory.
@@ -25,7 +28,7 @@ pub(in crate::file) struct Engine {
     /// The directory, without links in its path.
     pub(in crate::file) dir: PathBuf,
     /// Held as long as the directory is open.
-    _lock: Lock,
+    lock: Lock,
     /// All rows, and the newest commits for watchers.
     pub(in crate::file) resident: Arc<memory::Engine>,
     /// Commits that wait for their turn.
@@ -43,7 +46,14 @@ pub(in crate::file) struct Engine {
 }
 
 /// The lock of a directory, given back when dropped: also where opening fails later.
-struct Lock(File);
+struct Lock {
+    file: File,
+    opened: Opened,
+    /// Which start of the machine it is.
+    boot: String,
+    /// During which one the directory was open last; empty where nobody knows.
+    last_boot: String,
+}
 
 /// What changes with every commit, in one order.
 pub(in crate::file) struct Log {
@@ -58,8 +68,9 @@ pub(in crate::file) struct Log {
 /// Opens a directory.
 pub(in crate::file) fn open(config: Config) -> Result<Engine> {
     let dir = directory(&config.dir)?;
+    names::refuse_strangers(&dir)?;
     let lock = lock(&dir)?;
-    let replayed = match replay(&dir)? {
+    let replayed = match replay(&dir, lock.tail())? {
         Some(replayed) => replayed,
         None => make(&dir)?,
     };
@@ -67,6 +78,7 @@ pub(in crate::file) fn open(config: Config) -> Result<Engine> {
         Some(length) => Journal::resume(&dir, replayed.generation, length)?,
         None => Journal::create(&dir, replayed.generation)?,
     };
+    lock.remember_boot().map_err(not_locked(&dir))?;
     compact::remove_superfluous(&dir);
     let log = Log {
         journal,
@@ -77,7 +89,7 @@ pub(in crate::file) fn open(config: Config) -> Result<Engine> {
     Ok(Engine {
         config,
         dir,
-        _lock: lock,
+        lock,
         resident: Arc::new(memory::Engine::new(replayed.state)),
         queue: Queue::default(),
         log: Mutex::new(log),
@@ -104,30 +116,40 @@ fn directory(dir: &Path) -> Result<PathBuf> {
 /// Takes the lock of a directory, and writes who has it.
 fn lock(dir: &Path) -> Result<Lock> {
     let path = dir.join(LOCK);
-    let failed = |error| io_error(format!("{} cannot be written", path.display()), error);
+    let failed = not_locked(dir);
     let file = File::options()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .open(&path)
-        .map_err(failed)?;
+        .map_err(&failed)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(held(dir, &path)),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
-    let mut lock = Lock(file);
-    let written = lock.0.set_len(0);
-    written
-        .and_then(|()| writeln!(lock.0, "{}", std::process::id()))
-        .map_err(failed)?;
+    let found = file.metadata().map_err(&failed)?;
+    let left = fs::read_to_string(&path).unwrap_or_default();
+    let boot = boot_of_machine().map(|boot| String::from_utf8_lossy(&boot).into_owned());
+    let lock = Lock {
+        file,
+        opened: Opened::new(path, &found),
+        boot: boot.unwrap_or_default(),
+        last_boot: left.lines().nth(1).unwrap_or_default().to_owned(),
+    };
+    lock.write(&lock.last_boot).map_err(failed)?;
     Ok(lock)
+}
+
+fn not_locked(dir: &Path) -> impl Fn(io::Error) -> Error {
+    let path = dir.join(LOCK);
+    move |error| io_error(format!("{} cannot be written", path.display()), error)
 }
 
 fn held(dir: &Path, path: &Path) -> Error {
     let holder = fs::read_to_string(path).unwrap_or_default();
-    let holder = match holder.trim().parse::<u32>() {
+    let holder = match holder.lines().next().unwrap_or_default().parse::<u32>() {
         Ok(id) if id == std::process::id() => "this process".to_owned(),
         Ok(id) => format!("process {id}"),
         Err(_) => "another process".to_owned(),
@@ -165,9 +187,36 @@ fn ignore_unreadable(error: io::Error) -> io::Result<()> {
 }
 
 impl Engine {
+    /// Fails where the directory was removed or replaced: what would be committed is lost then, and the
+    /// files under its path are another store's.
+    pub(in crate::file) fn still_there(&self) -> Result<()> {
+        self.lock.opened.still_there()
+    }
+
     /// Makes every commit durable.
     pub(in crate::file) fn sync(&self) -> Result<()> {
         self.log.lock().journal.sync()
+    }
+}
+
+impl Lock {
+    /// How the newest journal may end. What a process has written is there until the machine stops.
+    fn tail(&self) -> Tail {
+        match !self.boot.is_empty() && self.boot == self.last_boot {
+            true => Tail::MayBeShort,
+            false => Tail::MayBeTorn,
+        }
+    }
+
+    /// Says that the directory was open during this boot: what it may have left torn is cut.
+    fn remember_boot(&self) -> io::Result<()> {
+        self.write(&self.boot)
+    }
+
+    fn write(&self, boot: &str) -> io::Result<()> {
+        self.file.set_len(0)?;
+        let text = format!("{}\n{boot}\n", std::process::id());
+        self.file.write_all_at(text.as_bytes(), 0)
     }
 }
 
@@ -175,7 +224,7 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // Closing the file is not enough: a process that is just being started by this one shares it
         // until it runs.
-        if let Err(error) = self.0.unlock() {
+        if let Err(error) = self.file.unlock() {
             tracing::warn!(%error, "the lock is given back when this process ends");
         }
     }

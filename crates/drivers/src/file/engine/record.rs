@@ -1,8 +1,7 @@
 //! What stands in the payload of a frame: a part of a commit, or what is known of a document.
 
 use espalier_keyspace::KeyRange;
-
-use crate::packed::{put_bytes, take_bytes};
+use espalier_keyspace::packed::{put_bytes, take_bytes};
 
 /// A part of a commit; more follow.
 pub(super) const PART: u8 = 1;

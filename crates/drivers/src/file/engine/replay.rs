@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version};
+use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version, packed};
 
 use super::frame::{FILE_HEADER_BYTES, FileId, Frames, Kind, Next};
 use super::names::{self, DATA, JOURNAL};
 use super::record::{self, DOCUMENT, DocumentRecord, END, PART, Step};
 use crate::files::io_error;
 use crate::memory::State;
-use crate::packed;
 
 /// What is known of the documents, by their names.
 pub(super) type Documents = BTreeMap<String, DocumentRecord>;
@@ -32,15 +31,30 @@ pub(super) struct Replayed {
     pub(super) data_bytes: u64,
 }
 
-/// Whether a file may end in a record that is not whole.
+/// How a file may end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tail {
+pub(super) enum Tail {
+    /// In a whole record.
     Whole,
+    /// Within a record, where its process was killed as it wrote it.
+    MayBeShort,
+    /// In anything, where the machine was stopped: parts of what was written, and not flushed, may be there.
     MayBeTorn,
 }
 
-/// Reads a directory; `None` where there is nothing yet.
-pub(super) fn replay(dir: &Path) -> Result<Option<Replayed>> {
+impl Tail {
+    /// Whether the file may end where this stands.
+    fn allows(self, next: Next) -> bool {
+        match self {
+            Self::Whole => false,
+            Self::MayBeShort => next == Next::Short,
+            Self::MayBeTorn => true,
+        }
+    }
+}
+
+/// Reads a directory whose newest journal ends so; `None` where there is nothing yet.
+pub(super) fn replay(dir: &Path, tail: Tail) -> Result<Option<Replayed>> {
     let listed = |error| io_error(format!("{} cannot be read", dir.display()), error);
     let journals = names::generations(dir, JOURNAL).map_err(listed)?;
     let generations = names::generations(dir, DATA).map_err(listed)?;
@@ -66,7 +80,11 @@ pub(super) fn replay(dir: &Path) -> Result<Option<Replayed>> {
     replayed.data_bytes = length.unwrap_or_default();
     let last = journals.last().copied().unwrap_or_default().max(first);
     for generation in first..=last {
-        replayed.read_journal(dir, generation, generation == last)?;
+        let tail = match generation == last {
+            true => tail,
+            false => Tail::Whole,
+        };
+        replayed.read_journal(dir, generation, tail)?;
     }
     Ok(Some(replayed))
 }
@@ -84,7 +102,7 @@ fn missing(path: &Path) -> Error {
 }
 
 impl Replayed {
-    fn read_journal(&mut self, dir: &Path, generation: u64, is_last: bool) -> Result<()> {
+    fn read_journal(&mut self, dir: &Path, generation: u64, tail: Tail) -> Result<()> {
         let path = names::journal(dir, generation);
         if !path.exists() {
             return Err(missing(&path));
@@ -92,10 +110,6 @@ impl Replayed {
         let id = FileId {
             kind: Kind::Journal,
             generation,
-        };
-        let tail = match is_last {
-            true => Tail::MayBeTorn,
-            false => Tail::Whole,
         };
         self.older_bytes += self.length.unwrap_or_default();
         self.length = self.read(&path, id, tail)?;
@@ -108,8 +122,8 @@ impl Replayed {
     fn read(&mut self, path: &Path, id: FileId, tail: Tail) -> Result<Option<u64>> {
         let Some(mut frames) = Frames::open(path, id)? else {
             return match tail {
-                Tail::MayBeTorn => Ok(None),
                 Tail::Whole => Err(super::frame::damaged(path, 0)),
+                Tail::MayBeShort | Tail::MayBeTorn => Ok(None),
             };
         };
         let mut whole = frames.offset();
@@ -119,10 +133,8 @@ impl Replayed {
             match frames.next()? {
                 Next::Frame => {}
                 Next::End => break,
-                Next::Bad if tail == Tail::Whole || frames.was_flushed()? => {
-                    return Err(frames.damage());
-                }
-                Next::Bad => break,
+                end if tail.allows(end) && !frames.was_flushed()? => break,
+                Next::Short | Next::Bad => return Err(frames.damage()),
             }
             let applied = self.apply(frames.payload(), map.take());
             map = applied.ok_or_else(|| super::frame::damaged(path, at))?;

@@ -18,6 +18,7 @@ use super::format::{self, Found};
 use super::pool::Pool;
 use super::transaction::{begin_read, end_read};
 use crate::files::io_error;
+use crate::opened::Opened;
 use crate::queue::Queue;
 use crate::recent::Recent;
 use crate::sqlite::Config;
@@ -36,6 +37,7 @@ const OPEN_RETRY: Duration = Duration::from_millis(5);
 pub(in crate::sqlite) struct Engine {
     /// The file, without links in its path.
     pub(super) file: PathBuf,
+    opened: Opened,
     /// The connection that writes, taken by the leader of a group of commits.
     pub(in crate::sqlite) writer: Mutex<Connection>,
     pub(super) readers: Pool,
@@ -88,8 +90,11 @@ fn try_open(file: &Path, config: &Config) -> Result<Engine> {
     // The log is opened by the first that reads, and where that fails it is better to know now.
     let newest = begin_read(&writer).map_err(failed)?;
     end_read(&writer);
+    let found = fs::metadata(file)
+        .map_err(|error| io_error(format!("{} cannot be looked at", file.display()), error))?;
     Ok(Engine {
         file: file.to_owned(),
+        opened: Opened::new(file.to_owned(), &found),
         writer: Mutex::new(writer),
         readers: Pool::default(),
         asking: Mutex::new(open_reader(file).map_err(failed)?),
@@ -129,6 +134,11 @@ fn sync_name(file: &Path) -> io::Result<()> {
 }
 
 impl Engine {
+    /// Fails where the file was removed or replaced: what would be committed is lost then.
+    pub(in crate::sqlite) fn still_there(&self) -> Result<()> {
+        self.opened.still_there()
+    }
+
     /// The version of the newest commit of any process.
     pub(in crate::sqlite) fn newest(&self) -> Result<Version> {
         let connection = self.asking.lock();
@@ -139,6 +149,7 @@ impl Engine {
 
     /// Makes every commit durable: flushes the log. What left the log was flushed as it did.
     pub(in crate::sqlite) fn sync(&self) -> Result<()> {
+        self.still_there()?;
         match File::open(self.log()).and_then(|log| log.sync_all()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(io_error("the log cannot be flushed", error))

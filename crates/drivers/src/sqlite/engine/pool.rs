@@ -68,10 +68,9 @@ impl Engine {
                 return Ok(connection);
             }
         }
-        open_reader(&self.file).map_err(|error| {
-            self.readers.state.lock().taken -= 1;
-            engine_error(error)
-        })
+        let opened = self.still_there();
+        let opened = opened.and_then(|()| open_reader(&self.file).map_err(engine_error));
+        opened.inspect_err(|_| self.readers.state.lock().taken -= 1)
     }
 
     fn give_back(&self, connection: Connection) {

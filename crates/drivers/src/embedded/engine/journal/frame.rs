@@ -5,10 +5,10 @@
 //! segment, which a machine may have lost, is told from damage in the middle.
 
 use espalier_keyspace::ByteMap;
+use espalier_keyspace::packed::{put_bytes, take_bytes};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::rows;
-use crate::packed::{put_bytes, take_bytes};
 
 /// Bytes before the payload of a frame.
 pub(super) const FRAME_HEADER_BYTES: usize = 20;

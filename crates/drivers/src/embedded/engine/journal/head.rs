@@ -4,7 +4,7 @@
 //! What is in it is true for as long as the machine runs, whatever becomes of processes; after that,
 //! the segments themselves say how far they go ([`super::recover`]).
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::Result;
 
 use super::files;
+use crate::boot::{BOOT_BYTES, boot_of_machine};
 use crate::files::io_error;
+use crate::opened::Opened;
 
 /// How long a commit waits for that of another process, as it does on PostgreSQL.
 pub(super) const TURN_PATIENCE: Duration = Duration::from_secs(300);
@@ -32,9 +34,6 @@ const MAGIC: [u8; 8] = *b"esp-head";
 
 /// Where the boot of the machine stands, after the magic bytes.
 const BOOT_AT: u64 = 8;
-
-/// Bytes of a boot, as the system writes it.
-const BOOT_BYTES: usize = 36;
 
 /// Where the position stands: a multiple of 8.
 const POSITION_AT: usize = 64;
@@ -71,6 +70,7 @@ impl Position {
 /// The file, mapped.
 pub(super) struct Head {
     file: File,
+    opened: Opened,
     map: NonNull<u8>,
 }
 
@@ -102,8 +102,8 @@ impl Head {
             .open(path)?;
         // Written, not lengthened: a map of a file without its blocks kills who writes to it when
         // the disk is full.
-        let length = file.metadata()?.len();
-        if length < HEAD_BYTES as u64 {
+        let found = file.metadata()?;
+        if found.len() < HEAD_BYTES as u64 {
             let lock = HeadLock::take(&file, TURN_PATIENCE)?;
             let length = file.metadata()?.len().min(HEAD_BYTES as u64);
             file.write_all_at(&vec![0; HEAD_BYTES - length as usize], length)?;
@@ -124,13 +124,19 @@ impl Head {
             return Err(io::Error::last_os_error());
         }
         let map = NonNull::new(map.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { file, map })
+        let opened = Opened::new(path.to_owned(), &found);
+        Ok(Self { file, opened, map })
     }
 
     /// Waits until no process is committing, and keeps them from it; [`io::ErrorKind::WouldBlock`] where
     /// one has not ended after so long.
     pub(super) fn lock(&self, patience: Duration) -> io::Result<HeadLock<'_>> {
         HeadLock::take(&self.file, patience)
+    }
+
+    /// Fails where the directory is not any more what it was.
+    pub(super) fn still_there(&self) -> Result<()> {
+        self.opened.still_there()
     }
 
     /// How far the journal goes; `None` where the file does not say, or said so before the machine
@@ -203,15 +209,4 @@ impl Drop for HeadLock<'_> {
             tracing::error!(%error, "the lock of the journal is not let go");
         }
     }
-}
-
-/// What is another after each start of the machine, and the same for all its processes.
-fn boot_of_machine() -> io::Result<[u8; BOOT_BYTES]> {
-    let path = "/proc/sys/kernel/random/boot_id";
-    let mut boot = [0; BOOT_BYTES];
-    let text = fs::read(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{path} cannot be read: {error}")))?;
-    let length = text.len().min(BOOT_BYTES);
-    boot[..length].copy_from_slice(&text[..length]);
-    Ok(boot)
 }

@@ -74,6 +74,7 @@ impl Journal {
     pub(super) fn turn_within(&self, patience: Duration) -> Result<Turn<'_>> {
         let turn = self.turn.lock();
         let lock = lock(&self.head, &self.base.dir, patience)?;
+        self.still_there()?;
         let turn = Turn {
             _lock: lock,
             _turn: turn,
@@ -91,6 +92,12 @@ impl Journal {
             }
         }
         Ok(turn)
+    }
+
+    /// Fails where the directory was removed or replaced: what would be committed is lost then, and the
+    /// files under its path are another store's.
+    pub(in crate::embedded) fn still_there(&self) -> Result<()> {
+        self.head.still_there()
     }
 
     /// What the newest state is, over LMDB and in it.
@@ -222,7 +229,7 @@ impl Journal {
                 salt: salt(before.generation),
             }
         };
-        let next = Segment::create(&self.base.dir, header)?;
+        let next = self.create(header)?;
         let mut view = self.view.lock();
         view.begin(next);
         self.head.set(view.position());
@@ -244,7 +251,7 @@ impl Journal {
             previous_end: 0,
             salt: salt(before.generation),
         };
-        let mut next = View::at(Segment::create(&self.base.dir, header)?);
+        let mut next = View::at(self.create(header)?);
         next.others = Others::gap(version);
         {
             let mut view = self.view.lock();
@@ -255,8 +262,17 @@ impl Journal {
         Ok(())
     }
 
+    /// Makes the file of a segment.
+    fn create(&self, header: Header) -> Result<Segment> {
+        self.still_there()?;
+        Segment::create(&self.base.dir, header)
+    }
+
     /// Removes the files of segments that were merged.
     pub(super) fn remove_before(&self, generation: u64) {
+        if self.still_there().is_err() {
+            return;
+        }
         let dir = &self.base.dir;
         let old = files::generations(dir).unwrap_or_default();
         for old in old.into_iter().filter(|old| *old < generation) {

@@ -154,7 +154,11 @@ impl View {
             }
             if told.generation == known.generation {
                 self.read_to(told.end)?;
-            } else if !(told.generation == known.generation + 1 && self.turn_over(base)?)
+                continue;
+            }
+            // Segments are opened by their paths.
+            head.still_there()?;
+            if !(told.generation == known.generation + 1 && self.turn_over(base)?)
                 && let Some(view) = Self::load(told, base)?
             {
                 *self = view;

@@ -1,7 +1,8 @@
-//! Numbers and bytes of any length one after another, as journals pack them.
+//! Numbers and bytes of any length one after another, as values and journals pack them.
 
 /// Appends a number in groups of 7 bits, the lowest first.
-pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
+#[inline]
+pub fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -10,7 +11,8 @@ pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Takes such a number off the front; `None` where there is none.
-pub(crate) fn take_number(rest: &mut &[u8]) -> Option<u64> {
+#[inline]
+pub fn take_number(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let (&byte, after) = rest.split_first()?;
@@ -24,13 +26,15 @@ pub(crate) fn take_number(rest: &mut &[u8]) -> Option<u64> {
 }
 
 /// Appends bytes with their length in front.
-pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+#[inline]
+pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_number(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
 /// Takes such bytes off the front; `None` where there are fewer.
-pub(crate) fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+#[inline]
+pub fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(take_number(rest)?).ok()?;
     rest.split_off(..length)
 }
