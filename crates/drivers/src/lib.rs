@@ -84,12 +84,28 @@ mod recent;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod registry;
+#[cfg(any(
+    feature = "postgres",
+    feature = "redis",
+    feature = "mongo",
+    feature = "etcd"
+))]
+#[cfg_attr(
+    not(all(feature = "postgres", feature = "mongo", feature = "etcd")),
+    allow(dead_code)
+)]
+mod said;
 mod site;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 #[cfg(any(feature = "mongo", feature = "etcd"))]
 mod staged;
-#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
+#[cfg(any(
+    feature = "postgres",
+    feature = "redis",
+    feature = "mongo",
+    feature = "etcd"
+))]
 mod trust;
 mod url;
 

@@ -51,6 +51,36 @@ fn who_cannot_get_in() {
     assert_refused(open(&unknown), ErrorKind::Unavailable, "cannot reach");
 }
 
+/// All that the error said once was "db error", or that the server is not running.
+#[test]
+fn who_is_not_let_in_is_told_why() {
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    let url = server.url("");
+    let bare = with(&url, ":p%40ss", "");
+    assert_refused(open(&bare), ErrorKind::Denied, "wants the password");
+    assert_refused(open(&bare), ErrorKind::Denied, "USER:PASSWORD@HOST");
+    let wrong = with(&url, "p%40ss", "wrong");
+    let words = "password authentication failed for user \"tester\"";
+    assert_refused(open(&wrong), ErrorKind::Denied, words);
+    server.run("CREATE ROLE shut_out LOGIN PASSWORD 'x'");
+    server.run("CREATE DATABASE closed");
+    server.run("REVOKE CONNECT ON DATABASE closed FROM PUBLIC");
+    let closed = with(&url, "/postgres?", "/closed?");
+    let guest = with(&closed, "tester:p%40ss", "shut_out:x");
+    assert_refused(open(&guest), ErrorKind::Denied, "grant connect");
+    server.run("ALTER DATABASE closed ALLOW_CONNECTIONS false");
+    let words = "not currently accepting connections";
+    assert_refused(open(&closed), ErrorKind::Unavailable, words);
+    server.run("ALTER ROLE shut_out NOLOGIN");
+    let guest = with(&url, "tester:p%40ss", "shut_out:x");
+    assert_refused(open(&guest), ErrorKind::Denied, "not permitted to log in");
+    server.put_file("pg_hba.conf", "host all tester all scram-sha-256\n");
+    server.restart(Signal::Interrupt);
+    assert_refused(open(&guest), ErrorKind::Denied, "no pg_hba.conf entry");
+}
+
 /// A server that takes the connection and says nothing.
 #[test]
 fn a_silent_server_is_given_up() {

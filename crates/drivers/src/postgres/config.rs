@@ -11,6 +11,9 @@ use crate::durability::Durability;
 use crate::readable;
 use crate::url::{Url, refusal, unknown_option};
 
+/// How a URL is written.
+pub(super) const FORM: &str = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+
 /// The schema where none is named.
 const SCHEMA: &str = "espalier";
 
@@ -151,16 +154,15 @@ impl Config {
 
 /// The part of the URL that `tokio-postgres` understands.
 fn server(url: &Url<'_>, options: &str) -> Result<tokio_postgres::Config> {
-    let form = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
     // The error tells what is wrong with it and not the URL, which has a password.
     let parsed = format!("postgres:{}?{options}", url.place).parse::<tokio_postgres::Config>();
     let mut server = parsed.map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         let cause = cause.unwrap_or_else(|| error.to_string());
-        refusal(format!("the URL cannot be read ({cause}); write {form}"))
+        refusal(format!("the URL cannot be read ({cause}); write {FORM}"))
     })?;
     if server.get_hosts().is_empty() && server.get_hostaddrs().is_empty() {
-        return Err(refusal(format!("the URL names no server; write {form}")));
+        return Err(refusal(format!("the URL names no server; write {FORM}")));
     }
     if server.get_connect_timeout().is_none() {
         server.connect_timeout(CONNECT_TIMEOUT);
