@@ -3,7 +3,7 @@
 use espalier_keyspace::{Error, ErrorKind};
 use tonic::{Code, Status};
 
-use crate::trust::distrust;
+use crate::trust::{OPTIONS, distrust};
 
 /// Whether the request may succeed on another server, or later. It may have been carried out.
 pub(crate) fn is_passing(status: &Status) -> bool {
@@ -19,7 +19,7 @@ pub(crate) fn is_passing(status: &Status) -> bool {
 
 /// Whether there is no trust between this server and us; there may be with another.
 pub(crate) fn is_distrusted(status: &Status) -> bool {
-    distrust(status).is_some()
+    distrust(status, &OPTIONS).is_some()
 }
 
 /// Whether the server has forgotten who we are.
@@ -39,7 +39,7 @@ fn says(status: &Status, words: &str) -> bool {
 /// The error of a request that no server at `place` carried out.
 pub(crate) fn engine_error(place: &str, status: Status) -> Error {
     let (kind, message) = match status.code() {
-        _ if let Some(problem) = distrust(&status) => (
+        _ if let Some(problem) = distrust(&status, &OPTIONS) => (
             ErrorKind::Denied,
             format!("the connection to etcd at {place} cannot be secured: {problem}"),
         ),

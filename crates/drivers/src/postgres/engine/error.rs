@@ -10,6 +10,13 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 use super::setup::Setup;
 use crate::postgres::config::FORM;
 use crate::said::Said;
+use crate::trust::{Options, distrust};
+
+/// The options that trust is about.
+const OPTIONS: Options = Options {
+    authority: "sslrootcert=FILE",
+    identity: "sslcert=FILE&sslkey=FILE",
+};
 
 /// Why a call to the server failed.
 #[derive(Debug)]
@@ -109,10 +116,7 @@ impl Failure {
                 format!("the connection to {place} was lost"),
             )
             .with_source(error),
-            Self::Secured(problem) => Error::new(
-                ErrorKind::Denied,
-                format!("the connection to {place} cannot be secured: {problem}"),
-            ),
+            Self::Secured(problem) => Error::new(ErrorKind::Denied, unsecured(place, &problem)),
             Self::Damaged(problem) => Error::new(
                 ErrorKind::Corrupt,
                 format!("the data at {place}: {problem}"),
@@ -152,6 +156,9 @@ impl fmt::Display for Failure {
 }
 
 fn database_error(error: tokio_postgres::Error, setup: &Setup) -> Error {
+    if let Some(problem) = distrust(&error, &OPTIONS) {
+        return Failure::Secured(problem).into_error(setup);
+    }
     let ((kind, message), said) = match error.as_db_error() {
         None => (unanswered(&error, setup), Said::of(&error)),
         Some(refusal) => (told(refusal, setup), said(refusal)),
@@ -166,7 +173,7 @@ fn said(refusal: &DbError) -> Said {
     Said(parts.join("; "))
 }
 
-/// No word from the server: it cannot be reached, there is no trust, or what it asks for is not there.
+/// No word from the server: it cannot be reached, does not speak TLS, or asks for what is not there.
 fn unanswered(error: &tokio_postgres::Error, setup: &Setup) -> (ErrorKind, String) {
     let place = &setup.place;
     let mut cause: &dyn std::error::Error = error;
@@ -192,15 +199,22 @@ fn unanswered(error: &tokio_postgres::Error, setup: &Setup) -> (ErrorKind, Strin
                 user(setup)
             ),
         ),
-        (summary, _) if is_distrust || summary.contains("TLS") => (
+        (_, "server does not support TLS") => (
             ErrorKind::Denied,
-            format!("the connection to {place} cannot be secured; see sslmode"),
+            unsecured(place, "turn ssl on there, or write sslmode=prefer"),
         ),
+        (summary, _) if is_distrust || summary.contains("TLS") => {
+            (ErrorKind::Denied, unsecured(place, "see sslmode"))
+        }
         _ => (
             ErrorKind::Unavailable,
             format!("cannot reach the server at {place}; is it running?"),
         ),
     }
+}
+
+fn unsecured(place: &str, problem: &str) -> String {
+    format!("the connection to {place} cannot be secured: {problem}")
 }
 
 fn user(setup: &Setup) -> &str {

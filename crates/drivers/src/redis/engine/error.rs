@@ -3,13 +3,13 @@
 use espalier_keyspace::{Error, ErrorKind};
 use redis::RedisError;
 
-use crate::trust::distrust;
+use crate::trust::{OPTIONS, distrust};
 
 /// Whether the connection is of no use any more, or the server can do nothing for now: the same
 /// request may succeed elsewhere or later.
 pub(crate) fn broken(error: &RedisError) -> bool {
     let is_lost = error.is_io_error() || error.is_cluster_error() || is_busy(error);
-    is_lost && distrust(error).is_none()
+    is_lost && distrust(error, &OPTIONS).is_none()
 }
 
 fn is_busy(error: &RedisError) -> bool {
@@ -21,7 +21,7 @@ fn is_busy(error: &RedisError) -> bool {
 /// The error of a request that a server at `place` did not carry out.
 pub(crate) fn engine_error(place: &str, error: RedisError) -> Error {
     let (kind, message) = match error.code() {
-        _ if let Some(problem) = distrust(&error) => (
+        _ if let Some(problem) = distrust(&error, &OPTIONS) => (
             ErrorKind::Denied,
             format!("the connection to {place} cannot be secured: {problem}"),
         ),
