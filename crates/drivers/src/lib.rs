@@ -41,6 +41,17 @@ mod files;
     allow(dead_code)
 )]
 mod group;
+#[cfg(any(
+    feature = "postgres",
+    feature = "redis",
+    feature = "mongo",
+    feature = "etcd"
+))]
+#[cfg_attr(
+    not(any(feature = "redis", feature = "mongo", feature = "etcd")),
+    allow(dead_code)
+)]
+mod identity;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod known;
 #[cfg(feature = "memory")]

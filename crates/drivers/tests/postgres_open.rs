@@ -280,6 +280,60 @@ fn connections_are_secured_as_asked() {
     open(&format!("{url}&sslmode=require")).expect("nothing is verified");
 }
 
+/// `pg_hba.conf` asks for a certificate beside the password, of some users, and instead of it, of others.
+#[test]
+fn clients_are_known_by_their_certificates() {
+    const RULES: &str = "hostssl all tester all scram-sha-256 clientcert=verify-ca\n\
+                         hostnossl all tester all scram-sha-256\n\
+                         hostssl all all all cert\n";
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| dir.path().join(name).display().to_string();
+    let (trusted, signer) = authority("trusted");
+    for (name, signer) in [("ours", &signer), ("others", &authority("other").1)] {
+        let (certificate, key) = certificate(signer, (2020, 2100));
+        fs::write(file(&format!("{name}.crt")), certificate).expect("a file");
+        fs::write(file(&format!("{name}.key")), key).expect("a file");
+    }
+    // The certificates of tests are of "loopback".
+    for user in ["loopback", "else"] {
+        server.run(&format!("CREATE ROLE \"{user}\" LOGIN SUPERUSER"));
+    }
+    server.run("ALTER SYSTEM SET ssl = on");
+    server.run("ALTER SYSTEM SET ssl_ca_file = 'trusted.crt'");
+    let (certificate, key) = certificate(&signer, (2020, 2100));
+    server.put_file("trusted.crt", &trusted);
+    server.put_file("server.crt", &certificate);
+    server.put_file("server.key", &key);
+    server.put_file("pg_hba.conf", RULES);
+    server.restart(Signal::Interrupt);
+    let url = format!("{}&sslmode=require", server.url("schema=known"));
+    let signed = |url: &str, name: &str| {
+        let name = file(name);
+        open(&format!("{url}&sslcert={name}.crt&sslkey={name}.key"))
+    };
+    let by = |user: &str| with(&url, "tester:p%40ss", user);
+    put(&*signed(&url, "ours").expect("it is known"), "key").expect("a put");
+    signed(&by("loopback"), "ours").expect("no password is wanted");
+    let advice = "sslcert=FILE&sslkey=FILE";
+    let others = signed(&url, "others");
+    for refused in [
+        others,
+        open(&url),
+        open(&by("loopback")),
+        signed(&by("else"), "ours"),
+    ] {
+        assert_refused(refused, ErrorKind::Denied, advice);
+    }
+    let plain = with(&by("loopback"), "sslmode=require", "sslmode=disable");
+    assert_refused(open(&plain), ErrorKind::Denied, "sslmode=require");
+    let wrong = format!("{url}&sslcert={0}&sslkey={0}", file("ours.crt"));
+    assert_refused(open(&wrong), ErrorKind::Denied, "ours.crt");
+    assert_refused(signed(&url, "missing"), ErrorKind::Denied, "missing.crt");
+}
+
 /// The transaction of a refused commit is over when the next one begins.
 #[test]
 fn a_commit_after_one_that_the_server_refused() {

@@ -48,6 +48,7 @@ mod snapshot;
 mod watch;
 
 pub use crate::durability::Durability;
+pub use crate::identity::Identity;
 pub use config::{CONNECT_TIMEOUT, Config, SNAPSHOTS_MAX, STATEMENT_TIMEOUT, Security};
 pub use driver::{NAME, NAME_LONG, Postgres};
 pub(crate) use driver::{look_url, open_url};

@@ -1,12 +1,12 @@
 //! The options of the Redis driver.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use espalier_keyspace::Result;
 
 use crate::authority::Authority;
 use crate::durability::Durability;
+use crate::identity::Tls;
 use crate::url::{Url, milliseconds, number, refusal, unknown_option};
 
 /// The longest that a call tries to reach the server, when not given: ten seconds.
@@ -31,17 +31,6 @@ pub struct Config {
     pub(super) undo_bytes: u64,
     /// Set for `rediss:`.
     pub(super) tls: Option<Tls>,
-}
-
-/// Files for a TLS connection, all PEM.
-#[derive(Clone, Default)]
-pub(super) struct Tls {
-    /// Who is trusted; the system's list when not given.
-    pub(super) ca: Option<PathBuf>,
-    /// Who we are.
-    pub(super) certificate: Option<PathBuf>,
-    /// The key of the certificate.
-    pub(super) key: Option<PathBuf>,
 }
 
 impl Config {

@@ -1,8 +1,6 @@
 //! The servers: who is asked, as whom, and what happens when one does not answer.
 
-use std::fs;
 use std::future::Future;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -16,7 +14,7 @@ use tokio::runtime::Runtime;
 use tokio_stream::StreamExt;
 use tonic::client::Grpc;
 use tonic::metadata::{Ascii, MetadataValue};
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity as Pem};
 use tonic::{Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
@@ -25,7 +23,9 @@ use super::wire::{
     AuthenticateRequest, AuthenticateResponse, RangeRequest, RangeResponse, StatusRequest,
     StatusResponse, TxnRequest, TxnResponse, WatchCreateRequest, WatchRequest, WatchResponse,
 };
-use crate::etcd::config::{Config, Tls};
+use crate::etcd::NAME;
+use crate::etcd::config::Config;
+use crate::identity::{Identity, Tls, read};
 
 /// The longest that one server may take for one answer, before another is asked.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -363,25 +363,15 @@ fn channels(config: &Config) -> Result<Vec<Channel>> {
 }
 
 fn tls(tls: &Tls) -> Result<ClientTlsConfig> {
-    let read = |path: &Path| {
-        fs::read(path).map_err(|error| {
-            let message = format!("cannot read {}", path.display());
-            Error::new(ErrorKind::Engine, message).with_source(error)
-        })
-    };
     let mut config = ClientTlsConfig::new();
     config = match &tls.ca {
         Some(ca) => config.ca_certificate(Certificate::from_pem(read(ca)?)),
         None => config.with_enabled_roots(),
     };
-    match (&tls.certificate, &tls.key) {
-        (Some(certificate), Some(key)) => {
-            Ok(config.identity(Identity::from_pem(read(certificate)?, read(key)?)))
+    Ok(match tls.identity(NAME)? {
+        Some(Identity { certificate, key }) => {
+            config.identity(Pem::from_pem(read(&certificate)?, read(&key)?))
         }
-        (None, None) => Ok(config),
-        _ => {
-            let message = "etcd: has cert and key, both or neither";
-            Err(Error::new(ErrorKind::Engine, message))
-        }
-    }
+        None => config,
+    })
 }

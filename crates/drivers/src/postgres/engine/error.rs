@@ -213,6 +213,19 @@ fn unanswered(error: &tokio_postgres::Error, setup: &Setup) -> (ErrorKind, Strin
     }
 }
 
+/// What helps where the server speaks English, and what helps elsewhere.
+fn how_to_get_in(words: &str) -> String {
+    match words {
+        _ if words.contains("certificate") => {
+            format!("give a certificate of that user with {}", OPTIONS.identity)
+        }
+        _ if words.contains("no encryption") => {
+            "it may take secured connections only (sslmode=require); else see pg_hba.conf".into()
+        }
+        _ => "look at the password and pg_hba.conf".into(),
+    }
+}
+
 fn unsecured(place: &str, problem: &str) -> String {
     format!("the connection to {place} cannot be secured: {problem}")
 }
@@ -228,7 +241,10 @@ fn told(refusal: &DbError, setup: &Setup) -> (ErrorKind, String) {
     match refusal.code().code() {
         "28P01" | "28000" => (
             ErrorKind::Denied,
-            format!("{place} does not let in user {user:?}; look at the password and pg_hba.conf"),
+            format!(
+                "{place} does not let in user {user:?}; {}",
+                how_to_get_in(refusal.message())
+            ),
         ),
         "42501" if !is_plain(refusal) => (
             ErrorKind::Denied,

@@ -1,10 +1,8 @@
 //! One connection, to one server or to a Cluster.
 
-use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
-use espalier_keyspace::{Error, ErrorKind, Result};
+use espalier_keyspace::Result;
 use redis::cluster::{ClusterClient, ClusterClientBuilder, ClusterConnection};
 use redis::{
     Client, ClientTlsConfig, Cmd, Connection, ConnectionAddr, ConnectionInfo, ConnectionLike,
@@ -14,7 +12,9 @@ use redis::{
 
 use super::error::{engine_error, wrong_answer};
 use super::script::Script;
-use crate::redis::config::{Config, Tls};
+use crate::identity::{Tls, read};
+use crate::redis::NAME_TLS;
+use crate::redis::config::Config;
 
 /// How connections are made.
 pub(crate) enum Connector {
@@ -95,22 +95,12 @@ fn info(config: &Config, host: &str, port: u16) -> RedisResult<ConnectionInfo> {
 }
 
 fn certificates(tls: &Tls) -> Result<TlsCertificates> {
-    let read = |path: &Path| {
-        fs::read(path).map_err(|error| {
-            let message = format!("cannot read {}", path.display());
-            Error::new(ErrorKind::Engine, message).with_source(error)
-        })
-    };
-    let client_tls = match (&tls.certificate, &tls.key) {
-        (Some(certificate), Some(key)) => Some(ClientTlsConfig {
-            client_cert: read(certificate)?,
-            client_key: read(key)?,
+    let client_tls = match tls.identity(NAME_TLS)? {
+        Some(identity) => Some(ClientTlsConfig {
+            client_cert: read(&identity.certificate)?,
+            client_key: read(&identity.key)?,
         }),
-        (None, None) => None,
-        _ => {
-            let message = "rediss: has cert and key, both or neither";
-            return Err(Error::new(ErrorKind::Engine, message));
-        }
+        None => None,
     };
     let root_cert = tls.ca.as_deref().map(read).transpose()?;
     Ok(TlsCertificates {
