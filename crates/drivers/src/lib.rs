@@ -107,6 +107,8 @@ mod registry;
 )]
 mod said;
 mod site;
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
+mod speech;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 #[cfg(any(feature = "mongo", feature = "etcd"))]

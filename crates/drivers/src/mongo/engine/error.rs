@@ -53,7 +53,7 @@ impl Trouble {
     }
 
     pub(super) fn of(place: &str, error: &mongodb::error::Error) -> Self {
-        let words = error.to_string();
+        let words = error.kind.to_string();
         if let Some(problem) = distrust::of(error) {
             return Self::refusal(untrusted(place, &problem));
         }
@@ -94,7 +94,7 @@ impl Trouble {
     }
 
     /// Nothing was done, and will not be however often it is asked for.
-    fn refusal(error: Error) -> Self {
+    pub(super) fn refusal(error: Error) -> Self {
         Self {
             error,
             is_passing: false,

@@ -3,6 +3,7 @@
 use espalier_keyspace::{Error, ErrorKind};
 use redis::RedisError;
 
+use crate::said::Said;
 use crate::trust::{OPTIONS, distrust};
 
 /// Whether the connection is of no use any more, or the server can do nothing for now: the same
@@ -12,6 +13,12 @@ pub(crate) fn broken(error: &RedisError) -> bool {
     is_lost && distrust(error, &OPTIONS).is_none()
 }
 
+/// Whether the server did not say a word that can be understood.
+pub(crate) fn is_wordless(error: &RedisError) -> bool {
+    let is_wordless = error.is_io_error() || error.kind() == redis::ErrorKind::Parse;
+    is_wordless && distrust(error, &OPTIONS).is_none()
+}
+
 fn is_busy(error: &RedisError) -> bool {
     let code = error.code();
     code.is_some_and(|code| ["LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN"].contains(&code))
@@ -19,12 +26,12 @@ fn is_busy(error: &RedisError) -> bool {
 }
 
 /// The error of a request that a server at `place` did not carry out.
-pub(crate) fn engine_error(place: &str, error: RedisError) -> Error {
+pub(crate) fn engine_error(place: &str, error: &RedisError) -> Error {
+    if let Some(problem) = distrust(error, &OPTIONS) {
+        let message = format!("the connection to {place} cannot be secured: {problem}");
+        return Error::new(ErrorKind::Denied, message);
+    }
     let (kind, message) = match error.code() {
-        _ if let Some(problem) = distrust(&error, &OPTIONS) => (
-            ErrorKind::Denied,
-            format!("the connection to {place} cannot be secured: {problem}"),
-        ),
         _ if error.kind() == redis::ErrorKind::AuthenticationFailed => denied(place),
         Some("WRONGPASS" | "NOAUTH") => denied(place),
         Some("NOPERM") => (
@@ -49,7 +56,7 @@ pub(crate) fn engine_error(place: &str, error: RedisError) -> Error {
             ErrorKind::Full,
             format!("the memory of the server {place} is full; raise its maxmemory"),
         ),
-        _ if broken(&error) => (
+        _ if broken(error) => (
             ErrorKind::Unavailable,
             format!("cannot reach the Redis server {place}"),
         ),
@@ -58,7 +65,15 @@ pub(crate) fn engine_error(place: &str, error: RedisError) -> Error {
             format!("the Redis server {place} refuses a request"),
         ),
     };
-    Error::new(kind, message).with_source(error)
+    Error::new(kind, message).with_source(words(error))
+}
+
+/// What the server or the connection says, without the names that the crate has for errors.
+fn words(error: &RedisError) -> Said {
+    let told = error.to_string();
+    let name = format!(" - {:?}", error.kind());
+    let summary = told.strip_suffix(&name).unwrap_or(&told);
+    Said(error.detail().unwrap_or(summary).to_owned())
 }
 
 fn denied(place: &str) -> (ErrorKind, String) {

@@ -32,7 +32,7 @@ impl Connector {
     pub(crate) fn new(config: &Config) -> Result<Self> {
         let certificates = config.tls.as_ref().map(certificates).transpose()?;
         let place = config.servers.shown();
-        Self::build(config, certificates).map_err(|error| engine_error(&place, error))
+        Self::build(config, certificates).map_err(|error| engine_error(&place, &error))
     }
 
     fn build(config: &Config, certificates: Option<TlsCertificates>) -> RedisResult<Self> {

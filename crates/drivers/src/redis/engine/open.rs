@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 use redis::{RedisError, Value};
 
 use super::error::wrong_answer;
-use super::link::{Answer, Connector, Link};
+use super::link::{Answer, Link};
 use super::names::Names;
 use super::pool::Pool;
 use super::script::Scripts;
@@ -93,14 +93,12 @@ fn wrong_format(found: &[u8]) -> Error {
 impl Engine {
     /// An engine that connects when it is asked.
     fn new(config: &Config) -> Result<Self> {
-        let connector = Connector::new(config)?;
-        let pool = Pool::new(connector, config.servers.shown(), config.timeout);
         Ok(Self {
             names: Names::new(&config.prefix),
             scripts: Scripts::new(),
             undo_bytes: config.undo_bytes,
             writing: RwLock::new(()),
-            pool,
+            pool: Pool::new(config)?,
         })
     }
 
