@@ -41,6 +41,11 @@ impl Config {
             "" => 0,
             path => number("the database", path)?,
         };
+        if servers.hosts.len() > 1 && database != 0 {
+            let message =
+                format!("several hosts mean a Cluster, which has no database {database}; write /0");
+            return Err(refusal(message));
+        }
         let mut config = Self {
             servers,
             database,
@@ -102,13 +107,14 @@ mod tests {
         let plain = config("redis://host").expect("no options");
         assert_eq!((plain.database, plain.prefix.as_str()), (0, "espalier"));
         assert_eq!(plain.durability, Durability::Durable);
-        let full = "rediss://u:p@h:1,h:2/3?prefix=x&durability=relaxed&timeout_ms=5&ca=f";
+        let full = "rediss://u:p@h:1/3?prefix=x&durability=relaxed&timeout_ms=5&ca=f";
         let full = config(full).expect("options");
         assert_eq!((full.database, full.timeout.as_millis()), (3, 5));
         assert!(full.tls.is_some_and(|tls| tls.ca.is_some()));
         for wrong in [
             "redis:host",
             "redis://h/x",
+            "redis://h:1,h:2/3",
             "redis://h?prefix=",
             "redis://h?prefix=a{b",
             "redis://h?durability=perhaps",

@@ -19,6 +19,21 @@ pub(crate) fn is_wordless(error: &RedisError) -> bool {
     is_wordless && distrust(error, &OPTIONS).is_none()
 }
 
+/// Whether only a server of a Cluster says this: a key is elsewhere, or that it has one database.
+pub(crate) fn is_of_cluster(error: &RedisError) -> bool {
+    let is_about = |words: &str| words.contains("cluster mode");
+    matches!(error.code(), Some("MOVED" | "ASK")) || error.detail().is_some_and(is_about)
+}
+
+/// The error of one server, where the Cluster is wanted that it is a part of.
+pub(crate) fn cluster_missed(place: &str, error: &RedisError) -> Error {
+    let message = format!(
+        "the Redis server {place} is one of a Cluster; name several of them, or one twice, and no \
+         database but 0 (redis://host:port,host:port/0), so that the driver asks the Cluster"
+    );
+    Error::new(ErrorKind::Engine, message).with_source(words(error))
+}
+
 fn is_busy(error: &RedisError) -> bool {
     let code = error.code();
     code.is_some_and(|code| ["LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN"].contains(&code))
@@ -55,6 +70,13 @@ pub(crate) fn engine_error(place: &str, error: &RedisError) -> Error {
         Some("OOM") => (
             ErrorKind::Full,
             format!("the memory of the server {place} is full; raise its maxmemory"),
+        ),
+        _ if error.kind() == redis::ErrorKind::ClusterConnectionNotFound => (
+            ErrorKind::Unavailable,
+            format!(
+                "cannot reach a Redis Cluster at {place}; where there is a server without one, \
+                 name it once"
+            ),
         ),
         _ if broken(error) => (
             ErrorKind::Unavailable,

@@ -10,11 +10,16 @@ use redis::{
     Value,
 };
 
-use super::error::{engine_error, wrong_answer};
+use super::error::{engine_error, is_of_cluster, wrong_answer};
 use super::script::Script;
 use crate::identity::{Tls, read};
 use crate::redis::NAME_TLS;
 use crate::redis::config::Config;
+
+/// How often the client itself asks a Cluster again, and how long it waits before that: the driver asks
+/// again too, and knows how long it may. Without these the client goes on for ten minutes.
+const CLUSTER_RETRIES: u32 = 4;
+const CLUSTER_RETRY_MS_MAX: u64 = 250;
 
 /// How connections are made.
 pub(crate) enum Connector {
@@ -43,7 +48,9 @@ impl Connector {
         if nodes.len() > 1 {
             let mut builder = ClusterClientBuilder::new(nodes)
                 .connection_timeout(config.timeout)
-                .response_timeout(config.timeout);
+                .response_timeout(config.timeout)
+                .retries(CLUSTER_RETRIES)
+                .max_retry_wait(CLUSTER_RETRY_MS_MAX);
             if let Some(certificates) = certificates {
                 builder = builder.tls(TlsMode::Secure).certs(certificates);
             }
@@ -55,6 +62,11 @@ impl Connector {
             None => Client::open(node),
         };
         client.map(Self::Single)
+    }
+
+    /// Whether this is one server, which says that it is a part of a Cluster.
+    pub(crate) fn misses_cluster(&self, error: &RedisError) -> bool {
+        matches!(self, Self::Single(_)) && is_of_cluster(error)
     }
 
     pub(crate) fn connect(&self, timeout: Duration) -> RedisResult<Link> {

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rand::RngCore;
 use redis::{RedisError, RedisResult};
 
-use super::error::{broken, engine_error, is_wordless};
+use super::error::{broken, cluster_missed, engine_error, is_wordless};
 use super::link::{Connector, Link};
 use crate::redis::config::Config;
 use crate::speech::{Asked, Manner, Speech};
@@ -139,7 +139,7 @@ impl Pool {
                 {
                     return Err(mistake);
                 }
-                Err(error) if broken(&error) && Instant::now() + wait < deadline => {
+                Err(error) if self.may_pass(&error) && Instant::now() + wait < deadline => {
                     backoff(&mut wait);
                 }
                 Err(error) => return Err(self.error(error)),
@@ -147,8 +147,15 @@ impl Pool {
         }
     }
 
+    fn may_pass(&self, error: &RedisError) -> bool {
+        broken(error) && !self.connector.misses_cluster(error)
+    }
+
     pub(crate) fn error(&self, error: RedisError) -> Error {
-        engine_error(&self.place, &error)
+        match self.connector.misses_cluster(&error) {
+            true => cluster_missed(&self.place, &error),
+            false => engine_error(&self.place, &error),
+        }
     }
 }
 
