@@ -71,6 +71,7 @@ mod policy;
 mod polled;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+mod promise;
 #[cfg(any(
     feature = "embedded",
     feature = "file",
@@ -125,5 +126,6 @@ mod url;
 pub use durability::Durability;
 #[cfg(feature = "memory")]
 pub use policy::under_policy;
-pub use registry::{Scheme, look, open, schemes};
+pub use promise::Promise;
+pub use registry::{Scheme, look, open, promise, schemes};
 pub use site::Site;

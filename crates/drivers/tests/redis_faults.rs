@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use espalier_drivers::redis::LOG_COMMITS_MAX;
+use espalier_drivers::{Promise, promise};
 use espalier_keyspace::{Batch, Direction, Driver, Error, ErrorKind, Expected, KeyRange, Snapshot};
 use espalier_testkit::adding::{SumWatch, add_while, sum};
 use espalier_testkit::servers::{Proxy, Redis, Signal, wait_until};
@@ -166,6 +167,11 @@ fn a_server_that_is_not_durable_enough_is_refused() {
     let Some(redis) = Redis::shared() else { return };
     let error = refused(&redis.url("durability=durable"));
     assert!(error.to_string().contains("durability=relaxed"), "{error}");
+    let promise = |redis: &Redis| promise(&redis.url("durability=relaxed")).expect("an answer");
+    let reason = "appendonly is no, appendfsync is everysec".to_owned();
+    assert_eq!(promise(redis), Promise::Relaxed(Some(reason)));
+    let durable = Redis::start(&DURABLE).expect("there was one");
+    assert_eq!(promise(&durable), Promise::Durable);
 }
 
 #[test]
