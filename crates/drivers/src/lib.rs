@@ -43,6 +43,17 @@ mod files;
     allow(dead_code)
 )]
 mod group;
+#[cfg(any(
+    feature = "postgres",
+    feature = "redis",
+    feature = "mongo",
+    feature = "etcd"
+))]
+#[cfg_attr(
+    not(any(feature = "redis", feature = "mongo", feature = "etcd")),
+    allow(dead_code)
+)]
+mod identity;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod known;
 #[cfg(feature = "memory")]
@@ -62,6 +73,7 @@ mod policy;
 mod polled;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+mod promise;
 #[cfg(any(
     feature = "embedded",
     feature = "file",
@@ -86,7 +98,20 @@ mod recent;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod registry;
+#[cfg(any(
+    feature = "postgres",
+    feature = "redis",
+    feature = "mongo",
+    feature = "etcd"
+))]
+#[cfg_attr(
+    not(all(feature = "postgres", feature = "mongo", feature = "etcd")),
+    allow(dead_code)
+)]
+mod said;
 mod site;
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
+mod speech;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 #[cfg(any(feature = "mongo", feature = "etcd"))]
@@ -94,12 +119,18 @@ mod staged;
 #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
 #[cfg_attr(not(any(feature = "embedded", feature = "file")), allow(dead_code))]
 mod strangers;
-#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
+#[cfg(any(
+    feature = "postgres",
+    feature = "redis",
+    feature = "mongo",
+    feature = "etcd"
+))]
 mod trust;
 mod url;
 
 pub use durability::Durability;
 #[cfg(feature = "memory")]
 pub use policy::under_policy;
-pub use registry::{Scheme, look, open, schemes};
+pub use promise::Promise;
+pub use registry::{Scheme, look, open, promise, schemes};
 pub use site::Site;

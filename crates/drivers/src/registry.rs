@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Driver, Result};
 
+use crate::promise::Promise;
 use crate::site::Site;
 use crate::url::{Url, refusal};
 
@@ -18,6 +19,7 @@ pub struct Scheme {
     pub about: &'static str,
     open: fn(&Url<'_>) -> Result<Arc<dyn Driver>>,
     look: fn(&Url<'_>) -> Result<Site>,
+    promise: fn(&Url<'_>) -> Result<Promise>,
 }
 
 const SCHEMES: &[Scheme] = &[
@@ -28,6 +30,7 @@ const SCHEMES: &[Scheme] = &[
         about: "in the memory of this process, gone at its end",
         open: crate::memory::open_url,
         look: Site::memory,
+        promise: |_| Ok(Promise::Nothing),
     },
     #[cfg(feature = "embedded")]
     Scheme {
@@ -36,6 +39,7 @@ const SCHEMES: &[Scheme] = &[
         about: "LMDB in a directory",
         open: crate::embedded::open_url,
         look: Site::local,
+        promise: Promise::of_url,
     },
     #[cfg(feature = "file")]
     Scheme {
@@ -44,6 +48,7 @@ const SCHEMES: &[Scheme] = &[
         about: "JSON files that people can read and edit, and a journal",
         open: crate::file::open_url,
         look: Site::local,
+        promise: Promise::of_url,
     },
     #[cfg(feature = "sqlite")]
     Scheme {
@@ -52,6 +57,7 @@ const SCHEMES: &[Scheme] = &[
         about: "SQLite in a file",
         open: crate::sqlite::open_url,
         look: Site::local,
+        promise: Promise::of_url,
     },
     #[cfg(feature = "postgres")]
     Scheme {
@@ -61,6 +67,7 @@ const SCHEMES: &[Scheme] = &[
         about: "PostgreSQL, or what speaks its protocol",
         open: crate::postgres::open_url,
         look: crate::postgres::look_url,
+        promise: crate::postgres::promise_url,
     },
     #[cfg(feature = "postgres")]
     Scheme {
@@ -69,6 +76,7 @@ const SCHEMES: &[Scheme] = &[
         about: "the same",
         open: crate::postgres::open_url,
         look: crate::postgres::look_url,
+        promise: crate::postgres::promise_url,
     },
     #[cfg(feature = "redis")]
     Scheme {
@@ -77,6 +85,7 @@ const SCHEMES: &[Scheme] = &[
         about: "a Redis server or Cluster",
         open: crate::redis::open_url,
         look: crate::redis::look_url,
+        promise: crate::redis::promise_url,
     },
     #[cfg(feature = "redis")]
     Scheme {
@@ -85,6 +94,7 @@ const SCHEMES: &[Scheme] = &[
         about: "the same with TLS",
         open: crate::redis::open_url,
         look: crate::redis::look_url,
+        promise: crate::redis::promise_url,
     },
     #[cfg(feature = "mongo")]
     Scheme {
@@ -94,6 +104,7 @@ const SCHEMES: &[Scheme] = &[
         about: "MongoDB, or what speaks its protocol",
         open: crate::mongo::open_url,
         look: crate::mongo::look_url,
+        promise: Promise::of_url,
     },
     #[cfg(feature = "etcd")]
     Scheme {
@@ -102,6 +113,7 @@ const SCHEMES: &[Scheme] = &[
         about: "an etcd cluster",
         open: crate::etcd::open_url,
         look: crate::etcd::look_url,
+        promise: |_| Ok(Promise::Durable),
     },
 ];
 
@@ -121,7 +133,14 @@ pub fn open(url: &str) -> Result<Arc<dyn Driver>> {
 /// Looks whether there is a key space where a URL says, and makes none where there is none.
 pub fn look(url: &str) -> Result<Site> {
     let (scheme, url) = parse(url)?;
-    look_under_policy(scheme, &url)
+    under_any_policy(&url, scheme.look)
+}
+
+/// What commits outlive that the engine acknowledges which a URL names: a server is asked for its
+/// settings. Under `policy=ram` nothing is committed there.
+pub fn promise(url: &str) -> Result<Promise> {
+    let (scheme, url) = parse(url)?;
+    under_any_policy(&url, scheme.promise)
 }
 
 fn parse(url: &str) -> Result<(&'static Scheme, Url<'_>)> {
@@ -140,13 +159,13 @@ fn open_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Arc<dyn Driver>> 
 }
 
 #[cfg(feature = "memory")]
-fn look_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Site> {
-    crate::policy::look_url(url, scheme.look)
+fn under_any_policy<T>(url: &Url<'_>, ask: fn(&Url<'_>) -> Result<T>) -> Result<T> {
+    crate::policy::ask_url(url, ask)
 }
 
 #[cfg(not(feature = "memory"))]
-fn look_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Site> {
-    (scheme.look)(url)
+fn under_any_policy<T>(url: &Url<'_>, ask: fn(&Url<'_>) -> Result<T>) -> Result<T> {
+    ask(url)
 }
 
 /// A build without the memory driver has no policies: their options are unknown to the engines.

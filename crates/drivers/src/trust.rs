@@ -7,17 +7,32 @@ use std::sync::Arc;
 use rustls::AlertDescription as Alert;
 use rustls::CertificateError as Wrong;
 
+/// What a driver calls the options that trust is about.
+pub(crate) struct Options {
+    /// Who is trusted.
+    pub(crate) authority: &'static str,
+    /// Who we are.
+    pub(crate) identity: &'static str,
+}
+
+/// As most drivers call them.
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
+pub(crate) const OPTIONS: Options = Options {
+    authority: "ca=FILE",
+    identity: "cert=FILE&key=FILE",
+};
+
 /// What is wrong with a certificate, where that is what an error comes from. Nothing was asked then,
 /// and asking again is of no use.
-pub(crate) fn distrust(error: &(dyn Error + 'static)) -> Option<String> {
+pub(crate) fn distrust(error: &(dyn Error + 'static), options: &Options) -> Option<String> {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<rustls::Error>() {
-            return about_certificates(error);
+            return about_certificates(error, options);
         }
         // Both would pass over what they hold.
         cause = if let Some(held) = error.downcast_ref::<io::Error>() {
-            if let Some(problem) = told(held) {
+            if let Some(problem) = told(held, options) {
                 return Some(problem);
             }
             held.get_ref().map(|held| held as _)
@@ -44,11 +59,12 @@ const ALERTS: [Alert; 9] = [
 ];
 
 /// Only what ends the handshake: later on, something may have been asked.
-fn about_certificates(error: &rustls::Error) -> Option<String> {
+fn about_certificates(error: &rustls::Error, options: &Options) -> Option<String> {
     let problem = match error {
-        rustls::Error::InvalidCertificate(wrong) => of_server(wrong),
+        rustls::Error::InvalidCertificate(wrong) => of_server(wrong, options),
         rustls::Error::AlertReceived(alert) if ALERTS.contains(alert) => {
-            "the server does not accept our certificate; give one with cert=FILE&key=FILE"
+            let identity = options.identity;
+            format!("the server does not accept our certificate; give one with {identity}")
         }
         _ => return None,
     };
@@ -56,32 +72,34 @@ fn about_certificates(error: &rustls::Error) -> Option<String> {
 }
 
 /// The same where only the text of an alert is left of the error, as HTTP/2 does it.
-fn told(error: &io::Error) -> Option<String> {
+fn told(error: &io::Error, options: &Options) -> Option<String> {
     if error.kind() != io::ErrorKind::InvalidData {
         return None;
     }
     let text = error.to_string();
     let alerts = ALERTS.map(rustls::Error::AlertReceived);
     let alert = alerts.iter().find(|alert| alert.to_string() == text);
-    alert.and_then(about_certificates)
+    alert.and_then(|alert| about_certificates(alert, options))
 }
 
-fn of_server(wrong: &Wrong) -> &'static str {
-    match wrong {
-        Wrong::Expired | Wrong::ExpiredContext { .. } => {
-            "the server's certificate has expired; renew it there"
-        }
+fn of_server(wrong: &Wrong, options: &Options) -> String {
+    let problem = match wrong {
+        Wrong::Expired | Wrong::ExpiredContext { .. } => "has expired; renew it there",
         Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => {
-            "the server's certificate is not valid yet; compare the clocks"
+            "is not valid yet; compare the clocks"
         }
         Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => {
-            "the server's certificate is for another host; name the host as the certificate does"
+            "is for another host; name the host as the certificate does"
         }
         // The signature is of another authority that has the same name.
         Wrong::UnknownIssuer | Wrong::BadSignature => {
-            "the server's certificate is signed by nobody who is trusted; name the authority with \
-             ca=FILE"
+            let authority = options.authority;
+            return format!(
+                "the server's certificate is signed by nobody who is trusted; name the authority \
+                 with {authority}"
+            );
         }
-        _ => "the server's certificate is not accepted",
-    }
+        _ => "is not accepted",
+    };
+    format!("the server's certificate {problem}")
 }

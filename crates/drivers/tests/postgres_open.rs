@@ -51,6 +51,36 @@ fn who_cannot_get_in() {
     assert_refused(open(&unknown), ErrorKind::Unavailable, "cannot reach");
 }
 
+/// All that the error said once was "db error", or that the server is not running.
+#[test]
+fn who_is_not_let_in_is_told_why() {
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    let url = server.url("");
+    let bare = with(&url, ":p%40ss", "");
+    assert_refused(open(&bare), ErrorKind::Denied, "wants the password");
+    assert_refused(open(&bare), ErrorKind::Denied, "USER:PASSWORD@HOST");
+    let wrong = with(&url, "p%40ss", "wrong");
+    let words = "password authentication failed for user \"tester\"";
+    assert_refused(open(&wrong), ErrorKind::Denied, words);
+    server.run("CREATE ROLE shut_out LOGIN PASSWORD 'x'");
+    server.run("CREATE DATABASE closed");
+    server.run("REVOKE CONNECT ON DATABASE closed FROM PUBLIC");
+    let closed = with(&url, "/postgres?", "/closed?");
+    let guest = with(&closed, "tester:p%40ss", "shut_out:x");
+    assert_refused(open(&guest), ErrorKind::Denied, "grant connect");
+    server.run("ALTER DATABASE closed ALLOW_CONNECTIONS false");
+    let words = "not currently accepting connections";
+    assert_refused(open(&closed), ErrorKind::Unavailable, words);
+    server.run("ALTER ROLE shut_out NOLOGIN");
+    let guest = with(&url, "tester:p%40ss", "shut_out:x");
+    assert_refused(open(&guest), ErrorKind::Denied, "not permitted to log in");
+    server.put_file("pg_hba.conf", "host all tester all scram-sha-256\n");
+    server.restart(Signal::Interrupt);
+    assert_refused(open(&guest), ErrorKind::Denied, "no pg_hba.conf entry");
+}
+
 /// A server that takes the connection and says nothing.
 #[test]
 fn a_silent_server_is_given_up() {
@@ -202,7 +232,7 @@ fn connections_are_secured_as_asked() {
     assert_refused(
         open(&format!("{url}&sslmode=require")),
         ErrorKind::Denied,
-        "secured",
+        "turn ssl on there",
     );
     server.run("ALTER SYSTEM SET ssl = on");
     let serve = |years| {
@@ -215,7 +245,12 @@ fn connections_are_secured_as_asked() {
     for mode in ["require", "verify-ca", "verify-full"] {
         let driver = open_with(mode, "trusted").expect("it is trusted");
         put(&*driver, "key").expect("a put");
-        assert_refused(open_with(mode, "other"), ErrorKind::Denied, "127.0.0.1");
+        let other = open_with(mode, "other");
+        assert_refused(
+            other,
+            ErrorKind::Denied,
+            "name the authority with sslrootcert=FILE",
+        );
     }
     let secured = "SELECT count(*) FROM pg_stat_ssl WHERE ssl AND pid <> pg_backend_pid()";
     let driver = open(&url).expect("it is preferred");
@@ -226,7 +261,7 @@ fn connections_are_secured_as_asked() {
     assert_refused(
         open(&format!("{named}&sslmode=verify-full")),
         ErrorKind::Denied,
-        "localhost",
+        "name the host as the certificate does",
     );
     open(&format!("{named}&sslmode=verify-ca")).expect("any name will do");
     assert_refused(
@@ -234,13 +269,69 @@ fn connections_are_secured_as_asked() {
         ErrorKind::Denied,
         "missing",
     );
-    serve((2020, 2021));
-    assert_refused(
-        open_with("verify-full", "trusted"),
-        ErrorKind::Denied,
-        "xpired",
-    );
+    for (years, advice) in [
+        ((2020, 2021), "renew it there"),
+        ((2090, 2100), "compare the clocks"),
+    ] {
+        serve(years);
+        let refused = open_with("verify-full", "trusted");
+        assert_refused(refused, ErrorKind::Denied, advice);
+    }
     open(&format!("{url}&sslmode=require")).expect("nothing is verified");
+}
+
+/// `pg_hba.conf` asks for a certificate beside the password, of some users, and instead of it, of others.
+#[test]
+fn clients_are_known_by_their_certificates() {
+    const RULES: &str = "hostssl all tester all scram-sha-256 clientcert=verify-ca\n\
+                         hostnossl all tester all scram-sha-256\n\
+                         hostssl all all all cert\n";
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| dir.path().join(name).display().to_string();
+    let (trusted, signer) = authority("trusted");
+    for (name, signer) in [("ours", &signer), ("others", &authority("other").1)] {
+        let (certificate, key) = certificate(signer, (2020, 2100));
+        fs::write(file(&format!("{name}.crt")), certificate).expect("a file");
+        fs::write(file(&format!("{name}.key")), key).expect("a file");
+    }
+    // The certificates of tests are of "loopback".
+    for user in ["loopback", "else"] {
+        server.run(&format!("CREATE ROLE \"{user}\" LOGIN SUPERUSER"));
+    }
+    server.run("ALTER SYSTEM SET ssl = on");
+    server.run("ALTER SYSTEM SET ssl_ca_file = 'trusted.crt'");
+    let (certificate, key) = certificate(&signer, (2020, 2100));
+    server.put_file("trusted.crt", &trusted);
+    server.put_file("server.crt", &certificate);
+    server.put_file("server.key", &key);
+    server.put_file("pg_hba.conf", RULES);
+    server.restart(Signal::Interrupt);
+    let url = format!("{}&sslmode=require", server.url("schema=known"));
+    let signed = |url: &str, name: &str| {
+        let name = file(name);
+        open(&format!("{url}&sslcert={name}.crt&sslkey={name}.key"))
+    };
+    let by = |user: &str| with(&url, "tester:p%40ss", user);
+    put(&*signed(&url, "ours").expect("it is known"), "key").expect("a put");
+    signed(&by("loopback"), "ours").expect("no password is wanted");
+    let advice = "sslcert=FILE&sslkey=FILE";
+    let others = signed(&url, "others");
+    for refused in [
+        others,
+        open(&url),
+        open(&by("loopback")),
+        signed(&by("else"), "ours"),
+    ] {
+        assert_refused(refused, ErrorKind::Denied, advice);
+    }
+    let plain = with(&by("loopback"), "sslmode=require", "sslmode=disable");
+    assert_refused(open(&plain), ErrorKind::Denied, "sslmode=require");
+    let wrong = format!("{url}&sslcert={0}&sslkey={0}", file("ours.crt"));
+    assert_refused(open(&wrong), ErrorKind::Denied, "ours.crt");
+    assert_refused(signed(&url, "missing"), ErrorKind::Denied, "missing.crt");
 }
 
 /// The transaction of a refused commit is over when the next one begins.

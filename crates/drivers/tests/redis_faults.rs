@@ -5,12 +5,13 @@ mod mounted;
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use espalier_drivers::redis::LOG_COMMITS_MAX;
+use espalier_drivers::{Promise, promise};
 use espalier_keyspace::{Batch, Direction, Driver, Error, ErrorKind, Expected, KeyRange, Snapshot};
 use espalier_testkit::adding::{SumWatch, add_while, sum};
-use espalier_testkit::servers::{Proxy, Redis, Signal};
+use espalier_testkit::servers::{Proxy, Redis, Signal, wait_until};
 use espalier_testkit::{crash, process, seed};
 use rand::Rng;
 
@@ -166,6 +167,11 @@ fn a_server_that_is_not_durable_enough_is_refused() {
     let Some(redis) = Redis::shared() else { return };
     let error = refused(&redis.url("durability=durable"));
     assert!(error.to_string().contains("durability=relaxed"), "{error}");
+    let promise = |redis: &Redis| promise(&redis.url("durability=relaxed")).expect("an answer");
+    let reason = "appendonly is no, appendfsync is everysec".to_owned();
+    assert_eq!(promise(redis), Promise::Relaxed(Some(reason)));
+    let durable = Redis::start(&DURABLE).expect("there was one");
+    assert_eq!(promise(&durable), Promise::Durable);
 }
 
 #[test]
@@ -186,7 +192,65 @@ fn an_absent_server_is_named() {
     let port = espalier_testkit::servers::free_port();
     let error = refused(&format!("redis://127.0.0.1:{port}/?timeout_ms=200"));
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert!(error.to_string().contains(&port.to_string()), "{error}");
+    let words = "Connection refused (os error 111)";
+    let sentence = format!("cannot reach the Redis server 127.0.0.1:{port}: {words}");
+    assert_eq!(error.to_string(), sentence);
+}
+
+/// It was tried again until the time was over, and what the server said was not understood.
+#[test]
+fn a_server_of_a_cluster_says_that_it_is_one() {
+    let cluster = ["--cluster-enabled", "yes"];
+    let (Some(one), Some(other)) = (Redis::start(&cluster), Redis::start(&cluster)) else {
+        return;
+    };
+    one.command("CLUSTER ADDSLOTSRANGE 0 8191");
+    other.command("CLUSTER ADDSLOTSRANGE 8192 16383");
+    one.command("CLUSTER SET-CONFIG-EPOCH 1");
+    one.command(&format!("CLUSTER MEET 127.0.0.1 {}", other.port()));
+    let serves = |redis: &Redis| match redis.command("GET a").starts_with("-CLUSTERDOWN") {
+        true => Err("it is down".to_owned()),
+        false => Ok(()),
+    };
+    for redis in [&one, &other] {
+        wait_until(|| serves(redis)).expect("the Cluster serves");
+    }
+    let start = Instant::now();
+    let moved = [&one, &other].map(|redis| {
+        let url = format!("{}?durability=relaxed&prefix=x", redis.base());
+        espalier_drivers::open(&url).map(drop)
+    });
+    let moved = moved
+        .into_iter()
+        .find_map(Result::err)
+        .expect("one has not the keys");
+    let database = refused(&one.base().replace("/0", "/3?durability=relaxed"));
+    for error in [moved, database] {
+        assert_eq!(error.kind(), ErrorKind::Engine, "{error}");
+        assert!(error.to_string().contains("host:port,host:port"), "{error}");
+    }
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
+    open(&one.cluster_url("durability=relaxed"));
+}
+
+/// The client of a Cluster went on for ten minutes, however little time there was.
+#[test]
+fn a_cluster_that_is_down_is_given_up_in_time() {
+    let Some(redis) = Redis::start(&["--cluster-enabled", "yes"]) else {
+        return;
+    };
+    let start = Instant::now();
+    let error = refused(&redis.cluster_url("durability=relaxed&timeout_ms=1000"));
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(
+        start.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 #[test]
@@ -194,7 +258,8 @@ fn a_full_memory_changes_nothing() {
     let Some(redis) = Redis::start(&["--maxmemory", "8mb"]) else {
         return;
     };
-    let driver = open(&redis.url("durability=relaxed&undo_bytes=1000"));
+    let url = redis.url("durability=relaxed&undo_bytes=1000");
+    let driver = open(&url);
     let error = loop {
         let mut batch = Batch::new();
         batch.add("sum", 1);
@@ -208,6 +273,9 @@ fn a_full_memory_changes_nothing() {
     let keys = driver.usage().expect("usage").keys;
     assert_eq!(keys as i64, sum(&*driver) + 1);
     assert_eq!(driver.check().expect("a check"), []);
+    // Nothing is written to open it, and to read.
+    redis.command("SCRIPT FLUSH");
+    assert_eq!(sum(&*open(&url)), sum(&*driver));
 }
 
 #[test]

@@ -104,11 +104,18 @@ fn check_clients(files: &Files, url: &str) {
     assert_refused(open(&half), ErrorKind::Engine, "both or neither");
 }
 
+/// A server that is asked for TLS and has none, or has nothing else and is not asked for it.
+fn check_speech(url: &str, advice: &str) {
+    let start = Instant::now();
+    assert_refused(open(url), ErrorKind::Engine, advice);
+    assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+}
+
 #[cfg(feature = "redis")]
 mod redis {
     use espalier_testkit::servers::{Redis, Signal, free_port};
 
-    use super::{Files, check, check_clients};
+    use super::{Files, check, check_clients, check_speech};
 
     /// A server with a second port for TLS, and the URL there.
     fn secured(files: &Files, clients: &str) -> Option<(Redis, String)> {
@@ -151,6 +158,16 @@ mod redis {
             check_clients(&files, &url);
         }
     }
+
+    #[test]
+    fn servers_without_tls_and_with_nothing_else_are_told_apart() {
+        let files = Files::new();
+        if let Some((redis, url)) = secured(&files, "no") {
+            check_speech(&url.replace("rediss:", "redis:"), "write rediss://");
+            let plain = redis.url("durability=relaxed");
+            check_speech(&plain.replace("redis:", "rediss:"), "write redis://");
+        }
+    }
 }
 
 #[cfg(feature = "mongo")]
@@ -163,7 +180,7 @@ mod mongo {
     use espalier_testkit::adding::sum;
     use espalier_testkit::servers::{Mongo, Proxy, Signal};
 
-    use super::{AT_ONCE, Files, VALID, assert_refused, check, check_clients};
+    use super::{AT_ONCE, Files, VALID, assert_refused, check, check_clients, check_speech};
 
     fn secured(files: &Files, more: &[&str]) -> Option<Mongo> {
         let certificate = format!("--listen-tls-cert-file={}", files.text("server.crt"));
@@ -186,6 +203,17 @@ mod mongo {
         let ca = format!("--listen-tls-ca-file={}", files.text("ca"));
         if let Some(mongo) = secured(&files, &[&ca]) {
             check_clients(&files, &mongo.url("tls"));
+        }
+    }
+
+    #[test]
+    fn servers_without_tls_and_with_nothing_else_are_told_apart() {
+        let files = Files::new();
+        if let Some(mongo) = secured(&files, &[]) {
+            check_speech(&mongo.url(""), "add tls&ca=FILE");
+        }
+        if let Some(mongo) = Mongo::start() {
+            check_speech(&mongo.url("tls"), "leave tls, ca, cert and key out");
         }
     }
 
@@ -280,7 +308,7 @@ mod mongo {
 mod etcd {
     use espalier_testkit::servers::{Etcd, Signal};
 
-    use super::{Files, check, check_clients};
+    use super::{Files, check, check_clients, check_speech};
 
     fn secured(files: &Files, clients: &[&str]) -> Option<Etcd> {
         let certificate = format!("--cert-file={}", files.text("server.crt"));
@@ -304,6 +332,17 @@ mod etcd {
         let ca = format!("--trusted-ca-file={}", files.text("ca"));
         if let Some(etcd) = secured(&files, &["--client-cert-auth", &ca]) {
             check_clients(&files, &etcd.url("tls"));
+        }
+    }
+
+    #[test]
+    fn servers_without_tls_and_with_nothing_else_are_told_apart() {
+        let files = Files::new();
+        if let Some(etcd) = secured(&files, &[]) {
+            check_speech(&etcd.url(""), "add tls&ca=FILE");
+        }
+        if let Some(etcd) = Etcd::start_one(&[]) {
+            check_speech(&etcd.url("tls"), "leave tls, ca, cert and key out");
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The options of the etcd driver.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use espalier_keyspace::Result;
 
 use crate::authority::Authority;
+use crate::identity::Tls;
 use crate::url::{Url, milliseconds, number, switch, unknown_option};
 
 /// The longest that a call tries to reach the servers, when not given: ten seconds.
@@ -36,17 +36,6 @@ pub struct Config {
     pub(super) operations: usize,
     /// Set for TLS.
     pub(super) tls: Option<Tls>,
-}
-
-/// Files for a TLS connection, all PEM.
-#[derive(Clone, Default)]
-pub(super) struct Tls {
-    /// Who is trusted; the system's list when not given.
-    pub(super) ca: Option<PathBuf>,
-    /// Who we are.
-    pub(super) certificate: Option<PathBuf>,
-    /// The key of the certificate.
-    pub(super) key: Option<PathBuf>,
 }
 
 impl Config {

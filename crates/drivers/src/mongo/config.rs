@@ -1,6 +1,5 @@
 //! The options of the MongoDB driver.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use espalier_keyspace::Result;
@@ -8,6 +7,7 @@ use espalier_keyspace::Result;
 use super::driver::NAME;
 use crate::authority::Authority;
 use crate::durability::Durability;
+use crate::identity::Tls;
 use crate::readable;
 use crate::url::{Url, milliseconds, number, refusal, switch, unknown_option};
 
@@ -50,17 +50,6 @@ pub struct Config {
     pub(super) replica_set: Option<String>,
     /// Set for TLS.
     pub(super) tls: Option<Tls>,
-}
-
-/// Files for a TLS connection, all PEM.
-#[derive(Clone, Default)]
-pub(super) struct Tls {
-    /// Who is trusted; Mozilla's list when not given.
-    pub(super) ca: Option<PathBuf>,
-    /// Who we are.
-    pub(super) certificate: Option<PathBuf>,
-    /// The key of the certificate.
-    pub(super) key: Option<PathBuf>,
 }
 
 impl Config {

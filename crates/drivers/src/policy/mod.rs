@@ -27,4 +27,4 @@ mod steps;
 mod view;
 
 pub use open::under_policy;
-pub(crate) use open::{look_url, over_url};
+pub(crate) use open::{ask_url, over_url};

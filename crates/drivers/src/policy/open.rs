@@ -6,7 +6,6 @@ use espalier_keyspace::{Driver, Policy, Result};
 
 use super::options::Options;
 use super::{cached, indexed, ram, recent};
-use crate::site::Site;
 use crate::url::{Url, unknown_option};
 
 /// An engine that is open already under a memory policy, with options as they stand in a URL:
@@ -35,10 +34,10 @@ pub(crate) fn over_url(
     over(open(&url.with_options(&rest))?, &options)
 }
 
-/// Looks at what a URL names, whatever the policy, by a function that knows nothing of policies.
-pub(crate) fn look_url(url: &Url<'_>, look: fn(&Url<'_>) -> Result<Site>) -> Result<Site> {
+/// Asks about what a URL names, whatever the policy, by a function that knows nothing of policies.
+pub(crate) fn ask_url<T>(url: &Url<'_>, ask: fn(&Url<'_>) -> Result<T>) -> Result<T> {
     let (_, rest) = Options::take(url)?;
-    look(&url.with_options(&rest))
+    ask(&url.with_options(&rest))
 }
 
 fn over(engine: Arc<dyn Driver>, options: &Options) -> Result<Arc<dyn Driver>> {

@@ -8,8 +8,12 @@ use tokio_postgres::config::{Host, SslMode};
 
 use super::driver::NAME;
 use crate::durability::Durability;
+use crate::identity::Identity;
 use crate::readable;
 use crate::url::{Url, refusal, unknown_option};
+
+/// How a URL is written.
+pub(super) const FORM: &str = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 
 /// The schema where none is named.
 const SCHEMA: &str = "espalier";
@@ -29,7 +33,7 @@ pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a driver for the server has not got, but the URL may say.
 const OPTIONS: &str = "schema, durability, readable, snapshots, connect_timeout, statement_timeout, sslmode, \
-     sslrootcert, application_name, options, target_session_attrs, load_balance_hosts, hostaddr, \
+     sslrootcert, sslcert, sslkey, application_name, options, target_session_attrs, load_balance_hosts, hostaddr, \
      tcp_user_timeout, keepalives, keepalives_idle, keepalives_interval and keepalives_retries";
 
 /// How the connection is secured, as libpq's `sslmode` says it.
@@ -61,6 +65,8 @@ pub struct Config {
     pub readable: Option<bool>,
     /// How the connection is secured.
     pub security: Security,
+    /// Who we are, where the server asks for a certificate.
+    pub identity: Option<Identity>,
     /// How many snapshots may be held at once; each takes a connection.
     pub snapshots_max: usize,
     /// How long one statement may take, waiting for others included.
@@ -77,10 +83,12 @@ impl Config {
             durability: Durability::default(),
             readable: None,
             security: Security::default(),
+            identity: None,
             snapshots_max: SNAPSHOTS_MAX,
             statement_timeout: STATEMENT_TIMEOUT,
         };
         let (mut mode, mut authorities) = ("prefer", None);
+        let (mut certificate, mut key) = (None, None);
         for (option, value) in url.options() {
             match option {
                 "schema" => config.schema = schema(value)?,
@@ -92,6 +100,8 @@ impl Config {
                 }
                 "sslmode" => mode = value,
                 "sslrootcert" => authorities = Some(PathBuf::from(value)),
+                "sslcert" => certificate = Some(PathBuf::from(value)),
+                "sslkey" => key = Some(PathBuf::from(value)),
                 "connect_timeout" => {
                     positive::<u32>(option, value)?;
                     kept.push(format!("{option}={value}"));
@@ -112,6 +122,8 @@ impl Config {
             }
         }
         config.security = security(mode, authorities)?;
+        let options = format!("{}: has sslcert and sslkey", url.scheme);
+        config.identity = Identity::of(certificate, key, &options)?;
         config.server = server(url, &kept.join("&"))?;
         config.server.ssl_mode(match config.security {
             Security::Disable => SslMode::Disable,
@@ -151,16 +163,15 @@ impl Config {
 
 /// The part of the URL that `tokio-postgres` understands.
 fn server(url: &Url<'_>, options: &str) -> Result<tokio_postgres::Config> {
-    let form = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
     // The error tells what is wrong with it and not the URL, which has a password.
     let parsed = format!("postgres:{}?{options}", url.place).parse::<tokio_postgres::Config>();
     let mut server = parsed.map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         let cause = cause.unwrap_or_else(|| error.to_string());
-        refusal(format!("the URL cannot be read ({cause}); write {form}"))
+        refusal(format!("the URL cannot be read ({cause}); write {FORM}"))
     })?;
     if server.get_hosts().is_empty() && server.get_hostaddrs().is_empty() {
-        return Err(refusal(format!("the URL names no server; write {form}")));
+        return Err(refusal(format!("the URL names no server; write {FORM}")));
     }
     if server.get_connect_timeout().is_none() {
         server.connect_timeout(CONNECT_TIMEOUT);
@@ -234,7 +245,8 @@ mod tests {
         assert_eq!(plain.server.get_connect_timeout(), Some(&CONNECT_TIMEOUT));
         let full = config(
             "postgresql://me@[::1]:5433/net?schema=other&durability=relaxed&snapshots=7\
-             &connect_timeout=3&statement_timeout=5&sslmode=verify-full&sslrootcert=/ca.pem",
+             &connect_timeout=3&statement_timeout=5&sslmode=verify-full&sslrootcert=/ca.pem\
+             &sslcert=/me.pem&sslkey=/me.key",
         );
         let full = full.expect("options");
         assert_eq!(
@@ -243,6 +255,11 @@ mod tests {
         );
         assert_eq!(full.statement_timeout, Duration::from_secs(5));
         assert_eq!(full.security, Security::VerifyHost("/ca.pem".into()));
+        let identity = full.identity.expect("a certificate and its key");
+        assert_eq!(
+            [identity.certificate, identity.key],
+            ["/me.pem", "/me.key"].map(PathBuf::from)
+        );
     }
 
     #[test]
@@ -258,6 +275,7 @@ mod tests {
             "postgres://me:secret@host/net?durability=perhaps",
             "postgres://me:secret@host/net?sslmode=verify-full",
             "postgres://me:secret@host/net?sslmode=maybe",
+            "postgres://me:secret@host/net?sslcert=/me.pem",
             "postgres://me:secret@host/net?connect_timeout=soon",
             "postgres://me:secret@host/net?color=green",
         ] {

@@ -1,12 +1,12 @@
 //! The options of the Redis driver.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use espalier_keyspace::Result;
 
 use crate::authority::Authority;
 use crate::durability::Durability;
+use crate::identity::Tls;
 use crate::url::{Url, milliseconds, number, refusal, unknown_option};
 
 /// The longest that a call tries to reach the server, when not given: ten seconds.
@@ -33,17 +33,6 @@ pub struct Config {
     pub(super) tls: Option<Tls>,
 }
 
-/// Files for a TLS connection, all PEM.
-#[derive(Clone, Default)]
-pub(super) struct Tls {
-    /// Who is trusted; the system's list when not given.
-    pub(super) ca: Option<PathBuf>,
-    /// Who we are.
-    pub(super) certificate: Option<PathBuf>,
-    /// The key of the certificate.
-    pub(super) key: Option<PathBuf>,
-}
-
 impl Config {
     /// The options that a URL such as `redis://host:6379/0?prefix=espalier` holds.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
@@ -52,6 +41,11 @@ impl Config {
             "" => 0,
             path => number("the database", path)?,
         };
+        if servers.hosts.len() > 1 && database != 0 {
+            let message =
+                format!("several hosts mean a Cluster, which has no database {database}; write /0");
+            return Err(refusal(message));
+        }
         let mut config = Self {
             servers,
             database,
@@ -113,13 +107,14 @@ mod tests {
         let plain = config("redis://host").expect("no options");
         assert_eq!((plain.database, plain.prefix.as_str()), (0, "espalier"));
         assert_eq!(plain.durability, Durability::Durable);
-        let full = "rediss://u:p@h:1,h:2/3?prefix=x&durability=relaxed&timeout_ms=5&ca=f";
+        let full = "rediss://u:p@h:1/3?prefix=x&durability=relaxed&timeout_ms=5&ca=f";
         let full = config(full).expect("options");
         assert_eq!((full.database, full.timeout.as_millis()), (3, 5));
         assert!(full.tls.is_some_and(|tls| tls.ca.is_some()));
         for wrong in [
             "redis:host",
             "redis://h/x",
+            "redis://h:1,h:2/3",
             "redis://h?prefix=",
             "redis://h?prefix=a{b",
             "redis://h?durability=perhaps",

@@ -12,6 +12,7 @@ use super::config::Config;
 use super::engine::{self, Engine};
 use super::snapshot::RedisSnapshot;
 use super::watch::RedisWatch;
+use crate::promise::Promise;
 use crate::site::Site;
 use crate::url::Url;
 
@@ -45,6 +46,10 @@ pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
         url: config.site(url.scheme),
         exists: engine::exists(&config)?,
     })
+}
+
+pub(crate) fn promise_url(url: &Url<'_>) -> Result<Promise> {
+    engine::promise(&Config::from_url(url)?)
 }
 
 impl Driver for Redis {

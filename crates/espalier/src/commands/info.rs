@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use clap::Args;
+use espalier_drivers::Promise;
 use espalier_keyspace::{Direction, Driver, KeyRange, Residence, WatchKind};
 use espalier_store::{Marker, Store, SystemClock};
 use serde_json::{Value, json};
@@ -55,7 +56,11 @@ impl Info {
         // That nothing is there is an answer too.
         target::require_existing(url)?;
         let driver = target::open_engine(url, Opening::Create)?;
-        let mut value = engine(&*driver)?;
+        let promise = match driver.capability().durable {
+            true => target::promise(url)?,
+            false => Promise::Nothing,
+        };
+        let mut value = engine(&*driver, &promise)?;
         if value["state"] == "store" {
             let store = Store::open(driver, Arc::new(SystemClock))?;
             let mut spaces = Vec::new();
@@ -74,7 +79,7 @@ impl Info {
 }
 
 /// The engine, whatever it holds: nothing is made in an empty one.
-fn engine(driver: &dyn Driver) -> Result<Value> {
+fn engine(driver: &dyn Driver, promise: &Promise) -> Result<Value> {
     let snapshot = driver.snapshot()?;
     let unfinished = Marker::read(&*snapshot)?;
     let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward)?;
@@ -90,7 +95,9 @@ fn engine(driver: &dyn Driver) -> Result<Value> {
         "state": state,
         "unfinished-from": unfinished.map(|marker| marker.from),
         "version": snapshot.version().0,
-        "durable": capability.durable,
+        "durable": *promise == Promise::Durable,
+        "durability": promise.name(),
+        "durability-reason": promise.reason(),
         "shared": capability.shared,
         "watch": match capability.watch {
             WatchKind::Push => "push",
@@ -183,15 +190,15 @@ fn text(value: &Value) -> String {
 
 /// The engine, in a few lines.
 fn engine_text(value: &Value) -> String {
-    let yes_or_no = |value: &Value, word: &'static str| match value.as_bool() {
-        Some(true) => word.to_owned(),
-        _ => format!("not {word}"),
-    };
     let mut out = format!(
         "engine {}: {}, {}, changes by {}; {} keys, {} bytes, version {}\n",
         word(&value["engine"]),
-        yes_or_no(&value["durable"], "durable"),
-        yes_or_no(&value["shared"], "shared"),
+        durability_text(value),
+        if value["shared"] == true {
+            "shared"
+        } else {
+            "not shared"
+        },
         word(&value["watch"]),
         value["keys"],
         value["bytes"],
@@ -219,6 +226,14 @@ fn engine_text(value: &Value) -> String {
         _ => {}
     }
     out
+}
+
+fn durability_text(value: &Value) -> String {
+    let durability = word(&value["durability"]);
+    match value["durability-reason"].as_str() {
+        Some(reason) => format!("{durability} ({reason})"),
+        None => durability.to_owned(),
+    }
 }
 
 fn items(value: &Value) -> impl Iterator<Item = &Value> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_drivers::Site;
+use espalier_drivers::{Promise, Site};
 use espalier_keyspace::{Direction, Driver, KeyRange, ReadOnly};
 
 use super::local::store_on;
@@ -110,6 +110,11 @@ pub fn require_existing(url: &str) -> Result<()> {
         true => Ok(()),
         false => Err(no_store(&site)),
     }
+}
+
+/// What commits outlive in the engine that a URL names.
+pub fn promise(url: &str) -> Result<Promise> {
+    espalier_drivers::promise(url).map_err(|error| cannot_open(url, &error))
 }
 
 fn look(url: &str) -> Result<Site> {

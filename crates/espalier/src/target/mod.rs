@@ -16,7 +16,7 @@ mod remote_past;
 pub use act::{Act, Acting, Of, Outcome, Prefer, beside, perform};
 pub use contract::{Change, Changed, EditHow, Loaded, Read, Target, TestChoice, Upload};
 pub use engine::{
-    Opening, open_engine, open_for_command, open_source, open_target, require_existing,
+    Opening, open_engine, open_for_command, open_source, open_target, promise, require_existing,
     without_password,
 };
 pub use local::{

@@ -282,6 +282,43 @@ fn info_tells_the_policy_and_the_lag() {
     assert_eq!(uncached["memory"]["lag-ms"], Value::Null);
 }
 
+/// It said "durable" of all that outlives a process, whatever was asked for and the server is set to.
+#[test]
+fn info_says_what_commits_outlive() {
+    let bench = store("4");
+    let says = |url: &str, durability: &str| {
+        let text = bench.run(&["info", url]).ok();
+        let (_, told) = text.split_once(": ").expect("an engine");
+        assert!(told.starts_with(durability), "{text}");
+    };
+    says("embedded:data", "durable, ");
+    says(
+        "embedded:data?durability=relaxed&policy=cached",
+        "relaxed, ",
+    );
+    says("embedded:data?policy=ram", "not durable, ");
+    let relaxed = ["info", "embedded:data?durability=relaxed", "--json"];
+    let relaxed = bench.run(&relaxed).json();
+    assert_eq!(
+        (&relaxed["durable"], &relaxed["durability"]),
+        (&false.into(), &"relaxed".into())
+    );
+    // The servers of tests do not wait for their disks.
+    for url in servers_under("") {
+        bench.run(&["copy", "embedded:data", &url]).ok();
+        let (scheme, _) = url.split_once(':').expect("a scheme");
+        says(
+            &url,
+            match scheme {
+                "redis" => "relaxed (appendonly is no, appendfsync is everysec), ",
+                "postgres" => "relaxed (fsync is off), ",
+                "etcd" => "durable, ",
+                _ => "relaxed, ",
+            },
+        );
+    }
+}
+
 #[test]
 fn a_damaged_page_is_told_and_does_not_end_the_process() {
     let bench = store("4");

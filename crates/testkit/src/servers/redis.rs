@@ -1,6 +1,7 @@
 //! A Redis server.
 
 use std::io::{BufRead, BufReader, Write};
+use std::iter::repeat_with;
 use std::net::TcpStream;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +11,9 @@ use super::process::{Launch, Process, Signal, free_port, wait_until};
 use super::wanted::is_wanted;
 
 const NAME: &str = "redis";
+
+/// The highest port of a server that may be one of a Cluster: its second port is 10,000 higher.
+const PORT_MAX: u16 = u16::MAX - 10_000;
 
 /// The longest that one answer may take.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -52,7 +56,8 @@ impl Redis {
     }
 
     fn launch(options: &[&str]) -> Self {
-        let port = free_port();
+        let port = repeat_with(free_port).find(|port| *port <= PORT_MAX);
+        let port = port.expect("some are low enough");
         let dir = Process::directory(NAME);
         let number = port.to_string();
         let fixed = ["--port", &number, "--bind", "127.0.0.1", "--save", ""];

@@ -1,8 +1,6 @@
 //! The servers: who is asked, as whom, and what happens when one does not answer.
 
-use std::fs;
 use std::future::Future;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -16,7 +14,7 @@ use tokio::runtime::Runtime;
 use tokio_stream::StreamExt;
 use tonic::client::Grpc;
 use tonic::metadata::{Ascii, MetadataValue};
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity as Pem};
 use tonic::{Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
@@ -25,7 +23,10 @@ use super::wire::{
     AuthenticateRequest, AuthenticateResponse, RangeRequest, RangeResponse, StatusRequest,
     StatusResponse, TxnRequest, TxnResponse, WatchCreateRequest, WatchRequest, WatchResponse,
 };
-use crate::etcd::config::{Config, Tls};
+use crate::etcd::NAME;
+use crate::etcd::config::Config;
+use crate::identity::{Identity, Tls, read};
+use crate::speech::{Asked, Manner, Speech};
 
 /// The longest that one server may take for one answer, before another is asked.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -52,6 +53,13 @@ const WATCH: &str = "/etcdserverpb.Watch/Watch";
 const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
 const STATUS: &str = "/etcdserverpb.Maintenance/Status";
 
+/// How a server is asked whether it speaks TLS: HTTP/2 begins with its settings. RFC 9113 §3.4
+const MANNER: Manner = Manner {
+    greeting: b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+    without_tls: "leave tls, ca, cert and key out",
+    with_tls: "add tls&ca=FILE to the URL",
+};
+
 type Token = MetadataValue<Ascii>;
 
 /// The servers of an etcd, and the runtime that speaks with them.
@@ -60,6 +68,7 @@ pub(crate) struct Engine {
     channels: Vec<Channel>,
     /// The one to ask.
     current: AtomicUsize,
+    speech: Speech,
     pub(crate) place: String,
     pub(crate) timeout: Duration,
     pub(crate) operations: usize,
@@ -95,6 +104,7 @@ impl Engine {
             runtime: Some(runtime),
             channels,
             current: AtomicUsize::new(0),
+            speech: Speech::new(&config.servers, Asked::by(config.tls.as_ref()), MANNER),
             place: config.servers.shown(),
             timeout: config.timeout,
             operations: config.operations,
@@ -153,7 +163,7 @@ impl Engine {
                         false => Certainty::NotDone,
                     };
                     self.turn_away(&status);
-                    return Err((engine_error(&self.place, status), certainty));
+                    return Err((engine_error(&self.place, &status), certainty));
                 }
             }
         }
@@ -173,17 +183,26 @@ impl Engine {
                 .log_in()
                 .and_then(|()| self.call(path, request.clone(), ANSWER));
             let status = match answer {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    self.speech.understood();
+                    return Ok(answer);
+                }
                 Err(status) if self.may_trust_another(&status, &mut distrusted) => continue,
                 Err(status) => status,
             };
+            if self.speech.is_open()
+                && is_passing(&status)
+                && let Some(mistake) = self.speech.mistake()
+            {
+                return Err(mistake);
+            }
             let in_time = Instant::now() + wait < deadline;
             if is_unknown_user(&status) && in_time {
                 *self.token.write() = None;
             } else if is_passing(&status) && in_time {
                 self.turn_away(&status);
             } else {
-                return Err(engine_error(&self.place, status));
+                return Err(engine_error(&self.place, &status));
             }
             std::thread::sleep(wait);
             wait = (wait * 2).min(BACKOFF_MAX);
@@ -302,7 +321,7 @@ impl Engine {
     }
 
     pub(crate) fn error(&self, status: Status) -> Error {
-        engine_error(&self.place, status)
+        engine_error(&self.place, &status)
     }
 }
 
@@ -323,13 +342,7 @@ impl Drop for Engine {
 }
 
 fn unreachable(error: tonic::transport::Error) -> Status {
-    let mut words = error.to_string();
-    let mut source = std::error::Error::source(&error);
-    while let Some(error) = source {
-        words = format!("{words}: {error}");
-        source = error.source();
-    }
-    let mut status = Status::unavailable(words);
+    let mut status = Status::unavailable(error.to_string());
     status.set_source(Arc::new(error));
     status
 }
@@ -363,25 +376,15 @@ fn channels(config: &Config) -> Result<Vec<Channel>> {
 }
 
 fn tls(tls: &Tls) -> Result<ClientTlsConfig> {
-    let read = |path: &Path| {
-        fs::read(path).map_err(|error| {
-            let message = format!("cannot read {}", path.display());
-            Error::new(ErrorKind::Engine, message).with_source(error)
-        })
-    };
     let mut config = ClientTlsConfig::new();
     config = match &tls.ca {
         Some(ca) => config.ca_certificate(Certificate::from_pem(read(ca)?)),
         None => config.with_enabled_roots(),
     };
-    match (&tls.certificate, &tls.key) {
-        (Some(certificate), Some(key)) => {
-            Ok(config.identity(Identity::from_pem(read(certificate)?, read(key)?)))
+    Ok(match tls.identity(NAME)? {
+        Some(Identity { certificate, key }) => {
+            config.identity(Pem::from_pem(read(&certificate)?, read(&key)?))
         }
-        (None, None) => Ok(config),
-        _ => {
-            let message = "etcd: has cert and key, both or neither";
-            Err(Error::new(ErrorKind::Engine, message))
-        }
-    }
+        None => config,
+    })
 }

@@ -1,9 +1,12 @@
 //! From etcd's errors to the key space's, with what to do.
 
+use std::error::Error as _;
+
 use espalier_keyspace::{Error, ErrorKind};
 use tonic::{Code, Status};
 
-use crate::trust::distrust;
+use crate::said::Said;
+use crate::trust::{OPTIONS, distrust};
 
 /// Whether the request may succeed on another server, or later. It may have been carried out.
 pub(crate) fn is_passing(status: &Status) -> bool {
@@ -19,7 +22,7 @@ pub(crate) fn is_passing(status: &Status) -> bool {
 
 /// Whether there is no trust between this server and us; there may be with another.
 pub(crate) fn is_distrusted(status: &Status) -> bool {
-    distrust(status).is_some()
+    distrust(status, &OPTIONS).is_some()
 }
 
 /// Whether the server has forgotten who we are.
@@ -37,24 +40,24 @@ fn says(status: &Status, words: &str) -> bool {
 }
 
 /// The error of a request that no server at `place` carried out.
-pub(crate) fn engine_error(place: &str, status: Status) -> Error {
+pub(crate) fn engine_error(place: &str, status: &Status) -> Error {
+    if let Some(problem) = distrust(status, &OPTIONS) {
+        let message = format!("the connection to etcd at {place} cannot be secured: {problem}");
+        return Error::new(ErrorKind::Denied, message);
+    }
     let (kind, message) = match status.code() {
-        _ if let Some(problem) = distrust(&status) => (
-            ErrorKind::Denied,
-            format!("the connection to etcd at {place} cannot be secured: {problem}"),
-        ),
-        _ if is_compacted(&status) => (
+        _ if is_compacted(status) => (
             ErrorKind::SnapshotTooOld,
             "etcd has compacted what this snapshot shows; take a new one".to_owned(),
         ),
-        _ if says(&status, "space exceeded") => (
+        _ if says(status, "space exceeded") => (
             ErrorKind::Full,
             format!(
                 "the quota of etcd at {place} is used up; compact and defragment it, disarm its \
                  alarm, or raise --quota-backend-bytes"
             ),
         ),
-        _ if says(&status, "authentication failed") || says(&status, "user name is empty") => (
+        _ if says(status, "authentication failed") || says(status, "user name is empty") => (
             ErrorKind::Denied,
             format!(
                 "etcd at {place} does not accept user and password; write etcd://user:password@…"
@@ -64,7 +67,7 @@ pub(crate) fn engine_error(place: &str, status: Status) -> Error {
             ErrorKind::Denied,
             format!("the user may not do this on etcd at {place}; grant readwrite on the prefix"),
         ),
-        _ if is_passing(&status) => (
+        _ if is_passing(status) => (
             ErrorKind::Unavailable,
             format!("cannot reach etcd at {place}, or it has no majority"),
         ),
@@ -73,5 +76,14 @@ pub(crate) fn engine_error(place: &str, status: Status) -> Error {
             format!("etcd at {place} refuses a request"),
         ),
     };
-    Error::new(kind, message).with_source(status)
+    Error::new(kind, message).with_source(words(status))
+}
+
+/// What the server says, or why the connection broke. That it was an error of the transport, which comes
+/// first there, is no news.
+fn words(status: &Status) -> Said {
+    match status.source() {
+        Some(broken) => Said::of(broken.source().unwrap_or(broken)),
+        None => Said(status.message().to_owned()),
+    }
 }

@@ -1,7 +1,7 @@
 //! The client of the `mongodb` crate: what it is told of the servers, and what it tells of them.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,7 +14,9 @@ use mongodb::options::{ClientOptions, Credential, ServerAddress, TlsOptions};
 
 use super::distrust::Distrust;
 use super::error::Trouble;
-use crate::mongo::config::{Config, Tls};
+use crate::identity::{Identity, read};
+use crate::mongo::NAME;
+use crate::mongo::config::Config;
 
 /// Connections of one process at most.
 const CONNECTIONS_MAX: u32 = 32;
@@ -35,7 +37,7 @@ pub(super) fn client(config: &Config, watched: &Arc<Watched>) -> Result<Client> 
     let mut options = options(config);
     let joined = match &config.tls {
         Some(tls) => {
-            let identity = Identity::of(tls)?;
+            let identity = tls.identity(NAME)?.map(OneFile::of).transpose()?;
             let path = identity.as_ref().map(|identity| identity.path.clone());
             let tls = TlsOptions::builder()
                 .ca_file_path(tls.ca.clone())
@@ -94,29 +96,21 @@ fn options(config: &Config) -> ClientOptions {
 }
 
 /// Our certificate and its key in one file, as the crate reads them.
-struct Identity {
+struct OneFile {
     path: PathBuf,
     /// The file, where it is one that only this process has.
     _file: Option<File>,
 }
 
-impl Identity {
-    fn of(tls: &Tls) -> Result<Option<Self>> {
-        match (&tls.certificate, &tls.key) {
-            (Some(certificate), Some(key)) if certificate == key => Ok(Some(Self {
-                path: certificate.clone(),
+impl OneFile {
+    fn of(Identity { certificate, key }: Identity) -> Result<Self> {
+        if certificate == key {
+            return Ok(Self {
+                path: certificate,
                 _file: None,
-            })),
-            (Some(certificate), Some(key)) => {
-                let both = [read(certificate)?, b"\n".to_vec(), read(key)?].concat();
-                Self::in_memory(&both).map(Some)
-            }
-            (None, None) => Ok(None),
-            _ => {
-                let message = "mongodb: has cert and key, both or neither";
-                Err(Error::new(ErrorKind::Engine, message))
-            }
+            });
         }
+        Self::in_memory(&[read(&certificate)?, b"\n".to_vec(), read(&key)?].concat())
     }
 
     /// No key is written to a disk for this.
@@ -147,11 +141,4 @@ impl Identity {
         let message = "mongodb: put certificate and key into one file, and name it as cert and key";
         Err(Error::new(ErrorKind::Engine, message))
     }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| {
-        let message = format!("cannot read {}", path.display());
-        Error::new(ErrorKind::Engine, message).with_source(error)
-    })
 }

@@ -16,6 +16,7 @@ use super::client::{Watched, client};
 use super::error::Trouble;
 use crate::durability::Durability;
 use crate::mongo::config::Config;
+use crate::speech::{Asked, Manner, Speech};
 
 /// The wait before a request is made again.
 const BACKOFF_MIN: Duration = Duration::from_millis(10);
@@ -26,6 +27,14 @@ const DOCUMENT_PATIENCE: Duration = Duration::from_millis(20);
 
 /// The oldest wire protocol that is spoken: that of MongoDB 5.0.
 const WIRE_VERSION_MIN: i32 = 13;
+
+/// How a server is asked whether it speaks TLS: `{hello: 1, $db: "admin"}` as an `OP_MSG`.
+const MANNER: Manner = Manner {
+    greeting: b"\x34\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\
+                \x1f\0\0\0\x10hello\0\x01\0\0\0\x02$db\0\x06\0\0\0admin\0\0",
+    without_tls: "leave tls, ca, cert and key out",
+    with_tls: "add tls&ca=FILE to the URL",
+};
 
 /// How sure a write has to be before it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +153,7 @@ pub(in crate::mongo) struct Server {
     is_sharded: bool,
     /// What the client tells of its connections.
     watched: Arc<Watched>,
+    speech: Speech,
 }
 
 impl Server {
@@ -173,6 +183,7 @@ impl Server {
             is_replicated: false,
             is_sharded: false,
             watched,
+            speech: Speech::new(&config.servers, Asked::by(config.tls.as_ref()), MANNER),
         };
         server.greet()?;
         Ok(server)
@@ -382,6 +393,7 @@ impl Server {
             let left = deadline.saturating_duration_since(Instant::now());
             let mut trouble = match self.wait_for(work(), left) {
                 Some(Ok(said)) => {
+                    self.speech.understood();
                     let is_repeated = may_be_done;
                     return Ok(Answer { said, is_repeated });
                 }
@@ -392,6 +404,11 @@ impl Server {
                 && let Some(problem) = self.watched.distrust.of_all(start)
             {
                 trouble = trouble.for_distrust(&self.place, &problem);
+            }
+            if trouble.is_passing
+                && let Some(mistake) = self.speech.mistake()
+            {
+                return Err(Trouble::refusal(mistake));
             }
             // What a later attempt says is not what became of an earlier one.
             may_be_done |= trouble.may_be_done;

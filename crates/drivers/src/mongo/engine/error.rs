@@ -5,6 +5,7 @@ use mongodb::bson::Document;
 use mongodb::error::ErrorKind as Mongo;
 
 use super::distrust;
+use crate::said::Said;
 
 /// A second document with the same `_id`.
 pub(super) const DUPLICATE: i32 = 11000;
@@ -52,7 +53,7 @@ impl Trouble {
     }
 
     pub(super) fn of(place: &str, error: &mongodb::error::Error) -> Self {
-        let words = error.to_string();
+        let words = error.kind.to_string();
         if let Some(problem) = distrust::of(error) {
             return Self::refusal(untrusted(place, &problem));
         }
@@ -93,7 +94,7 @@ impl Trouble {
     }
 
     /// Nothing was done, and will not be however often it is asked for.
-    fn refusal(error: Error) -> Self {
+    pub(super) fn refusal(error: Error) -> Self {
         Self {
             error,
             is_passing: false,
@@ -197,15 +198,3 @@ pub(in crate::mongo) fn corrupt(what: &str) -> Error {
     let message = format!("a document in MongoDB is not what this program writes: {what}");
     Error::new(ErrorKind::Corrupt, message)
 }
-
-/// What the server or the driver said.
-#[derive(Debug)]
-struct Said(String);
-
-impl std::fmt::Display for Said {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Said {}

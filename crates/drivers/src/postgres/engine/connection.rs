@@ -89,7 +89,7 @@ impl Connection {
     pub(super) fn open(setup: &Setup) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Failure::Local)?;
-        let connector = Connector::new(&setup.config.security).map_err(Failure::Secured)?;
+        let connector = Connector::new(&setup.config).map_err(Failure::Secured)?;
         let opened = wait(&runtime, async {
             let connecting = setup.config.server.connect(connector);
             tokio::time::timeout(setup.connect_timeout(), connecting).await

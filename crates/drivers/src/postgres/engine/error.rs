@@ -8,6 +8,15 @@ use espalier_keyspace::{Error, ErrorKind};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use super::setup::Setup;
+use crate::postgres::config::FORM;
+use crate::said::Said;
+use crate::trust::{Options, distrust};
+
+/// The options that trust is about.
+const OPTIONS: Options = Options {
+    authority: "sslrootcert=FILE",
+    identity: "sslcert=FILE&sslkey=FILE",
+};
 
 /// Why a call to the server failed.
 #[derive(Debug)]
@@ -107,10 +116,7 @@ impl Failure {
                 format!("the connection to {place} was lost"),
             )
             .with_source(error),
-            Self::Secured(problem) => Error::new(
-                ErrorKind::Denied,
-                format!("the connection to {place} cannot be secured: {problem}"),
-            ),
+            Self::Secured(problem) => Error::new(ErrorKind::Denied, unsecured(place, &problem)),
             Self::Damaged(problem) => Error::new(
                 ErrorKind::Corrupt,
                 format!("the data at {place}: {problem}"),
@@ -150,16 +156,26 @@ impl fmt::Display for Failure {
 }
 
 fn database_error(error: tokio_postgres::Error, setup: &Setup) -> Error {
-    let place = &setup.place;
-    let (kind, message) = match error.code() {
-        None => unanswered(&error, place),
-        Some(state) => told(state, setup),
+    if let Some(problem) = distrust(&error, &OPTIONS) {
+        return Failure::Secured(problem).into_error(setup);
+    }
+    let ((kind, message), said) = match error.as_db_error() {
+        None => (unanswered(&error, setup), Said::of(&error)),
+        Some(refusal) => (told(refusal, setup), said(refusal)),
     };
-    Error::new(kind, message).with_source(error)
+    Error::new(kind, message).with_source(said)
 }
 
-/// No word from the server: it cannot be reached, or there is no trust.
-fn unanswered(error: &tokio_postgres::Error, place: &str) -> (ErrorKind, String) {
+/// The server's own words.
+fn said(refusal: &DbError) -> Said {
+    let parts = [Some(refusal.message()), refusal.detail(), refusal.hint()];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    Said(parts.join("; "))
+}
+
+/// No word from the server: it cannot be reached, does not speak TLS, or asks for what is not there.
+fn unanswered(error: &tokio_postgres::Error, setup: &Setup) -> (ErrorKind, String) {
+    let place = &setup.place;
     let mut cause: &dyn std::error::Error = error;
     let mut is_distrust = false;
     while let Some(inner) = cause.source() {
@@ -167,22 +183,72 @@ fn unanswered(error: &tokio_postgres::Error, place: &str) -> (ErrorKind, String)
         is_distrust |= io.is_some_and(|error| error.kind() == io::ErrorKind::InvalidData);
         cause = inner;
     }
-    if is_distrust || error.to_string().contains("TLS") {
-        let message = format!("the connection to {place} cannot be secured ({cause}); see sslmode");
-        return (ErrorKind::Denied, message);
+    // The crate tells these apart in words only.
+    match (error.to_string().as_str(), cause.to_string().as_str()) {
+        (_, "password missing") => (
+            ErrorKind::Denied,
+            format!(
+                "{place} wants the password of user {:?}; give it in the URL: {FORM}",
+                user(setup)
+            ),
+        ),
+        ("authentication error", _) => (
+            ErrorKind::Denied,
+            format!(
+                "{place} wants user {:?} to get in as this driver cannot; see pg_hba.conf there",
+                user(setup)
+            ),
+        ),
+        (_, "server does not support TLS") => (
+            ErrorKind::Denied,
+            unsecured(place, "turn ssl on there, or write sslmode=prefer"),
+        ),
+        (summary, _) if is_distrust || summary.contains("TLS") => {
+            (ErrorKind::Denied, unsecured(place, "see sslmode"))
+        }
+        _ => (
+            ErrorKind::Unavailable,
+            format!("cannot reach the server at {place}; is it running?"),
+        ),
     }
-    let message = format!("cannot reach the server at {place} ({cause}); is it running?");
-    (ErrorKind::Unavailable, message)
 }
 
-fn told(state: &SqlState, setup: &Setup) -> (ErrorKind, String) {
-    let place = &setup.place;
-    let user = setup.config.server.get_user().unwrap_or("the default user");
+/// What helps where the server speaks English, and what helps elsewhere.
+fn how_to_get_in(words: &str) -> String {
+    match words {
+        _ if words.contains("certificate") => {
+            format!("give a certificate of that user with {}", OPTIONS.identity)
+        }
+        _ if words.contains("no encryption") => {
+            "it may take secured connections only (sslmode=require); else see pg_hba.conf".into()
+        }
+        _ => "look at the password and pg_hba.conf".into(),
+    }
+}
+
+fn unsecured(place: &str, problem: &str) -> String {
+    format!("the connection to {place} cannot be secured: {problem}")
+}
+
+fn user(setup: &Setup) -> &str {
+    let user = setup.config.server.get_user();
+    user.unwrap_or("the default user")
+}
+
+fn told(refusal: &DbError, setup: &Setup) -> (ErrorKind, String) {
+    let (place, user) = (&setup.place, user(setup));
     let database = setup.config.server.get_dbname().unwrap_or(user);
-    match state.code() {
+    match refusal.code().code() {
         "28P01" | "28000" => (
             ErrorKind::Denied,
-            format!("{place} does not let in user {user:?}; look at the password and pg_hba.conf"),
+            format!(
+                "{place} does not let in user {user:?}; {}",
+                how_to_get_in(refusal.message())
+            ),
+        ),
+        "42501" if !is_plain(refusal) => (
+            ErrorKind::Denied,
+            format!("{place} does not let user {user:?} into {database:?}; grant connect on it"),
         ),
         "42501" => (
             ErrorKind::Denied,
@@ -230,7 +296,7 @@ fn told(state: &SqlState, setup: &Setup) -> (ErrorKind, String) {
                 setup.config.schema
             ),
         ),
-        _ if is_end(state) => (
+        _ if is_end(refusal.code()) || !is_plain(refusal) => (
             ErrorKind::Unavailable,
             format!("{place} has ended the connection or takes none now"),
         ),

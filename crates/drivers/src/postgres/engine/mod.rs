@@ -31,7 +31,7 @@ pub(in crate::postgres) use gaps::Gaps;
 pub(in crate::postgres) use guess::Guess;
 pub(in crate::postgres) use log::Record;
 pub use log::{LOG_COMMITS_MAX, LOG_RECORD_BYTES_MAX};
-pub(in crate::postgres) use open::{Engine, exists, open};
+pub(in crate::postgres) use open::{Engine, exists, open, promise};
 pub use open::{RECONNECT_PATIENCE, SNAPSHOT_PATIENCE};
 pub(in crate::postgres) use pending::{Found, Pending};
 pub(in crate::postgres) use pool::Lease;

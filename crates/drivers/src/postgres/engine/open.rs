@@ -20,6 +20,7 @@ use super::pool::Pool;
 use super::setup::Setup;
 use super::transaction::Transaction;
 use crate::postgres::Config;
+use crate::promise::Promise;
 use crate::queue::Queue;
 use crate::recent::Recent;
 
@@ -67,6 +68,24 @@ pub(in crate::postgres) fn exists(config: Config) -> espalier_keyspace::Result<b
     let told = |failure: Failure| failure.into_error(&setup);
     let mut connection = first_connection(&setup).map_err(told)?;
     format::exists(&mut connection, &setup).map_err(told)
+}
+
+/// What the server does with commits of a session like ours, as it is set now. Others of its family may
+/// not have these settings.
+pub(in crate::postgres) fn promise(config: Config) -> espalier_keyspace::Result<Promise> {
+    let setup = Setup::new(config);
+    let told = |failure: Failure| failure.into_error(&setup);
+    let mut connection = first_connection(&setup).map_err(told)?;
+    for setting in ["fsync", "synchronous_commit"] {
+        match connection.read(&format!("SHOW {setting}")) {
+            Ok(rows) if rows == [["off"]] => {
+                return Ok(Promise::Relaxed(Some(format!("{setting} is off"))));
+            }
+            Ok(_) => {}
+            Err(failure) => failure.still_open().map_err(told)?,
+        }
+    }
+    Ok(Promise::Durable)
 }
 
 /// Opens a schema.

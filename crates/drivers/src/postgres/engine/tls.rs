@@ -2,25 +2,27 @@
 
 use std::future::Future;
 use std::io;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::client;
-use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
+use tokio_rustls::rustls::client::{WantsClientCert, WebPkiServerVerifier};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme,
 };
 
-use crate::postgres::Security;
+use crate::postgres::{Config, Identity, Security};
 
 /// Makes connections secure.
 #[derive(Clone)]
@@ -29,20 +31,45 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn new(security: &Security) -> Result<Self, String> {
+    pub(super) fn new(config: &Config) -> Result<Self, String> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
-        let verifier = Verifier::new(security, provider)?;
-        let config = builder
+        let verifier = Verifier::new(&config.security, provider)?;
+        let builder = builder
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let config = match &config.identity {
+            Some(identity) => identified(builder, identity)?,
+            None => builder.with_no_client_auth(),
+        };
         Ok(Self {
             config: Arc::new(config),
         })
     }
+}
+
+/// The same for somebody who has a certificate.
+fn identified(
+    builder: ConfigBuilder<ClientConfig, WantsClientCert>,
+    identity: &Identity,
+) -> Result<ClientConfig, String> {
+    let Identity { certificate, key } = identity;
+    let chain = certificates(certificate)?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| about(key, &error))?;
+    let built = builder.with_client_auth_cert(chain, secret);
+    built.map_err(|error| about(certificate, &error))
+}
+
+/// All certificates of a file.
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
+    read.map_err(|error| about(file, &error))
+}
+
+fn about(file: &Path, problem: &dyn std::error::Error) -> String {
+    format!("{}: {problem}", file.display())
 }
 
 /// What is asked of the server's certificate.
@@ -65,17 +92,13 @@ impl Verifier {
             Security::VerifyAuthority(file) => (file, Self::Authority),
             Security::VerifyHost(file) => (file, Self::Host),
         };
-        let told = |problem: String| format!("{}: {problem}", file.display());
         let mut roots = RootCertStore::empty();
-        let certificates =
-            CertificateDer::pem_file_iter(file).map_err(|error| told(error.to_string()))?;
-        for certificate in certificates {
-            let certificate = certificate.map_err(|error| told(error.to_string()))?;
+        for certificate in certificates(file)? {
             let added = roots.add(certificate);
-            added.map_err(|error| told(error.to_string()))?;
+            added.map_err(|error| about(file, &error))?;
         }
         let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-        built.map(verifier).map_err(|error| told(error.to_string()))
+        built.map(verifier).map_err(|error| about(file, &error))
     }
 }
 

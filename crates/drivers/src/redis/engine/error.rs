@@ -3,13 +3,35 @@
 use espalier_keyspace::{Error, ErrorKind};
 use redis::RedisError;
 
-use crate::trust::distrust;
+use crate::said::Said;
+use crate::trust::{OPTIONS, distrust};
 
 /// Whether the connection is of no use any more, or the server can do nothing for now: the same
 /// request may succeed elsewhere or later.
 pub(crate) fn broken(error: &RedisError) -> bool {
     let is_lost = error.is_io_error() || error.is_cluster_error() || is_busy(error);
-    is_lost && distrust(error).is_none()
+    is_lost && distrust(error, &OPTIONS).is_none()
+}
+
+/// Whether the server did not say a word that can be understood.
+pub(crate) fn is_wordless(error: &RedisError) -> bool {
+    let is_wordless = error.is_io_error() || error.kind() == redis::ErrorKind::Parse;
+    is_wordless && distrust(error, &OPTIONS).is_none()
+}
+
+/// Whether only a server of a Cluster says this: a key is elsewhere, or that it has one database.
+pub(crate) fn is_of_cluster(error: &RedisError) -> bool {
+    let is_about = |words: &str| words.contains("cluster mode");
+    matches!(error.code(), Some("MOVED" | "ASK")) || error.detail().is_some_and(is_about)
+}
+
+/// The error of one server, where the Cluster is wanted that it is a part of.
+pub(crate) fn cluster_missed(place: &str, error: &RedisError) -> Error {
+    let message = format!(
+        "the Redis server {place} is one of a Cluster; name several of them, or one twice, and no \
+         database but 0 (redis://host:port,host:port/0), so that the driver asks the Cluster"
+    );
+    Error::new(ErrorKind::Engine, message).with_source(words(error))
 }
 
 fn is_busy(error: &RedisError) -> bool {
@@ -19,12 +41,12 @@ fn is_busy(error: &RedisError) -> bool {
 }
 
 /// The error of a request that a server at `place` did not carry out.
-pub(crate) fn engine_error(place: &str, error: RedisError) -> Error {
+pub(crate) fn engine_error(place: &str, error: &RedisError) -> Error {
+    if let Some(problem) = distrust(error, &OPTIONS) {
+        let message = format!("the connection to {place} cannot be secured: {problem}");
+        return Error::new(ErrorKind::Denied, message);
+    }
     let (kind, message) = match error.code() {
-        _ if let Some(problem) = distrust(&error) => (
-            ErrorKind::Denied,
-            format!("the connection to {place} cannot be secured: {problem}"),
-        ),
         _ if error.kind() == redis::ErrorKind::AuthenticationFailed => denied(place),
         Some("WRONGPASS" | "NOAUTH") => denied(place),
         Some("NOPERM") => (
@@ -49,7 +71,14 @@ pub(crate) fn engine_error(place: &str, error: RedisError) -> Error {
             ErrorKind::Full,
             format!("the memory of the server {place} is full; raise its maxmemory"),
         ),
-        _ if broken(&error) => (
+        _ if error.kind() == redis::ErrorKind::ClusterConnectionNotFound => (
+            ErrorKind::Unavailable,
+            format!(
+                "cannot reach a Redis Cluster at {place}; where there is a server without one, \
+                 name it once"
+            ),
+        ),
+        _ if broken(error) => (
             ErrorKind::Unavailable,
             format!("cannot reach the Redis server {place}"),
         ),
@@ -58,7 +87,15 @@ pub(crate) fn engine_error(place: &str, error: RedisError) -> Error {
             format!("the Redis server {place} refuses a request"),
         ),
     };
-    Error::new(kind, message).with_source(error)
+    Error::new(kind, message).with_source(words(error))
+}
+
+/// What the server or the connection says, without the names that the crate has for errors.
+fn words(error: &RedisError) -> Said {
+    let told = error.to_string();
+    let name = format!(" - {:?}", error.kind());
+    let summary = told.strip_suffix(&name).unwrap_or(&told);
+    Said(error.detail().unwrap_or(summary).to_owned())
 }
 
 fn denied(place: &str) -> (ErrorKind, String) {

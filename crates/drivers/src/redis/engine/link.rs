@@ -1,10 +1,8 @@
 //! One connection, to one server or to a Cluster.
 
-use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
-use espalier_keyspace::{Error, ErrorKind, Result};
+use espalier_keyspace::Result;
 use redis::cluster::{ClusterClient, ClusterClientBuilder, ClusterConnection};
 use redis::{
     Client, ClientTlsConfig, Cmd, Connection, ConnectionAddr, ConnectionInfo, ConnectionLike,
@@ -12,9 +10,16 @@ use redis::{
     Value,
 };
 
-use super::error::{engine_error, wrong_answer};
+use super::error::{engine_error, is_of_cluster, wrong_answer};
 use super::script::Script;
-use crate::redis::config::{Config, Tls};
+use crate::identity::{Tls, read};
+use crate::redis::NAME_TLS;
+use crate::redis::config::Config;
+
+/// How often the client itself asks a Cluster again, and how long it waits before that: the driver asks
+/// again too, and knows how long it may. Without these the client goes on for ten minutes.
+const CLUSTER_RETRIES: u32 = 4;
+const CLUSTER_RETRY_MS_MAX: u64 = 250;
 
 /// How connections are made.
 pub(crate) enum Connector {
@@ -32,7 +37,7 @@ impl Connector {
     pub(crate) fn new(config: &Config) -> Result<Self> {
         let certificates = config.tls.as_ref().map(certificates).transpose()?;
         let place = config.servers.shown();
-        Self::build(config, certificates).map_err(|error| engine_error(&place, error))
+        Self::build(config, certificates).map_err(|error| engine_error(&place, &error))
     }
 
     fn build(config: &Config, certificates: Option<TlsCertificates>) -> RedisResult<Self> {
@@ -43,7 +48,9 @@ impl Connector {
         if nodes.len() > 1 {
             let mut builder = ClusterClientBuilder::new(nodes)
                 .connection_timeout(config.timeout)
-                .response_timeout(config.timeout);
+                .response_timeout(config.timeout)
+                .retries(CLUSTER_RETRIES)
+                .max_retry_wait(CLUSTER_RETRY_MS_MAX);
             if let Some(certificates) = certificates {
                 builder = builder.tls(TlsMode::Secure).certs(certificates);
             }
@@ -55,6 +62,11 @@ impl Connector {
             None => Client::open(node),
         };
         client.map(Self::Single)
+    }
+
+    /// Whether this is one server, which says that it is a part of a Cluster.
+    pub(crate) fn misses_cluster(&self, error: &RedisError) -> bool {
+        matches!(self, Self::Single(_)) && is_of_cluster(error)
     }
 
     pub(crate) fn connect(&self, timeout: Duration) -> RedisResult<Link> {
@@ -95,22 +107,12 @@ fn info(config: &Config, host: &str, port: u16) -> RedisResult<ConnectionInfo> {
 }
 
 fn certificates(tls: &Tls) -> Result<TlsCertificates> {
-    let read = |path: &Path| {
-        fs::read(path).map_err(|error| {
-            let message = format!("cannot read {}", path.display());
-            Error::new(ErrorKind::Engine, message).with_source(error)
-        })
-    };
-    let client_tls = match (&tls.certificate, &tls.key) {
-        (Some(certificate), Some(key)) => Some(ClientTlsConfig {
-            client_cert: read(certificate)?,
-            client_key: read(key)?,
+    let client_tls = match tls.identity(NAME_TLS)? {
+        Some(identity) => Some(ClientTlsConfig {
+            client_cert: read(&identity.certificate)?,
+            client_key: read(&identity.key)?,
         }),
-        (None, None) => None,
-        _ => {
-            let message = "rediss: has cert and key, both or neither";
-            return Err(Error::new(ErrorKind::Engine, message));
-        }
+        None => None,
     };
     let root_cert = tls.ca.as_deref().map(read).transpose()?;
     Ok(TlsCertificates {

@@ -15,7 +15,7 @@ pub(super) use block::{Blocks, Kind, changes_of};
 pub(super) use error::{broken, wrong_answer};
 pub(super) use link::{Answer, Link, bytes};
 pub use open::{DIRECT_BYTES_MAX, FORMAT, LOG_BYTES_MAX, LOG_COMMITS_MAX, UNDO_OPERATIONS_MAX};
-pub(super) use open::{Engine, exists, open};
+pub(super) use open::{Engine, exists, open, promise};
 pub(super) use pool::{Lane, backoff};
 pub(super) use rows::{InRuns, Part, Rows, Values, bare, stamped};
 pub(super) use upkeep::{check, flush, usage};

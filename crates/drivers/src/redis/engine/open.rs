@@ -1,5 +1,6 @@
 //! Opening a key space: what the server is, what it promises, and what is there.
 
+use std::fmt;
 use std::time::Instant;
 
 use espalier_keyspace::{Error, ErrorKind, Result, Version};
@@ -7,11 +8,12 @@ use parking_lot::RwLock;
 use redis::{RedisError, Value};
 
 use super::error::wrong_answer;
-use super::link::{Answer, Connector, Link};
+use super::link::{Answer, Link};
 use super::names::Names;
 use super::pool::Pool;
 use super::script::Scripts;
 use crate::durability::Durability;
+use crate::promise::Promise;
 use crate::redis::config::Config;
 
 /// The layout of names that this code writes and reads.
@@ -50,6 +52,36 @@ pub(crate) fn exists(config: &Config) -> Result<bool> {
     let found = engine.ask(|link| link.run(&command))?;
     let found: u64 = redis::from_redis_value(found).map_err(|_| wrong_answer())?;
     Ok(found > 0)
+}
+
+/// What the server does with commits, as it is set now.
+pub(crate) fn promise(config: &Config) -> Result<Promise> {
+    let engine = Engine::new(config)?;
+    Ok(match engine.log_settings()? {
+        Some(settings) if settings.are_durable() => Promise::Durable,
+        Some(settings) => Promise::Relaxed(Some(settings.to_string())),
+        None => Promise::Relaxed(Some("the server does not tell its settings".to_owned())),
+    })
+}
+
+/// How the server keeps its log of commands.
+#[derive(Debug)]
+struct LogSettings {
+    appendonly: String,
+    appendfsync: String,
+}
+
+impl LogSettings {
+    fn are_durable(&self) -> bool {
+        self.appendonly == "yes" && self.appendfsync == "always"
+    }
+}
+
+impl fmt::Display for LogSettings {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (only, fsync) = (&self.appendonly, &self.appendfsync);
+        write!(out, "appendonly is {only}, appendfsync is {fsync}")
+    }
 }
 
 /// Connects and makes the key space where there is none.
@@ -93,14 +125,12 @@ fn wrong_format(found: &[u8]) -> Error {
 impl Engine {
     /// An engine that connects when it is asked.
     fn new(config: &Config) -> Result<Self> {
-        let connector = Connector::new(config)?;
-        let pool = Pool::new(connector, config.servers.shown(), config.timeout);
         Ok(Self {
             names: Names::new(&config.prefix),
             scripts: Scripts::new(),
             undo_bytes: config.undo_bytes,
             writing: RwLock::new(()),
-            pool,
+            pool: Pool::new(config)?,
         })
     }
 
@@ -161,9 +191,7 @@ impl Engine {
             return Err(Error::new(ErrorKind::WrongVersion, message));
         }
         self.check_eviction()?;
-        let settings = self
-            .setting("appendonly")?
-            .zip(self.setting("appendfsync")?);
+        let settings = self.log_settings()?;
         let place = &self.pool.place;
         tracing::info!(
             server = place,
@@ -174,13 +202,12 @@ impl Engine {
             return Ok(());
         }
         match settings {
-            Some((only, fsync)) if only == "yes" && fsync == "always" => Ok(()),
-            Some((only, fsync)) => Err(Error::new(
+            Some(settings) if settings.are_durable() => Ok(()),
+            Some(settings) => Err(Error::new(
                 ErrorKind::Engine,
                 format!(
-                    "the server {place} does not make commits durable (appendonly is {only}, \
-                     appendfsync is {fsync}); set them to yes and always, or add \
-                     durability=relaxed to the URL"
+                    "the server {place} does not make commits durable ({settings}); set them to \
+                     yes and always, or add durability=relaxed to the URL"
                 ),
             )),
             None => Err(Error::new(
@@ -191,6 +218,16 @@ impl Engine {
                 ),
             )),
         }
+    }
+
+    fn log_settings(&self) -> Result<Option<LogSettings>> {
+        let both = self
+            .setting("appendonly")?
+            .zip(self.setting("appendfsync")?);
+        Ok(both.map(|(appendonly, appendfsync)| LogSettings {
+            appendonly,
+            appendfsync,
+        }))
     }
 
     /// Refuses a server that throws keys away when its memory is full: parts of key spaces would be

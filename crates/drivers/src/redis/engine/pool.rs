@@ -8,8 +8,10 @@ use parking_lot::Mutex;
 use rand::RngCore;
 use redis::{RedisError, RedisResult};
 
-use super::error::{broken, engine_error};
+use super::error::{broken, cluster_missed, engine_error, is_wordless};
 use super::link::{Connector, Link};
+use crate::redis::config::Config;
+use crate::speech::{Asked, Manner, Speech};
 
 /// Connections that are kept while nobody uses them.
 const IDLE_MAX: usize = 32;
@@ -17,6 +19,13 @@ const IDLE_MAX: usize = 32;
 /// How long to wait before connecting again, at first and at most.
 const BACKOFF_MIN: Duration = Duration::from_millis(5);
 const BACKOFF_MAX: Duration = Duration::from_millis(250);
+
+/// How a server is asked whether it speaks TLS.
+const MANNER: Manner = Manner {
+    greeting: b"PING\r\n",
+    without_tls: "write redis://",
+    with_tls: "write rediss://…?ca=FILE",
+};
 
 /// A connection, its name for the commit script, and the number of its last commit.
 pub(crate) struct Lane {
@@ -28,6 +37,7 @@ pub(crate) struct Lane {
 /// The connections of a driver.
 pub(crate) struct Pool {
     connector: Connector,
+    speech: Speech,
     /// The servers, for messages.
     pub(crate) place: String,
     pub(crate) timeout: Duration,
@@ -35,13 +45,15 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(connector: Connector, place: String, timeout: Duration) -> Self {
-        Self {
-            connector,
-            place,
-            timeout,
+    pub(crate) fn new(config: &Config) -> Result<Self> {
+        let asked = Asked::by(config.tls.as_ref());
+        Ok(Self {
+            connector: Connector::new(config)?,
+            speech: Speech::new(&config.servers, asked, MANNER),
+            place: config.servers.shown(),
+            timeout: config.timeout,
             idle: Mutex::new(Vec::new()),
-        }
+        })
     }
 
     /// When a call that begins now has to end.
@@ -55,7 +67,9 @@ impl Pool {
         if let Some(lane) = idle {
             return Ok(lane);
         }
-        let link = self.connector.connect(self.timeout)?;
+        let patience = self.speech.patience(self.timeout);
+        let link = self.connector.connect(patience)?;
+        self.speech.understood();
         let mut name = [0; 16];
         rand::rng().fill_bytes(&mut name);
         Ok(Lane {
@@ -119,7 +133,13 @@ impl Pool {
         loop {
             match attempt() {
                 Ok(answer) => return Ok(answer),
-                Err(error) if broken(&error) && Instant::now() + wait < deadline => {
+                Err(error)
+                    if is_wordless(&error)
+                        && let Some(mistake) = self.speech.mistake() =>
+                {
+                    return Err(mistake);
+                }
+                Err(error) if self.may_pass(&error) && Instant::now() + wait < deadline => {
                     backoff(&mut wait);
                 }
                 Err(error) => return Err(self.error(error)),
@@ -127,8 +147,15 @@ impl Pool {
         }
     }
 
+    fn may_pass(&self, error: &RedisError) -> bool {
+        broken(error) && !self.connector.misses_cluster(error)
+    }
+
     pub(crate) fn error(&self, error: RedisError) -> Error {
-        engine_error(&self.place, error)
+        match self.connector.misses_cluster(&error) {
+            true => cluster_missed(&self.place, &error),
+            false => engine_error(&self.place, &error),
+        }
     }
 }
 
