@@ -114,7 +114,8 @@ fn many_rows_are_copied_between_those_that_are_there() {
     let Some(server) = Postgres::start(&["fsync=off", "log_statement=all"]) else {
         return;
     };
-    let there: [(&str, fn(&u32) -> bool); 5] = [
+    type IsThere = fn(&u32) -> bool;
+    let there: [(&str, IsThere); 5] = [
         ("nothing", |_| false),
         ("the first and the last", |row| [0, ROWS - 1].contains(row)),
         ("a few", |row| row % 700 == 5),
