@@ -51,8 +51,6 @@ const INSERTED: &str = "FerretDB over SQLite, the server that the tests can have
                         own client; sysrepo's figure is of MongoDB";
 const PASSED_BY: &str = "rows that were removed stay in the memory of the journal until it is merged, and clearing a range passes \
                          them by: those of the candidates before";
-const ONE_COMMIT: &str = "the raw client's durable write took 0.45 ms in some runs and 1.1 ms in others, one after the other; ours took \
-                          0.9 to 1.05 ms in all";
 const FLUSHED: &str = "most of it is the flush of the log at the end of a durable commit, for which PostgreSQL, and Redis with \
                        an append-only file, wait in both rows; the peer's Redis had no such file, and without it ours \
                        takes 0.34 ms";
@@ -136,9 +134,6 @@ const REASONS: &[(About, &str, &str, &str)] = &[
 /// What is explained of one driver, the driver, what the row's name begins with, and the reason.
 const REASONS_OF_DRIVERS: &[(About, &str, &str, &str)] = &[
     (About::Target, "mongodb", "create all items", INSERTED),
-    (About::Target, "postgres", "create an item", ONE_COMMIT),
-    (About::Target, "postgres", "modify an item", ONE_COMMIT),
-    (About::Target, "postgres", "remove an item", ONE_COMMIT),
 ];
 
 /// The reason of a row.
