@@ -91,6 +91,11 @@ impl Driver for Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
+        if let Err(error) = self.engine.still_there() {
+            // Whoever removed it knows, and so does whoever tried to commit since.
+            tracing::debug!(%error, "there is nothing to close");
+            return;
+        }
         if let Err(error) = engine::bring_up_to_date(&self.engine) {
             let dir = self.engine.dir.display();
             tracing::warn!(%dir, %error, "the files are not brought up to date; what was committed is in the journal");

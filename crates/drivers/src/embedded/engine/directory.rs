@@ -94,6 +94,11 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.merger.stop();
+        if let Err(error) = self.journal.still_there() {
+            // Whoever removed it knows, and so does whoever tried to commit since.
+            tracing::debug!(%error, "there is nothing to close");
+            return;
+        }
         let synced = match self.config.durability {
             Durability::Durable => Ok(()),
             Durability::Relaxed => self.sync(),

@@ -132,9 +132,8 @@ const REASONS: &[(About, &str, &str, &str)] = &[
 ];
 
 /// What is explained of one driver, the driver, what the row's name begins with, and the reason.
-const REASONS_OF_DRIVERS: &[(About, &str, &str, &str)] = &[
-    (About::Target, "mongodb", "create all items", INSERTED),
-];
+const REASONS_OF_DRIVERS: &[(About, &str, &str, &str)] =
+    &[(About::Target, "mongodb", "create all items", INSERTED)];
 
 /// The reason of a row.
 pub fn of(about: About, row: &Row) -> &'static str {
