@@ -18,8 +18,8 @@ pub(super) const FORM: &str = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 /// The schema where none is named.
 const SCHEMA: &str = "espalier";
 
-/// The most bytes of the name of a schema, as PostgreSQL has it.
-const SCHEMA_BYTES_MAX: usize = 63;
+/// The most bytes of a name, as PostgreSQL has it; it cuts longer ones off.
+pub(super) const NAME_BYTES_MAX: usize = 63;
 
 /// Snapshots that may be held at once where nothing is said: a server lets in 100 connections
 /// unless told otherwise, and there may be several processes.
@@ -189,10 +189,9 @@ fn schema(value: &str) -> Result<String> {
         .next()
         .is_some_and(|byte| !byte.is_ascii_digit());
     let is_reserved = value.starts_with("pg_");
-    if value.len() > SCHEMA_BYTES_MAX || !starts_well || is_reserved || !value.bytes().all(is_plain)
-    {
+    if value.len() > NAME_BYTES_MAX || !starts_well || is_reserved || !value.bytes().all(is_plain) {
         return Err(refusal(format!(
-            "schema is {value:?}; it may have a to z, digits and _, at most {SCHEMA_BYTES_MAX}, \
+            "schema is {value:?}; it may have a to z, digits and _, at most {NAME_BYTES_MAX}, \
              not beginning with a digit or pg_"
         )));
     }

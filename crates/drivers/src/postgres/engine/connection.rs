@@ -140,8 +140,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The rows of the statement that is a whole commit, whose text `prepare` gives; `None` where the
-    /// server does not take it.
+    /// The rows of the statement that is a whole commit; `None` where the server does not take it.
     pub(super) fn commit_at_once(
         &mut self,
         text: impl FnOnce() -> String,

@@ -113,18 +113,10 @@ impl Facts {
         }
     }
 
-    /// Takes a value for the truth, unless another one was before.
+    /// Takes a value for the truth.
     pub(super) fn assume(&mut self, key: &[u8], value: Option<&[u8]>) {
-        if self.keys.insert(key.to_vec())
-            && let Some(value) = value
-        {
-            self.values.insert(key.to_vec(), value.to_vec());
-        }
-    }
-
-    /// Whether a value was taken for the truth.
-    pub(super) fn is_assumed(&self, key: &[u8]) -> bool {
-        self.keys.contains(key)
+        self.values
+            .extend(value.map(|value| (key.to_vec(), value.to_vec())));
     }
 
     /// The value of a key that was asked for.

@@ -72,14 +72,16 @@ impl<'b> Guess<'b> {
 
     fn add(&mut self, batch: &'b Batch, facts: &mut Facts) -> Option<()> {
         for Precondition { key, value } in batch.preconditions() {
-            if matches!(self.pending.find(key), Found::Untouched) {
+            let is_open = matches!(self.pending.find(key), Found::Untouched);
+            if is_open && !self.required.contains_key(&key[..]) {
                 facts.assume(key, value.as_deref());
-                self.required.entry(key).or_insert(value.as_deref());
+                self.required.insert(key, value.as_deref());
             }
         }
         let is_known = |operation| match operation {
             OperationRef::Add(key, _) => {
-                facts.is_assumed(key) || !matches!(self.pending.find(key), Found::Untouched)
+                self.required.contains_key(key)
+                    || !matches!(self.pending.find(key), Found::Untouched)
             }
             _ => true,
         };

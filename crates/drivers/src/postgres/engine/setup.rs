@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use super::statements::Texts;
-use crate::postgres::config::CONNECT_TIMEOUT;
+use crate::postgres::config::{CONNECT_TIMEOUT, NAME_BYTES_MAX};
 use crate::postgres::{Config, Durability};
 
 /// How much later than its own timeout the server's answer may come.
 const ANSWER_SLACK: Duration = Duration::from_secs(10);
-
-/// The most bytes of a name, as PostgreSQL has it; it cuts longer ones off.
-const NAME_BYTES_MAX: usize = 63;
 
 /// Settings that make the server choose the index for every page of a scan and every key, whatever it
 /// knows of the table, and choose once, notice a client that is gone, and keep values as they are.
@@ -79,8 +76,7 @@ impl Setup {
         text
     }
 
-    /// The channel on which commits are made known. It has letters that need no quotes, but for the
-    /// first, which may be a digit.
+    /// The channel on which commits are made known: a name that needs no quotes.
     pub(super) fn channel(&self) -> String {
         let mut name = format!("espalier_{}", self.config.schema);
         name.truncate(NAME_BYTES_MAX);
