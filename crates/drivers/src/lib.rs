@@ -62,7 +62,12 @@ pub mod memory;
 pub mod mongo;
 #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
 mod opened;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
+#[cfg(any(
+    feature = "sqlite",
+    feature = "postgres",
+    feature = "redis",
+    feature = "mongo"
+))]
 mod pages;
 #[cfg(any(feature = "memory", feature = "postgres", feature = "redis"))]
 mod partly;
@@ -114,7 +119,7 @@ mod site;
 mod speech;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
-#[cfg(any(feature = "mongo", feature = "etcd"))]
+#[cfg(feature = "etcd")]
 mod staged;
 #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
 #[cfg_attr(not(any(feature = "embedded", feature = "file")), allow(dead_code))]

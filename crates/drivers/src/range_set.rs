@@ -55,6 +55,20 @@ impl RangeSet {
             .then_some((start.as_slice(), end))
     }
 
+    /// The range of the set that has the last keys before an end: its start and its end.
+    #[cfg(feature = "mongo")]
+    pub(crate) fn around_end(&self, end: Option<&[u8]>) -> Option<(&[u8], Option<&[u8]>)> {
+        let before = end.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut starts = self.ranges.range::<[u8], _>((Bound::Unbounded, before));
+        let (start, own) = starts.next_back()?;
+        let is_to_end = match (own, end) {
+            (None, _) => true,
+            (Some(own), Some(end)) => own.as_slice() >= end,
+            (Some(_), None) => false,
+        };
+        is_to_end.then_some((start.as_slice(), own.as_deref()))
+    }
+
     /// Whether the set has every key of a range.
     pub(crate) fn covers(&self, range: &KeyRange) -> bool {
         let around = self.around(&range.start);
@@ -63,6 +77,21 @@ impl RangeSet {
             (Some(_), None) => false,
             (Some(end), Some(wanted)) => wanted.as_slice() <= end,
         })
+    }
+
+    /// Whether it has a key of a range.
+    #[cfg(feature = "mongo")]
+    pub(crate) fn overlaps(&self, range: &KeyRange) -> bool {
+        if range.is_empty() {
+            return false;
+        }
+        let before_end = match &range.end {
+            Some(end) => Bound::Excluded(end.as_slice()),
+            None => Bound::Unbounded,
+        };
+        let mut starts = self.ranges.range::<[u8], _>((Bound::Unbounded, before_end));
+        let last = starts.next_back();
+        last.is_some_and(|(_, end)| end.as_ref().is_none_or(|end| *end > range.start))
     }
 
     /// Whether it has no key.

@@ -6,10 +6,10 @@ use espalier_testkit::servers::Mongo;
 mod server {
     use super::Mongo;
 
-    // Transactions are small, so that the batches of the suite are staged.
+    // Pages are small, and trees are made often.
     espalier_testkit::conformance!(few: {
         let Some(mongo) = Mongo::shared() else { return };
-        let url = mongo.url("timeout_ms=60000&operations=100");
+        let url = mongo.url("timeout_ms=60000&page_bytes=512&tail_bytes=4096");
         move || espalier_drivers::open(&url).expect("the server is there")
     });
 }

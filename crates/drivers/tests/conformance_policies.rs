@@ -67,7 +67,7 @@ fn etcd(policy: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
 fn mongo(policy: &str) -> Option<impl Fn() -> Arc<dyn Driver> + use<>> {
     let server = espalier_testkit::servers::Mongo::shared()?;
     let url = server.url(&format!(
-        "durability=relaxed&timeout_ms=60000&operations=100&policy={policy}"
+        "durability=relaxed&timeout_ms=60000&page_bytes=512&tail_bytes=4096&policy={policy}"
     ));
     Some(move || open(&url))
 }

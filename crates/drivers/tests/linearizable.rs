@@ -151,9 +151,9 @@ fn mongo() {
 
     let Some(server) = Mongo::start() else { return };
     let proxies = proxied([server.port()]);
-    // Transactions are small, so that the widest commits are staged. Old versions are deleted soon, so
+    // Pages are small and trees are made often. Old versions are deleted soon, so
     // that processes are halted for longer than what they know is of use.
-    let url = server.url("timeout_ms=4000&operations=100&keep_ms=3000");
+    let url = server.url("timeout_ms=4000&page_bytes=256&tail_bytes=1024&keep_ms=3000");
     let (through, mut hurts) = through(&url, &proxies);
     hurts.push(Hurt::new("the server is killed", |_| {
         server.restart(Signal::Kill);

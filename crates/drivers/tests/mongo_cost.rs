@@ -2,7 +2,7 @@
 //! reading of a range.
 #![cfg(feature = "mongo")]
 
-use espalier_keyspace::{Batch, Driver, Expected, KeyRange};
+use espalier_keyspace::{Batch, Direction, Driver, Expected, KeyRange};
 use espalier_testkit::servers::Mongo;
 
 /// What the server has been sent so far, by what it is.
@@ -32,56 +32,95 @@ fn put(driver: &dyn Driver, keys: impl Iterator<Item = u32>) {
 }
 
 #[test]
-fn a_commit_is_six_commands_however_many_entries_it_has() {
+fn a_commit_is_one_command_and_a_large_one_four() {
     let Some(mongo) = Mongo::start() else { return };
     let driver = espalier_drivers::open(&mongo.url("")).expect("open");
     for keys in [0..1, 0..1, 1..1001] {
         let sent = sent_by(&mongo, || put(&*driver, keys));
-        // The newest version, and the versions that are replaced; those that replace them, the
-        // commit, its version; what it unveils and ends.
-        assert_eq!(sent, [2, 3, 1, 0]);
+        assert_eq!(sent, [0, 1, 0, 0]);
     }
+    // Whether that is the newest version; the draft, the pages, and the commit.
+    let sent = sent_by(&mongo, || put(&*driver, 0..50_000));
+    assert_eq!(sent, [1, 3, 0, 0]);
 }
 
+/// What commits have changed since the tree was made is in memory, and so are the pages that were read
+/// last.
 #[test]
-fn a_commit_does_not_ask_for_what_was_just_read() {
+fn a_commit_asks_for_nothing_that_was_read_before() {
     let Some(mongo) = Mongo::start() else { return };
-    let driver = espalier_drivers::open(&mongo.url("")).expect("open");
-    put(&*driver, 0..9);
-    let key = 5_u32.to_be_bytes();
-    let change = || {
+    let url = mongo.url("tail_bytes=1024");
+    let driver = espalier_drivers::open(&url).expect("open");
+    put(&*driver, 0..1000);
+    let change = |driver: &dyn Driver, key: u32| {
         let mut batch = Batch::new();
-        batch.require(key, Some(b"a value".to_vec()));
-        batch.put(key, b"a value");
+        batch.require(key.to_be_bytes(), Some(b"a value".to_vec()));
+        batch.delete(key.to_be_bytes());
         driver.commit(batch).expect("committed");
     };
-    assert_eq!(sent_by(&mongo, change), [2, 3, 1, 0], "not read before");
-    let snapshot = driver.snapshot().expect("a snapshot");
-    assert!(snapshot.get(&key).expect("read").is_some());
-    assert_eq!(sent_by(&mongo, change), [1, 3, 1, 0], "read before");
+    assert_eq!(sent_by(&mongo, || change(&*driver, 5)), [0, 1, 0, 0]);
+    let other = espalier_drivers::open(&url).expect("open");
+    // The root and a leaf, or the only page.
+    let [finds, inserts, ..] = sent_by(&mongo, || change(&*other, 6));
+    assert!((1..=2).contains(&finds) && inserts == 1, "{finds} finds");
+    assert_eq!(sent_by(&mongo, || change(&*other, 7)), [0, 1, 0, 0]);
 }
 
-/// All keys in one question, each range in one, sent at once; then whether that was the newest version.
+/// Whether that was the newest version, and the pages that are not in memory, at once.
 #[test]
 fn what_is_expected_comes_with_the_snapshot() {
     let Some(mongo) = Mongo::start() else { return };
-    let driver = espalier_drivers::open(&mongo.url("")).expect("open");
-    // Versions that were replaced are no reason to ask again.
-    for _ in 0..5 {
-        put(&*driver, 0..9);
-    }
-    let keys = [1_u32, 3, 5, 70].map(u32::to_be_bytes);
-    let range = KeyRange::new(4_u32.to_be_bytes(), 6_u32.to_be_bytes());
+    let url = mongo.url("page_bytes=4096&tail_bytes=1024");
+    let driver = espalier_drivers::open(&url).expect("open");
+    put(&*driver, 0..10_000);
+    let keys = [1_u32, 3000, 5000, 20_000].map(u32::to_be_bytes);
+    let range = KeyRange::new(7000_u32.to_be_bytes(), 7002_u32.to_be_bytes());
     let expect = |expected: &mut Expected| {
         keys.iter().for_each(|key| expected.key(*key));
         expected.range(range.clone(), 2);
     };
-    let sent = sent_by(&mongo, || {
+    let read = |driver: &dyn Driver| {
         let snapshot = driver.snapshot_expecting(&expect).expect("a snapshot");
         let found = keys.map(|key| snapshot.get(&key).expect("read").is_some());
         assert_eq!(found, [true, true, true, false]);
-    });
-    assert_eq!(sent, [3, 0, 0, 0]);
+        let mut rows = snapshot.scan(&range, Direction::Forward).expect("a scan");
+        assert!(rows.next().expect("read").is_some());
+    };
+    assert_eq!(
+        sent_by(&mongo, || read(&*driver)),
+        [1, 0, 0, 0],
+        "just made"
+    );
+    let other = espalier_drivers::open(&url).expect("open");
+    // The root, and five leaves.
+    assert_eq!(
+        sent_by(&mongo, || read(&*other)),
+        [7, 0, 0, 0],
+        "not read yet"
+    );
+    assert_eq!(sent_by(&mongo, || read(&*other)), [1, 0, 0, 0], "just read");
+}
+
+/// A commit makes as many pages as the tree is high, not as many as there are.
+#[test]
+fn what_a_tree_costs_does_not_grow_with_it() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("page_bytes=1024&tail_bytes=1024");
+    let (_, path) = url.rsplit_once('/').expect("a path");
+    let database = path.split('?').next().expect("a name");
+    let driver = espalier_drivers::open(&url).expect("open");
+    put(&*driver, 0..20_000);
+    let pages = || {
+        let counted = mongo.run(database, r#"{"count": "espalier.pages"}"#);
+        counted["n"].as_i64().expect("a number")
+    };
+    let before = pages();
+    let mut batch = Batch::new();
+    batch.put(77_u32.to_be_bytes(), vec![7; 2000]);
+    driver.commit(batch).expect("committed");
+    // The page is divided around the long row.
+    let made = pages() - before;
+    assert!((3..=6).contains(&made), "{made} pages");
 }
 
 /// What another process committed since is neither overlooked nor overwritten.

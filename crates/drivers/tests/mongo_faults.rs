@@ -2,13 +2,15 @@
 #![cfg(feature = "mongo")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent};
 use espalier_testkit::adding::{SumWatch, add_while};
 use espalier_testkit::servers::{Mongo, Proxy, Signal, free_port};
 use espalier_testkit::{crash, process, seed};
+use mongodb::bson::{Binary, spec};
 use rand::Rng;
 
 fn open(url: &str) -> Arc<dyn Driver> {
@@ -127,88 +129,200 @@ fn two_drivers_follow_each_other() {
     }
 }
 
+/// A value that is too long to stand beside the tree where the tail is short.
+fn long(number: u32) -> String {
+    format!("{number:>1500}")
+}
+
 /// Old versions are deleted after their time, by commits; a snapshot that needs them is refused,
 /// and what stays is whole.
 #[test]
 fn old_versions_are_kept_for_their_time() {
     let Some(mongo) = Mongo::shared() else { return };
-    let url = mongo.url("keep_ms=1000");
+    let url = mongo.url("keep_ms=1000&tail_bytes=1024");
     let (driver, other) = (open(&url), open(&url));
-    let versions = || {
-        let count = r#"{"count": "espalier.data"}"#;
-        mongo.run(database(&url), count)["n"]
-            .as_i64()
-            .expect("a number")
-    };
-    (0..20).for_each(|number| put(&*driver, "key", &number.to_string()));
+    let count = |name: &str| mongo.documents(database(&url), name).len();
+    (0..20).for_each(|number| put(&*driver, "key", &long(number)));
     put(&*driver, "other", "value");
     let old = other.snapshot().expect("a snapshot");
     thread::sleep(Duration::from_millis(1200));
     for number in 20..24 {
-        put(&*driver, "key", &number.to_string());
+        put(&*driver, "key", &long(number));
         thread::sleep(Duration::from_millis(600));
     }
-    put(&*driver, "key", "the last");
-    assert!(versions() < 8, "{} versions", versions());
+    put(&*driver, "key", &long(24));
+    for name in ["espalier.pages", "espalier.commits", "espalier.drafts"] {
+        assert!(count(name) < 8, "{} of {name}", count(name));
+    }
     let error = old.get(b"key").expect_err("it is not kept");
     assert_eq!(error.kind(), ErrorKind::SnapshotTooOld, "{error}");
-    assert_eq!(get(&*other, "key").as_deref(), Some("the last"));
-    assert_eq!(get(&*other, "other").as_deref(), Some("value"));
-    assert_eq!(get(&*open(&url), "key").as_deref(), Some("the last"));
+    for driver in [&other, &open(&url)] {
+        assert_eq!(get(&**driver, "key"), Some(long(24)));
+        assert_eq!(get(&**driver, "other").as_deref(), Some("value"));
+    }
     assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// A process dies after it has given what it replaces its end: others see what was before, and finish
-/// it before they decide anything on it.
+/// Processes die after they have made pages: with and without the commit that has them.
 #[test]
-fn what_is_half_applied_is_not_half_seen() {
-    let Some(mongo) = Mongo::start() else { return };
-    let url = mongo.url("");
-    let (one, other) = (open(&url), open(&url));
-    put(&*one, "k", "same");
-    put(&*other, "k", "same");
-    let last = |name: &str| mongo.documents(database(&url), name).pop().expect("one");
-    let commit = last("espalier.commits");
-    let transaction = commit.get_str("transaction").expect("a name");
-    let id = last("espalier.versions");
-    let id = id.get_str("_id").expect("a revision");
-    let command = format!(
-        r#"{{"delete": "espalier.versions", "deletes": [{{"q": {{"_id": "{id}"}}, "limit": 1}}]}}"#
+fn pages_that_nobody_has_are_deleted_and_no_others() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("keep_ms=1000&tail_bytes=1024");
+    let driver = open(&url);
+    let names = |collection: &str| -> Vec<String> {
+        let found = mongo.documents(database(&url), collection);
+        let names = found.iter().filter_map(|page| page.get_str("_id").ok());
+        names.map(str::to_owned).collect()
+    };
+    put(&*driver, "a", &long(0));
+    let made = names("espalier.drafts").pop().expect("a draft");
+    let place = made.get(..8).expect("a version");
+    let insert = |collection: &str, name: &str| {
+        let mut page = mongo.documents(database(&url), "espalier.pages").remove(0);
+        page.insert("_id", name);
+        mongo.insert(database(&url), collection, page);
+    };
+    // Another one wanted the same place, and one wants the next one and is never heard of again.
+    let (refused, lost) = (
+        format!("{place}------"),
+        format!("{:.7}{}------", place, "1"),
     );
-    mongo.run(database(&url), &command);
-    let versions = mongo.documents(database(&url), "espalier.data");
-    let mut ids = versions
-        .iter()
-        .filter_map(|version| version.get_str("_id").ok());
-    let made = ids.rfind(|id| id.ends_with(transaction));
-    let (made, set) = (
-        made.expect("a version"),
-        format!(r#""pending": "{transaction}""#),
+    for transaction in [&refused, &lost] {
+        insert("espalier.drafts", transaction);
+        insert("espalier.pages", &format!("{transaction}----"));
+    }
+    for number in 0..6 {
+        thread::sleep(Duration::from_millis(400));
+        put(&*driver, "b", &long(number));
+    }
+    let pages = names("espalier.pages");
+    assert!(
+        !pages.iter().any(|page| page.starts_with(&refused)),
+        "{pages:?}"
     );
-    let command = format!(
-        r#"{{"update": "espalier.data", "updates": [{{"q": {{"_id": "{made}"}}, "u": {{"$set": {{{set}}}}}}}]}}"#
+    assert!(pages.len() < 10, "{pages:?}");
+    assert_eq!(get(&*open(&url), "a"), Some(long(0)));
+    // A process that was halted says that it makes pages when its place is long gone.
+    let late = format!("{place}zzzzzz");
+    insert("espalier.drafts", &late);
+    insert("espalier.pages", &format!("{late}----"));
+    for number in 0..4 {
+        thread::sleep(Duration::from_millis(400));
+        put(&*driver, "b", &long(number));
+    }
+    let pages = names("espalier.pages");
+    assert!(
+        !pages.iter().any(|page| page.starts_with(&late)),
+        "{pages:?}"
     );
-    mongo.run(database(&url), &command);
-    assert_eq!(get(&*one, "k").as_deref(), Some("same"));
-    let mut batch = Batch::new();
-    batch.require("k", Some(b"same".to_vec()));
-    batch.put("k", "other");
-    one.commit(batch).expect("it was never anything else");
-    assert_eq!(get(&*one, "k").as_deref(), Some("other"));
-    assert_eq!(one.check().expect("checked"), []);
+    assert_eq!(get(&*open(&url), "a"), Some(long(0)));
+    assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// A key space of an older program, which had no such index.
+/// What takes long to prepare comes into the chain all the same while another process commits at every
+/// moment.
 #[test]
-fn the_index_that_reads_go_by_is_made_where_it_is_missing() {
+fn a_large_commit_gets_its_turn() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("page_bytes=1024&timeout_ms=60000");
+    let (large, steady) = (open(&url), open(&url));
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut commits = 0;
+            while !is_done.load(Ordering::Acquire) {
+                put(&*steady, "steady", &commits.to_string());
+                commits += 1;
+            }
+            commits
+        });
+        for _ in 0..3 {
+            let mut batch = Batch::new();
+            (0..20_000_u32).for_each(|key| batch.put(key.to_be_bytes(), vec![b'v'; 20]));
+            large.commit(batch).expect("its turn");
+        }
+        is_done.store(true, Ordering::Release);
+        let last = writer.join().expect("a writer") - 1;
+        assert_eq!(get(&*large, "steady"), Some(last.to_string()));
+    });
+    assert_eq!(steady.usage().expect("a count").keys, 20_001);
+    assert_eq!(large.check().expect("a check"), []);
+}
+
+/// Who asked for the next turn and died is not waited for without end, however short one's own patience
+/// is.
+#[test]
+fn a_turn_that_nobody_takes_passes() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("timeout_ms=1000");
+    let (driver, other) = (open(&url), open(&url));
+    put(&*driver, "key", "value");
+    let mut commits = mongo.documents(database(&url), "espalier.commits");
+    let mut turn = commits.remove(0);
+    // Bytes that are not compressed, and none of them.
+    let nothing = Binary {
+        subtype: spec::BinarySubtype::Generic,
+        bytes: vec![0],
+    };
+    let follows = turn.get("transaction").cloned();
+    turn.insert("_id", "-------1");
+    turn.insert("follows", follows);
+    turn.insert("transaction", "-------1------");
+    turn.insert("turn_ms", 2500_i64);
+    turn.insert("changes", nothing);
+    mongo.insert(database(&url), "espalier.commits", turn);
+    let begun = Instant::now();
+    put(&*other, "key", "next");
+    assert!(begun.elapsed() >= Duration::from_millis(2500));
+    assert_eq!(get(&*driver, "key").as_deref(), Some("next"));
+}
+
+/// The chain has a hole, or goes on with what is not from it: that is said, and nothing is made of it.
+#[test]
+fn a_commit_that_was_lost_is_noticed() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("");
-    put(&*open(&url), "k", "v");
-    let drop = r#"{"dropIndexes": "espalier.data", "index": "live"}"#;
-    mongo.run(database(&url), drop);
-    assert_eq!(get(&*open(&url), "k").as_deref(), Some("v"));
-    let listed = mongo.run(database(&url), r#"{"listIndexes": "espalier.data"}"#);
-    assert!(listed.to_string().contains(r#""live""#), "{listed}");
+    let driver = open(&url);
+    (0..3).for_each(|number| put(&*driver, "key", &number.to_string()));
+    let commits = mongo.documents(database(&url), "espalier.commits");
+    let delete = |at: usize| {
+        let id = commits[at].get_str("_id").expect("a version");
+        let command = format!(
+            r#"{{"delete": "espalier.commits", "deletes": [{{"q": {{"_id": "{id}"}}, "limit": 1}}]}}"#
+        );
+        mongo.run(database(&url), &command);
+    };
+    delete(2);
+    let other = open(&url);
+    assert_eq!(get(&*other, "key").as_deref(), Some("1"));
+    put(&*other, "key", "another");
+    put(&*other, "key", "more");
+    let error = driver.snapshot().err().expect("it follows another one");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    delete(1);
+    let error = refused(&url);
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+}
+
+/// All processes keep what is replaced for as long as who made the key space said.
+#[test]
+fn how_long_versions_are_kept_stands_in_the_key_space() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("keep_ms=60000&tail_bytes=1024");
+    put(&*open(&url), "key", &long(0));
+    let driver = open(&url.replace("keep_ms=60000", "keep_ms=1000"));
+    let old = driver.snapshot().expect("a snapshot");
+    for number in 1..5 {
+        put(&*driver, "key", &long(number));
+        thread::sleep(Duration::from_millis(600));
+    }
+    let kept = open(&url).snapshot().expect("a snapshot").version();
+    assert_eq!(
+        mongo.documents(database(&url), "espalier.commits").len() as u64,
+        kept.0
+    );
+    let value = old.get(b"key").expect("it is kept");
+    assert_eq!(value.as_deref(), Some(long(0).as_bytes()));
 }
 
 /// A process that was halted puts its commit into a place of the chain whose commit was deleted
@@ -216,7 +330,7 @@ fn the_index_that_reads_go_by_is_made_where_it_is_missing() {
 #[test]
 fn a_late_commit_in_a_deleted_place_is_not_told() {
     let Some(mongo) = Mongo::shared() else { return };
-    let url = mongo.url("keep_ms=1000");
+    let url = mongo.url("keep_ms=1000&tail_bytes=1024");
     let (driver, other) = (open(&url), open(&url));
     put(&*driver, "key", "first");
     let start = other.snapshot().expect("a snapshot").version();
@@ -228,13 +342,45 @@ fn a_late_commit_in_a_deleted_place_is_not_told() {
     let (mut late, deleted) = late.zip(deleted).expect("two commits");
     thread::sleep(Duration::from_millis(1200));
     for number in 0..4 {
-        put(&*driver, "key", &number.to_string());
+        put(&*driver, "key", &long(number));
         thread::sleep(Duration::from_millis(600));
     }
     late.insert("_id", deleted.get("_id").cloned());
+    // It would have made a tree without what is the newest now.
+    let pages = mongo.documents(database(&url), "espalier.pages");
+    let pages = pages.iter().filter_map(|page| page.get_str("_id").ok());
+    late.insert("freed", pages.collect::<String>());
     mongo.insert(database(&url), "espalier.commits", late);
     let told = watch.next(Duration::from_secs(20)).expect("a watch");
     assert!(matches!(told, Some(WatchEvent::Gap { .. })), "{told:?}");
+    for _ in 0..4 {
+        thread::sleep(Duration::from_millis(600));
+        put(&*driver, "other", "value");
+    }
+    assert_eq!(get(&*open(&url), "key"), Some(long(3)));
+    assert_eq!(open(&url).check().expect("a check"), []);
+}
+
+/// A process is halted for longer than old versions are kept, between what it reads and what it
+/// writes.
+#[test]
+fn a_process_that_was_halted_decides_on_nothing_old() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("keep_ms=1000&tail_bytes=1024");
+    let (driver, halted) = (open(&url), open(&url));
+    put(&*halted, "key", "first");
+    for number in 0..4 {
+        thread::sleep(Duration::from_millis(600));
+        put(&*driver, "key", &long(number));
+    }
+    let mut batch = Batch::new();
+    batch.require("key", Some(b"first".to_vec()));
+    batch.put("key", "wrong");
+    let error = halted.commit(batch).expect_err("it is something else");
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    put(&*halted, "other", "value");
+    assert_eq!(get(&*driver, "key"), Some(long(3)));
+    assert_eq!(get(&*driver, "other").as_deref(), Some("value"));
 }
 
 #[test]
@@ -257,11 +403,18 @@ fn another_format_is_refused_and_left_alone() {
         );
         mongo.run(database(&url), &update);
     };
-    set(7);
-    let error = refused(&url);
-    assert_eq!(error.kind(), ErrorKind::WrongVersion, "{error}");
-    assert!(error.to_string().contains("format 7"), "{error}");
-    set(1);
+    for (format, advice) in [
+        (7, "use a newer one"),
+        (1, "with the program that wrote it"),
+    ] {
+        set(format);
+        let error = refused(&url);
+        assert_eq!(error.kind(), ErrorKind::WrongVersion, "{error}");
+        let named = format!("format {format}");
+        assert!(error.to_string().contains(&named), "{error}");
+        assert!(error.to_string().contains(advice), "{error}");
+    }
+    set(2);
     assert_eq!(get(&*open(&url), "key").as_deref(), Some("value"));
 }
 

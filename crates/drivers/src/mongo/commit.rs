@@ -1,313 +1,366 @@
-//! Transactions: worked out on the newest state, put in their place in the chain, applied.
+//! Commits: worked out on the newest state, put in their place in the chain.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use espalier_keyspace::{Error, ErrorKind, Result};
-use mongodb::bson::{Document, doc};
+use espalier_keyspace::{Batch, Error, ErrorKind, OperationRef, Result, Version, counter};
+use mongodb::bson::doc;
 use rand::RngCore;
 
 use super::engine::{
-    Commit, Engine, Inserted, Kind, REVISION_MAX, Row, State, Sure, Trouble, Values, binary,
-    revision_text, signed, transaction_name,
+    Commit, Engine, Inserted, NewPages, Overlay, PagesOf, State, Sure, TURN_MAX, Trouble,
+    VERSION_MAX, transaction_name, version_text,
 };
-use super::snapshot::{is_empty, lookup_live};
-use crate::staged::engine::{Failure, Guard, Write};
+use super::snapshot::View;
+use crate::recent::{Effect, Recorder};
 
-/// How long a commit that another process has put into the chain is left to that process.
-const OTHERS_TURN: Duration = Duration::from_millis(50);
+/// How much longer a commit may try for each of its operations.
+const OPERATION_PATIENCE: Duration = Duration::from_micros(200);
 
-/// How often it is looked whether it is done meanwhile.
+/// Bytes of changes that a commit has in its own document at most; with more, it makes a new tree.
+const CHANGES_BYTES: usize = 256 << 10;
+
+/// What a change has beside its key and value: a tag and two lengths.
+const CHANGE_BYTES: usize = 9;
+
+/// Commits after a tree at most: whoever opens the key space reads them.
+const TAIL_COMMITS: u64 = 512;
+
+/// Changes after a tree at most.
+const TAIL_CHANGES: usize = 4096;
+
+/// Pages whose names a commit has in its own document at most.
+const FREED_MAX: usize = 10_000;
+
+/// How often the next turn is asked for before the commit is tried again without.
+const ASKS_MAX: usize = 1000;
+
+/// How often it is looked whether another process, whose turn it is, has committed.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Versions that are named one by one; more are found by their transaction.
-const NAMED_MAX: usize = 64;
+/// How long others leave the next commit at least to whoever asked for that.
+const TURN_MIN: Duration = Duration::from_secs(1);
 
-/// `_id`s in one update.
-const IDS_MAX: usize = 500;
+/// How much longer others leave it than the attempt took that came too late.
+const TURN_FACTOR: u32 = 4;
 
-/// Documents that a range is allowed the time for.
-const RANGE: usize = 10_000;
-
-/// A transaction on its way.
-struct Draft {
-    commit: Commit,
-    versions: BTreeMap<Kind, Vec<Document>>,
-}
-
-/// What became of it.
-enum Place {
-    Taken,
-    ByAnother,
-}
-
-/// Writes if all guards hold.
-pub(super) fn transact(
+/// Applies a batch; where a version is given, only if it is still the newest. Returns the version it
+/// makes and, where it makes one, the one before it.
+pub(super) fn commit(
     engine: &Engine,
-    guards: &[Guard],
-    writes: &[Write],
-) -> std::result::Result<Option<u64>, Failure> {
-    let _turn = engine.turn.lock();
-    let deadline = Instant::now() + engine.server.timeout;
-    // Where another process has committed since, that is found out in the place after it.
-    let (mut base, mut known_at) = engine.presumed().map_err(Failure::Refused)?;
-    loop {
-        let draft = draft(engine, &base, guards, writes).map_err(Failure::Refused)?;
-        let Some(draft) = draft else {
-            if engine.is_last(&base, known_at).map_err(Failure::Refused)? {
-                return Ok(None);
-            }
-            // Another is on its way, and has perhaps ended what was looked for.
-            let next = engine
-                .commit_at(base.revision + 1)
-                .map_err(Failure::Refused)?;
-            if let Some(next) = next {
-                help(engine, &next, known_at).map_err(Failure::Refused)?;
-            }
-            (base, known_at) = engine.newest().map_err(Failure::Refused)?;
-            continue;
-        };
-        match take_place(engine, &base, known_at, draft)? {
-            (Place::Taken, commit) => {
-                let state = Arc::new(commit.state);
-                engine.chain.learn(&state, known_at);
-                engine.prune();
-                return Ok(Some(state.revision));
-            }
-            (Place::ByAnother, _) if Instant::now() < deadline => {}
-            (Place::ByAnother, _) => {
-                let message = "other processes keep committing first; try again";
-                let error = Error::new(ErrorKind::Unavailable, message);
-                return Err(Failure::Refused(error));
-            }
-        }
-        (base, known_at) = engine.newest().map_err(Failure::Refused)?;
-    }
-}
-
-/// Finishes what a process that may be dead has put into the chain, so that it does not happen after
-/// the key space was read.
-pub(super) fn settle(engine: &Engine) -> Result<()> {
-    let (newest, known_at) = engine.newest()?;
-    match engine.commit_at(newest.revision + 1)? {
-        Some(commit) => help(engine, &commit, known_at),
-        None => Ok(()),
-    }
-}
-
-/// Works a transaction out on a state; `None` where a guard does not hold there.
-fn draft(
-    engine: &Engine,
-    base: &State,
-    guards: &[Guard],
-    writes: &[Write],
-) -> Result<Option<Draft>> {
-    if base.revision >= REVISION_MAX {
-        let message = "the key space has had as many commits as it can; copy it to a new one";
-        return Err(Error::new(ErrorKind::Full, message));
-    }
-    let rows = rows_asked_for(engine, base, guards, writes)?;
-    if !holds(engine, base, &rows, guards)? {
-        return Ok(None);
-    }
-    let mut state = base.clone();
-    state.revision += 1;
-    let transaction = transaction_name(state.revision, rand::rng().next_u64());
-    let mut draft = Draft {
-        commit: Commit {
-            transaction,
-            state,
-            told: None,
-            made: Vec::new(),
-            ended: Vec::new(),
-            ranges: Vec::new(),
-        },
-        versions: BTreeMap::new(),
+    batch: &Batch,
+    unchanged_since: Option<Version>,
+) -> Result<(Version, Option<Version>)> {
+    let committed = {
+        let mut own_turn = engine.turn.lock();
+        commit_in_turn(engine, &mut own_turn, batch, unchanged_since)?
     };
-    let mut ended: BTreeMap<Kind, Vec<String>> = BTreeMap::new();
-    for write in writes {
-        match write {
-            Write::Put(cell, value) => match Kind::of(cell) {
-                Some(kind) => {
-                    let old = rows.get(cell);
-                    let version = draft.version(kind, cell, value, old);
-                    draft.versions.entry(kind).or_default().push(version);
-                    ended
-                        .entry(kind)
-                        .or_default()
-                        .extend(old.map(|old| old.id.clone()));
+    engine.prune();
+    Ok(committed)
+}
+
+/// The same. `own_turn` is the version after which it is this process's turn, whatever that asks of
+/// others.
+fn commit_in_turn(
+    engine: &Engine,
+    own_turn: &mut Option<u64>,
+    batch: &Batch,
+    unchanged_since: Option<Version>,
+) -> Result<(Version, Option<Version>)> {
+    let count = u32::try_from(batch.operations().len()).unwrap_or(u32::MAX);
+    let mut deadline = Instant::now() + engine.server.timeout + OPERATION_PATIENCE * count;
+    // Where another process has committed since, that is found out in the place after it.
+    let (mut state, mut known_at) = engine.presumed()?;
+    let mut is_asked = false;
+    loop {
+        let turn = state.turn.filter(|_| *own_turn != Some(state.version));
+        if let Some(patience) = turn {
+            let begun = Instant::now();
+            wait_for_others(engine, state.version, patience)?;
+            *own_turn = Some(state.version);
+            deadline += begun.elapsed();
+        } else {
+            match work_out(engine, &state, batch, unchanged_since) {
+                Err(error) if error.kind() == ErrorKind::SnapshotTooOld => {}
+                Ok(draft) if draft.has_effect() => {
+                    let makes_tree = draft.makes_tree(engine, &state);
+                    // A tree takes time, so it is not made of what is not the newest state any more.
+                    if is_asked || !makes_tree {
+                        let begun = Instant::now();
+                        if let Some(version) = attempt(engine, &state, known_at, draft, makes_tree)?
+                        {
+                            return Ok((version, Some(Version(state.version))));
+                        }
+                        if makes_tree {
+                            *own_turn = ask_for_turn(engine, begun.elapsed())?;
+                        }
+                    }
                 }
-                None => {
-                    let told = draft.commit.state.put(cell, value);
-                    draft.commit.told = told.or(draft.commit.told.take());
-                }
-            },
-            Write::Delete(cell) => match Kind::of(cell) {
-                Some(kind) => {
-                    let old = rows.get(cell).map(|old| old.id.clone());
-                    ended.entry(kind).or_default().extend(old);
-                }
-                None => draft.commit.state.delete(cell),
-            },
-            Write::DeleteRange(range) => {
-                if let Some(kind) = Kind::of(&range.start) {
-                    let (from, to) = kind.ids_within(range);
-                    draft.commit.ranges.push((kind, from, to));
+                undecided => {
+                    if is_asked || engine.is_last(&state, known_at)? {
+                        return undecided.map(|_| (Version(state.version), None));
+                    }
                 }
             }
         }
+        if Instant::now() >= deadline {
+            let message = "other processes keep committing first; try again";
+            return Err(Error::new(ErrorKind::Unavailable, message));
+        }
+        (state, known_at) = engine.newest()?;
+        is_asked = true;
     }
-    ended.retain(|_, ids| !ids.is_empty());
-    draft.commit.ended = ended.into_iter().collect();
-    draft.commit.made = draft.made();
-    Ok(Some(draft))
+}
+
+/// What a batch makes of a state.
+struct Draft {
+    overlay: Overlay,
+    recorder: Recorder,
 }
 
 impl Draft {
-    fn version(&self, kind: Kind, cell: &[u8], value: &[u8], old: Option<&Row>) -> Document {
-        let transaction = &self.commit.transaction;
-        let mut version = doc! {
-            "_id": kind.id(cell, transaction),
-            "m": signed(self.commit.state.revision),
-            "v": binary(value),
-            "pending": transaction,
-        };
-        if let Some(old) = old {
-            version.insert("c", signed(old.cell.created));
-        }
-        version
+    fn has_effect(&self) -> bool {
+        self.recorder.effect() == Effect::Changed
     }
 
-    fn made(&self) -> Vec<(Kind, Vec<String>)> {
-        let named = |versions: &Vec<Document>| match versions.len() > NAMED_MAX {
-            true => Vec::new(),
-            false => {
-                let ids = versions.iter().map(|version| version.get_str("_id"));
-                ids.flatten().map(str::to_owned).collect()
-            }
-        };
-        let versions = self.versions.iter();
-        versions
-            .map(|(kind, versions)| (*kind, named(versions)))
-            .collect()
+    /// Whether what is after the tree would be too much with it.
+    fn makes_tree(&self, engine: &Engine, state: &State) -> bool {
+        let changes = self.recorder.changes();
+        let is_small = changes
+            .is_some_and(|changes| changes.bytes().len() <= CHANGES_BYTES.min(engine.tail_bytes));
+        !is_small
+            || self.overlay.bytes() > engine.tail_bytes
+            || self.overlay.said() > TAIL_CHANGES
+            || state.version - state.tree_of >= TAIL_COMMITS
     }
 }
 
-type Rows = BTreeMap<Vec<u8>, Row>;
-
-/// The versions of all cells that guards and writes are about.
-fn rows_asked_for(
+/// Works a batch out on a state.
+fn work_out(
     engine: &Engine,
-    base: &State,
-    guards: &[Guard],
-    writes: &[Write],
-) -> Result<Rows> {
-    let mut cells: BTreeMap<Kind, Vec<&[u8]>> = BTreeMap::new();
-    let mut values = Values::Left;
-    for guard in guards {
-        let cell = match guard {
-            Guard::Absent(cell) | Guard::Present(cell) | Guard::Modified(cell, _) => cell,
-            Guard::Holds(cell, _) => {
-                values = Values::Read;
-                cell
+    state: &State,
+    batch: &Batch,
+    unchanged_since: Option<Version>,
+) -> Result<Draft> {
+    if state.version >= VERSION_MAX - 1 {
+        let message = "the key space has had as many commits as it can; copy it to a new one";
+        return Err(Error::new(ErrorKind::Full, message));
+    }
+    if unchanged_since.is_some_and(|seen| seen.0 != state.version) {
+        let message = "others have committed since";
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    let is_there = test(engine, state, batch)?;
+    let mut draft = Draft {
+        overlay: state.overlay.clone(),
+        recorder: Recorder::of_about(batch.bytes() + CHANGE_BYTES * batch.operations().len()),
+    };
+    for operation in batch.operations() {
+        let view = View::of(engine, state, &draft.overlay);
+        match operation {
+            OperationRef::Put(key, value) => {
+                draft.overlay.put(key, value);
+                draft.recorder.put(key, value);
             }
-            Guard::Empty(_) => continue,
-        };
-        if let Some(kind) = Kind::of(cell) {
-            cells.entry(kind).or_default().push(cell);
+            OperationRef::Add(key, delta) => {
+                let sum = counter::add(key, view.get(key)?.as_deref(), delta)?;
+                draft.overlay.put(key, &sum);
+                draft.recorder.put(key, &sum);
+            }
+            OperationRef::Delete(key) => {
+                let is_there = match (draft.overlay.get(key), is_there.get(key)) {
+                    (Some(said), _) => said.is_some(),
+                    (None, Some(is_there)) => *is_there,
+                    (None, None) => view.get(key)?.is_some(),
+                };
+                if is_there {
+                    draft.overlay.delete(key);
+                    draft.recorder.delete(key);
+                }
+            }
+            OperationRef::DeleteRange(range) => {
+                if view.has_any(range)? {
+                    draft.overlay.delete_range(range);
+                    draft.recorder.delete_range(range);
+                }
+            }
         }
     }
-    for write in writes {
-        let (Write::Put(cell, _) | Write::Delete(cell)) = write else {
-            continue;
-        };
-        if let Some(kind) = Kind::of(cell) {
-            cells.entry(kind).or_default().push(cell);
-        }
-    }
-    let mut rows = Rows::new();
-    for (kind, cells) in cells {
-        let found = lookup_live(engine, kind, &cells, base.revision, values)?;
-        rows.extend(found.into_iter().map(|row| (row.cell.key.clone(), row)));
-    }
-    Ok(rows)
+    Ok(draft)
 }
 
-fn holds(engine: &Engine, base: &State, rows: &Rows, guards: &[Guard]) -> Result<bool> {
-    let now = |cell: &Vec<u8>| match Kind::of(cell) {
-        Some(_) => rows.get(cell).map(|row| row.cell.clone()),
-        None => base.cell(cell),
+/// Tests the preconditions. Returns which of their keys are there.
+fn test<'b>(engine: &Engine, state: &State, batch: &'b Batch) -> Result<HashMap<&'b [u8], bool>> {
+    let conditions = batch.preconditions();
+    let is_read = |operation: &OperationRef<'_>| {
+        matches!(operation, OperationRef::Delete(_) | OperationRef::Add(..))
     };
-    for guard in guards {
-        let holds = match guard {
-            Guard::Absent(cell) => now(cell).is_none(),
-            Guard::Present(cell) => now(cell).is_some(),
-            Guard::Modified(cell, revision) => {
-                now(cell).is_some_and(|cell| cell.modified == *revision)
-            }
-            Guard::Holds(cell, value) => now(cell).is_some_and(|cell| cell.value == *value),
-            Guard::Empty(range) => is_empty(engine, range, base.revision)?,
-        };
-        if !holds {
-            return Ok(false);
+    let view = View::of(engine, state, &state.overlay);
+    let is_met = batch.is_met_at(Version(state.version));
+    let conditions_read = conditions.iter().filter(|_| !is_met);
+    let mut keys: Vec<_> = conditions_read
+        .map(|condition| condition.key.as_slice())
+        .collect();
+    let known = conditions.iter().map(|condition| {
+        let is_there = condition.value.is_some();
+        (condition.key.as_slice(), is_there)
+    });
+    let known: HashMap<_, _> = known.collect();
+    for operation in batch.operations().filter(is_read) {
+        if let OperationRef::Delete(key) | OperationRef::Add(key, _) = operation
+            && !known.contains_key(key)
+        {
+            keys.push(key);
         }
+    }
+    view.expect(&keys)?;
+    if !is_met {
+        for condition in conditions {
+            if view.get(&condition.key)?.as_deref() != condition.value.as_deref() {
+                return Err(Error::conflict(&condition.key));
+            }
+        }
+    }
+    Ok(known)
+}
+
+/// Makes a commit of a draft, and puts it into the place after a state, of which it is known since a time
+/// that it is the newest. `None` where that is another one's place.
+fn attempt(
+    engine: &Engine,
+    state: &State,
+    known_at: Instant,
+    draft: Draft,
+    makes_tree: bool,
+) -> Result<Option<Version>> {
+    let version = state.version + 1;
+    let changes = draft.recorder.into_changes();
+    let commit = Commit {
+        version,
+        transaction: transaction_name(version, rand::rng().next_u64()),
+        follows: state.transaction.to_string(),
+        changes: changes.filter(|changes| changes.bytes().len() <= CHANGES_BYTES),
+        tree: state.tree.clone(),
+        tree_of: state.tree_of,
+        freed: Vec::new(),
+        freed_in: Vec::new(),
+        turn: None,
+    };
+    if !makes_tree {
+        return take_place(engine, state, known_at, commit, draft.overlay);
+    }
+    let name = commit.transaction.clone();
+    let taken = make_tree(engine, state, &draft.overlay, commit)
+        .and_then(|commit| take_place(engine, state, known_at, commit, Overlay::default()));
+    match &taken {
+        Ok(Some(_)) => {}
+        // Its draft leads to its pages.
+        Err(error) if error.kind() == ErrorKind::OutcomeUnknown => {}
+        Ok(None) | Err(_) => engine.drop_pages(&name),
+    }
+    match taken {
+        // It took longer to make than what it is made of is kept.
+        Err(error) if error.kind() == ErrorKind::SnapshotTooOld => Ok(None),
+        taken => taken,
+    }
+}
+
+/// Makes the tree of a commit: that of the state before, with an overlay.
+fn make_tree(engine: &Engine, state: &State, overlay: &Overlay, commit: Commit) -> Result<Commit> {
+    engine.insert_draft(&commit)?;
+    let version = state.version;
+    let pages = PagesOf { engine, version };
+    let mut made = NewPages::of(engine, &commit.transaction);
+    let edited = state
+        .tree
+        .edit(&pages, overlay, &mut made, engine.page_bytes)?;
+    let (mut freed, mut freed_in) = (edited.freed, Vec::new());
+    if freed.len() > FREED_MAX {
+        freed_in = made.free(&freed)?;
+        freed.clear();
+    }
+    made.send()?;
+    Ok(Commit {
+        tree: edited.tree,
+        tree_of: commit.version,
+        freed,
+        freed_in,
+        ..commit
+    })
+}
+
+/// Puts a commit into the chain; `None` where another one is in its place.
+fn take_place(
+    engine: &Engine,
+    before: &State,
+    known_at: Instant,
+    commit: Commit,
+    overlay: Overlay,
+) -> Result<Option<Version>> {
+    // Nothing has been sent yet, so it can still be found out what is the newest.
+    if !engine.is_fresh(known_at) {
+        return Ok(None);
+    }
+    let begun = Instant::now();
+    if !insert(engine, before, known_at, &commit)? {
+        return Ok(None);
+    }
+    let state = State {
+        version: commit.version,
+        transaction: commit.transaction.into(),
+        tree: commit.tree,
+        tree_of: commit.tree_of,
+        overlay,
+        turn: commit.turn,
+    };
+    let version = Version(state.version);
+    engine
+        .chain
+        .learn_newest(&Arc::new(state), commit.changes, begun);
+    Ok(Some(version))
+}
+
+/// Inserts the document of a commit. Says whether it has its place.
+fn insert(engine: &Engine, before: &State, known_at: Instant, commit: &Commit) -> Result<bool> {
+    let inserted = engine
+        .server
+        .insert("commits", vec![commit.document()], Sure::AsAsked);
+    let inserted = inserted.map_err(lost)?;
+    let withdraw = || {
+        let own = doc! {
+            "_id": version_text(commit.version),
+            "transaction": &commit.transaction,
+        };
+        let withdrawn = engine.server.delete("commits", vec![own], 1, Sure::AsAsked);
+        withdrawn.map_err(|trouble| unknown(trouble.error))
+    };
+    // This process was halted for so long that commits were deleted that follow this one, or that it
+    // should have followed: nobody knows which.
+    if !engine.is_fresh(known_at) && engine.floor().map_err(unknown)? > commit.version {
+        withdraw()?;
+        let message = "this process was halted for longer than commits are kept";
+        return Err(unknown(Error::new(ErrorKind::Unavailable, message)));
+    }
+    if inserted == Inserted::SomeWereThere && !is_there(engine, commit).map_err(unknown)? {
+        return Ok(false);
+    }
+    // A server that went down may have lost what this one follows.
+    if engine.server.is_interrupted() && !engine.has_still(before).map_err(unknown)? {
+        withdraw()?;
+        return Err(engine.lost(before));
     }
     Ok(true)
 }
 
-/// Puts a transaction into the chain and applies it.
-fn take_place(
-    engine: &Engine,
-    base: &State,
-    known_at: Instant,
-    draft: Draft,
-) -> std::result::Result<(Place, Commit), Failure> {
-    let Draft { commit, versions } = draft;
-    let server = &engine.server;
-    let made: Vec<_> = versions.keys().copied().collect();
-    for (kind, versions) in versions {
-        let inserted = server.insert(kind.name(), versions, Sure::Soon);
-        inserted.map_err(|trouble| {
-            drop_versions(engine, &commit, &made);
-            Failure::Refused(trouble.error)
-        })?;
-    }
-    let lost = |trouble: Trouble| match trouble.may_be_done {
-        true => Failure::Lost(trouble.error),
-        false => Failure::Refused(trouble.error),
-    };
-    let inserted = server.insert("commits", vec![commit.document()], Sure::Soon);
-    if inserted.map_err(lost)? == Inserted::SomeWereThere {
-        let there = commit_there(engine, commit.state.revision).map_err(Failure::Lost)?;
-        if there.transaction != commit.transaction {
-            drop_versions(engine, &commit, &made);
-            help(engine, &there, known_at).map_err(Failure::Refused)?;
-            return Ok((Place::ByAnother, commit));
-        }
-    }
-    if !engine.is_fresh(known_at) && !is_in_chain(engine, base, &commit).map_err(Failure::Lost)? {
-        // This process was halted, and the chain has gone on without it.
-        let bogus = doc! { "_id": revision_text(commit.state.revision), "transaction": &commit.transaction };
-        server
-            .delete("commits", vec![bogus], 1, Sure::Soon)
-            .map_err(lost)?;
-        drop_versions(engine, &commit, &made);
-        return Ok((Place::ByAnother, commit));
-    }
-    let applied = apply(engine, &commit);
-    applied.map_err(|trouble| Failure::Lost(trouble.error))?;
-    Ok((Place::Taken, commit))
-}
-
-/// The commit that another one found in its place.
-fn commit_there(engine: &Engine, revision: u64) -> Result<Commit> {
+/// Whether the commit that was found in the place of another one is that.
+fn is_there(engine: &Engine, commit: &Commit) -> Result<bool> {
     let deadline = Instant::now() + engine.server.timeout;
     loop {
         // It may not be on a majority yet.
-        match engine.commit_at(revision)? {
-            Some(commit) => return Ok(commit),
+        match engine.commit_at(commit.version)? {
+            Some(there) => return Ok(there.transaction == commit.transaction),
             None if Instant::now() < deadline => thread::sleep(LOOK),
             None => {
                 let message = format!(
@@ -320,155 +373,59 @@ fn commit_there(engine: &Engine, revision: u64) -> Result<Commit> {
     }
 }
 
-/// Whether a commit that was inserted long after its base was known to be the newest still follows
-/// it.
-fn is_in_chain(engine: &Engine, base: &State, commit: &Commit) -> Result<bool> {
-    let (newest, _) = engine.look_for_newest()?;
-    if newest.revision == base.revision {
-        return Ok(true);
+/// What becomes of a commit whose answer did not come.
+fn lost(trouble: Trouble) -> Error {
+    match trouble.may_be_done {
+        true => unknown(trouble.error),
+        false => trouble.error,
     }
-    // Another process may have applied it already.
-    let revision = revision_text(commit.state.revision);
-    Ok(engine.server.get("versions", &revision)?.is_some())
 }
 
-/// Applies a commit of another process, once that has had its time.
-fn help(engine: &Engine, commit: &Commit, known_at: Instant) -> Result<()> {
-    let revision = revision_text(commit.state.revision);
-    let start = Instant::now();
-    while start.elapsed() < OTHERS_TURN {
-        if engine.server.get("versions", &revision)?.is_some() {
-            return Ok(());
+fn unknown(error: Error) -> Error {
+    let message = format!(
+        "the connection broke while a commit was under way ({error}), and the engine cannot be \
+         asked whether it happened; read before trying again"
+    );
+    Error::new(ErrorKind::OutcomeUnknown, message)
+}
+
+/// Asks that the next commit be left to this process, which was overtaken after `took`. Returns the
+/// version that says so, where others were not always first.
+fn ask_for_turn(engine: &Engine, took: Duration) -> Result<Option<u64>> {
+    let patience = (took * TURN_FACTOR).clamp(TURN_MIN, TURN_MAX);
+    for _ in 0..ASKS_MAX {
+        let (state, known_at) = engine.newest()?;
+        if state.turn.is_some() {
+            return Ok(None);
         }
+        let version = state.version + 1;
+        let asking = Commit {
+            version,
+            transaction: transaction_name(version, rand::rng().next_u64()),
+            follows: state.transaction.to_string(),
+            changes: Recorder::new().into_changes(),
+            tree: state.tree.clone(),
+            tree_of: state.tree_of,
+            freed: Vec::new(),
+            freed_in: Vec::new(),
+            turn: Some(patience),
+        };
+        match take_place(engine, &state, known_at, asking, state.overlay.clone()) {
+            Ok(None) => {}
+            Ok(Some(version)) => return Ok(Some(version.0)),
+            // It is not the commit itself, which goes on without.
+            Err(error) if error.kind() == ErrorKind::OutcomeUnknown => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// Leaves the next commit to the process that asked for it.
+fn wait_for_others(engine: &Engine, version: u64, patience: Duration) -> Result<()> {
+    let deadline = Instant::now() + patience;
+    while engine.newest()?.0.version == version && Instant::now() < deadline {
         thread::sleep(LOOK);
     }
-    if !engine.is_fresh(known_at) {
-        // It may be from long ago; look at the chain again.
-        return Ok(());
-    }
-    apply(engine, commit).map_err(|trouble| trouble.error)
-}
-
-/// Removes what a transaction inserted that has no place in the chain.
-fn drop_versions(engine: &Engine, commit: &Commit, made: &[Kind]) {
-    for kind in made {
-        let named = commit.made.iter().find(|(of, _)| of == kind);
-        let filter = match named {
-            Some((_, ids)) if !ids.is_empty() => doc! { "_id": { "$in": ids.clone() } },
-            _ => doc! { "pending": &commit.transaction },
-        };
-        let dropped = engine
-            .server
-            .delete(kind.name(), vec![filter], NAMED_MAX, Sure::Soon);
-        if let Err(trouble) = dropped {
-            tracing::debug!(error = %trouble.error, "versions are left for the next cleaning");
-        }
-    }
-}
-
-/// Does what a commit says, and makes it visible. May be done any number of times.
-fn apply(engine: &Engine, commit: &Commit) -> std::result::Result<(), Trouble> {
-    for kind in Kind::ALL {
-        let mut changes = Changes::default();
-        let of_kind = |list: &&(Kind, Vec<String>)| list.0 == kind;
-        for (_, ids) in commit.made.iter().filter(of_kind) {
-            changes.unveil(ids, &commit.transaction);
-        }
-        let end = end_of(kind, commit.state.revision);
-        for (_, ids) in commit.ended.iter().filter(of_kind) {
-            changes.end(ids, end.as_ref());
-        }
-        for (_, from, to) in commit.ranges.iter().filter(|range| range.0 == kind) {
-            changes.end_range(from, to.as_deref(), commit.state.revision, end.as_ref());
-        }
-        let Changes {
-            updates,
-            deletes,
-            count,
-        } = changes;
-        engine
-            .server
-            .update(kind.name(), updates, count, Sure::Soon)?;
-        engine
-            .server
-            .delete(kind.name(), deletes, count, Sure::Soon)?;
-    }
-    let version = vec![commit.state.document()];
-    engine
-        .server
-        .insert("versions", version, Sure::Last)
-        .map(drop)
-}
-
-/// How a version ends: nothing where it is deleted at once. People do not read what has ended.
-fn end_of(kind: Kind, revision: u64) -> Option<Document> {
-    kind.has_past().then(|| {
-        doc! {
-            "$set": { "until": signed(revision) },
-            "$unset": { "document": 1, "node": 1, "path": 1, "leaves": 1 },
-        }
-    })
-}
-
-/// The documents of some `_id`s.
-fn of_ids(ids: &[String]) -> Document {
-    match ids {
-        [id] => doc! { "_id": id },
-        ids => doc! { "_id": { "$in": ids.to_vec() } },
-    }
-}
-
-#[derive(Default)]
-struct Changes {
-    updates: Vec<Document>,
-    deletes: Vec<Document>,
-    /// Documents that they are about.
-    count: usize,
-}
-
-impl Changes {
-    fn unveil(&mut self, ids: &[String], transaction: &str) {
-        let unveil = doc! { "$unset": { "pending": 1 } };
-        let filter = match ids.is_empty() {
-            true => doc! { "pending": transaction },
-            false => of_ids(ids),
-        };
-        self.count += if ids.is_empty() { RANGE } else { ids.len() };
-        let update = doc! { "q": filter, "u": unveil, "multi": true };
-        self.updates.push(update);
-    }
-
-    fn end(&mut self, ids: &[String], end: Option<&Document>) {
-        self.count += ids.len();
-        for ids in ids.chunks(IDS_MAX) {
-            self.end_all(of_ids(ids), end);
-        }
-    }
-
-    /// What lies in a range and was there before.
-    fn end_range(&mut self, from: &str, to: Option<&str>, revision: u64, end: Option<&Document>) {
-        self.count += RANGE;
-        let mut ids = doc! { "$gte": from };
-        if let Some(to) = to {
-            ids.insert("$lt", to);
-        }
-        let never = doc! { "$exists": false };
-        let mut filter = doc! {
-            "_id": ids, "m": { "$lt": signed(revision) }, "pending": never.clone(),
-        };
-        if end.is_some() {
-            filter.insert("until", never);
-        }
-        self.end_all(filter, end);
-    }
-
-    fn end_all(&mut self, filter: Document, end: Option<&Document>) {
-        match end {
-            Some(end) => {
-                let update = doc! { "q": filter, "u": end.clone(), "multi": true };
-                self.updates.push(update);
-            }
-            None => self.deletes.push(filter),
-        }
-    }
+    Ok(())
 }

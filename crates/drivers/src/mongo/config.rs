@@ -14,14 +14,20 @@ use crate::url::{Url, milliseconds, number, refusal, switch, unknown_option};
 /// The longest that a call tries to reach the server, when not given: ten seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long replaced versions are kept for snapshots, when not given: five minutes.
+/// How long what is replaced is kept for snapshots, when not given as the key space is made: five minutes.
 pub const KEEP: Duration = Duration::from_secs(300);
 
-/// Operations of one transaction, when not given; a larger batch is staged.
-pub const OPERATIONS: usize = 8000;
+/// Bytes of a page, about, when not given: 16 KiB.
+pub const PAGE_BYTES: usize = 16 << 10;
 
-/// The fewest that can be made use of, and the most whose names one document has place for.
-const OPERATIONS_MIN_MAX: (u64, u64) = (16, 10_000);
+/// The smallest pages that have room for some names of others, and the largest that are of use.
+const PAGE_BYTES_MIN_MAX: (u64, u64) = (256, 1 << 20);
+
+/// Bytes of commits that are kept beside the tree, when not given: 1 MiB.
+pub const TAIL_BYTES: usize = 1 << 20;
+
+/// The fewest that are of use, and the most that whoever opens the key space should have to read.
+const TAIL_BYTES_MIN_MAX: (u64, u64) = (1 << 10, 16 << 20);
 
 /// The shortest that can be kept: a second.
 const KEEP_MS_MIN: u64 = 1000;
@@ -40,11 +46,13 @@ pub struct Config {
     /// What the names of all collections begin with.
     pub(super) prefix: String,
     pub(super) durability: Durability,
-    /// Whether versions have fields for people; as the database has it where not given.
+    /// Whether there are documents for people; as the database has it where not given.
     pub(super) readable: Option<bool>,
     pub(super) timeout: Duration,
-    pub(super) keep: Duration,
-    pub(super) operations: usize,
+    /// As the key space has it where not given.
+    pub(super) keep: Option<Duration>,
+    pub(super) page_bytes: usize,
+    pub(super) tail_bytes: usize,
     /// The database that knows the user.
     pub(super) auth_source: Option<String>,
     pub(super) replica_set: Option<String>,
@@ -67,8 +75,9 @@ impl Config {
             durability: Durability::default(),
             readable: None,
             timeout: TIMEOUT,
-            keep: KEEP,
-            operations: OPERATIONS,
+            keep: None,
+            page_bytes: PAGE_BYTES,
+            tail_bytes: TAIL_BYTES,
             auth_source: None,
             replica_set: None,
             tls: None,
@@ -94,13 +103,10 @@ impl Config {
             "timeout_ms" => self.timeout = milliseconds(option, value)?,
             "keep_ms" => {
                 let keep_ms: u64 = number(option, value)?;
-                self.keep = Duration::from_millis(keep_ms.max(KEEP_MS_MIN));
+                self.keep = Some(Duration::from_millis(keep_ms.max(KEEP_MS_MIN)));
             }
-            "operations" => {
-                let (least, most) = OPERATIONS_MIN_MAX;
-                let operations: u64 = number(option, value)?;
-                self.operations = operations.clamp(least, most) as usize;
-            }
+            "page_bytes" => self.page_bytes = bytes(option, value, PAGE_BYTES_MIN_MAX)?,
+            "tail_bytes" => self.tail_bytes = bytes(option, value, TAIL_BYTES_MIN_MAX)?,
             "authSource" => self.auth_source = Some(value.to_owned()),
             "replicaSet" => self.replica_set = Some(value.to_owned()),
             "tls" => {
@@ -112,13 +118,19 @@ impl Config {
             "cert" => tls.get_or_insert_default().certificate = Some(value.into()),
             "key" => tls.get_or_insert_default().key = Some(value.into()),
             _ => {
-                let known = "prefix, durability, readable, timeout_ms, keep_ms, operations, \
-                             authSource, replicaSet, tls, ca, cert and key";
+                let known = "prefix, durability, readable, timeout_ms, keep_ms, page_bytes, \
+                             tail_bytes, authSource, replicaSet, tls, ca, cert and key";
                 return unknown_option(scheme, option, known);
             }
         }
         Ok(())
     }
+}
+
+/// A number of bytes, brought within what is of use.
+fn bytes(option: &str, value: &str, (least, most): (u64, u64)) -> Result<usize> {
+    let bytes: u64 = number(option, value)?;
+    Ok(bytes.clamp(least, most) as usize)
 }
 
 /// A name of a database or of collections, as MongoDB allows them on every system.
@@ -152,7 +164,8 @@ mod tests {
                     &readable=true&authSource=d&replicaSet=r&ca=f";
         let full = config(full).expect("options");
         assert_eq!((&*full.database, full.timeout.as_millis()), ("d", 5));
-        assert_eq!((full.keep.as_millis(), full.readable), (1000, Some(true)));
+        let keep = full.keep.map(|keep| keep.as_millis());
+        assert_eq!((keep, full.readable), (Some(1000), Some(true)));
         assert!(full.tls.is_some_and(|tls| tls.ca.is_some()));
         for wrong in [
             "mongodb:host",

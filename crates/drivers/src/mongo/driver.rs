@@ -1,20 +1,19 @@
-//! The MongoDB driver: staged commits over a chain of revisions.
+//! The MongoDB driver.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Lens, Precondition,
-    Result, Snapshot, Take, Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Expect, Expected, Fill, Finding, KeyRange, Lens,
+    Precondition, Result, Snapshot, Step, Take, Usage, Version, Watch, WatchKind,
 };
 
+use super::commit;
 use super::config::Config;
-use super::engine::{self, Engine, REQUEST_BYTES};
-use super::watch::MongoFollow;
-use super::{commit, snapshot};
+use super::engine::{self, Engine};
+use super::snapshot::MongoSnapshot;
+use super::watch::MongoWatch;
+use crate::buffered;
 use crate::site::Site;
-use crate::staged::Staged;
-use crate::staged::engine::{Bounds, Cells, Failure, Follow, Found, Guard, Read, Write};
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -23,66 +22,13 @@ pub const NAME: &str = "mongodb";
 /// A key space in MongoDB.
 pub struct Mongo {
     engine: Arc<Engine>,
-    staged: Staged<MongoCells>,
 }
 
 impl Mongo {
     /// Connects and makes the key space where there is none.
     pub fn open(config: Config) -> Result<Self> {
         let engine = Arc::new(Engine::open(&config)?);
-        commit::settle(&engine)?;
-        let cells = MongoCells {
-            engine: Arc::clone(&engine),
-        };
-        let staged = Staged::open(cells, b"")?;
-        Ok(Self { engine, staged })
-    }
-}
-
-/// What MongoDB is made to have for staged commits.
-struct MongoCells {
-    engine: Arc<Engine>,
-}
-
-impl Cells for MongoCells {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn bounds(&self) -> Bounds {
-        Bounds {
-            operations: self.engine.operations,
-            bytes: REQUEST_BYTES,
-        }
-    }
-
-    fn read(&self, reads: &[Read], at: Option<u64>) -> Result<Found> {
-        snapshot::read(&self.engine, reads, at)
-    }
-
-    fn transact(
-        &self,
-        guards: &[Guard],
-        writes: &[Write],
-    ) -> std::result::Result<Option<u64>, Failure> {
-        commit::transact(&self.engine, guards, writes)
-    }
-
-    fn finds_out(&self) -> bool {
-        true
-    }
-
-    fn follow(&self, _head: &[u8], after: u64) -> Result<Box<dyn Follow>> {
-        let engine = Arc::clone(&self.engine);
-        Ok(Box::new(MongoFollow::new(engine, after)))
-    }
-
-    fn watch_kind(&self) -> WatchKind {
-        WatchKind::Poll
-    }
-
-    fn patience(&self) -> Duration {
-        self.engine.server.timeout
+        Ok(Self { engine })
     }
 }
 
@@ -104,39 +50,60 @@ impl Driver for Mongo {
     }
 
     fn capability(&self) -> Capability {
-        self.staged.capability()
+        Capability {
+            durable: true,
+            shared: true,
+            native_add: false,
+            remote: true,
+            watch: WatchKind::Poll,
+            operations_max: None,
+        }
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.staged.snapshot()
+        Ok(Box::new(MongoSnapshot::newest(&self.engine)?))
     }
 
     fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.staged.snapshot_expecting(expect)
+        let snapshot = MongoSnapshot::newest(&self.engine)?;
+        let mut expected = Expected::new();
+        expect(&mut expected);
+        snapshot.expect(&expected)?;
+        Ok(Box::new(snapshot))
     }
 
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
-        let committed = self.staged.commit_step(batch)?;
-        self.engine.show(&self.staged);
-        Ok(committed)
+        batch.check_limits()?;
+        let _commit = self.engine.writing.read();
+        let (version, from) = commit::commit(&self.engine, &batch, None)?;
+        self.engine.show(version);
+        let step = from.map(|from| Step { from, batch });
+        Ok(Committed { version, step })
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
-        let version = self.staged.write(preconditions, fill)?;
-        self.engine.show(&self.staged);
+        let _write = self.engine.writing.write();
+        let engine = buffered::Engine {
+            snapshot: &|| self.snapshot(),
+            commit: &|batch, unchanged_since| {
+                Ok(commit::commit(&self.engine, batch, unchanged_since)?.0)
+            },
+        };
+        let version = buffered::write(&engine, preconditions, fill)?;
+        self.engine.show(version);
         Ok(version)
     }
 
     fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
-        self.staged.watch(range, after)
+        Ok(Box::new(MongoWatch::new(&self.engine, range, after)))
     }
 
     fn usage(&self) -> Result<Usage> {
-        self.staged.usage()
+        MongoSnapshot::newest(&self.engine)?.usage()
     }
 
     fn check(&self) -> Result<Vec<Finding>> {
-        self.staged.check()
+        MongoSnapshot::newest(&self.engine)?.check()
     }
 
     fn flush(&self) -> Result<()> {
@@ -144,6 +111,6 @@ impl Driver for Mongo {
     }
 
     fn use_lens(&self, lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
-        self.engine.show_through(lens, &self.staged)
+        self.engine.show_through(lens)
     }
 }

@@ -7,41 +7,41 @@
 //! what is not tested is not here.
 //!
 //! # What stands where
+//! The rows are in a B+ tree whose pages are documents that never change (`engine/tree`), under what the
+//! commits since it was made have changed, which every process has in memory: a state is both. So a small
+//! commit is one document, a large one some pages and a document, and who reads a state is not
+//! disturbed by later ones.
+//!
 //! Every collection's name begins with the prefix, `espalier.`.
 //!
 //! | collection | a document |
 //! |---|---|
-//! | `data` | a version of a cell of [`crate::staged`]: `_id` (the key, the revision that wrote it, six letters of chance), `m` (the revision), `c` (the one that made the cell, where that is another), `v` (the value), `until` (the revision that replaced or deleted it), `pending` (its transaction, until that is applied) |
-//! | `chunks`, `staging` | the same, for parts of long values and for batches on their way |
-//! | `commits` | a transaction, by revision: what it replaced and deleted, what watchers are told |
-//! | `versions` | a revision that can be seen, with the few cells that have no documents of their own |
-//! | `state` | `format`; `floor`, the oldest revision that can be read |
+//! | `commits` | a commit, by version: `changes`, unless they are too many; the tree (`root`, `height`) and the version that it is `of`; the pages of the tree before that it `freed`; its `transaction`; when it was made (`at`) |
+//! | `pages` | a page, under the name of its transaction and a number |
+//! | `drafts` | a transaction that makes pages |
+//! | `state` | `format`; `floor`, the oldest version that can be read; `readable`, up to which version people see rows |
+//! | `data` | what people see of a row, with `readable=true` |
 //!
-//! MongoDB puts binary `_id`s in order of their length first, so keys are written as text, six bits
-//! a letter, in letters that stand in the order of their values (`engine/names.rs`).
+//! MongoDB puts binary `_id`s in order of their length first, so all are text, numbers and keys in
+//! letters that stand in the order of their values (`engine/names.rs`).
 //!
-//! # How a transaction happens
-//! 1. What its tests and writes depend on is read at the newest revision that this process knows,
-//!    where it was not just read there. If there is a newer one, step 3 tells, and that what was read
-//!    was not whole, too.
-//! 2. The new versions are inserted as pending. Nobody sees them.
-//! 3. The commit is inserted, under the number that follows. Of two that follow the same revision
-//!    one is refused, reads again and decides again.
-//! 4. It is applied: the new versions are no longer pending, the old ones get their end.
-//! 5. The version is inserted. From here on everybody sees it, and it is acknowledged.
+//! # How a commit happens
+//! 1. It is worked out on the newest state that this process knows. If there is a newer one, step 3
+//!    tells.
+//! 2. Where it changes much, or the commits since the tree was made have come to much (`tail_bytes`,
+//!    512 commits), a tree with all of that is made: its draft and its pages are inserted.
+//! 3. The commit is inserted, under the number that follows. Everybody sees it, and it is acknowledged.
+//!    Of two that follow the same version one is refused, and is worked out again.
 //!
-//! Whoever is refused in step 3 and finds the other's commit without a version waits a little, then
-//! applies it himself: that process may be dead. Steps 4 and 5 may be done any number of times, and
-//! at any later time, as every document they change is named by transaction. So a process that
-//! halts anywhere in between, for whatever time, does no harm.
+//! Nothing has to be done after that, so there is nothing that a process that dies, or halts for
+//! whatever time, leaves half done. Who is refused with a tree asks, by a commit that changes nothing,
+//! that the next one be left to it.
 //!
-//! A version of a cell holds from `m` until `until`, so later commits do not disturb who reads at a
-//! revision. Old ones are kept for five minutes (`keep_ms`) and then deleted; a snapshot that is older
-//! is refused as too old. Nobody passes by them: the index `live` (`until`, `_id`) has the versions
-//! without an end together, in the order of keys. A reader asks for those, and *then* for what held at
-//! the revision and has ended since; nothing can be missed in that order. Who reads the newest revision
-//! asks in place of the latter whether a commit has taken the place after it: ends are written after
-//! that. Where one has, all is asked again.
+//! # What is deleted
+//! Commits and freed pages are kept for five minutes (`keep_ms`); then whoever commits raises the floor
+//! and deletes them. A snapshot whose pages are gone is refused as too old. A process that was halted for
+//! longer may insert a commit in a place whose commit was deleted: it looks at the floor, and takes its
+//! own away. Pages that no commit came to have are found by their drafts.
 
 mod commit;
 mod config;
@@ -51,7 +51,7 @@ mod snapshot;
 mod watch;
 
 pub use crate::durability::Durability;
-pub use config::{Config, KEEP, OPERATIONS, TIMEOUT};
+pub use config::{Config, KEEP, PAGE_BYTES, TAIL_BYTES, TIMEOUT};
 pub use driver::{Mongo, NAME};
 pub(crate) use driver::{look_url, open_url};
-pub use engine::{REQUEST_BYTES, REVISION_MAX};
+pub use engine::{CACHE_BYTES, VERSION_MAX};

@@ -1,270 +1,239 @@
-//! Reads: the versions of cells that hold at a revision.
+//! Snapshots: the rows of a tree, under what commits have changed since.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::sync::Arc;
 
-use espalier_keyspace::{Direction, Error, KeyRange, Result};
+use espalier_keyspace::{
+    Cursor, Direction, Expected, Finding, KeyRange, Result, Snapshot, Usage, Version, is_key,
+};
 
-use super::engine::{Engine, Kind, Row, State, Values, View, Wanted, order};
-use crate::staged::engine::{Cell, Found, Read};
+use super::engine::{Engine, Overlay, PagesOf, State, Tree};
+use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source};
 
-/// Cells that one query names one by one.
-const CELLS_MAX: usize = 64;
+/// Rows that a leaf has, about, where it is guessed how many leaves are going to be read.
+const LEAF_ROWS: usize = 128;
 
-/// Rows that one query reads between cells that are many.
-const ROWS_MAX: usize = 1000;
+/// A committed state, held.
+pub(super) struct MongoSnapshot {
+    engine: Arc<Engine>,
+    state: Arc<State>,
+}
 
-/// Answers questions at a revision, or at the newest one.
-pub(super) fn read(engine: &Engine, reads: &[Read], at: Option<u64>) -> Result<Found> {
-    if at.is_none()
-        && !reads.iter().all(is_single)
-        && let Some(found) = read_presumed(engine, reads)?
-    {
-        return Ok(found);
+impl MongoSnapshot {
+    pub(super) fn new(engine: &Arc<Engine>, state: Arc<State>) -> Self {
+        let engine = Arc::clone(engine);
+        Self { engine, state }
     }
-    let newest = match at {
-        Some(_) if !reads.iter().any(is_single) => None,
-        _ => Some(engine.newest()?.0),
-    };
-    let revision = match (at, &newest) {
-        (Some(at), _) => at,
-        (None, Some(newest)) => newest.revision,
-        (None, None) => 0,
-    };
-    let mut answers = Answers::new(engine, revision, View::Whole, newest.as_deref());
-    // Whoever asks at a revision reads for people; at the newest one, for a commit.
-    answers.may_recall = at.is_none();
-    let cells = answers.answer(reads)?;
-    answers.learn();
-    engine.check_kept(revision)?;
-    Ok(Found { revision, cells })
-}
 
-/// Answers at the newest revision that this process knows; `None` where there is a newer one. That
-/// is asked in the end, and so tells that nothing that was to be found had an end by then.
-fn read_presumed(engine: &Engine, reads: &[Read]) -> Result<Option<Found>> {
-    let (state, known_at) = engine.presumed()?;
-    let revision = state.revision;
-    let mut answers = Answers::new(engine, revision, View::Live, Some(&state));
-    answers.may_recall = true;
-    let cells = answers.answer(reads)?;
-    if !engine.is_last(&state, known_at)? {
-        return Ok(None);
+    /// The newest state.
+    pub(super) fn newest(engine: &Arc<Engine>) -> Result<Self> {
+        Ok(Self::new(engine, engine.newest()?.0))
     }
-    answers.learn();
-    engine.check_kept(revision)?;
-    Ok(Some(Found { revision, cells }))
+
+    /// Has what is expected brought at once.
+    pub(super) fn expect(&self, expected: &Expected) -> Result<()> {
+        let keys = expected.keys().iter().map(Vec::as_slice);
+        let ranges = expected.ranges().iter();
+        let keys = keys.chain(ranges.map(|(range, _)| range.start.as_slice()));
+        self.view().expect(&keys.collect::<Vec<_>>())
+    }
+
+    fn view(&self) -> View<'_> {
+        View::of(&self.engine, &self.state, &self.state.overlay)
+    }
+
+    pub(super) fn usage(&self) -> Result<Usage> {
+        let mut usage = Usage::default();
+        let mut rows = self.scan(&KeyRange::all(), Direction::Forward)?;
+        while let Some((key, value)) = rows.next()? {
+            usage.keys += 1;
+            usage.bytes += (key.len() + value.len()) as u64;
+        }
+        Ok(usage)
+    }
+
+    /// Every page can be read, and is where it belongs.
+    pub(super) fn check(&self) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        let view = self.view();
+        view.tree.check(&view.pages, &mut findings)?;
+        Ok(findings)
+    }
 }
 
-/// Whether a cell is asked for that stands in the documents of revisions.
-fn is_single(read: &Read) -> bool {
-    matches!(read, Read::One(cell) if Kind::of(cell).is_none())
+impl Snapshot for MongoSnapshot {
+    fn version(&self) -> Version {
+        Version(self.state.version)
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        self.view().get(key)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        let view = self.view();
+        view.expect(keys)?;
+        keys.iter().map(|key| view.get(key)).collect()
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        Ok(Box::new(PagedCursor::new(self.view(), range, direction)))
+    }
 }
 
-/// What is found at a revision.
-struct Answers<'a> {
-    engine: &'a Engine,
-    revision: u64,
-    view: View,
-    state: Option<&'a State>,
-    may_recall: bool,
-    /// What to remember: cells that were looked for, and their versions.
-    learned: Vec<(Vec<&'a [u8]>, Vec<Row>)>,
+/// A tree under an overlay.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pages: PagesOf<'a>,
+    tree: &'a Tree,
+    overlay: &'a Overlay,
 }
 
-impl<'a> Answers<'a> {
-    fn new(engine: &'a Engine, revision: u64, view: View, state: Option<&'a State>) -> Self {
+impl<'a> View<'a> {
+    /// The tree of a state, under its overlay or one that follows it.
+    pub(super) fn of(engine: &'a Engine, state: &'a State, overlay: &'a Overlay) -> Self {
+        let version = state.version;
         Self {
-            engine,
-            revision,
-            view,
-            state,
-            may_recall: false,
-            learned: Vec::new(),
+            pages: PagesOf { engine, version },
+            tree: &state.tree,
+            overlay,
         }
     }
 
-    fn answer(&mut self, reads: &'a [Read]) -> Result<Vec<Vec<Cell>>> {
-        let (mut ones, mut pages) = (BTreeMap::<_, BTreeSet<&[u8]>>::new(), Vec::new());
-        for (at, read) in reads.iter().enumerate() {
-            match read {
-                Read::One(cell) => {
-                    let cells = Kind::of(cell).map(|kind| ones.entry(kind).or_default());
-                    cells.map(|cells| cells.insert(cell));
-                }
-                Read::Some {
-                    range,
-                    direction,
-                    limit,
-                } => pages.extend(page(range, *direction, *limit).map(|page| (at, page))),
-            }
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<Cow<'a, [u8]>>> {
+        if !is_key(key) {
+            return Ok(None);
         }
-        let (places, mut wanted): (Vec<_>, Vec<_>) = pages.into_iter().unzip();
-        let (mut rows, mut few) = (Vec::new(), Vec::new());
-        for (kind, cells) in ones {
-            let (known, unknown) = match self.may_recall {
-                true => recall(self.engine, cells, self.revision),
-                false => (Vec::new(), cells.into_iter().collect()),
-            };
-            rows.extend(known);
-            if unknown.len() > CELLS_MAX {
-                let (engine, values) = (self.engine, Values::Read);
-                let found = lookup(engine, kind, &unknown, self.revision, self.view, values)?;
-                rows.extend(found.iter().cloned());
-                self.learned.push((unknown, found));
-            } else if !unknown.is_empty() {
-                wanted.push(cells_of(kind, &unknown, Values::Read));
-                few.push(unknown);
-            }
+        if let Some(said) = self.overlay.get(key) {
+            return Ok(said.map(Cow::Borrowed));
         }
-        let mut found = self.engine.versions(&wanted, self.revision, self.view)?;
-        for (cells, found) in few.into_iter().zip(found.drain(places.len()..)) {
-            rows.extend(found.iter().cloned());
-            self.learned.push((cells, found));
-        }
-        let mut answers = self.answers_of_ones(reads, rows);
-        for (at, page) in places.into_iter().zip(found) {
-            answers[at] = page.into_iter().map(|row| row.cell).collect();
-        }
-        Ok(answers)
-    }
-
-    fn answers_of_ones(&self, reads: &[Read], rows: Vec<Row>) -> Vec<Vec<Cell>> {
-        let cells = rows.into_iter().map(|row| (row.cell.key.clone(), row.cell));
-        let cells: BTreeMap<_, _> = cells.collect();
-        let answers = reads.iter().map(|read| match read {
-            Read::One(cell) if Kind::of(cell).is_some() => cells.get(cell).cloned(),
-            Read::One(cell) => self.state.and_then(|state| state.cell(cell)),
-            Read::Some { .. } => None,
-        });
-        answers.map(|cell| cell.into_iter().collect()).collect()
-    }
-
-    /// Remembers what was found, for the commit that follows.
-    fn learn(self) {
-        let mut recent = self.engine.recent.lock();
-        for (cells, rows) in &self.learned {
-            recent.learn(self.revision, cells, rows);
-        }
-    }
-}
-
-/// What is remembered of some cells of a revision, and those of which nothing is.
-fn recall<'a>(
-    engine: &Engine,
-    cells: BTreeSet<&'a [u8]>,
-    revision: u64,
-) -> (Vec<Row>, Vec<&'a [u8]>) {
-    let recent = engine.recent.lock();
-    let (mut rows, mut unknown) = (Vec::new(), Vec::new());
-    for cell in cells {
-        match recent.recall(revision, cell) {
-            Some(known) => rows.extend(known.clone()),
-            None => unknown.push(cell),
-        }
-    }
-    (rows, unknown)
-}
-
-/// The versions of some cells that have no end at a revision that is presumed to be the newest.
-pub(super) fn lookup_live(
-    engine: &Engine,
-    kind: Kind,
-    cells: &[&[u8]],
-    revision: u64,
-    values: Values,
-) -> Result<Vec<Row>> {
-    let cells = cells.iter().copied().collect();
-    let (mut rows, unknown) = recall(engine, cells, revision);
-    rows.extend(lookup(
-        engine,
-        kind,
-        &unknown,
-        revision,
-        View::Live,
-        values,
-    )?);
-    Ok(rows)
-}
-
-/// Whether no cell of a range has a version without an end at such a revision.
-pub(super) fn is_empty(engine: &Engine, range: &KeyRange, revision: u64) -> Result<bool> {
-    let mut wanted = Vec::from_iter(page(range, Direction::Forward, 1));
-    wanted
-        .iter_mut()
-        .for_each(|page| page.values = Values::Left);
-    let found = engine.versions(&wanted, revision, View::Live)?;
-    Ok(found.iter().all(Vec::is_empty))
-}
-
-/// The first versions of a range, which is in one collection or none.
-fn page(range: &KeyRange, direction: Direction, limit: usize) -> Option<Wanted> {
-    let kind = Kind::of(&range.start)?;
-    Some(Wanted {
-        kind,
-        spans: vec![kind.ids_within(range)],
-        order: order(direction),
-        limit,
-        values: Values::Read,
-    })
-}
-
-/// The versions of a few cells.
-fn cells_of(kind: Kind, cells: &[&[u8]], values: Values) -> Wanted {
-    let spans = cells.iter().map(|cell| {
-        let (from, to) = kind.ids_of(cell);
-        (from, Some(to))
-    });
-    Wanted {
-        kind,
-        spans: spans.collect(),
-        order: 0,
-        limit: cells.len(),
-        values,
-    }
-}
-
-/// The versions of cells, which are in order and each there once.
-fn lookup(
-    engine: &Engine,
-    kind: Kind,
-    cells: &[&[u8]],
-    revision: u64,
-    view: View,
-    values: Values,
-) -> Result<Vec<Row>> {
-    let ask = |wanted| {
-        let found = engine.versions(&[wanted], revision, view)?;
-        Ok::<_, Error>(found.into_iter().flatten())
-    };
-    let (mut rows, mut rest, mut is_dense) = (Vec::new(), cells, true);
-    while let (Some(first), Some(last)) = (rest.first(), rest.last()) {
-        if rest.len() <= CELLS_MAX || !is_dense {
-            let (some, others) = rest.split_at(rest.len().min(CELLS_MAX));
-            rows.extend(ask(cells_of(kind, some, values))?);
-            rest = others;
-            continue;
-        }
-        // All that stands between them, where that is not much more.
-        let limit = (2 * rest.len()).min(ROWS_MAX);
-        let found: Vec<_> = ask(Wanted {
-            kind,
-            spans: vec![(kind.ids_of(first).0, Some(kind.ids_of(last).1))],
-            order: 1,
-            limit,
-            values,
-        })?
-        .collect();
-        let end = match found.last() {
-            Some(row) if found.len() == limit => {
-                rest.partition_point(|cell| **cell <= *row.cell.key)
-            }
-            _ => rest.len(),
+        let range = KeyRange {
+            start: key.to_vec(),
+            end: None,
         };
-        is_dense = 4 * end > found.len();
-        let (asked, others) = rest.split_at(end);
-        let is_asked = |row: &Row| asked.binary_search(&&*row.cell.key).is_ok();
-        rows.extend(found.into_iter().filter(is_asked));
-        rest = others;
+        let leaf = self.tree.leaf(&self.pages, &range, Direction::Forward, 0)?;
+        Ok(leaf.and_then(|leaf| {
+            let at = leaf.page.find(key)?;
+            Some(Cow::Owned(leaf.page.value(at).to_vec()))
+        }))
     }
-    Ok(rows)
+
+    /// Whether a range has a key.
+    pub(super) fn has_any(&self, range: &KeyRange) -> Result<bool> {
+        if range.is_empty() {
+            return Ok(false);
+        }
+        let mut page = Page::default();
+        self.read(range, Direction::Forward, 1, &mut page)?;
+        Ok(page.len() > 0)
+    }
+
+    /// Has the pages that keys are in brought at once, as far as the tree is asked for them.
+    pub(super) fn expect(&self, keys: &[&[u8]]) -> Result<()> {
+        let is_asked = |key: &&&[u8]| is_key(key) && self.overlay.get(key).is_none();
+        let keys: Vec<_> = keys.iter().filter(is_asked).copied().collect();
+        match keys.len() {
+            0 | 1 => Ok(()),
+            _ => self.tree.expect(&self.pages, &keys),
+        }
+    }
+
+    /// Appends the rows of a range that lies within a leaf, until there are enough. Says whether there
+    /// were.
+    fn merge(
+        &self,
+        rows: &mut dyn Iterator<Item = (&[u8], &[u8])>,
+        range: &KeyRange,
+        direction: Direction,
+        wanted: usize,
+        page: &mut Page,
+    ) -> bool {
+        let mut own = self.overlay.scan(range, direction).peekable();
+        let mut rows = rows.peekable();
+        loop {
+            if page.len() >= wanted || page.bytes() >= PAGE_BYTES {
+                return true;
+            }
+            let order = match (own.peek(), rows.peek()) {
+                (None, None) => return false,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some((own, _)), Some((row, _))) => match direction {
+                    Direction::Forward => own.cmp(row),
+                    Direction::Backward => row.cmp(own),
+                },
+            };
+            let row = (order != Ordering::Less).then(|| rows.next()).flatten();
+            let row = row.filter(|(key, _)| !self.overlay.is_gone(key));
+            let shown = match order {
+                Ordering::Greater => row,
+                _ => own.next().and_then(|(key, value)| Some((key, value?))),
+            };
+            if let Some((key, value)) = shown {
+                page.push(key, value);
+            }
+        }
+    }
+}
+
+impl Source for View<'_> {
+    fn read(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        wanted: usize,
+        page: &mut Page,
+    ) -> Result<More> {
+        let mut rest = range.clone();
+        loop {
+            let (part, is_full) = match self.overlay.gone_first(&rest, direction) {
+                Some(part) => {
+                    let none = &mut std::iter::empty();
+                    let is_full = self.merge(none, &part, direction, wanted, page);
+                    (part, is_full)
+                }
+                None => {
+                    let ahead = (wanted - page.len()) / LEAF_ROWS;
+                    let leaf = self.tree.leaf(&self.pages, &rest, direction, ahead)?;
+                    let Some(leaf) = leaf else {
+                        let none = &mut std::iter::empty();
+                        let is_full = self.merge(none, &rest, direction, wanted, page);
+                        return Ok(if is_full {
+                            More::Perhaps
+                        } else {
+                            More::Nothing
+                        });
+                    };
+                    let part = leaf.span.intersection(&rest);
+                    let end = part.end.as_deref();
+                    let end = end.map_or(leaf.page.len(), |end| leaf.page.position(end));
+                    let rows = leaf.page.position(&part.start)..end;
+                    let row = |at| (leaf.page.key(at), leaf.page.value(at));
+                    let is_full = match direction {
+                        Direction::Forward => {
+                            self.merge(&mut rows.map(row), &part, direction, wanted, page)
+                        }
+                        Direction::Backward => {
+                            self.merge(&mut rows.rev().map(row), &part, direction, wanted, page)
+                        }
+                    };
+                    (part, is_full)
+                }
+            };
+            if is_full {
+                return Ok(More::Perhaps);
+            }
+            match direction {
+                Direction::Forward => match part.end {
+                    Some(end) => rest.start = end,
+                    None => return Ok(More::Nothing),
+                },
+                Direction::Backward => rest.end = Some(part.start),
+            }
+            if rest.is_empty() {
+                return Ok(More::Nothing);
+            }
+        }
+    }
 }

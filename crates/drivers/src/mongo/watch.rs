@@ -1,96 +1,77 @@
-//! Following the head: commits of this process wake a watcher, those of others are looked for.
+//! Watching: commits of this process wake a watcher, those of others are looked for.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use espalier_keyspace::{ErrorKind, Result};
-use mongodb::bson::doc;
+use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 
-use super::engine::{Commit, Engine, Query, revision_text};
+use super::engine::{Commit, Engine};
 use crate::polled::WATCH_POLL;
 use crate::recent::deadline;
-use crate::staged::engine::{Follow, Followed};
 
-/// Commits that are read at once.
-const COMMITS: usize = 64;
-
-/// Commits that are read one by one.
-const STEPS_MAX: u64 = 4;
-
-pub(super) struct MongoFollow {
+pub(super) struct MongoWatch {
     engine: Arc<Engine>,
-    /// The last revision that was told or passed over.
-    after: u64,
+    range: KeyRange,
+    /// The last version that was told or passed over.
+    after: Version,
     ahead: VecDeque<Commit>,
 }
 
-impl MongoFollow {
-    pub(super) fn new(engine: Arc<Engine>, after: u64) -> Self {
+impl MongoWatch {
+    pub(super) fn new(engine: &Arc<Engine>, range: KeyRange, after: Version) -> Self {
         Self {
-            engine,
+            engine: Arc::clone(engine),
+            range,
             after,
             ahead: VecDeque::new(),
         }
     }
 
-    /// The commits up to a revision that follow, or the first of them.
-    fn fetch(&self, newest: u64) -> Result<Vec<Commit>> {
-        if newest - self.after <= STEPS_MAX {
-            let commits = (self.after + 1..=newest).map(|at| self.engine.commit_at(at));
-            let commits: Vec<_> = commits.collect::<Result<_>>()?;
-            return Ok(commits.into_iter().flatten().collect());
-        }
-        let (from, to) = (revision_text(self.after), revision_text(newest));
-        let filter = doc! { "_id": { "$gt": from, "$lte": to } };
-        let found = self
-            .engine
-            .server
-            .find("commits", Query::new(filter, 1, COMMITS))?;
-        found.iter().map(Commit::read).collect()
-    }
-
-    /// Whether all commits that follow are there. Where some were deleted, a process that was halted
-    /// since before may have put one of its own into the place, for the moment until it sees that.
-    fn is_kept(&self) -> Result<bool> {
-        match self.engine.check_kept(self.after) {
-            Err(error) if error.kind() == ErrorKind::SnapshotTooOld => Ok(false),
-            kept => kept.map(|()| true),
-        }
+    fn event(&self, commit: Commit) -> Option<WatchEvent> {
+        let version = Version(commit.version);
+        let Some(changes) = commit.changes else {
+            return Some(WatchEvent::Gap { version });
+        };
+        let changes = changes.iter();
+        let changes: Vec<_> = changes
+            .filter_map(|change| change.in_range(&self.range))
+            .collect();
+        (!changes.is_empty()).then_some(WatchEvent::Commit { version, changes })
     }
 }
 
-impl Follow for MongoFollow {
-    fn next(&mut self, timeout: Duration) -> Result<Option<Followed>> {
+impl Watch for MongoWatch {
+    fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>> {
         let deadline = deadline(timeout);
+        let recent = &self.engine.chain.recent;
         loop {
             while let Some(commit) = self.ahead.pop_front() {
-                let revision = commit.state.revision;
-                if revision != self.after + 1 {
-                    self.ahead.clear();
-                    return Ok(Some(Followed::Forgotten));
-                }
-                self.after = revision;
-                if let Some(value) = commit.told {
-                    return Ok(Some(Followed::Written { value, revision }));
+                self.after = Version(commit.version);
+                if let Some(event) = self.event(commit) {
+                    return Ok(Some(event));
                 }
             }
-            let (newest, _) = self.engine.newest()?;
-            if newest.revision > self.after {
-                self.ahead = self.fetch(newest.revision)?.into();
-                if self.ahead.is_empty() || !self.is_kept()? {
-                    self.ahead.clear();
-                    return Ok(Some(Followed::Forgotten));
+            // What this process has not seen, or not any more, the server may still have.
+            let known = recent.forgotten();
+            if self.after < known {
+                self.ahead = self.engine.commits_after(self.after.0, known.0)?.into();
+                if self.ahead.is_empty() {
+                    self.after = known;
+                    return Ok(Some(WatchEvent::Gap { version: known }));
                 }
                 continue;
             }
+            // What is known is told first: the server is asked when there is nothing else to do.
+            if let Some(event) = recent.event(&self.range, &mut self.after) {
+                return Ok(Some(event));
+            }
+            self.engine.newest()?;
             let now = Instant::now();
             if now >= deadline {
-                return Ok(None);
+                return Ok(recent.event(&self.range, &mut self.after));
             }
-            self.engine
-                .chain
-                .wait(self.after, deadline.min(now + WATCH_POLL));
+            recent.wait(self.after, deadline.min(now + WATCH_POLL));
         }
     }
 }

@@ -18,8 +18,14 @@ const FIRST_BYTES: usize = 512;
 pub(crate) struct Changes(Vec<u8>);
 
 impl Changes {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Vec::with_capacity(FIRST_BYTES))
+    }
+
+    /// None yet, with room for about so many bytes.
+    #[cfg(feature = "mongo")]
+    pub(crate) fn of_about(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
     }
 
     /// The changes in the bytes; `None` where they are none.
@@ -49,15 +55,15 @@ impl Changes {
         self.0.extend_from_slice(other.bytes());
     }
 
-    pub(super) fn put(&mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
         self.push(PUT, &[key, value]);
     }
 
-    pub(super) fn delete(&mut self, key: &[u8]) {
+    pub(crate) fn delete(&mut self, key: &[u8]) {
         self.push(DELETE, &[key]);
     }
 
-    pub(super) fn delete_range(&mut self, range: &KeyRange) {
+    pub(crate) fn delete_range(&mut self, range: &KeyRange) {
         match &range.end {
             Some(end) => self.push(DELETE_RANGE, &[&range.start, end]),
             None => self.push(DELETE_REST, &[&range.start]),
@@ -83,7 +89,7 @@ pub(crate) enum ChangeRef<'a> {
 
 impl ChangeRef<'_> {
     /// A copy of what of it lies in a range.
-    pub(super) fn in_range(&self, range: &KeyRange) -> Option<Change> {
+    pub(crate) fn in_range(&self, range: &KeyRange) -> Option<Change> {
         match self {
             Self::Put(key, _) | Self::Delete(key) => range.contains(key).then(|| self.to_change()),
             Self::DeleteRange(..) => clip(&self.to_change(), range),

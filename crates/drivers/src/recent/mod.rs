@@ -8,11 +8,13 @@ mod changes;
 mod recorder;
 mod ring;
 
-#[cfg(feature = "postgres")]
+#[cfg(feature = "mongo")]
+pub(crate) use changes::ChangeRef;
+#[cfg(any(feature = "postgres", feature = "mongo"))]
 pub(crate) use changes::Changes;
 #[cfg(feature = "redis")]
 pub(crate) use recorder::RECORD_BYTES_MAX;
 pub(crate) use recorder::{Effect, Recorder};
-#[cfg(any(feature = "redis", feature = "etcd", feature = "mongo"))]
+#[cfg(any(feature = "redis", feature = "etcd"))]
 pub(crate) use ring::clip;
 pub(crate) use ring::{Recent, deadline};

@@ -51,18 +51,27 @@ impl Recorder {
         }
     }
 
+    /// One that is about to record about so many bytes.
+    #[cfg(feature = "mongo")]
+    pub(crate) fn of_about(bytes: usize) -> Self {
+        Self {
+            changes: Some(Changes::of_about(bytes.min(RECORD_BYTES_MAX))),
+            effect: Effect::Nothing,
+        }
+    }
+
     pub(crate) fn effect(&self) -> Effect {
         self.effect
     }
 
     /// The changes in order; `None` when there were too many to keep.
-    #[cfg(feature = "postgres")]
+    #[cfg(any(feature = "postgres", feature = "mongo"))]
     pub(crate) fn changes(&self) -> Option<&Changes> {
         self.changes.as_ref()
     }
 
     /// The changes in order; `None` when there were too many to keep.
-    pub(super) fn into_changes(self) -> Option<Changes> {
+    pub(crate) fn into_changes(self) -> Option<Changes> {
         self.changes
     }
 

@@ -91,18 +91,34 @@ impl Recent {
     }
 
     /// Says that others made the commits up to `version`, where they are not known already.
-    #[cfg(any(
-        feature = "embedded",
-        feature = "sqlite",
-        feature = "postgres",
-        feature = "mongo"
-    ))]
+    #[cfg(any(feature = "embedded", feature = "sqlite", feature = "postgres"))]
     pub(crate) fn push_foreign(&self, version: Version) {
         let mut ring = self.ring.lock();
         if version > ring.newest {
             ring.push(version, None);
             self.pushed.notify_all();
         }
+    }
+
+    /// Appends a commit with its changes, where they can be told, and wakes the watchers. One that is not
+    /// the next makes the ring begin anew after it: those between, and it, can be asked for elsewhere.
+    #[cfg(feature = "mongo")]
+    pub(crate) fn push_or_begin(&self, version: Version, changes: Option<Changes>) {
+        let mut ring = self.ring.lock();
+        if version.0 == ring.newest.0 + 1 {
+            ring.push(version, changes);
+        } else {
+            ring.records.clear();
+            ring.bytes = 0;
+            (ring.forgotten, ring.newest) = (version, version);
+        }
+        self.pushed.notify_all();
+    }
+
+    /// The version of the newest commit that it does not have any more.
+    #[cfg(feature = "mongo")]
+    pub(crate) fn forgotten(&self) -> Version {
+        self.ring.lock().forgotten
     }
 
     /// The first event under `range` after `after`, which moves on; `None` when there is none yet.

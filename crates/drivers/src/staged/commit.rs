@@ -123,33 +123,17 @@ impl<C: Cells> Shared<C> {
         guards.push(Guard::Absent(self.layout.gate()));
         let told = encode_changes(plan.told());
         let direct = plan.direct(bounds).filter(|_| !many);
-        if direct.is_none() || !self.cells.finds_out() {
-            guards.push(self.lane_guard(lane));
-        }
-        let revision = match direct {
-            Some(mut writes) if self.cells.finds_out() => {
-                writes.push(Write::Put(self.layout.head(), told));
-                self.direct_without_lane(&guards, &writes)
-            }
-            Some(mut writes) => {
-                writes.push(Write::Put(self.layout.head(), told));
-                writes.push(Write::Put(
-                    self.layout.lane(&lane.name),
-                    done(lane.sequence),
-                ));
-                self.direct(&guards, &writes, lane)
-            }
-            None => return self.stage(plan, guards, told, lane),
+        guards.push(self.lane_guard(lane));
+        let Some(mut writes) = direct else {
+            return self.stage(plan, guards, told, lane);
         };
-        Ok(revision?.map(Applied::from))
-    }
-
-    fn direct_without_lane(&self, guards: &[Guard], writes: &[Write]) -> Result<Option<u64>> {
-        match self.cells.transact(guards, writes) {
-            Ok(revision) => Ok(revision),
-            Err(Failure::Refused(error)) => Err(error),
-            Err(Failure::Lost(error)) => Err(unknown(&error, None)),
-        }
+        writes.push(Write::Put(self.layout.head(), told));
+        writes.push(Write::Put(
+            self.layout.lane(&lane.name),
+            done(lane.sequence),
+        ));
+        let revision = self.direct(&guards, &writes, lane)?;
+        Ok(revision.map(Applied::from))
     }
 
     fn lane_guard(&self, lane: &Lane) -> Guard {

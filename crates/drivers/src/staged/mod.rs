@@ -42,6 +42,4 @@ pub(crate) mod engine;
 mod snapshot;
 mod watch;
 
-#[cfg(feature = "mongo")]
-pub(crate) use config::STALE;
 pub(crate) use driver::Staged;

@@ -1,172 +1,130 @@
-//! The chain of revisions: each is one document, and the next one has the number after it.
+//! The chain of commits: each is one document, and the next one has the number after it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use espalier_keyspace::{Error, ErrorKind, Result};
-use mongodb::bson::{Binary, Bson, DateTime, Document, doc, spec::BinarySubtype};
-use parking_lot::{Condvar, Mutex};
+use espalier_keyspace::{Error, ErrorKind, Result, Version};
+use mongodb::bson::{Bson, DateTime, Document, doc};
+use parking_lot::Mutex;
 
 use super::connection::Query;
 use super::error::corrupt;
-use super::names::{Kind, revision_of, revision_text};
+use super::fields::{changes_field, changes_in, signed, version_in};
+use super::names::{PAGE_NAME_BYTES, VERSION_MAX, version_of, version_text};
 use super::open::Engine;
-use crate::staged::engine::Cell;
+use super::tree::{Overlay, Tree};
+use crate::recent::{Changes, Recent};
 
-/// Revisions that are asked for one by one before the newest is looked for.
-const STEPS_MAX: usize = 4;
+/// Commits that are asked for one by one.
+const STEPS_MAX: u64 = 4;
 
-/// A revision, and the cells that stand in its own document: the few that are written often or read
-/// with every other.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Commits that are read at once.
+const COMMITS_AT_ONCE: usize = 64;
+
+/// The longest that a commit can ask others to wait.
+pub(in crate::mongo) const TURN_MAX: Duration = Duration::from_secs(60);
+
+/// How often it is looked again whether commits are lost that a new primary may only be late to show.
+const LATE_LOOK: Duration = Duration::from_millis(100);
+
+/// How often the newest state is looked for again, where what it is made of is deleted meanwhile.
+const LOOKS_MAX: usize = 10;
+
+/// A committed state: a tree, and what commits have changed since that was made.
+#[derive(Clone)]
 pub(in crate::mongo) struct State {
-    pub(in crate::mongo) revision: u64,
-    cells: BTreeMap<u8, Single>,
+    pub(in crate::mongo) version: u64,
+    /// The one that made it: none did before the first commit.
+    pub(in crate::mongo) transaction: Arc<str>,
+    pub(in crate::mongo) tree: Tree,
+    /// The version that the tree is of.
+    pub(in crate::mongo) tree_of: u64,
+    pub(in crate::mongo) overlay: Overlay,
+    /// Where the newest commit asks that the next one be left to who made it: how long others wait.
+    pub(in crate::mongo) turn: Option<Duration>,
 }
-
-/// Such a cell.
-#[derive(Clone, Debug, PartialEq)]
-struct Single {
-    /// Of the head: nothing, as what watchers are told stands in the commit.
-    value: Vec<u8>,
-    created: u64,
-    modified: u64,
-}
-
-/// The head: what the newest commit changed.
-const HEAD: u8 = b'h';
 
 impl State {
-    pub(in crate::mongo) fn cell(&self, cell: &[u8]) -> Option<Cell> {
-        let single = self.cells.get(cell.first()?)?;
-        Some(Cell {
-            key: cell.to_vec(),
-            value: single.value.clone(),
-            created: single.created,
-            modified: single.modified,
+    /// The state before the first commit.
+    fn first() -> Self {
+        Self {
+            version: 0,
+            transaction: "".into(),
+            tree: Tree::default(),
+            tree_of: 0,
+            overlay: Overlay::default(),
+            turn: None,
+        }
+    }
+
+    /// The state that a commit makes of this one, which it follows.
+    fn after(&self, commit: &Commit) -> Result<Self> {
+        let mut overlay = Overlay::default();
+        if commit.follows != *self.transaction {
+            return Err(corrupt("a commit that follows another one than is there"));
+        }
+        if commit.tree_of != commit.version {
+            if commit.tree_of != self.tree_of {
+                return Err(corrupt("a commit"));
+            }
+            let changes = commit.changes.as_ref().ok_or_else(|| corrupt("a commit"))?;
+            overlay = self.overlay.clone();
+            overlay.apply(changes);
+        }
+        Ok(Self {
+            version: commit.version,
+            transaction: commit.transaction.as_str().into(),
+            tree: commit.tree.clone(),
+            tree_of: commit.tree_of,
+            overlay,
+            turn: commit.turn,
         })
     }
-
-    /// Writes a cell at the revision that this state is to be. Returns what watchers are told.
-    pub(in crate::mongo) fn put(&mut self, cell: &[u8], value: &[u8]) -> Option<Vec<u8>> {
-        let kind = cell.first().copied().unwrap_or_default();
-        let modified = self.revision;
-        let created = self.cells.get(&kind).map_or(modified, |cell| cell.created);
-        let told = (kind == HEAD).then(|| value.to_vec());
-        let value = match told {
-            Some(_) => Vec::new(),
-            None => value.to_vec(),
-        };
-        let single = Single {
-            value,
-            created,
-            modified,
-        };
-        self.cells.insert(kind, single);
-        told
-    }
-
-    pub(in crate::mongo) fn delete(&mut self, cell: &[u8]) {
-        cell.first().map(|kind| self.cells.remove(kind));
-    }
-
-    fn cells_document(&self) -> Document {
-        let cells = self.cells.iter().map(|(kind, cell)| {
-            let name = char::from(*kind).to_string();
-            let fields = doc! {
-                "v": binary(&cell.value),
-                "c": signed(cell.created),
-                "m": signed(cell.modified),
-            };
-            (name, Bson::Document(fields))
-        });
-        cells.collect()
-    }
-
-    fn read(document: &Document) -> Option<Self> {
-        let id = document.get_str("_id").ok()?;
-        let mut state = Self {
-            revision: revision_of(id)?,
-            cells: BTreeMap::new(),
-        };
-        for (name, fields) in document.get_document("cells").ok()? {
-            let fields = fields.as_document()?;
-            let single = Single {
-                value: fields.get_binary_generic("v").ok()?.clone(),
-                created: revision_in(fields, "c")?,
-                modified: revision_in(fields, "m")?,
-            };
-            state.cells.insert(*name.as_bytes().first()?, single);
-        }
-        Some(state)
-    }
-
-    /// The document that makes the revision visible.
-    pub(in crate::mongo) fn document(&self) -> Document {
-        doc! { "_id": revision_text(self.revision), "cells": self.cells_document() }
-    }
 }
 
-/// Binary, as all bytes of this program are.
-pub(in crate::mongo) fn binary(bytes: &[u8]) -> Bson {
-    Bson::Binary(Binary {
-        subtype: BinarySubtype::Generic,
-        bytes: bytes.to_vec(),
-    })
-}
-
-/// A revision as MongoDB has numbers; it has none as large as would not fit.
-pub(in crate::mongo) fn signed(revision: u64) -> i64 {
-    i64::try_from(revision).unwrap_or(i64::MAX)
-}
-
-/// The revision in a field.
-pub(in crate::mongo) fn revision_in(document: &Document, field: &str) -> Option<u64> {
-    document.get_i64(field).ok()?.try_into().ok()
-}
-
-/// A transaction that has its place in the chain.
-#[derive(Clone, Debug)]
+/// What makes a version.
 pub(in crate::mongo) struct Commit {
+    pub(in crate::mongo) version: u64,
     pub(in crate::mongo) transaction: String,
-    /// The state that it makes.
-    pub(in crate::mongo) state: State,
-    /// What watchers are told, where it wrote the head.
-    pub(in crate::mongo) told: Option<Vec<u8>>,
-    /// The new versions: their `_id`s, or nothing where they are too many.
-    pub(in crate::mongo) made: Vec<(Kind, Vec<String>)>,
-    /// The versions that they replace, and those that were deleted.
-    pub(in crate::mongo) ended: Vec<(Kind, Vec<String>)>,
-    /// Ranges of `_id`s that were deleted.
-    pub(in crate::mongo) ranges: Vec<(Kind, String, Option<String>)>,
+    /// That of the commit before.
+    pub(in crate::mongo) follows: String,
+    /// What it changed, unless that is too much to be told. All of it, where the tree is of an older
+    /// version.
+    pub(in crate::mongo) changes: Option<Changes>,
+    pub(in crate::mongo) tree: Tree,
+    pub(in crate::mongo) tree_of: u64,
+    /// Pages of the tree before that the new one does not have, unless they are many.
+    pub(in crate::mongo) freed: Vec<Arc<str>>,
+    /// Where they are many: documents among the pages that name them.
+    pub(in crate::mongo) freed_in: Vec<Arc<str>>,
+    /// Where it asks that the next one be left to who made it: how long others wait.
+    pub(in crate::mongo) turn: Option<Duration>,
 }
 
 impl Commit {
     pub(in crate::mongo) fn document(&self) -> Document {
-        let named = |lists: &[(Kind, Vec<String>)]| -> Vec<Bson> {
-            let lists = lists.iter();
-            let lists = lists.map(|(kind, ids)| doc! { "in": kind.name(), "ids": ids.clone() });
-            lists.map(Bson::Document).collect()
-        };
-        let ranges = self.ranges.iter().map(|(kind, from, to)| {
-            let mut range = doc! { "in": kind.name(), "from": from };
-            if let Some(to) = to {
-                range.insert("to", to);
-            }
-            Bson::Document(range)
-        });
         let mut document = doc! {
-            "_id": revision_text(self.state.revision),
+            "_id": version_text(self.version),
             "transaction": &self.transaction,
+            "follows": &self.follows,
             "at": DateTime::from_system_time(SystemTime::now()),
-            "cells": self.state.cells_document(),
-            "made": named(&self.made),
-            "ended": named(&self.ended),
-            "ranges": ranges.collect::<Vec<_>>(),
+            "root": self.tree.root.as_deref(),
+            "height": self.tree.height as i64,
+            "of": signed(self.tree_of),
         };
-        if let Some(told) = &self.told {
-            document.insert("told", binary(told));
+        if let Some(changes) = &self.changes {
+            document.insert("changes", changes_field(changes));
+        }
+        if !self.freed_in.is_empty() {
+            document.insert("freed_in", self.freed_in.concat());
+        }
+        if !self.freed.is_empty() || !self.freed_in.is_empty() {
+            document.insert("freed", self.freed.concat());
+        }
+        if let Some(turn) = self.turn {
+            document.insert("turn_ms", turn.as_millis() as i64);
         }
         document
     }
@@ -176,42 +134,55 @@ impl Commit {
     }
 
     fn fields(document: &Document) -> Option<Self> {
-        let lists = |field: &str| -> Option<Vec<(Kind, Vec<String>)>> {
-            let lists = document.get_array(field).ok()?.iter().map(|list| {
-                let list = list.as_document()?;
-                let ids = list.get_array("ids").ok()?.iter();
-                let ids = ids.map(|id| id.as_str().map(str::to_owned));
-                Some((kind_in(list)?, ids.collect::<Option<_>>()?))
-            });
-            lists.collect()
+        let root = match document.get("root")? {
+            Bson::String(root) => Some(root.as_str().into()),
+            Bson::Null => None,
+            _ => return None,
         };
-        let ranges = document.get_array("ranges").ok()?.iter().map(|range| {
-            let range = range.as_document()?;
-            let end = range.get_str("to").ok().map(str::to_owned);
-            Some((kind_in(range)?, range.get_str("from").ok()?.to_owned(), end))
-        });
+        let changes = match document.contains_key("changes") {
+            true => Some(changes_in(document, "changes")?),
+            false => None,
+        };
+        let version = version_of(document.get_str("_id").ok()?)?;
+        let tree_of = version_in(document, "of").filter(|of| *of <= version)?;
+        let turn = version_in(document, "turn_ms").map(Duration::from_millis);
         Some(Self {
+            version,
             transaction: document.get_str("transaction").ok()?.to_owned(),
-            state: State::read(document)?,
-            told: document.get_binary_generic("told").ok().cloned(),
-            made: lists("made")?,
-            ended: lists("ended")?,
-            ranges: ranges.collect::<Option<_>>()?,
+            follows: document.get_str("follows").ok()?.to_owned(),
+            changes,
+            tree: Tree {
+                root,
+                height: version_in(document, "height")?.try_into().ok()?,
+            },
+            tree_of,
+            freed: names_in(document, "freed")?,
+            freed_in: names_in(document, "freed_in")?,
+            turn: turn.map(|turn| turn.min(TURN_MAX)),
         })
     }
 }
 
-fn kind_in(document: &Document) -> Option<Kind> {
-    let name = document.get_str("in").ok()?;
-    Kind::ALL.into_iter().find(|kind| kind.name() == name)
+/// The names of pages in a field: one after the other.
+pub(super) fn names_in(document: &Document, field: &str) -> Option<Vec<Arc<str>>> {
+    let Ok(names) = document.get_str(field) else {
+        return Some(Vec::new());
+    };
+    let parts = names.as_bytes().chunks(PAGE_NAME_BYTES);
+    let names = parts.map(|name| std::str::from_utf8(name).ok().map(Arc::from));
+    names.collect()
 }
+
+/// How many versions are remembered of the time that old ones are kept.
+const SEEN_PARTS: u32 = 16;
 
 /// What this process knows of the chain.
 pub(in crate::mongo) struct Chain {
-    /// How long old versions are kept.
+    /// How long what is not of the newest state is kept.
     keep: Duration,
     known: Mutex<Known>,
-    moved: Condvar,
+    /// The commits that this process has made or seen last.
+    pub(in crate::mongo) recent: Recent,
 }
 
 struct Known {
@@ -219,7 +190,8 @@ struct Known {
     state: Arc<State>,
     /// When that was the newest of all.
     confirmed: Option<Instant>,
-    /// When each revision was last known to be the newest, as far as that is of use.
+    /// Some versions that were the newest, each with a time by which it was: no snapshot of an older one
+    /// was taken after that.
     seen: BTreeMap<u64, Instant>,
 }
 
@@ -228,11 +200,11 @@ impl Chain {
         Self {
             keep,
             known: Mutex::new(Known {
-                state: Arc::default(),
+                state: Arc::new(State::first()),
                 confirmed: None,
                 seen: BTreeMap::new(),
             }),
-            moved: Condvar::new(),
+            recent: Recent::after(Version(0)),
         }
     }
 
@@ -242,24 +214,33 @@ impl Chain {
         (Arc::clone(&known.state), known.confirmed)
     }
 
-    /// Learns of a state that can be seen. `confirmed` is a time since when nothing after it was
-    /// deleted.
-    pub(in crate::mongo) fn learn(&self, state: &Arc<State>, confirmed: Instant) {
+    /// Learns of a state, and what the commit changed that made it, where that can be told. `confirmed` is
+    /// a time since when nothing after it was deleted.
+    fn learn(&self, state: &Arc<State>, changes: Option<Changes>, confirmed: Instant) {
         let mut known = self.known.lock();
-        if state.revision > known.state.revision {
+        if state.version > known.state.version {
+            self.recent.push_or_begin(Version(state.version), changes);
             known.state = Arc::clone(state);
             known.confirmed = Some(confirmed);
-            self.moved.notify_all();
-        } else if state.revision == known.state.revision {
+        } else if state.version == known.state.version {
             known.confirmed = known.confirmed.max(Some(confirmed));
         }
     }
 
-    /// Learns of a state that was the newest at a time.
-    fn learn_newest(&self, state: &Arc<State>, at: Instant) {
-        self.learn(state, at);
+    /// Learns of a state that was the newest at a time between the two.
+    pub(in crate::mongo) fn learn_newest(
+        &self,
+        state: &Arc<State>,
+        changes: Option<Changes>,
+        from: Instant,
+    ) {
+        let to = Instant::now();
+        self.learn(state, changes, from);
         let mut known = self.known.lock();
-        known.seen.insert(state.revision, at);
+        let last = known.seen.last_key_value();
+        if last.is_none_or(|(_, at)| *at + self.keep / SEEN_PARTS <= to) {
+            known.seen.insert(state.version, to);
+        }
         while known.seen.len() > 1 {
             let second = known.seen.values().nth(1);
             if second.is_none_or(|at| at.elapsed() < self.keep) {
@@ -270,57 +251,62 @@ impl Chain {
     }
 
     /// Has the newest state looked for, as the server may not be what it was.
-    pub(in crate::mongo) fn doubt(&self) {
+    fn doubt(&self) {
         self.known.lock().confirmed = None;
     }
 
-    /// When a revision was last known to be the newest.
-    pub(in crate::mongo) fn seen(&self, revision: u64) -> Option<Instant> {
-        self.known.lock().seen.get(&revision).copied()
-    }
-
-    /// The newest revision of those that were seen longer ago than versions are kept.
+    /// The newest version of those that were seen longer ago than what was replaced is kept. What
+    /// makes up the newest state is not before it.
     pub(in crate::mongo) fn oldest_kept(&self) -> Option<u64> {
         let known = self.known.lock();
         let mut seen = known.seen.iter().rev();
-        let old = seen.find(|(_, at)| at.elapsed() >= self.keep);
-        old.map(|(revision, _)| *revision)
-    }
-
-    /// Waits until this process learns of a revision after `revision`.
-    pub(in crate::mongo) fn wait(&self, revision: u64, deadline: Instant) {
-        let mut known = self.known.lock();
-        if known.state.revision <= revision {
-            self.moved.wait_until(&mut known, deadline);
-        }
+        let (version, _) = seen.find(|(_, at)| at.elapsed() >= self.keep)?;
+        Some((*version).min(known.state.tree_of))
     }
 }
 
 impl Engine {
-    /// The newest state that can be seen, and a time at which it was the newest.
+    /// The newest state, and a time at which it was the newest.
     ///
-    /// A version is deleted only when the one after it is older than [`Self::keep`]. So when a
+    /// A commit is deleted only when the one after it is older than [`Self::keep`]. So when a
     /// process knew half that time ago that there was none after it, then the absence of the next
     /// one says that there still is none; after a longer time it has to look for the newest.
     pub(in crate::mongo) fn newest(&self) -> Result<(Arc<State>, Instant)> {
         let (mut state, confirmed) = self.known();
-        for _ in 0..STEPS_MAX {
-            let Some(known_at) = confirmed else { break };
-            let asked = Instant::now();
-            let next = self
-                .server
-                .get("versions", &revision_text(state.revision + 1))?;
-            if !self.is_fresh(known_at) {
-                break;
-            }
-            let Some(next) = next else {
-                self.chain.learn_newest(&state, asked);
-                return Ok((state, asked));
-            };
-            // It follows what was the newest at that time.
-            state = Arc::new(State::read(&next).ok_or_else(|| corrupt("a version"))?);
+        let Some(known_at) = confirmed else {
+            return self.look_for_newest();
+        };
+        let asked = Instant::now();
+        let mut commits = Vec::from_iter(self.commit_at(state.version + 1)?);
+        if commits.is_empty() && self.is_fresh(known_at) {
+            self.chain.learn_newest(&state, None, asked);
+            return Ok((state, asked));
         }
-        self.look_for_newest()
+        // Where there is one, there may be more.
+        loop {
+            let asked = Instant::now();
+            let last = commits
+                .last()
+                .map_or(state.version, |commit| commit.version);
+            let more = self.commits_between(last, VERSION_MAX)?;
+            let is_all = more.len() < COMMITS_AT_ONCE;
+            commits.extend(more);
+            for commit in commits.drain(..) {
+                if commit.version != state.version + 1 || !self.is_fresh(known_at) {
+                    return self.look_for_newest();
+                }
+                // It follows what was the newest at that time.
+                state = Arc::new(state.after(&commit)?);
+                self.chain.learn(&state, commit.changes, known_at);
+            }
+            if !self.is_fresh(known_at) {
+                return self.look_for_newest();
+            }
+            if is_all {
+                self.chain.learn_newest(&state, None, asked);
+                return Ok((state, asked));
+            }
+        }
     }
 
     /// The newest state that this process knows, without asking where none after it can have been
@@ -337,21 +323,19 @@ impl Engine {
     fn known(&self) -> (Arc<State>, Option<Instant>) {
         if self.server.was_interrupted() {
             self.chain.doubt();
-            self.recent.lock().clear();
         }
         self.chain.known()
     }
 
-    /// Whether a state is still the newest, of which that is known since a time: no commit has taken the
-    /// place after it. One that has and is not applied yet counts, too.
+    /// Whether a state is still the newest, of which that is known since a time.
     pub(in crate::mongo) fn is_last(&self, state: &Arc<State>, known_at: Instant) -> Result<bool> {
         let asked = Instant::now();
-        let mut query = Query::of_id(&revision_text(state.revision + 1));
+        let mut query = Query::of_id(&version_text(state.version + 1));
         query.fields = doc! { "_id": 1 };
         let next = self.server.find("commits", query)?;
         let is_last = next.is_empty() && self.is_fresh(known_at);
         if is_last {
-            self.chain.learn_newest(state, asked);
+            self.chain.learn_newest(state, None, asked);
         }
         Ok(is_last)
     }
@@ -363,30 +347,137 @@ impl Engine {
 
     /// The newest state, whatever this process knows.
     pub(in crate::mongo) fn look_for_newest(&self) -> Result<(Arc<State>, Instant)> {
-        let (known, _) = self.chain.known();
-        let asked = Instant::now();
-        let query = Query::new(doc! { "_id": { "$gte": "" } }, -1, 1);
-        let newest = self.server.find("versions", query)?.pop();
-        let state = match newest {
-            Some(newest) => State::read(&newest).ok_or_else(|| corrupt("a version"))?,
-            None => State::default(),
-        };
-        if state.revision < known.revision {
-            let message = format!(
-                "MongoDB at {} has lost commits that were acknowledged: this process has seen \
-                 version {}, and the newest there is {}; open it again",
-                self.server.place, known.revision, state.revision
-            );
-            return Err(Error::new(ErrorKind::Corrupt, message));
+        let deadline = Instant::now() + self.server.timeout;
+        let mut looks = 0;
+        while looks < LOOKS_MAX {
+            let (known, _) = self.chain.known();
+            let asked = Instant::now();
+            let query = Query::new(doc! { "_id": { "$gte": "" } }, -1, 1);
+            let newest = self.server.find("commits", query)?.pop();
+            let newest = newest.as_ref().map(Commit::read).transpose()?;
+            if !self.has(&known, newest.as_ref())? {
+                if self.server.is_replicated && asked < deadline {
+                    thread::sleep(LATE_LOOK);
+                    continue;
+                }
+                return Err(self.lost(&known));
+            }
+            let state = match newest {
+                None => Some(State::first()),
+                Some(newest) => self.state_of(&newest)?,
+            };
+            if let Some(state) = state {
+                let state = Arc::new(state);
+                self.chain.learn_newest(&state, None, asked);
+                return Ok((state, asked));
+            }
+            looks += 1;
         }
-        let state = Arc::new(state);
-        self.chain.learn_newest(&state, asked);
-        Ok((state, asked))
+        // Nobody deletes what a newest state is made of, unless there is a newer one.
+        Err(corrupt("commits are missing"))
     }
 
-    /// The commit of a revision, where there is one.
-    pub(in crate::mongo) fn commit_at(&self, revision: u64) -> Result<Option<Commit>> {
-        let found = self.server.get("commits", &revision_text(revision))?;
+    /// Whether the server has a state that this process knows, by what is the newest there.
+    fn has(&self, known: &State, newest: Option<&Commit>) -> Result<bool> {
+        Ok(match newest {
+            None => known.version == 0,
+            Some(newest) if newest.version < known.version => false,
+            Some(newest) if newest.version == known.version => {
+                newest.transaction == *known.transaction
+            }
+            // Its commit may have been deleted since.
+            Some(_) => match self.commit_at(known.version)? {
+                Some(commit) => {
+                    commit.transaction == *known.transaction || self.floor()? > known.version
+                }
+                None => true,
+            },
+        })
+    }
+
+    /// Whether the commit that made a state, which was the newest a moment ago, is still there.
+    pub(in crate::mongo) fn has_still(&self, state: &State) -> Result<bool> {
+        if state.version == 0 {
+            return Ok(true);
+        }
+        let commit = self.commit_at(state.version)?;
+        Ok(commit.is_some_and(|commit| commit.transaction == *state.transaction))
+    }
+
+    /// The server is not what it was.
+    pub(in crate::mongo) fn lost(&self, known: &State) -> Error {
+        let message = format!(
+            "MongoDB at {} has lost commits that were acknowledged: this process has seen version \
+             {}, and it is not there any more; open it again",
+            self.server.place, known.version
+        );
+        Error::new(ErrorKind::Corrupt, message)
+    }
+
+    /// The state that a commit made; `None` where one that it follows is not there any more.
+    fn state_of(&self, newest: &Commit) -> Result<Option<State>> {
+        let mut state = State {
+            tree: newest.tree.clone(),
+            version: newest.tree_of,
+            tree_of: newest.tree_of,
+            ..State::first()
+        };
+        if newest.version == newest.tree_of {
+            state.transaction = newest.transaction.as_str().into();
+        }
+        let mut is_first = true;
+        while state.version < newest.version {
+            let commits = self.commits_between(state.version, newest.version)?;
+            if commits.is_empty() {
+                return Ok(None);
+            }
+            for commit in commits {
+                if commit.version != state.version + 1 || commit.tree_of != state.tree_of {
+                    return Ok(None);
+                }
+                if std::mem::take(&mut is_first) {
+                    state.transaction = commit.follows.as_str().into();
+                }
+                state = state.after(&commit)?;
+            }
+        }
+        Ok(Some(state))
+    }
+
+    /// The first commits after a version, up to another.
+    fn commits_between(&self, after: u64, last: u64) -> Result<Vec<Commit>> {
+        let (from, to) = (version_text(after), version_text(last));
+        let filter = doc! { "_id": { "$gt": from, "$lte": to } };
+        let query = Query::new(filter, 1, COMMITS_AT_ONCE);
+        let found = self.server.find("commits", query)?;
+        found.iter().map(Commit::read).collect()
+    }
+
+    /// The commits that follow a version, the first of them at least, up to a newest one; none where
+    /// they are not kept.
+    pub(in crate::mongo) fn commits_after(&self, after: u64, newest: u64) -> Result<Vec<Commit>> {
+        let mut commits = match newest - after <= STEPS_MAX {
+            true => {
+                let commits = (after + 1..=newest).map(|at| self.commit_at(at));
+                let commits = commits.filter_map(Result::transpose);
+                commits.collect::<Result<Vec<_>>>()?
+            }
+            false => self.commits_between(after, newest)?,
+        };
+        let follows = (after + 1..).zip(&commits);
+        let follow = follows.take_while(|(version, commit)| commit.version == *version);
+        commits.truncate(follow.count());
+        // Where some were deleted, a process that was halted since before may have put one of its own
+        // into the place, for the moment until it sees that.
+        if after + 1 < self.floor()? {
+            commits.clear();
+        }
+        Ok(commits)
+    }
+
+    /// The commit of a version, where there is one.
+    pub(in crate::mongo) fn commit_at(&self, version: u64) -> Result<Option<Commit>> {
+        let found = self.server.get("commits", &version_text(version))?;
         found.as_ref().map(Commit::read).transpose()
     }
 }

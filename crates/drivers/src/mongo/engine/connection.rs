@@ -39,10 +39,12 @@ const MANNER: Manner = Manner {
 /// How sure a write has to be before it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mongo) enum Sure {
-    /// Something that is `Last` follows it, in the same order of the server's journal.
+    /// It does no harm where it is lost.
     Soon,
     /// As the URL asks for.
-    Last,
+    AsAsked,
+    /// A later write, which may survive a server that this one does not, counts on it.
+    Always,
 }
 
 /// What became of documents that were to be inserted.
@@ -148,9 +150,7 @@ pub(in crate::mongo) struct Server {
     pub(in crate::mongo) timeout: Duration,
     durability: Durability,
     /// There are several members, any of which may be the next primary.
-    is_replicated: bool,
-    /// Behind one address there are several servers, whose journals are apart.
-    is_sharded: bool,
+    pub(in crate::mongo) is_replicated: bool,
     /// What the client tells of its connections.
     watched: Arc<Watched>,
     speech: Speech,
@@ -181,7 +181,6 @@ impl Server {
             timeout: config.timeout,
             durability: config.durability,
             is_replicated: false,
-            is_sharded: false,
             watched,
             speech: Speech::new(&config.servers, Asked::by(config.tls.as_ref()), MANNER),
         };
@@ -198,8 +197,8 @@ impl Server {
                 format!("the server at {place} is too old; it has to be MongoDB 5.0 or later");
             return Err(Error::new(ErrorKind::WrongVersion, message));
         }
-        self.is_sharded = hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
-        self.is_replicated = self.is_sharded || hello.contains_key("setName");
+        let is_sharded = hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
+        self.is_replicated = is_sharded || hello.contains_key("setName");
         Ok(())
     }
 
@@ -314,11 +313,15 @@ impl Server {
     }
 
     fn concern(&self, sure: Sure) -> Document {
-        let durable = self.durability == Durability::Durable;
-        if durable && (sure == Sure::Last || self.is_sharded) {
-            return doc! { "w": "majority", "j": true };
+        let is_durable = match sure {
+            Sure::Soon => false,
+            Sure::AsAsked => self.durability == Durability::Durable,
+            Sure::Always => true,
+        };
+        match is_durable {
+            true => doc! { "w": "majority", "j": true },
+            false => doc! { "w": 1 },
         }
-        doc! { "w": 1 }
     }
 
     /// Has the server make everything durable that was written.
@@ -368,6 +371,11 @@ impl Server {
         })
     }
 
+    /// Whether connections were lost since [`Self::was_interrupted`] was called.
+    pub(in crate::mongo) fn is_interrupted(&self) -> bool {
+        self.watched.interrupted.load(Ordering::Acquire)
+    }
+
     /// Whether connections were lost since it was asked that last.
     pub(in crate::mongo) fn was_interrupted(&self) -> bool {
         self.watched.interrupted.swap(false, Ordering::AcqRel)
@@ -408,7 +416,11 @@ impl Server {
             if trouble.is_passing
                 && let Some(mistake) = self.speech.mistake()
             {
-                return Err(Trouble::refusal(mistake));
+                may_be_done |= trouble.may_be_done;
+                return Err(Trouble {
+                    may_be_done,
+                    ..Trouble::refusal(mistake)
+                });
             }
             // What a later attempt says is not what became of an earlier one.
             may_be_done |= trouble.may_be_done;

@@ -1,23 +1,24 @@
-//! Connections, names and the chain of revisions: all that only this driver needs.
+//! Connections, names, the chain of commits and the tree: all that only this driver needs.
 
 mod chain;
 mod client;
 mod connection;
 mod distrust;
 mod error;
+mod fields;
 mod names;
 mod open;
+mod pages;
 mod prune;
 mod readable;
-mod recent;
-mod rows;
+mod tree;
 
-pub(in crate::mongo) use chain::{Commit, State, binary, signed};
-pub(in crate::mongo) use connection::{Inserted, Query, Sure};
+pub(in crate::mongo) use chain::{Commit, State, TURN_MAX};
+pub(in crate::mongo) use connection::{Inserted, Sure};
 pub(in crate::mongo) use error::Trouble;
-pub use names::REVISION_MAX;
-pub(in crate::mongo) use names::{Kind, order, revision_text, transaction_name};
-pub use open::REQUEST_BYTES;
+pub use names::VERSION_MAX;
+pub(in crate::mongo) use names::{transaction_name, version_text};
 pub(in crate::mongo) use open::{Engine, exists};
-pub(in crate::mongo) use recent::Row;
-pub(in crate::mongo) use rows::{Values, View, Wanted};
+pub use pages::CACHE_BYTES;
+pub(in crate::mongo) use pages::{NewPages, PagesOf};
+pub(in crate::mongo) use tree::{Overlay, Tree};

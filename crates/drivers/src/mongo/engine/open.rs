@@ -10,35 +10,34 @@ use parking_lot::{Mutex, RwLock};
 
 use super::chain::Chain;
 use super::connection::{Server, Sure};
-use super::names::Kind;
-use super::recent::Recent;
-use crate::mongo::config::Config;
+use super::error::corrupt;
+use super::fields::version_in;
+use super::pages::{Kept, kept};
+use crate::mongo::config::{Config, KEEP};
 
-/// Bytes of one transaction: 2 MiB. The limit of MongoDB is 16 MiB a document, and keys and values
-/// grow on their way.
-pub const REQUEST_BYTES: usize = 2 << 20;
-
-/// The index of versions by their end, and then by `_id`: those that have none are together.
-pub(super) const LIVE: &str = "live";
-
-/// The layout of documents that this code writes and reads.
-const FORMAT: i32 = 1;
+/// The layout of documents that this code writes and reads. Format 1 had a document for each row.
+const FORMAT: i32 = 2;
 
 /// A key space in MongoDB.
 pub(in crate::mongo) struct Engine {
     pub(in crate::mongo) server: Server,
     pub(in crate::mongo) chain: Chain,
-    /// What was read last, for the commit that follows.
-    pub(in crate::mongo) recent: Mutex<Recent>,
-    /// Held by the transaction of this process that is under way.
-    pub(in crate::mongo) turn: Mutex<()>,
-    /// How long old versions are kept.
+    /// Pages that were read or made last.
+    pub(super) kept: Kept,
+    /// Bytes of a page, about.
+    pub(in crate::mongo) page_bytes: usize,
+    /// Bytes of commits that are not in the tree yet.
+    pub(in crate::mongo) tail_bytes: usize,
+    /// Held by the commit of this process that is under way: the version after which it is its turn,
+    /// whatever that asks of others.
+    pub(in crate::mongo) turn: Mutex<Option<u64>>,
+    /// Held for writing by a streamed write, for reading by a commit.
+    pub(in crate::mongo) writing: RwLock<()>,
+    /// How long what is replaced is kept.
     pub(in crate::mongo) keep: Duration,
-    /// Operations of one transaction.
-    pub(in crate::mongo) operations: usize,
     /// When this process deleted old versions last.
     pub(in crate::mongo) pruned: Mutex<Instant>,
-    /// What people read, where versions have fields for that.
+    /// What people read, where there are documents for that.
     pub(in crate::mongo) lens: RwLock<Option<Arc<dyn Lens>>>,
     pub(in crate::mongo) is_readable: AtomicBool,
 }
@@ -56,57 +55,65 @@ fn format(server: &Server) -> Result<Option<Document>> {
 impl Engine {
     /// Connects, and makes the key space where there is none.
     pub(in crate::mongo) fn open(config: &Config) -> Result<Self> {
+        let server = Server::open(config)?;
+        let keep = check_format(&server, config.keep)?;
         let engine = Self {
-            server: Server::open(config)?,
-            chain: Chain::new(config.keep),
-            recent: Mutex::default(),
-            turn: Mutex::new(()),
-            keep: config.keep,
-            operations: config.operations,
+            server,
+            chain: Chain::new(keep),
+            kept: kept(config.page_bytes),
+            page_bytes: config.page_bytes,
+            tail_bytes: config.tail_bytes,
+            turn: Mutex::new(None),
+            writing: RwLock::new(()),
+            keep,
             pruned: Mutex::new(Instant::now()),
             lens: RwLock::new(None),
             is_readable: AtomicBool::new(false),
         };
-        engine.check_format()?;
-        engine.make_live()?;
         engine.set_readable(config.readable)?;
-        engine.prune_leftovers()?;
+        let (newest, _) = engine.newest()?;
+        engine.prune_leftovers(&newest);
         Ok(engine)
     }
+}
 
-    /// Makes the index that reads go by; older programs made another.
-    fn make_live(&self) -> Result<()> {
-        for kind in Kind::ALL.into_iter().filter(|kind| kind.has_past()) {
-            let key = doc! { "until": 1, "_id": 1 };
-            self.server.make_index(kind.name(), LIVE, key)?;
-        }
-        Ok(())
-    }
-
-    fn check_format(&self) -> Result<()> {
-        let Some(found) = format(&self.server)? else {
-            for kind in Kind::ALL {
-                let pending = doc! { "pending": 1 };
-                self.server.make_index(kind.name(), "pending", pending)?;
-            }
-            let format = doc! { "_id": "format", "format": FORMAT };
-            let made = self.server.insert("state", vec![format], Sure::Last);
-            return match made {
-                Ok(_) => Ok(()),
-                Err(trouble) => Err(trouble.error),
-            };
+/// Reads the format of a key space, or makes it. Returns how long what is replaced is kept: all processes
+/// have to agree on that, so it stands there since the key space was made.
+fn check_format(server: &Server, keep: Option<Duration>) -> Result<Duration> {
+    let insert = |document| {
+        let made = server.insert("state", vec![document], Sure::Always);
+        made.map_err(|trouble| trouble.error)
+    };
+    loop {
+        let Some(found) = format(server)? else {
+            let keep_ms = keep.unwrap_or(KEEP).as_millis() as i64;
+            insert(doc! { "_id": "floor", "version": 0_i64 })?;
+            insert(doc! { "_id": "format", "format": FORMAT, "keep_ms": keep_ms })?;
+            continue;
         };
-        match found.get_i32("format") {
-            Ok(FORMAT) => Ok(()),
+        let place = &server.place;
+        let message = match found.get_i32("format") {
+            Ok(FORMAT) => {
+                let kept = version_in(&found, "keep_ms").map(Duration::from_millis);
+                let kept = kept.ok_or_else(|| corrupt("the format"))?;
+                if keep.is_some_and(|keep| keep != kept) {
+                    let keep_ms = kept.as_millis();
+                    tracing::warn!(keep_ms, "the key space was made with another keep_ms");
+                }
+                return Ok(kept);
+            }
+            Ok(1) => format!(
+                "the key space in MongoDB at {place} has format 1, a document for each row; this \
+                 program reads {FORMAT}; copy it to a new one with the program that wrote it"
+            ),
             found => {
                 let found = found.map_or("unknown".to_owned(), |format| format.to_string());
-                let message = format!(
-                    "the key space in MongoDB at {} has format {found}; this program reads \
-                     {FORMAT}; use a newer one",
-                    self.server.place
-                );
-                Err(Error::new(ErrorKind::WrongVersion, message))
+                format!(
+                    "the key space in MongoDB at {place} has format {found}; this program reads \
+                     {FORMAT}; use a newer one"
+                )
             }
-        }
+        };
+        return Err(Error::new(ErrorKind::WrongVersion, message));
     }
 }

@@ -112,12 +112,6 @@ pub(crate) trait Cells: Send + Sync + 'static {
         writes: &[Write],
     ) -> std::result::Result<Option<u64>, Failure>;
 
-    /// Whether [`Self::transact`] itself finds out what became of a request whose answer was lost,
-    /// as far as anybody can. Then a commit of one transaction needs no lane.
-    fn finds_out(&self) -> bool {
-        false
-    }
-
     /// Every later value of the head.
     fn follow(&self, cell: &[u8], after: u64) -> Result<Box<dyn Follow>>;
 

@@ -1,0 +1,172 @@
+//! What stands in fields of documents.
+
+use espalier_keyspace::KeyRange;
+use espalier_keyspace::packed::{put_bytes, put_number, take_bytes, take_number};
+use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
+use mongodb::bson::{Binary, Bson, Document, spec::BinarySubtype};
+
+use crate::recent::{ChangeRef, Changes};
+
+/// Bytes as they are follow.
+const PLAIN: u8 = 0;
+
+/// The number of bytes (32 bits, little endian) and the bytes, compressed, follow.
+const COMPRESSED: u8 = 1;
+
+/// Fewer bytes are left as they are.
+const COMPRESSED_MIN: usize = 256;
+
+/// Bytes of one field at most, before they are compressed: 16 MiB, as a document of MongoDB has.
+const BYTES_MAX: usize = 16 << 20;
+
+/// A version as MongoDB has numbers; it has none as large as would not fit.
+pub(super) fn signed(version: u64) -> i64 {
+    i64::try_from(version).unwrap_or(i64::MAX)
+}
+
+/// The version in a field.
+pub(super) fn version_in(document: &Document, field: &str) -> Option<u64> {
+    document.get_i64(field).ok()?.try_into().ok()
+}
+
+/// A field of bytes, which are mostly text or alike: compressed (LZ4) where that makes them fewer.
+pub(super) fn bytes_field(bytes: &[u8]) -> Bson {
+    let subtype = BinarySubtype::Generic;
+    let bytes = compressed(bytes).unwrap_or_else(|| [&[PLAIN], bytes].concat());
+    Bson::Binary(Binary { subtype, bytes })
+}
+
+fn compressed(bytes: &[u8]) -> Option<Vec<u8>> {
+    if bytes.len() < COMPRESSED_MIN {
+        return None;
+    }
+    let length = u32::try_from(bytes.len()).ok()?;
+    let mut out = vec![0; 5 + get_maximum_output_size(bytes.len())];
+    out[0] = COMPRESSED;
+    out[1..5].copy_from_slice(&length.to_le_bytes());
+    let count = compress_into(bytes, &mut out[5..]).ok()?;
+    out.truncate(5 + count);
+    (out.len() <= bytes.len()).then_some(out)
+}
+
+/// The bytes of such a field; `None` where it is none.
+pub(super) fn bytes_in(document: &Document, field: &str) -> Option<Vec<u8>> {
+    let (kind, bytes) = document.get_binary_generic(field).ok()?.split_first()?;
+    match *kind {
+        PLAIN => Some(bytes.to_vec()),
+        COMPRESSED => {
+            let (length, bytes) = bytes.split_first_chunk()?;
+            let length = u32::from_le_bytes(*length) as usize;
+            let mut out = vec![0; Some(length).filter(|length| *length <= BYTES_MAX)?];
+            let count = decompress_into(bytes, &mut out).ok()?;
+            (count == length).then_some(out)
+        }
+        _ => None,
+    }
+}
+
+const PUT: u8 = 1;
+const DELETE: u8 = 2;
+const DELETE_RANGE: u8 = 3;
+const DELETE_REST: u8 = 4;
+
+/// Changes as a field. Each key stands as how much of it is as in the one before, and the rest: keys
+/// that are changed together are mostly alike.
+pub(super) fn changes_field(changes: &Changes) -> Bson {
+    let mut packed = Vec::with_capacity(changes.bytes().len());
+    let mut before: &[u8] = &[];
+    for change in changes.iter() {
+        let (tag, key) = match change {
+            ChangeRef::Put(key, _) => (PUT, key),
+            ChangeRef::Delete(key) => (DELETE, key),
+            ChangeRef::DeleteRange(start, Some(_)) => (DELETE_RANGE, start),
+            ChangeRef::DeleteRange(start, None) => (DELETE_REST, start),
+        };
+        packed.push(tag);
+        let shared = before.iter().zip(key).take_while(|(one, two)| one == two);
+        let shared = shared.count();
+        put_number(&mut packed, shared as u64);
+        put_bytes(&mut packed, &key[shared..]);
+        match change {
+            ChangeRef::Put(_, value) => put_bytes(&mut packed, value),
+            ChangeRef::DeleteRange(_, Some(end)) => put_bytes(&mut packed, end),
+            ChangeRef::Delete(_) | ChangeRef::DeleteRange(_, None) => {}
+        }
+        before = key;
+    }
+    bytes_field(&packed)
+}
+
+/// The changes in such a field; `None` where it is none.
+pub(super) fn changes_in(document: &Document, field: &str) -> Option<Changes> {
+    let packed = bytes_in(document, field)?;
+    let mut rest = packed.as_slice();
+    let mut changes = Changes::new();
+    let mut key = Vec::new();
+    while let Some((tag, after)) = rest.split_first() {
+        rest = after;
+        let shared = usize::try_from(take_number(&mut rest)?).ok()?;
+        key.truncate(Some(shared).filter(|shared| *shared <= key.len())?);
+        key.extend_from_slice(take_bytes(&mut rest)?);
+        match *tag {
+            PUT => changes.put(&key, take_bytes(&mut rest)?),
+            DELETE => changes.delete(&key),
+            DELETE_RANGE => changes.delete_range(&KeyRange::new(&*key, take_bytes(&mut rest)?)),
+            DELETE_REST => changes.delete_range(&KeyRange {
+                start: key.clone(),
+                end: None,
+            }),
+            _ => return None,
+        }
+    }
+    Some(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use mongodb::bson::doc;
+
+    use super::*;
+
+    #[test]
+    fn bytes_come_back() {
+        for bytes in [vec![], vec![1], vec![7; 255], vec![7; 100_000]] {
+            let document = doc! { "b": bytes_field(&bytes) };
+            assert_eq!(bytes_in(&document, "b"), Some(bytes));
+        }
+        let many = vec![7; 100_000];
+        let Bson::Binary(mut field) = bytes_field(&many) else {
+            panic!("no bytes");
+        };
+        assert!(field.bytes.len() < 1000);
+        let shown = |field: &Binary| bytes_in(&doc! { "b": field.clone() }, "b");
+        field.bytes.truncate(20);
+        assert_eq!(shown(&field), None);
+        field.bytes[1..5].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(shown(&field), None);
+        field.bytes[0] = 9;
+        assert_eq!(shown(&field), None);
+        field.bytes.clear();
+        assert_eq!(shown(&field), None);
+    }
+    #[test]
+    fn changes_come_back() {
+        let mut changes = Changes::new();
+        changes.put(b"list/1", b"value");
+        changes.put(b"list/17", b"");
+        changes.delete(b"li");
+        changes.delete_range(&KeyRange::new("lisp", "list"));
+        changes.put(b"a", &[0; 1000]);
+        changes.delete_range(&KeyRange::all());
+        let document = doc! { "changes": changes_field(&changes) };
+        let found = changes_in(&document, "changes").expect("changes");
+        assert_eq!(found.bytes(), changes.bytes());
+        for bytes in [&[9, 0, 0][..], &[PUT, 3, 0, 0], &[DELETE, 0, 9]] {
+            let document = doc! { "changes": bytes_field(bytes) };
+            assert!(changes_in(&document, "changes").is_none(), "{bytes:?}");
+        }
+        let nothing = doc! { "changes": changes_field(&Changes::new()) };
+        let nothing = changes_in(&nothing, "changes").expect("changes");
+        assert!(nothing.bytes().is_empty());
+    }
+}

@@ -1,0 +1,162 @@
+//! A node of the tree: entries in order of their keys. In a leaf these are rows; above, the first key of
+//! each page below and its name.
+
+use espalier_keyspace::packed::{put_bytes, put_number, take_bytes, take_number};
+
+/// What an entry takes beside its key and value, about.
+const ENTRY_BYTES: usize = 4;
+
+/// Entries in order of their keys.
+#[derive(Debug, Default)]
+pub(in crate::mongo) struct Page {
+    bytes: Vec<u8>,
+    /// Where each key ends, and its value; it begins where the entry before it ends.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Page {
+    pub(super) fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    pub(in crate::mongo) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Bytes that it takes, about.
+    pub(in crate::mongo) fn size(&self) -> usize {
+        self.bytes.len() + ENTRY_BYTES * self.ends.len()
+    }
+
+    pub(in crate::mongo) fn key(&self, at: usize) -> &[u8] {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before].1);
+        &self.bytes[start..self.ends[at].0]
+    }
+
+    pub(in crate::mongo) fn value(&self, at: usize) -> &[u8] {
+        let (start, end) = self.ends[at];
+        &self.bytes[start..end]
+    }
+
+    /// The name of the page below an entry; `None` where it is none.
+    pub(super) fn child(&self, at: usize) -> Option<&str> {
+        std::str::from_utf8(self.value(at)).ok()
+    }
+
+    /// How many keys are before one.
+    pub(in crate::mongo) fn position(&self, key: &[u8]) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.key(middle) < key {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
+    /// The entry of a key.
+    pub(in crate::mongo) fn find(&self, key: &[u8]) -> Option<usize> {
+        let at = self.position(key);
+        (at < self.len() && self.key(at) == key).then_some(at)
+    }
+
+    /// The entry whose page has a key where any has: the last that does not begin after it.
+    pub(super) fn child_of(&self, key: &[u8]) -> usize {
+        match self.find(key) {
+            Some(at) => at,
+            None => self.position(key).saturating_sub(1),
+        }
+    }
+
+    /// The first `count` entries, and the others.
+    pub(super) fn split(self, count: usize) -> (Self, Self) {
+        let (mut first, mut second) = (Self::default(), Self::default());
+        for at in 0..self.len() {
+            let half = if at < count { &mut first } else { &mut second };
+            half.push(self.key(at), self.value(at));
+        }
+        (first, second)
+    }
+
+    /// The bytes of its document: how many entries there are, and of each how much of its key is as in
+    /// the one before, the rest of it, and the value.
+    pub(in crate::mongo) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.size());
+        put_number(&mut bytes, self.len() as u64);
+        let mut before: &[u8] = &[];
+        for at in 0..self.len() {
+            let key = self.key(at);
+            let shared = before.iter().zip(key).take_while(|(one, two)| one == two);
+            let shared = shared.count();
+            put_number(&mut bytes, shared as u64);
+            put_bytes(&mut bytes, &key[shared..]);
+            put_bytes(&mut bytes, self.value(at));
+            before = key;
+        }
+        bytes
+    }
+
+    /// The page in a document's bytes; `None` where that is none, or its keys are out of order.
+    pub(in crate::mongo) fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let rest = &mut bytes;
+        let count = take_number(rest)?;
+        let mut page = Self::default();
+        let mut key = Vec::new();
+        for at in 0..count {
+            let shared = usize::try_from(take_number(rest)?).ok()?;
+            let others = take_bytes(rest)?;
+            let is_after = match key.get(shared..)? {
+                [] => !others.is_empty(),
+                before => others > before,
+            };
+            if at > 0 && !is_after {
+                return None;
+            }
+            key.truncate(shared);
+            key.extend_from_slice(others);
+            page.push(&key, take_bytes(rest)?);
+        }
+        (rest.is_empty() && !page.is_empty()).then_some(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_come_back() {
+        let mut page = Page::default();
+        for key in [&b""[..], b"a", b"ab", b"abc", b"b", b"\xff\xff"] {
+            page.push(key, &[key, b"value"].concat());
+        }
+        page.push(b"\xff\xff\xff", b"");
+        let bytes = page.encode();
+        let found = Page::decode(&bytes).expect("a page");
+        assert_eq!((&found.bytes, &found.ends), (&page.bytes, &page.ends));
+        for cut in 0..bytes.len() {
+            assert!(Page::decode(&bytes[..cut]).is_none(), "{cut}");
+        }
+        assert_eq!(page.find(b"abc"), Some(3));
+        assert_eq!((page.find(b"aa"), page.position(b"aa")), (None, 2));
+        assert_eq!((page.child_of(b"aa"), page.child_of(b"ab")), (1, 2));
+    }
+
+    #[test]
+    fn keys_out_of_order_are_no_page() {
+        for keys in [["b", "a"], ["a", "a"], ["ab", "a"]] {
+            let mut page = Page::default();
+            keys.iter().for_each(|key| page.push(key.as_bytes(), b""));
+            assert!(Page::decode(&page.encode()).is_none(), "{keys:?}");
+        }
+    }
+}
