@@ -10,7 +10,7 @@ use mongodb::bson::doc;
 use rand::RngCore;
 
 use super::engine::{
-    Commit, Engine, Inserted, NewPages, Overlay, PagesOf, State, Sure, TURN_MAX, Trouble,
+    Commit, Edits, Engine, Inserted, NewPages, Overlay, PagesOf, State, Sure, TURN_MAX, Trouble,
     VERSION_MAX, transaction_name, version_text,
 };
 use super::snapshot::View;
@@ -39,6 +39,9 @@ const ASKS_MAX: usize = 1000;
 
 /// How often it is looked whether another process, whose turn it is, has committed.
 const LOOK: Duration = Duration::from_millis(2);
+
+/// A tree is made of a state that was the newest so short a time ago.
+const JUST_NOW: Duration = Duration::from_millis(50);
 
 /// How long others leave the next commit at least to whoever asked for that.
 const TURN_MIN: Duration = Duration::from_secs(1);
@@ -86,8 +89,13 @@ fn commit_in_turn(
                 Err(error) if error.kind() == ErrorKind::SnapshotTooOld => {}
                 Ok(draft) if draft.has_effect() => {
                     let makes_tree = draft.makes_tree(engine, &state);
-                    // A tree takes time, so it is not made of what is not the newest state any more.
-                    if is_asked || !makes_tree {
+                    // A tree takes time, so it is not made of what is not the newest any more.
+                    let is_newest = is_asked || !makes_tree || known_at.elapsed() < JUST_NOW || {
+                        let (newest, asked) = engine.newest()?;
+                        known_at = asked;
+                        newest.version == state.version
+                    };
+                    if is_newest {
                         let begun = Instant::now();
                         if let Some(version) = attempt(engine, &state, known_at, draft, makes_tree)?
                         {
@@ -115,12 +123,14 @@ fn commit_in_turn(
 }
 
 /// What a batch makes of a state.
-struct Draft {
+struct Draft<'b> {
     overlay: Overlay,
     recorder: Recorder,
+    /// Rows that are set after that, in order of their keys.
+    rows: Vec<(&'b [u8], &'b [u8])>,
 }
 
-impl Draft {
+impl Draft<'_> {
     fn has_effect(&self) -> bool {
         self.recorder.effect() == Effect::Changed
     }
@@ -138,12 +148,12 @@ impl Draft {
 }
 
 /// Works a batch out on a state.
-fn work_out(
+fn work_out<'b>(
     engine: &Engine,
     state: &State,
-    batch: &Batch,
+    batch: &'b Batch,
     unchanged_since: Option<Version>,
-) -> Result<Draft> {
+) -> Result<Draft<'b>> {
     if state.version >= VERSION_MAX - 1 {
         let message = "the key space has had as many commits as it can; copy it to a new one";
         return Err(Error::new(ErrorKind::Full, message));
@@ -153,9 +163,21 @@ fn work_out(
         return Err(Error::new(ErrorKind::Conflict, message));
     }
     let is_there = test(engine, state, batch)?;
+    let overlay = state.overlay.clone();
+    if batch.bytes() > CHANGES_BYTES
+        && let Some(rows) = rows_in_order(batch)
+    {
+        let recorder = Recorder::of_untold();
+        return Ok(Draft {
+            overlay,
+            recorder,
+            rows,
+        });
+    }
     let mut draft = Draft {
-        overlay: state.overlay.clone(),
+        overlay,
         recorder: Recorder::of_about(batch.bytes() + CHANGE_BYTES * batch.operations().len()),
+        rows: Vec::new(),
     };
     for operation in batch.operations() {
         let view = View::of(engine, state, &draft.overlay);
@@ -189,6 +211,22 @@ fn work_out(
         }
     }
     Ok(draft)
+}
+
+/// The rows of a batch that does nothing but set them in order, as those do that load much: they need not
+/// be put in order again.
+fn rows_in_order(batch: &Batch) -> Option<Vec<(&[u8], &[u8])>> {
+    let mut rows = Vec::<(&[u8], &[u8])>::with_capacity(batch.operations().len());
+    for operation in batch.operations() {
+        let OperationRef::Put(key, value) = operation else {
+            return None;
+        };
+        if rows.last().is_some_and(|(last, _)| *last >= key) {
+            return None;
+        }
+        rows.push((key, value));
+    }
+    Some(rows)
 }
 
 /// Tests the preconditions. Returns which of their keys are there.
@@ -232,7 +270,7 @@ fn attempt(
     engine: &Engine,
     state: &State,
     known_at: Instant,
-    draft: Draft,
+    draft: Draft<'_>,
     makes_tree: bool,
 ) -> Result<Option<Version>> {
     let version = state.version + 1;
@@ -252,7 +290,11 @@ fn attempt(
         return take_place(engine, state, known_at, commit, draft.overlay);
     }
     let name = commit.transaction.clone();
-    let taken = make_tree(engine, state, &draft.overlay, commit)
+    let edits = Edits {
+        overlay: &draft.overlay,
+        rows: &draft.rows,
+    };
+    let taken = make_tree(engine, state, edits, commit)
         .and_then(|commit| take_place(engine, state, known_at, commit, Overlay::default()));
     match &taken {
         Ok(Some(_)) => {}
@@ -267,15 +309,15 @@ fn attempt(
     }
 }
 
-/// Makes the tree of a commit: that of the state before, with an overlay.
-fn make_tree(engine: &Engine, state: &State, overlay: &Overlay, commit: Commit) -> Result<Commit> {
+/// Makes the tree of a commit: that of the state before, with changes.
+fn make_tree(engine: &Engine, state: &State, edits: Edits<'_>, commit: Commit) -> Result<Commit> {
     engine.insert_draft(&commit)?;
     let version = state.version;
     let pages = PagesOf { engine, version };
     let mut made = NewPages::of(engine, &commit.transaction);
     let edited = state
         .tree
-        .edit(&pages, overlay, &mut made, engine.page_bytes)?;
+        .edit(&pages, edits, &mut made, engine.page_bytes)?;
     let (mut freed, mut freed_in) = (edited.freed, Vec::new());
     if freed.len() > FREED_MAX {
         freed_in = made.free(&freed)?;

@@ -60,6 +60,15 @@ impl Recorder {
         }
     }
 
+    /// One that has recorded changes that are too many to be told.
+    #[cfg(feature = "mongo")]
+    pub(crate) fn of_untold() -> Self {
+        Self {
+            changes: None,
+            effect: Effect::Changed,
+        }
+    }
+
     pub(crate) fn effect(&self) -> Effect {
         self.effect
     }

@@ -21,4 +21,4 @@ pub(in crate::mongo) use names::{transaction_name, version_text};
 pub(in crate::mongo) use open::{Engine, exists};
 pub use pages::CACHE_BYTES;
 pub(in crate::mongo) use pages::{NewPages, PagesOf};
-pub(in crate::mongo) use tree::{Overlay, Tree};
+pub(in crate::mongo) use tree::{Edits, Overlay, Tree};

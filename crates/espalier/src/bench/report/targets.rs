@@ -99,6 +99,13 @@ const TARGETS: &[Target] = &[
     },
     Target {
         suite: "drivers",
+        rows: &["create all items"],
+        engine: ("mongodb", "durable"),
+        size: 10_000,
+        reach: Reach::Peer(10.0),
+    },
+    Target {
+        suite: "drivers",
         rows: &["create user ordered items"],
         engine: ("", ""),
         size: 10_000,

@@ -1,11 +1,11 @@
-//! A tree with an overlay's changes: new pages for what they touch, and for the way to it.
+//! A tree with changes: new pages for what they touch, and for the way to it.
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Direction, KeyRange, Result};
+use espalier_keyspace::{KeyRange, Result};
 
 use super::super::error::corrupt;
-use super::{Overlay, Page, Pages, Tree};
+use super::{Edits, Page, Pages, Tree};
 
 /// A page with less than this part of the usual size is put together with the one that follows.
 const LEAST_PART: usize = 4;
@@ -24,17 +24,17 @@ pub(in crate::mongo) struct Edited {
 }
 
 impl Tree {
-    /// The tree with an overlay's changes. Pages have `page_bytes` or so.
+    /// The tree with changes. Pages have `page_bytes` or so.
     pub(in crate::mongo) fn edit(
         &self,
         pages: &impl Pages,
-        overlay: &Overlay,
+        edits: Edits<'_>,
         make: &mut impl Make,
         page_bytes: usize,
     ) -> Result<Edited> {
         let mut edit = Edit {
             pages,
-            overlay,
+            edits,
             make,
             page_bytes,
             last: None,
@@ -79,14 +79,16 @@ impl Tree {
 
 /// Pages of one height that follow each other, as they are made.
 struct Level {
-    /// The fewest entries of a page that is not the last: what only has one above another would never
+    /// The fewest entries of a page that is not the only one: what only has one above another would never
     /// come to a root.
     least: usize,
     /// Those that are done, with the key that each begins at.
     done: Vec<(Vec<u8>, Arc<str>)>,
+    /// One that is full, and waits for whether enough comes after it.
+    full: Option<Page>,
     /// What is to come into the next one.
     open: Page,
-    /// Where that begins, unless it is at its first key: where the page was that it replaces.
+    /// Where the next one begins, unless it is at its first key: where the page was that it replaces.
     start: Option<Vec<u8>>,
 }
 
@@ -95,15 +97,27 @@ impl Level {
         Self {
             least: if height == 0 { 1 } else { 2 },
             done: Vec::new(),
+            full: None,
             open: Page::default(),
             start: None,
         }
+    }
+
+    /// Whether everything that came into it is done.
+    fn is_closed(&self) -> bool {
+        self.full.is_none() && self.open.is_empty()
+    }
+
+    /// Whether what is not done yet is too little for a page of its own.
+    fn is_short(&self, page_bytes: usize) -> bool {
+        let is_little = self.open.size() < page_bytes / LEAST_PART;
+        self.full.is_none() && !self.open.is_empty() && is_little
     }
 }
 
 struct Edit<'a, P, M> {
     pages: &'a P,
-    overlay: &'a Overlay,
+    edits: Edits<'a>,
     make: &'a mut M,
     page_bytes: usize,
     /// The page that was made last.
@@ -130,12 +144,10 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
         for at in 0..page.len() {
             let child = page.child(at).ok_or_else(|| corrupt("a page"))?;
             let part = child_span(&page, at, span);
-            let is_short =
-                !below.open.is_empty() && below.open.size() < self.page_bytes / LEAST_PART;
-            if self.overlay.clears(&part) {
+            if self.edits.clears(&part) {
                 self.forget(child, height)?;
-            } else if is_short || self.overlay.touches(&part) {
-                if below.open.is_empty() {
+            } else if below.is_short(self.page_bytes) || self.edits.touches(&part) {
+                if below.is_closed() {
                     below.start = Some(page.key(at).to_vec());
                 }
                 self.node(child, height, &part, &mut below)?;
@@ -155,7 +167,7 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
     fn expect_touched(&self, page: &Page, span: &KeyRange) -> Result<()> {
         let touched = (0..page.len()).filter(|at| {
             let part = child_span(page, *at, span);
-            self.overlay.touches(&part) && !self.overlay.clears(&part)
+            self.edits.touches(&part) && !self.edits.clears(&part)
         });
         let names: Vec<_> = touched.filter_map(|at| page.child(at)).collect();
         self.pages.expect(&names)
@@ -163,9 +175,8 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
 
     /// Puts the rows of a leaf, as they are to be, into a level.
     fn rows(&mut self, page: &Page, span: &KeyRange, level: &mut Level) -> Result<()> {
-        let overlay = self.overlay;
         let mut at = 0;
-        for (key, value) in overlay.scan(span, Direction::Forward) {
+        for (key, value) in self.edits.scan(span) {
             while at < page.len() && page.key(at) < key {
                 self.kept_row(page, at, level)?;
                 at += 1;
@@ -185,7 +196,7 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
 
     fn kept_row(&mut self, page: &Page, at: usize, level: &mut Level) -> Result<()> {
         let key = page.key(at);
-        match self.overlay.is_gone(key) {
+        match self.edits.is_gone(key) {
             true => Ok(()),
             false => self.push(level, key, page.value(at)),
         }
@@ -210,50 +221,43 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
         if is_large {
             self.close(level)?;
         }
+        if level.open.is_empty() {
+            level.open = Page::with_room(self.page_bytes);
+        }
         level.open.push(key, value);
         if is_large {
-            self.emit(level)
-        } else if level.open.size() >= 2 * self.page_bytes {
-            self.halve(level)
-        } else {
-            Ok(())
+            return self.close(level);
         }
+        if level.open.size() >= self.page_bytes && level.open.len() >= level.least {
+            let full = level.full.replace(std::mem::take(&mut level.open));
+            full.map_or(Ok(()), |full| self.emit(level, full))?;
+        }
+        Ok(())
     }
 
     /// Ends the page that is open.
     fn close(&mut self, level: &mut Level) -> Result<()> {
-        if level.open.size() >= self.page_bytes * 3 / 2 {
-            self.halve(level)?;
-        }
-        if !level.open.is_empty() {
-            self.emit(level)?;
+        let open = std::mem::take(&mut level.open);
+        let is_little = open.size() < self.page_bytes / 2 || open.len() < level.least;
+        match level.full.take() {
+            Some(mut full) if is_little => {
+                full.append(&open);
+                self.emit(level, full)?;
+            }
+            Some(full) => {
+                self.emit(level, full)?;
+                self.emit(level, open)?;
+            }
+            None if open.is_empty() => {}
+            None => self.emit(level, open)?,
         }
         level.start = None;
         Ok(())
     }
 
-    /// Makes a page of the first entries, those that fill about half of what is open.
-    fn halve(&mut self, level: &mut Level) -> Result<()> {
-        if level.open.len() < 2 * level.least {
-            return Ok(());
-        }
-        let open = std::mem::take(&mut level.open);
-        let (half, last) = (open.size() / 2, open.len() - level.least);
-        let (mut count, mut size) = (0, 0);
-        while count < last && (count < level.least || size < half) {
-            size += open.key(count).len() + open.value(count).len();
-            count += 1;
-        }
-        let (first, rest) = open.split(count);
-        level.open = first;
-        self.emit(level)?;
-        level.open = rest;
-        Ok(())
-    }
-
-    /// Makes a page of what is open.
-    fn emit(&mut self, level: &mut Level) -> Result<()> {
-        let page = Arc::new(std::mem::take(&mut level.open));
+    /// Makes a page.
+    fn emit(&mut self, level: &mut Level, page: Page) -> Result<()> {
+        let page = Arc::new(page);
         let first = page.key(0);
         let key = match level.start.take() {
             Some(start) if start.as_slice() < first => start,

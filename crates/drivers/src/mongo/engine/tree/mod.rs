@@ -5,11 +5,13 @@
 //! has to be looked at twice, and what was read can be kept as long as there is room.
 
 mod edit;
+mod edits;
 mod overlay;
 mod page;
 mod walk;
 
 pub(in crate::mongo) use edit::Make;
+pub(in crate::mongo) use edits::Edits;
 pub(in crate::mongo) use overlay::Overlay;
 pub(in crate::mongo) use page::Page;
 
@@ -118,8 +120,12 @@ mod tests {
         }
     }
 
+    fn only(overlay: &Overlay) -> Edits<'_> {
+        Edits { overlay, rows: &[] }
+    }
+
     /// All rows, read leaf by leaf.
-    fn rows(tree: &Tree, stored: &Stored, direction: Direction) -> Vec<(Vec<u8>, Vec<u8>)> {
+    fn all_rows(tree: &Tree, stored: &Stored, direction: Direction) -> Vec<(Vec<u8>, Vec<u8>)> {
         let (mut rows, mut rest) = (Vec::new(), KeyRange::all());
         while let Some(leaf) = tree.leaf(stored, &rest, direction, 2).expect("a leaf") {
             let row = |at| (leaf.page.key(at).to_vec(), leaf.page.value(at).to_vec());
@@ -174,8 +180,18 @@ mod tests {
                         }
                     }
                 }
+                let mut rows = BTreeMap::new();
+                for _ in 0..random.random_range(0..4) * 10 {
+                    rows.insert(key(random), vec![b'r'; random.random_range(0..40)]);
+                }
+                model.extend(rows.clone());
                 let mut made = Made::into(&stored, &mut numbers);
-                let edited = tree.edit(&stored, &overlay, &mut made, page_bytes);
+                let rows: Vec<_> = rows.iter().map(|(key, value)| (&**key, &**value)).collect();
+                let edits = Edits {
+                    overlay: &overlay,
+                    rows: &rows,
+                };
+                let edited = tree.edit(&stored, edits, &mut made, page_bytes);
                 let edited = edited.expect("an edit");
                 there.extend(made.made);
                 older.push((std::mem::replace(&mut tree, edited.tree), stored.names));
@@ -187,9 +203,9 @@ mod tests {
                 let reached: BTreeSet<_> = reached.iter().map(|name| name.to_string()).collect();
                 assert_eq!(reached, there);
                 let expected: Vec<_> = model.clone().into_iter().collect();
-                assert_eq!(rows(&tree, &stored, Direction::Forward), expected);
+                assert_eq!(all_rows(&tree, &stored, Direction::Forward), expected);
                 let backward: Vec<_> = model.clone().into_iter().rev().collect();
-                assert_eq!(rows(&tree, &stored, Direction::Backward), backward);
+                assert_eq!(all_rows(&tree, &stored, Direction::Backward), backward);
                 let mut findings = Vec::new();
                 tree.check(&stored, &mut findings).expect("checked");
                 assert_eq!(findings, []);
@@ -210,7 +226,7 @@ mod tests {
                 }
             }
             for (tree, keys) in older {
-                assert_eq!(rows(&tree, &stored, Direction::Forward).len(), keys);
+                assert_eq!(all_rows(&tree, &stored, Direction::Forward).len(), keys);
             }
         });
     }
@@ -226,7 +242,7 @@ mod tests {
             overlay.put(&number.to_be_bytes(), b"a value");
         }
         let mut made = Made::into(&stored, &mut numbers);
-        let edited = Tree::default().edit(&stored, &overlay, &mut made, 1000);
+        let edited = Tree::default().edit(&stored, only(&overlay), &mut made, 1000);
         let edited = edited.expect("an edit");
         let rows: usize = (20_000_usize * 15).div_ceil(1000);
         assert!(made.made.len() < rows * 11 / 10, "{}", made.made.len());
@@ -235,13 +251,13 @@ mod tests {
         let mut overlay = Overlay::default();
         overlay.put(&700_u32.to_be_bytes(), b"another");
         let mut made = Made::into(&stored, &mut numbers);
-        let edited = tree.edit(&stored, &overlay, &mut made, 1000);
+        let edited = tree.edit(&stored, only(&overlay), &mut made, 1000);
         let edited = edited.expect("an edit");
         assert_eq!((made.made.len(), edited.freed.len()), (3, 3));
         let mut overlay = Overlay::default();
         overlay.delete_range(&KeyRange::all());
         let mut made = Made::into(&stored, &mut numbers);
-        let edited = tree.edit(&stored, &overlay, &mut made, 1000);
+        let edited = tree.edit(&stored, only(&overlay), &mut made, 1000);
         let edited = edited.expect("an edit");
         assert_eq!((edited.tree, made.made.len()), (Tree::default(), 0));
     }

@@ -91,7 +91,7 @@ impl Overlay {
         &self,
         range: &KeyRange,
         direction: Direction,
-    ) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+    ) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> + use<'_> {
         let pairs = self.own.scan(range, direction);
         pairs.map(|(key, own)| (key, value_of(own)))
     }

@@ -15,6 +15,14 @@ pub(in crate::mongo) struct Page {
 }
 
 impl Page {
+    /// One without entries yet, with room for about so many bytes of them.
+    pub(super) fn with_room(bytes: usize) -> Self {
+        Self {
+            bytes: Vec::with_capacity(bytes),
+            ends: Vec::new(),
+        }
+    }
+
     pub(super) fn push(&mut self, key: &[u8], value: &[u8]) {
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
@@ -77,14 +85,11 @@ impl Page {
         }
     }
 
-    /// The first `count` entries, and the others.
-    pub(super) fn split(self, count: usize) -> (Self, Self) {
-        let (mut first, mut second) = (Self::default(), Self::default());
-        for at in 0..self.len() {
-            let half = if at < count { &mut first } else { &mut second };
-            half.push(self.key(at), self.value(at));
+    /// Puts the entries of another one after its own.
+    pub(super) fn append(&mut self, other: &Self) {
+        for at in 0..other.len() {
+            self.push(other.key(at), other.value(at));
         }
-        (first, second)
     }
 
     /// The bytes of its document: how many entries there are, and of each how much of its key is as in
