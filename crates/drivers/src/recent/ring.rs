@@ -91,7 +91,12 @@ impl Recent {
     }
 
     /// Says that others made the commits up to `version`, where they are not known already.
-    #[cfg(any(feature = "embedded", feature = "sqlite", feature = "postgres"))]
+    #[cfg(any(
+        feature = "embedded",
+        feature = "sqlite",
+        feature = "postgres",
+        feature = "mongo"
+    ))]
     pub(crate) fn push_foreign(&self, version: Version) {
         let mut ring = self.ring.lock();
         if version > ring.newest {
