@@ -383,6 +383,52 @@ fn a_process_that_was_halted_decides_on_nothing_old() {
     assert_eq!(get(&*driver, "other").as_deref(), Some("value"));
 }
 
+/// The answer to a commit is lost, and found out about when others have long deleted what came after it:
+/// it has happened once, whatever is told, and what it made is there.
+#[test]
+fn a_commit_whose_answer_is_late_happened_once() {
+    let Some(mongo) = Mongo::shared() else { return };
+    for value in ["short".to_owned(), long(0)] {
+        let proxy = Proxy::start(mongo.port());
+        let url = mongo.url("keep_ms=1000&tail_bytes=1024&timeout_ms=20000");
+        let through = url.replace(
+            &format!(":{}/", mongo.port()),
+            &format!(":{}/", proxy.port()),
+        );
+        let (late, other) = (open(&through), open(&url));
+        put(&*late, "before", "value");
+        let committed = thread::scope(|scope| {
+            proxy.lose_answers();
+            let committed = scope.spawn(|| {
+                let mut batch = Batch::new();
+                batch.add("sum", 1);
+                batch.put("made", value.as_str());
+                late.commit(batch)
+            });
+            for number in 0..5 {
+                thread::sleep(Duration::from_millis(600));
+                put(&*other, "other", &long(number));
+            }
+            proxy.cut_after_requests();
+            committed.join().expect("a commit")
+        });
+        if let Err(error) = &committed {
+            assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
+        }
+        let snapshot = other.snapshot().expect("a snapshot");
+        let sum = snapshot.get(b"sum").expect("a get");
+        assert_eq!(
+            sum.as_deref(),
+            Some(&1_i64.to_le_bytes()[..]),
+            "{committed:?}"
+        );
+        assert_eq!(get(&*other, "made"), Some(value));
+        assert_eq!(get(&*other, "other"), Some(long(4)));
+        assert_eq!(get(&*late, "other"), Some(long(4)));
+        assert_eq!(other.check().expect("a check"), []);
+    }
+}
+
 #[test]
 fn an_absent_server_is_named() {
     let port = free_port();

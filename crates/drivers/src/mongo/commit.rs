@@ -10,8 +10,8 @@ use mongodb::bson::doc;
 use rand::RngCore;
 
 use super::engine::{
-    Commit, Edits, Engine, Inserted, NewPages, Overlay, PagesOf, State, Sure, TURN_MAX, Trouble,
-    VERSION_MAX, transaction_name, version_text,
+    Commit, Edits, Engine, Inserted, Make, NewPages, Overlay, PagesOf, Sight, State, Sure,
+    TURN_MAX, Trouble, VERSION_MAX, transaction_name, version_text,
 };
 use super::snapshot::View;
 use crate::recent::{Effect, Recorder};
@@ -90,11 +90,12 @@ fn commit_in_turn(
                 Ok(draft) if draft.has_effect() => {
                     let makes_tree = draft.makes_tree(engine, &state);
                     // A tree takes time, so it is not made of what is not the newest any more.
-                    let is_newest = is_asked || !makes_tree || known_at.elapsed() < JUST_NOW || {
-                        let (newest, asked) = engine.newest()?;
-                        known_at = asked;
-                        newest.version == state.version
-                    };
+                    let is_newest =
+                        is_asked || !makes_tree || known_at.at.elapsed() < JUST_NOW || {
+                            let (newest, asked) = engine.newest()?;
+                            known_at = asked;
+                            newest.version == state.version
+                        };
                     if is_newest {
                         let begun = Instant::now();
                         if let Some(version) = attempt(engine, &state, known_at, draft, makes_tree)?
@@ -269,7 +270,7 @@ fn test<'b>(engine: &Engine, state: &State, batch: &'b Batch) -> Result<HashMap<
 fn attempt(
     engine: &Engine,
     state: &State,
-    known_at: Instant,
+    known_at: Sight,
     draft: Draft<'_>,
     makes_tree: bool,
 ) -> Result<Option<Version>> {
@@ -323,7 +324,7 @@ fn make_tree(engine: &Engine, state: &State, edits: Edits<'_>, commit: Commit) -
         freed_in = made.free(&freed)?;
         freed.clear();
     }
-    made.send()?;
+    made.store()?;
     Ok(Commit {
         tree: edited.tree,
         tree_of: commit.version,
@@ -337,15 +338,22 @@ fn make_tree(engine: &Engine, state: &State, edits: Edits<'_>, commit: Commit) -
 fn take_place(
     engine: &Engine,
     before: &State,
-    known_at: Instant,
+    known_at: Sight,
     commit: Commit,
     overlay: Overlay,
 ) -> Result<Option<Version>> {
     // Nothing has been sent yet, so it can still be found out what is the newest.
-    if !engine.is_fresh(known_at) {
-        return Ok(None);
-    }
-    let begun = Instant::now();
+    let known_at = match engine.is_fresh(known_at) {
+        true => known_at,
+        false => {
+            let (newest, asked) = engine.newest()?;
+            if newest.transaction != before.transaction {
+                return Ok(None);
+            }
+            asked
+        }
+    };
+    let begun = engine.sight();
     if !insert(engine, before, known_at, &commit)? {
         return Ok(None);
     }
@@ -365,7 +373,7 @@ fn take_place(
 }
 
 /// Inserts the document of a commit. Says whether it has its place.
-fn insert(engine: &Engine, before: &State, known_at: Instant, commit: &Commit) -> Result<bool> {
+fn insert(engine: &Engine, before: &State, known_at: Sight, commit: &Commit) -> Result<bool> {
     let inserted = engine
         .server
         .insert("commits", vec![commit.document()], Sure::AsAsked);
@@ -378,20 +386,31 @@ fn insert(engine: &Engine, before: &State, known_at: Instant, commit: &Commit) -
         let withdrawn = engine.server.delete("commits", vec![own], 1, Sure::AsAsked);
         withdrawn.map_err(|trouble| unknown(trouble.error))
     };
+    let is_fresh = engine.is_fresh(known_at);
+    // The floor is raised before anything is deleted.
+    let is_kept = |version: u64| Ok(engine.floor().map_err(unknown)? <= version);
     // This process was halted for so long that commits were deleted that follow this one, or that it
     // should have followed: nobody knows which.
-    if !engine.is_fresh(known_at) && engine.floor().map_err(unknown)? > commit.version {
+    let halted = || {
         withdraw()?;
         let message = "this process was halted for longer than commits are kept";
-        return Err(unknown(Error::new(ErrorKind::Unavailable, message)));
+        Err(unknown(Error::new(ErrorKind::Unavailable, message)))
+    };
+    if !is_fresh && !is_kept(commit.version)? {
+        return halted();
     }
     if inserted == Inserted::SomeWereThere && !is_there(engine, commit).map_err(unknown)? {
         return Ok(false);
     }
     // A server that went down may have lost what this one follows.
-    if engine.server.is_interrupted() && !engine.has_still(before).map_err(unknown)? {
-        withdraw()?;
-        return Err(engine.lost(before));
+    if !is_fresh && !engine.has_still(before).map_err(unknown)? {
+        if is_kept(before.version)? {
+            withdraw()?;
+            return Err(engine.lost(before));
+        }
+        if !is_kept(commit.version)? {
+            return halted();
+        }
     }
     Ok(true)
 }

@@ -29,8 +29,8 @@ pub const TAIL_BYTES: usize = 1 << 20;
 /// The fewest that are of use, and the most that whoever opens the key space should have to read.
 const TAIL_BYTES_MIN_MAX: (u64, u64) = (1 << 10, 16 << 20);
 
-/// The shortest that can be kept: a second.
-const KEEP_MS_MIN: u64 = 1000;
+/// The shortest that can be kept, a second, and the longest, a year.
+const KEEP_MS_MIN_MAX: (u64, u64) = (1000, 365 * 24 * 60 * 60 * 1000);
 
 /// Where MongoDB listens when the URL does not say.
 const PORT: u16 = 27017;
@@ -102,8 +102,9 @@ impl Config {
             "readable" => self.readable = Some(readable::parse(value)?),
             "timeout_ms" => self.timeout = milliseconds(option, value)?,
             "keep_ms" => {
+                let (least, most) = KEEP_MS_MIN_MAX;
                 let keep_ms: u64 = number(option, value)?;
-                self.keep = Some(Duration::from_millis(keep_ms.max(KEEP_MS_MIN)));
+                self.keep = Some(Duration::from_millis(keep_ms.clamp(least, most)));
             }
             "page_bytes" => self.page_bytes = bytes(option, value, PAGE_BYTES_MIN_MAX)?,
             "tail_bytes" => self.tail_bytes = bytes(option, value, TAIL_BYTES_MIN_MAX)?,

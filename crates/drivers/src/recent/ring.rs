@@ -105,12 +105,12 @@ impl Recent {
         }
     }
 
-    /// Appends a commit with its changes, where they can be told, and wakes the watchers. One that is not
-    /// the next makes the ring begin anew after it: those between, and it, can be asked for elsewhere.
+    /// Appends a commit and wakes the watchers. One that is not the next, or whose changes are not known,
+    /// makes the ring begin anew after it: those between, and it, can be asked for elsewhere.
     #[cfg(feature = "mongo")]
     pub(crate) fn push_or_begin(&self, version: Version, changes: Option<Changes>) {
         let mut ring = self.ring.lock();
-        if version.0 == ring.newest.0 + 1 {
+        if version.0 == ring.newest.0 + 1 && changes.is_some() {
             ring.push(version, changes);
         } else {
             ring.records.clear();

@@ -26,6 +26,9 @@ const COMMITS_AT_ONCE: usize = 64;
 /// The longest that a commit can ask others to wait.
 pub(in crate::mongo) const TURN_MAX: Duration = Duration::from_secs(60);
 
+/// No tree is as high: each page above others has two at least.
+const HEIGHT_MAX: u64 = 64;
+
 /// How often it is looked again whether commits are lost that a new primary may only be late to show.
 const LATE_LOOK: Duration = Duration::from_millis(100);
 
@@ -143,6 +146,9 @@ impl Commit {
             true => Some(changes_in(document, "changes")?),
             false => None,
         };
+        let most = root.as_ref().map_or(0, |_| HEIGHT_MAX);
+        let height = version_in(document, "height").filter(|height| *height <= most)?;
+        let height = usize::try_from(height).ok()?;
         let version = version_of(document.get_str("_id").ok()?)?;
         let tree_of = version_in(document, "of").filter(|of| *of <= version)?;
         let turn = version_in(document, "turn_ms").map(Duration::from_millis);
@@ -151,10 +157,7 @@ impl Commit {
             transaction: document.get_str("transaction").ok()?.to_owned(),
             follows: document.get_str("follows").ok()?.to_owned(),
             changes,
-            tree: Tree {
-                root,
-                height: version_in(document, "height")?.try_into().ok()?,
-            },
+            tree: Tree { root, height },
             tree_of,
             freed: names_in(document, "freed")?,
             freed_in: names_in(document, "freed_in")?,
@@ -176,6 +179,14 @@ pub(super) fn names_in(document: &Document, field: &str) -> Option<Vec<Arc<str>>
 /// How many versions are remembered of the time that old ones are kept.
 const SEEN_PARTS: u32 = 16;
 
+/// A moment at which the server was asked.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::mongo) struct Sight {
+    pub(in crate::mongo) at: Instant,
+    /// How often connections had been lost by then: afterwards it may not be the same server.
+    interruptions: u64,
+}
+
 /// What this process knows of the chain.
 pub(in crate::mongo) struct Chain {
     /// How long what is not of the newest state is kept.
@@ -189,7 +200,7 @@ struct Known {
     /// The newest that it has seen.
     state: Arc<State>,
     /// When that was the newest of all.
-    confirmed: Option<Instant>,
+    confirmed: Option<Sight>,
     /// Some versions that were the newest, each with a time by which it was: no snapshot of an older one
     /// was taken after that.
     seen: BTreeMap<u64, Instant>,
@@ -209,30 +220,32 @@ impl Chain {
     }
 
     /// The newest state that this process knows, and when it was the newest.
-    fn known(&self) -> (Arc<State>, Option<Instant>) {
+    fn known(&self) -> (Arc<State>, Option<Sight>) {
         let known = self.known.lock();
         (Arc::clone(&known.state), known.confirmed)
     }
 
     /// Learns of a state, and what the commit changed that made it, where that can be told. `confirmed` is
     /// a time since when nothing after it was deleted.
-    fn learn(&self, state: &Arc<State>, changes: Option<Changes>, confirmed: Instant) {
+    fn learn(&self, state: &Arc<State>, changes: Option<Changes>, confirmed: Sight) {
         let mut known = self.known.lock();
         if state.version > known.state.version {
             self.recent.push_or_begin(Version(state.version), changes);
             known.state = Arc::clone(state);
             known.confirmed = Some(confirmed);
-        } else if state.version == known.state.version {
-            known.confirmed = known.confirmed.max(Some(confirmed));
+        } else if state.version == known.state.version
+            && known.confirmed.is_none_or(|known| known.at < confirmed.at)
+        {
+            known.confirmed = Some(confirmed);
         }
     }
 
-    /// Learns of a state that was the newest at a time between the two.
+    /// Learns of a state that was the newest at a time between then and now.
     pub(in crate::mongo) fn learn_newest(
         &self,
         state: &Arc<State>,
         changes: Option<Changes>,
-        from: Instant,
+        from: Sight,
     ) {
         let to = Instant::now();
         self.learn(state, changes, from);
@@ -248,11 +261,6 @@ impl Chain {
             }
             known.seen.pop_first();
         }
-    }
-
-    /// Has the newest state looked for, as the server may not be what it was.
-    fn doubt(&self) {
-        self.known.lock().confirmed = None;
     }
 
     /// The newest version of those that were seen longer ago than what was replaced is kept. What
@@ -271,12 +279,12 @@ impl Engine {
     /// A commit is deleted only when the one after it is older than [`Self::keep`]. So when a
     /// process knew half that time ago that there was none after it, then the absence of the next
     /// one says that there still is none; after a longer time it has to look for the newest.
-    pub(in crate::mongo) fn newest(&self) -> Result<(Arc<State>, Instant)> {
-        let (mut state, confirmed) = self.known();
-        let Some(known_at) = confirmed else {
+    pub(in crate::mongo) fn newest(&self) -> Result<(Arc<State>, Sight)> {
+        let (mut state, confirmed) = self.chain.known();
+        let Some(known_at) = confirmed.filter(|known_at| self.is_fresh(*known_at)) else {
             return self.look_for_newest();
         };
-        let asked = Instant::now();
+        let asked = self.sight();
         let mut commits = Vec::from_iter(self.commit_at(state.version + 1)?);
         if commits.is_empty() && self.is_fresh(known_at) {
             self.chain.learn_newest(&state, None, asked);
@@ -284,7 +292,7 @@ impl Engine {
         }
         // Where there is one, there may be more.
         loop {
-            let asked = Instant::now();
+            let asked = self.sight();
             let last = commits
                 .last()
                 .map_or(state.version, |commit| commit.version);
@@ -311,25 +319,17 @@ impl Engine {
 
     /// The newest state that this process knows, without asking where none after it can have been
     /// deleted yet: whoever then inserts the commit after it is refused where there is one.
-    pub(in crate::mongo) fn presumed(&self) -> Result<(Arc<State>, Instant)> {
-        let (state, confirmed) = self.known();
+    pub(in crate::mongo) fn presumed(&self) -> Result<(Arc<State>, Sight)> {
+        let (state, confirmed) = self.chain.known();
         match confirmed.filter(|known_at| self.is_fresh(*known_at)) {
             Some(known_at) => Ok((state, known_at)),
             None => self.newest(),
         }
     }
 
-    /// What this process knows, and since when, unless the server may not be what it was.
-    fn known(&self) -> (Arc<State>, Option<Instant>) {
-        if self.server.was_interrupted() {
-            self.chain.doubt();
-        }
-        self.chain.known()
-    }
-
     /// Whether a state is still the newest, of which that is known since a time.
-    pub(in crate::mongo) fn is_last(&self, state: &Arc<State>, known_at: Instant) -> Result<bool> {
-        let asked = Instant::now();
+    pub(in crate::mongo) fn is_last(&self, state: &Arc<State>, known_at: Sight) -> Result<bool> {
+        let asked = self.sight();
         let mut query = Query::of_id(&version_text(state.version + 1));
         query.fields = doc! { "_id": 1 };
         let next = self.server.find("commits", query)?;
@@ -340,23 +340,31 @@ impl Engine {
         Ok(is_last)
     }
 
-    /// Whether what was the newest then cannot have been deleted.
-    pub(in crate::mongo) fn is_fresh(&self, known_at: Instant) -> bool {
-        known_at.elapsed() < self.keep / 2
+    /// Whether what was the newest then cannot have been deleted, and has not been lost.
+    pub(in crate::mongo) fn is_fresh(&self, known_at: Sight) -> bool {
+        known_at.at.elapsed() < self.keep / 2
+            && known_at.interruptions == self.server.interruptions()
+    }
+
+    /// This moment.
+    pub(in crate::mongo) fn sight(&self) -> Sight {
+        let interruptions = self.server.interruptions();
+        let at = Instant::now();
+        Sight { at, interruptions }
     }
 
     /// The newest state, whatever this process knows.
-    pub(in crate::mongo) fn look_for_newest(&self) -> Result<(Arc<State>, Instant)> {
+    pub(in crate::mongo) fn look_for_newest(&self) -> Result<(Arc<State>, Sight)> {
         let deadline = Instant::now() + self.server.timeout;
         let mut looks = 0;
         while looks < LOOKS_MAX {
             let (known, _) = self.chain.known();
-            let asked = Instant::now();
+            let asked = self.sight();
             let query = Query::new(doc! { "_id": { "$gte": "" } }, -1, 1);
             let newest = self.server.find("commits", query)?.pop();
             let newest = newest.as_ref().map(Commit::read).transpose()?;
             if !self.has(&known, newest.as_ref())? {
-                if self.server.is_replicated && asked < deadline {
+                if self.server.is_replicated && asked.at < deadline {
                     thread::sleep(LATE_LOOK);
                     continue;
                 }

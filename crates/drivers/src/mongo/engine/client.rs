@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use espalier_keyspace::{Error, ErrorKind, Result};
@@ -27,8 +27,8 @@ const SELECTION: Duration = Duration::from_secs(1);
 /// What the client tells of its connections.
 #[derive(Default)]
 pub(super) struct Watched {
-    /// Set when connections were lost: the server may have been restarted, or another one be asked.
-    pub(super) interrupted: AtomicBool,
+    /// How often connections were lost: the server may have been restarted, or another one be asked.
+    pub(super) interruptions: AtomicU64,
     pub(super) distrust: Distrust,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn client(config: &Config, watched: &Arc<Watched>) -> Result<Client> 
     let of_pool = Arc::clone(watched);
     options.cmap_event_handler = Some(EventHandler::callback(move |event| {
         if matches!(event, CmapEvent::PoolCleared(_)) {
-            of_pool.interrupted.store(true, Ordering::Release);
+            of_pool.interruptions.fetch_add(1, Ordering::AcqRel);
         }
     }));
     let of_servers = Arc::clone(watched);

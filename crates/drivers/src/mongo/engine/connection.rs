@@ -371,14 +371,9 @@ impl Server {
         })
     }
 
-    /// Whether connections were lost since [`Self::was_interrupted`] was called.
-    pub(in crate::mongo) fn is_interrupted(&self) -> bool {
-        self.watched.interrupted.load(Ordering::Acquire)
-    }
-
-    /// Whether connections were lost since it was asked that last.
-    pub(in crate::mongo) fn was_interrupted(&self) -> bool {
-        self.watched.interrupted.swap(false, Ordering::AcqRel)
+    /// How often connections were lost so far.
+    pub(super) fn interruptions(&self) -> u64 {
+        self.watched.interruptions.load(Ordering::Acquire)
     }
 
     /// Asks until there is an answer, or the time is out.
@@ -425,7 +420,7 @@ impl Server {
             // What a later attempt says is not what became of an earlier one.
             may_be_done |= trouble.may_be_done;
             trouble.may_be_done = may_be_done;
-            self.watched.interrupted.store(true, Ordering::Release);
+            self.watched.interruptions.fetch_add(1, Ordering::AcqRel);
             if !trouble.is_passing || Instant::now() + wait >= deadline {
                 return Err(trouble);
             }

@@ -13,7 +13,7 @@ mod prune;
 mod readable;
 mod tree;
 
-pub(in crate::mongo) use chain::{Commit, State, TURN_MAX};
+pub(in crate::mongo) use chain::{Commit, Sight, State, TURN_MAX};
 pub(in crate::mongo) use connection::{Inserted, Sure};
 pub(in crate::mongo) use error::Trouble;
 pub use names::VERSION_MAX;
@@ -21,4 +21,4 @@ pub(in crate::mongo) use names::{transaction_name, version_text};
 pub(in crate::mongo) use open::{Engine, exists};
 pub use pages::CACHE_BYTES;
 pub(in crate::mongo) use pages::{NewPages, PagesOf};
-pub(in crate::mongo) use tree::{Edits, Overlay, Tree};
+pub(in crate::mongo) use tree::{Edits, Make, Overlay, Tree};

@@ -5,7 +5,7 @@
 //! than the key (hexadecimal: twice as much), and in its order, as the bits that a key leaves of
 //! its last letter are zero.
 
-use espalier_keyspace::KeyRange;
+use espalier_keyspace::{Error, ErrorKind, KeyRange, Result};
 
 /// The letters for 0 to 63, in the order of their bytes.
 const LETTERS: &[u8; 64] = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
@@ -60,10 +60,17 @@ impl<'a> PageNames<'a> {
 
 impl PageNames<'_> {
     /// The next one.
-    pub(in crate::mongo) fn next(&mut self) -> String {
+    ///
+    /// # Errors
+    /// [`ErrorKind::BatchTooLarge`] where there is none.
+    pub(in crate::mongo) fn next(&mut self) -> Result<String> {
+        if self.next >> (6 * PAGE_LETTERS) > 0 {
+            let message = "a commit of more than 16 million pages is too large; divide it";
+            return Err(Error::new(ErrorKind::BatchTooLarge, message));
+        }
         let name = self.transaction.to_owned() + &letters(self.next, PAGE_LETTERS);
         self.next += 1;
-        name
+        Ok(name)
     }
 }
 
@@ -151,11 +158,13 @@ mod tests {
         let (from, to) = page_names_of(&transaction);
         let mut last = String::new();
         for _ in 0..100 {
-            let name = names.next();
+            let name = names.next().expect("a name");
             assert!(last < name && from <= name && name < to);
             assert_eq!(name.len(), PAGE_NAME_BYTES);
             last = name;
         }
         assert!(to < transaction_name(6, 0));
+        names.next = 1 << 24;
+        assert!(names.next().is_err());
     }
 }

@@ -154,7 +154,7 @@ impl<'a> NewPages<'a> {
         self.documents.push(document);
         self.bytes += bytes;
         match self.bytes >= REQUEST_BYTES || self.documents.len() >= DOCUMENTS_AT_ONCE {
-            true => self.send(),
+            true => self.store(),
             false => Ok(()),
         }
     }
@@ -163,16 +163,27 @@ impl<'a> NewPages<'a> {
     pub(in crate::mongo) fn free(&mut self, freed: &[Arc<str>]) -> Result<Vec<Arc<str>>> {
         let mut lists = Vec::new();
         for part in freed.chunks(NAMES_AT_ONCE) {
-            let (name, names) = (self.names.next(), part.concat());
+            let (name, names) = (self.names.next()?, part.concat());
             let bytes = names.len();
             self.push(doc! { "_id": &name, "names": names }, bytes)?;
             lists.push(name.into());
         }
         Ok(lists)
     }
+}
 
-    /// Has all of them stored.
-    pub(in crate::mongo) fn send(&mut self) -> Result<()> {
+impl Make for NewPages<'_> {
+    fn make(&mut self, page: Arc<Page>) -> Result<Arc<str>> {
+        let name = self.names.next()?;
+        let encoded = page.encode();
+        let document = doc! { "_id": &name, "b": bytes_field(&encoded) };
+        self.push(document, encoded.len())?;
+        let name: Arc<str> = name.into();
+        self.engine.kept.insert(Arc::clone(&name), page);
+        Ok(name)
+    }
+
+    fn store(&mut self) -> Result<()> {
         self.bytes = 0;
         let documents = std::mem::take(&mut self.documents);
         if documents.is_empty() {
@@ -180,18 +191,6 @@ impl<'a> NewPages<'a> {
         }
         let sent = self.engine.server.insert("pages", documents, Sure::Always);
         sent.map(drop).map_err(|trouble| trouble.error)
-    }
-}
-
-impl Make for NewPages<'_> {
-    fn make(&mut self, page: Arc<Page>) -> Result<Arc<str>> {
-        let name = self.names.next();
-        let encoded = page.encode();
-        let document = doc! { "_id": &name, "b": bytes_field(&encoded) };
-        self.push(document, encoded.len())?;
-        let name: Arc<str> = name.into();
-        self.engine.kept.insert(Arc::clone(&name), page);
-        Ok(name)
     }
 }
 

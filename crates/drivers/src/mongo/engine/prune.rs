@@ -200,14 +200,16 @@ impl Engine {
     /// Finds out what became of transactions before a version that made pages, and deletes those of them
     /// that are not in the tree.
     fn sweep_drafts(&self, first: &str) -> Result<()> {
+        let mut from = String::new();
         loop {
-            let older = doc! { "_id": { "$lt": first } };
+            let older = doc! { "_id": { "$gt": &from, "$lt": first } };
             let drafts = self.server.find("drafts", Query::new(older, 1, AT_ONCE))?;
             let ids = drafts.iter().filter_map(|draft| draft.get_str("_id").ok());
             let ids: Vec<_> = ids.collect();
-            if ids.is_empty() {
+            let Some(last) = ids.last() else {
                 return Ok(());
-            }
+            };
+            (*last).clone_into(&mut from);
             let place = |id: &&str| version_of(id).ok_or_else(|| corrupt("a draft"));
             let places = ids.iter().map(place).collect::<Result<Vec<_>>>()?;
             let known = self.transactions(&places)?;

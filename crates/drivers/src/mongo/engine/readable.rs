@@ -51,14 +51,6 @@ impl Stale {
         stale.ranges.insert(&KeyRange::all());
         stale
     }
-
-    fn add(&mut self, other: Self) {
-        self.keys.extend(other.keys);
-        other
-            .ranges
-            .iter()
-            .for_each(|range| self.ranges.insert(&range));
-    }
 }
 
 /// The versions of what people see.
@@ -120,7 +112,8 @@ impl Engine {
         let Some(lens) = &*lens else {
             return Ok(());
         };
-        let mut stale: Option<Stale> = None;
+        // The version that was shown last, and that others went on from meanwhile.
+        let mut again = None;
         loop {
             let Some(mark) = self.mark()? else {
                 // Another process has turned it off.
@@ -129,21 +122,20 @@ impl Engine {
             };
             let snapshot = MongoSnapshot::newest(self)?;
             let newest = snapshot.version().0;
-            if stale.is_none() && mark.shown >= newest {
+            // What was shown then is not older than that, unless it has changed since.
+            let from = again.map_or(mark.shown, |again: u64| again.min(mark.shown));
+            if from >= newest {
                 return Ok(());
             }
-            let mut all = stale.take().unwrap_or_default();
-            if mark.shown < newest {
-                all.add(self.stale_since(mark.shown, newest)?);
-            }
+            let stale = self.stale_since(from, newest)?;
             // Others see that this is being written, so that one of the two looks again.
             self.raise("showing", newest)?;
-            self.show_stale(&**lens, &snapshot, &all)?;
+            self.show_stale(&**lens, &snapshot, &stale)?;
             self.raise("version", newest)?;
             if self.mark()?.is_none_or(|mark| mark.showing <= newest) {
                 return Ok(());
             }
-            stale = Some(all);
+            again = Some(newest);
         }
     }
 
@@ -159,7 +151,7 @@ impl Engine {
     fn raise(&self, field: &str, version: u64) -> Result<()> {
         let update =
             doc! { "q": { "_id": "readable" }, "u": { "$max": { field: signed(version) } } };
-        done(self.server.update("state", vec![update], 1, Sure::Soon))
+        done(self.server.update("state", vec![update], 1, Sure::AsAsked))
     }
 
     /// What commits after a version changed, up to another; everything where that is not known.
@@ -261,7 +253,8 @@ impl<'a> Rows<'a> {
         fields.insert("m", self.version);
         self.updates.push(doc! {
             "q": { "_id": row_name(key), "m": { "$lt": self.version } },
-            "u": { "$set": fields },
+            // All of it: what the row had before is gone.
+            "u": fields,
             "upsert": true,
         });
         match self.updates.len() >= ROWS_MAX || self.bytes >= BYTES_MAX {

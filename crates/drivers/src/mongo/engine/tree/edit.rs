@@ -14,6 +14,9 @@ const LEAST_PART: usize = 4;
 pub(in crate::mongo) trait Make {
     /// Takes a page, and gives it a name that no other one has.
     fn make(&mut self, page: Arc<Page>) -> Result<Arc<str>>;
+
+    /// Has all pages where they can be read.
+    fn store(&mut self) -> Result<()>;
 }
 
 /// What became of a tree.
@@ -269,12 +272,15 @@ impl<P: Pages, M: Make> Edit<'_, P, M> {
         Ok(())
     }
 
-    fn made_or_there(&self, name: &str) -> Result<Arc<Page>> {
+    fn made_or_there(&mut self, name: &str) -> Result<Arc<Page>> {
         // The root is made last.
-        match &self.last {
-            Some((last, page)) if **last == *name => Ok(Arc::clone(page)),
-            _ => self.pages.page(name),
+        if let Some((last, page)) = &self.last
+            && **last == *name
+        {
+            return Ok(Arc::clone(page));
         }
+        self.make.store()?;
+        self.pages.page(name)
     }
 }
 
@@ -346,6 +352,10 @@ mod tests {
             assert!(pages.insert(name.clone(), page.encode()).is_none());
             self.made.push(name.clone());
             Ok(name.into())
+        }
+
+        fn store(&mut self) -> Result<()> {
+            Ok(())
         }
     }
 
