@@ -1,8 +1,6 @@
 //! A cursor for engines that are read in pages: each page is a query for the entries after the
 //! last one seen, so nothing is kept open between two of them.
 
-use std::cell::Cell;
-
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result};
 
 /// Entries of the first page. Each further one is twice as large, as most scans are either short
@@ -36,15 +34,6 @@ pub(crate) enum More {
     Perhaps,
     /// The page holds the last of them.
     Nothing,
-}
-
-/// Bytes of a page that a thread keeps for its next cursor at most: 256 KiB.
-const SPARE_BYTES: usize = 256 << 10;
-
-thread_local! {
-    /// The page of the last cursor of this thread: one that grows asks for memory again and again, and
-    /// so much of it that the system is asked, too.
-    static SPARE: Cell<Page> = Cell::default();
 }
 
 /// Entries that follow one another.
@@ -133,7 +122,7 @@ impl<S: Source> PagedCursor<S> {
             source,
             range: range.clone(),
             direction,
-            page: SPARE.try_with(Cell::take).unwrap_or_default(),
+            page: Page::default(),
             at: 0,
             rest: Some(range.clone()),
             wanted: ENTRIES_FIRST,
@@ -166,17 +155,6 @@ impl<S: Source> PagedCursor<S> {
             }
         }
         Ok(())
-    }
-}
-
-impl<S> Drop for PagedCursor<S> {
-    fn drop(&mut self) {
-        if self.page.bytes.capacity() <= SPARE_BYTES {
-            self.page.clear();
-            let page = std::mem::take(&mut self.page);
-            // There is none at the end of the thread.
-            let _ = SPARE.try_with(|spare| spare.set(page));
-        }
     }
 }
 
