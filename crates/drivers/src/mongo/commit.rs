@@ -7,14 +7,13 @@ use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Batch, Error, ErrorKind, OperationRef, Result, Version, counter};
 use mongodb::bson::doc;
-use rand::RngCore;
 
 use super::engine::{
     Commit, Edits, Engine, Inserted, Make, NewPages, Overlay, PagesOf, Sight, State, Sure,
-    TURN_MAX, Trouble, VERSION_MAX, transaction_name, version_text,
+    TURN_MAX, Trouble, VERSION_MAX, version_text,
 };
 use super::snapshot::View;
-use crate::recent::{Effect, Recorder};
+use crate::recent::{Changes, Effect, Recorder};
 
 /// How much longer a commit may try for each of its operations.
 const OPERATION_PATIENCE: Duration = Duration::from_micros(200);
@@ -274,19 +273,9 @@ fn attempt(
     draft: Draft<'_>,
     makes_tree: bool,
 ) -> Result<Option<Version>> {
-    let version = state.version + 1;
     let changes = draft.recorder.into_changes();
-    let commit = Commit {
-        version,
-        transaction: transaction_name(version, rand::rng().next_u64()),
-        follows: state.transaction.to_string(),
-        changes: changes.filter(|changes| changes.bytes().len() <= CHANGES_BYTES),
-        tree: state.tree.clone(),
-        tree_of: state.tree_of,
-        freed: Vec::new(),
-        freed_in: Vec::new(),
-        turn: None,
-    };
+    let changes = changes.filter(|changes| changes.bytes().len() <= CHANGES_BYTES);
+    let commit = Commit::after(state, changes);
     if !makes_tree {
         return take_place(engine, state, known_at, commit, draft.overlay);
     }
@@ -357,14 +346,7 @@ fn take_place(
     if !insert(engine, before, known_at, &commit)? {
         return Ok(None);
     }
-    let state = State {
-        version: commit.version,
-        transaction: commit.transaction.into(),
-        tree: commit.tree,
-        tree_of: commit.tree_of,
-        overlay,
-        turn: commit.turn,
-    };
+    let state = State::made_by(&commit, overlay);
     let version = Version(state.version);
     engine
         .chain
@@ -459,17 +441,9 @@ fn ask_for_turn(engine: &Engine, took: Duration) -> Result<Option<u64>> {
         if state.turn.is_some() {
             return Ok(None);
         }
-        let version = state.version + 1;
         let asking = Commit {
-            version,
-            transaction: transaction_name(version, rand::rng().next_u64()),
-            follows: state.transaction.to_string(),
-            changes: Recorder::new().into_changes(),
-            tree: state.tree.clone(),
-            tree_of: state.tree_of,
-            freed: Vec::new(),
-            freed_in: Vec::new(),
             turn: Some(patience),
+            ..Commit::after(&state, Some(Changes::new()))
         };
         match take_place(engine, &state, known_at, asking, state.overlay.clone()) {
             Ok(None) => {}

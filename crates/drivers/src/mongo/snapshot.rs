@@ -21,14 +21,12 @@ pub(super) struct MongoSnapshot {
 }
 
 impl MongoSnapshot {
-    pub(super) fn new(engine: &Arc<Engine>, state: Arc<State>) -> Self {
-        let engine = Arc::clone(engine);
-        Self { engine, state }
-    }
-
     /// The newest state.
     pub(super) fn newest(engine: &Arc<Engine>) -> Result<Self> {
-        Ok(Self::new(engine, engine.newest()?.0))
+        Ok(Self {
+            engine: Arc::clone(engine),
+            state: engine.newest()?.0,
+        })
     }
 
     /// Has what is expected brought at once.

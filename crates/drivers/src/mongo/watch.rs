@@ -8,7 +8,7 @@ use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 
 use super::engine::{Commit, Engine};
 use crate::polled::WATCH_POLL;
-use crate::recent::deadline;
+use crate::recent::{deadline, event_of};
 
 pub(super) struct MongoWatch {
     engine: Arc<Engine>,
@@ -27,18 +27,6 @@ impl MongoWatch {
             ahead: VecDeque::new(),
         }
     }
-
-    fn event(&self, commit: Commit) -> Option<WatchEvent> {
-        let version = Version(commit.version);
-        let Some(changes) = commit.changes else {
-            return Some(WatchEvent::Gap { version });
-        };
-        let changes = changes.iter();
-        let changes: Vec<_> = changes
-            .filter_map(|change| change.in_range(&self.range))
-            .collect();
-        (!changes.is_empty()).then_some(WatchEvent::Commit { version, changes })
-    }
 }
 
 impl Watch for MongoWatch {
@@ -48,7 +36,7 @@ impl Watch for MongoWatch {
         loop {
             while let Some(commit) = self.ahead.pop_front() {
                 self.after = Version(commit.version);
-                if let Some(event) = self.event(commit) {
+                if let Some(event) = event_of(self.after, commit.changes.as_ref(), &self.range) {
                     return Ok(Some(event));
                 }
             }

@@ -89,7 +89,7 @@ pub(crate) enum ChangeRef<'a> {
 
 impl ChangeRef<'_> {
     /// A copy of what of it lies in a range.
-    pub(crate) fn in_range(&self, range: &KeyRange) -> Option<Change> {
+    pub(super) fn in_range(&self, range: &KeyRange) -> Option<Change> {
         match self {
             Self::Put(key, _) | Self::Delete(key) => range.contains(key).then(|| self.to_change()),
             Self::DeleteRange(..) => clip(&self.to_change(), range),

@@ -17,4 +17,6 @@ pub(crate) use recorder::RECORD_BYTES_MAX;
 pub(crate) use recorder::{Effect, Recorder};
 #[cfg(any(feature = "redis", feature = "etcd"))]
 pub(crate) use ring::clip;
+#[cfg(feature = "mongo")]
+pub(crate) use ring::event_of;
 pub(crate) use ring::{Recent, deadline};

@@ -138,15 +138,8 @@ impl Recent {
             };
             let version = record.version;
             *after = version;
-            let Some(changes) = &record.changes else {
-                return Some(WatchEvent::Gap { version });
-            };
-            let changes: Vec<_> = changes
-                .iter()
-                .filter_map(|change| change.in_range(range))
-                .collect();
-            if !changes.is_empty() {
-                return Some(WatchEvent::Commit { version, changes });
+            if let Some(event) = event_of(version, record.changes.as_ref(), range) {
+                return Some(event);
             }
         }
     }
@@ -189,6 +182,23 @@ impl Ring {
             .partition_point(|record| record.version <= after);
         self.records.get(at).cloned().map(First::Record)
     }
+}
+
+/// What a watch of a range tells of a commit, by its changes where they are known; `None` where it tells
+/// nothing.
+pub(crate) fn event_of(
+    version: Version,
+    changes: Option<&Changes>,
+    range: &KeyRange,
+) -> Option<WatchEvent> {
+    let Some(changes) = changes else {
+        return Some(WatchEvent::Gap { version });
+    };
+    let changes = changes.iter();
+    let changes: Vec<_> = changes
+        .filter_map(|change| change.in_range(range))
+        .collect();
+    (!changes.is_empty()).then_some(WatchEvent::Commit { version, changes })
 }
 
 /// The part of a change that lies in a range.

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant, SystemTime};
 use espalier_keyspace::{Error, ErrorKind, Result, Version};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use parking_lot::Mutex;
+use rand::RngCore;
 
 use super::connection::Query;
 use super::error::corrupt;
 use super::fields::{changes_field, changes_in, signed, version_in};
-use super::names::{PAGE_NAME_BYTES, VERSION_MAX, version_of, version_text};
+use super::names::{PAGE_NAME_BYTES, VERSION_MAX, transaction_name, version_of, version_text};
 use super::open::Engine;
 use super::tree::{Overlay, Tree};
 use crate::recent::{Changes, Recent};
@@ -76,14 +77,19 @@ impl State {
             overlay = self.overlay.clone();
             overlay.apply(changes);
         }
-        Ok(Self {
+        Ok(Self::made_by(commit, overlay))
+    }
+
+    /// The state that a commit makes, with what is beside its tree.
+    pub(in crate::mongo) fn made_by(commit: &Commit, overlay: Overlay) -> Self {
+        Self {
             version: commit.version,
             transaction: commit.transaction.as_str().into(),
             tree: commit.tree.clone(),
             tree_of: commit.tree_of,
             overlay,
             turn: commit.turn,
-        })
+        }
     }
 }
 
@@ -107,6 +113,22 @@ pub(in crate::mongo) struct Commit {
 }
 
 impl Commit {
+    /// One that follows a state and keeps its tree.
+    pub(in crate::mongo) fn after(state: &State, changes: Option<Changes>) -> Self {
+        let version = state.version + 1;
+        Self {
+            version,
+            transaction: transaction_name(version, rand::rng().next_u64()),
+            follows: state.transaction.to_string(),
+            changes,
+            tree: state.tree.clone(),
+            tree_of: state.tree_of,
+            freed: Vec::new(),
+            freed_in: Vec::new(),
+            turn: None,
+        }
+    }
+
     pub(in crate::mongo) fn document(&self) -> Document {
         let mut document = doc! {
             "_id": version_text(self.version),

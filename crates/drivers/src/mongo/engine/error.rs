@@ -1,6 +1,6 @@
 //! From MongoDB's errors to the key space's, with what to do.
 
-use espalier_keyspace::{Error, ErrorKind};
+use espalier_keyspace::{Error, ErrorKind, Result};
 use mongodb::bson::Document;
 use mongodb::error::ErrorKind as Mongo;
 
@@ -191,6 +191,11 @@ fn refused(place: &str, words: &str) -> Error {
 fn untrusted(place: &str, problem: &str) -> Error {
     let message = format!("the connection to MongoDB at {place} cannot be secured: {problem}");
     Error::new(ErrorKind::Denied, message)
+}
+
+/// The error of a write that may as well be made again: what became of it does not matter.
+pub(super) fn done(done: std::result::Result<(), Trouble>) -> Result<()> {
+    done.map_err(|trouble| trouble.error)
 }
 
 /// A document that this program did not write.

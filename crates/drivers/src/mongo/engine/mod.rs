@@ -17,7 +17,7 @@ pub(in crate::mongo) use chain::{Commit, Sight, State, TURN_MAX};
 pub(in crate::mongo) use connection::{Inserted, Sure};
 pub(in crate::mongo) use error::Trouble;
 pub use names::VERSION_MAX;
-pub(in crate::mongo) use names::{transaction_name, version_text};
+pub(in crate::mongo) use names::version_text;
 pub(in crate::mongo) use open::{Engine, exists};
 pub use pages::CACHE_BYTES;
 pub(in crate::mongo) use pages::{NewPages, PagesOf};

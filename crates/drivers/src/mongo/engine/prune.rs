@@ -9,7 +9,7 @@ use mongodb::bson::{DateTime, Document, doc};
 
 use super::chain::{Commit, State, names_in};
 use super::connection::{Query, Sure};
-use super::error::{Trouble, corrupt};
+use super::error::{corrupt, done};
 use super::fields::signed;
 use super::names::{VERSION_MAX, page_names_of, version_of, version_text};
 use super::open::Engine;
@@ -285,10 +285,6 @@ impl Engine {
         let inserted = self.server.insert("drafts", vec![draft], Sure::Always);
         done(inserted.map(drop))
     }
-}
-
-fn done(done: std::result::Result<(), Trouble>) -> Result<()> {
-    done.map_err(|trouble| trouble.error)
 }
 
 fn names(document: Option<&Document>, field: &str) -> Result<Vec<Arc<str>>> {

@@ -14,7 +14,7 @@ use mongodb::bson::{Bson, Document, doc};
 use serde_json::Value;
 
 use super::connection::Sure;
-use super::error::Trouble;
+use super::error::done;
 use super::fields::{signed, version_in};
 use super::names::{row_name, row_names};
 use super::open::Engine;
@@ -84,7 +84,7 @@ impl Engine {
             }
             _ => Ok(()),
         };
-        changed.map_err(|trouble| trouble.error)?;
+        done(changed)?;
         let is_readable = wanted.unwrap_or(is_readable);
         self.is_readable.store(is_readable, Ordering::Release);
         Ok(())
@@ -273,10 +273,6 @@ impl<'a> Rows<'a> {
                 .update("data", updates, count, Sure::Soon),
         )
     }
-}
-
-fn done(done: std::result::Result<(), Trouble>) -> Result<()> {
-    done.map_err(|trouble| trouble.error)
 }
 
 /// What people read of a row; `None` where that is nothing.
