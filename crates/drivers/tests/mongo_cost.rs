@@ -5,7 +5,7 @@
 use std::thread;
 use std::time::Duration;
 
-use espalier_keyspace::{Batch, Direction, Driver, Expected, KeyRange};
+use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, Expected, KeyRange};
 use espalier_testkit::servers::Mongo;
 
 /// What the server has been sent so far, by what it is.
@@ -44,7 +44,7 @@ fn a_commit_is_one_command_and_a_large_one_four() {
     }
     // Whether what was the newest version a while ago still is; the draft, the pages, and the commit.
     thread::sleep(Duration::from_millis(100));
-    let sent = sent_by(&mongo, || put(&*driver, 0..50_000));
+    let sent = sent_by(&mongo, || put(&*driver, 0..30_000));
     assert_eq!(sent, [1, 3, 0, 0]);
 }
 
@@ -105,6 +105,32 @@ fn what_is_expected_comes_with_the_snapshot() {
     assert_eq!(sent_by(&mongo, || read(&*other)), [1, 0, 0, 0], "just read");
 }
 
+/// Who commits alone need not ask whether there is a newer version than its own.
+#[test]
+fn a_view_to_change_asks_for_nothing_after_its_own_commit() {
+    let Some(mongo) = Mongo::start() else { return };
+    let url = mongo.url("");
+    let open = || espalier_drivers::open(&url).expect("open");
+    let (driver, other) = (open(), open());
+    let change = |driver: &dyn Driver| {
+        let view = driver.snapshot_to_change(&|_| {}).expect("a view");
+        let mut batch = Batch::new();
+        let value = view.get(b"n").expect("read");
+        batch.require(b"n", value.map(|value| value.into_owned()));
+        batch.put(b"n", view.version().0.to_be_bytes());
+        driver.commit(batch)
+    };
+    let [one, two] = [(); 2].map(|()| {
+        sent_by(&mongo, || {
+            change(&*driver).expect("first");
+        })
+    });
+    assert_eq!([one, two], [[1, 1, 0, 0], [0, 1, 0, 0]]);
+    change(&*other).expect("it asks");
+    change(&*driver).expect_err("the other one was first");
+    change(&*driver).expect("it was told");
+}
+
 /// A commit makes as many pages as the tree is high, not as many as there are.
 #[test]
 fn what_a_tree_costs_does_not_grow_with_it() {
@@ -161,4 +187,44 @@ fn what_was_just_read_is_not_what_another_process_wrote() {
         assert_eq!(read(&*other), read(&*one));
     }
     assert_eq!(one.check().expect("checked"), []);
+}
+
+/// A view to work a change out on shows a committed state; whether that is the newest, the driver tells,
+/// and so does a commit that requires what it shows.
+#[test]
+fn a_view_to_change_is_current_or_known_not_to_be() {
+    let Some(mongo) = Mongo::shared() else { return };
+    let url = mongo.url("");
+    let drivers = [(); 2].map(|()| espalier_drivers::open(&url).expect("open"));
+    let view = |driver: &dyn Driver| {
+        let expect = |expected: &mut Expected| expected.key(b"n");
+        let view = driver.snapshot_to_change(&expect).expect("a view");
+        let value = view.get(b"n").expect("read");
+        (view.version(), value.map(|value| value.into_owned()))
+    };
+    let mut newest = None;
+    for round in 0..20_u8 {
+        // In turns, and one after itself.
+        let driver = &drivers[usize::from(round % 3 == 0)];
+        let mut tries = 0;
+        loop {
+            let (version, seen) = view(&**driver);
+            let is_current = driver.is_current(version).expect("asked");
+            assert!(seen == newest || !is_current, "{round}: {seen:?}");
+            let mut batch = Batch::new();
+            batch.require(b"n", seen.clone());
+            batch.put(b"n", [round]);
+            match driver.commit(batch) {
+                Ok(_) => {
+                    assert_eq!(seen, newest, "{round}: an old state was changed");
+                    break;
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{error}"),
+            }
+            tries += 1;
+            assert!(tries < 3, "{round}: {seen:?} again");
+        }
+        newest = Some(vec![round]);
+        assert_eq!(view(&**driver).1, newest, "{round}: its own commit");
+    }
 }

@@ -46,6 +46,14 @@ pub trait Driver: Send + Sync + 'static {
         self.snapshot()
     }
 
+    /// As [`Self::snapshot_expecting`], for whoever works out a change that a commit will require to be one
+    /// of the newest state still. A driver that knows a state without asking its engine may show that, and
+    /// does where that saves a round trip and is probably the newest: the commit tells where it was not,
+    /// and [`Self::is_current`] who decides to commit nothing.
+    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.snapshot_expecting(expect)
+    }
+
     /// Applies the batch if all its preconditions hold, else applies nothing and returns
     /// [`crate::ErrorKind::Conflict`] with the key of the first that does not. On return the
     /// change is visible to every later snapshot and as durable as the driver was asked to be.
@@ -91,14 +99,14 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Whether a snapshot of version `seen` showed all that was committed, by whomever, before this
     /// call; later ones do where it did not. Snapshots do so anyway, except where a driver shows what
-    /// it has in memory: there, whoever has decided to refuse a change, or that there is nothing to
+    /// it has in memory (by a policy, or by [`Self::snapshot_to_change`]): there, whoever has decided to refuse a change, or that there is nothing to
     /// change, asks this, and decides again where the answer is no. A change that is made needs no
     /// asking, as its preconditions tell, and so costs no round trip beside its own.
     fn is_current(&self, _seen: Version) -> Result<bool> {
         Ok(true)
     }
 
-    /// Has every later snapshot show all that was committed, by whomever, before this call: for
+    /// Has every later [`Self::snapshot`] show all that was committed, by whomever, before this call: for
     /// whoever decides on something that no precondition will tell of.
     fn catch_up(&self) -> Result<()> {
         self.is_current(Version::default()).map(drop)

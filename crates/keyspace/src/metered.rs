@@ -18,7 +18,7 @@ use crate::{
 /// A kind of call that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
-    /// [`Driver::snapshot`], expecting something or not; its time is that of taking it.
+    /// [`Driver::snapshot`], expecting something or not, or to change; its time is that of taking it.
     Snapshot,
     /// [`Snapshot::get`]; counted, not timed.
     Get,
@@ -175,6 +175,11 @@ impl Driver for Metered {
         Ok(self.metered(self.meter.time(Call::Snapshot, take)?))
     }
 
+    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        let take = || self.inner.snapshot_to_change(expect);
+        Ok(self.metered(self.meter.time(Call::Snapshot, take)?))
+    }
+
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         self.meter
             .time(Call::Commit, || self.inner.commit_step(batch))
@@ -203,6 +208,10 @@ impl Driver for Metered {
 
     fn is_current(&self, seen: Version) -> Result<bool> {
         self.inner.is_current(seen)
+    }
+
+    fn catch_up(&self) -> Result<()> {
+        self.inner.catch_up()
     }
 
     fn residence(&self) -> Residence {

@@ -74,6 +74,10 @@ impl Driver for ReadOnly {
         self.inner.is_current(seen)
     }
 
+    fn catch_up(&self) -> Result<()> {
+        self.inner.catch_up()
+    }
+
     fn residence(&self) -> Residence {
         self.inner.residence()
     }

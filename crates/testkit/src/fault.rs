@@ -147,6 +147,14 @@ impl Driver for Faulty {
         }))
     }
 
+    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        self.plan.pass(Site::Snapshot)?;
+        Ok(Box::new(FaultySnapshot {
+            inner: self.inner.snapshot_to_change(expect)?,
+            plan: Arc::clone(&self.plan),
+        }))
+    }
+
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         self.plan.pass(Site::Commit)?;
         let committed = self.inner.commit_step(batch)?;
@@ -187,6 +195,10 @@ impl Driver for Faulty {
 
     fn is_current(&self, seen: Version) -> Result<bool> {
         self.inner.is_current(seen)
+    }
+
+    fn catch_up(&self) -> Result<()> {
+        self.inner.catch_up()
     }
 
     fn residence(&self) -> Residence {

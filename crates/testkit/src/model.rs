@@ -170,9 +170,25 @@ impl<'a> Run<'a> {
     fn operations(&mut self) -> Vec<Operation> {
         let count = match self.random.random_range(0..50) {
             0 => self.random.random_range(0..2_000),
+            1 => return self.load(),
             _ => self.random.random_range(0..8),
         };
         (0..count).map(|_| self.operation()).collect()
+    }
+
+    /// Many keys that are set, and little else.
+    fn load(&mut self) -> Vec<Operation> {
+        let count = self.random.random_range(500..2_000);
+        let puts = (0..count).map(|_| Operation::Put {
+            key: self.key(),
+            value: self.value(),
+        });
+        let mut operations: Vec<_> = puts.collect();
+        for _ in 0..self.random.random_range(0..3) {
+            let at = self.random.random_range(0..operations.len());
+            operations[at] = self.operation();
+        }
+        operations
     }
 
     fn operation(&mut self) -> Operation {

@@ -124,7 +124,8 @@ fn commit_in_turn(
 
 /// What a batch makes of a state.
 struct Draft<'b> {
-    overlay: Overlay,
+    /// What is after the tree then; else that has what was after it and what is recorded.
+    overlay: Option<Overlay>,
     recorder: Recorder,
     /// Rows that are set after that, in order of their keys.
     rows: Vec<(&'b [u8], &'b [u8])>,
@@ -137,12 +138,20 @@ impl Draft<'_> {
 
     /// Whether what is after the tree would be too much with it.
     fn makes_tree(&self, engine: &Engine, state: &State) -> bool {
-        let changes = self.recorder.changes();
-        let is_small = changes
-            .is_some_and(|changes| changes.bytes().len() <= CHANGES_BYTES.min(engine.tail_bytes));
-        !is_small
-            || self.overlay.bytes() > engine.tail_bytes
-            || self.overlay.said() > TAIL_CHANGES
+        let Some(changes) = self.recorder.changes() else {
+            return true;
+        };
+        let own = changes.bytes().len();
+        let (bytes, said) = match &self.overlay {
+            Some(overlay) => (overlay.bytes(), overlay.said()),
+            None => {
+                let before = &state.overlay;
+                (before.bytes() + own, before.said() + changes.iter().count())
+            }
+        };
+        own > CHANGES_BYTES.min(engine.tail_bytes)
+            || bytes > engine.tail_bytes
+            || said > TAIL_CHANGES
             || state.version - state.tree_of >= TAIL_COMMITS
     }
 }
@@ -163,70 +172,127 @@ fn work_out<'b>(
         return Err(Error::new(ErrorKind::Conflict, message));
     }
     let is_there = test(engine, state, batch)?;
-    let overlay = state.overlay.clone();
     if batch.bytes() > CHANGES_BYTES
-        && let Some(rows) = rows_in_order(batch)
+        && let Some(rows) = rows_apart(batch)
     {
-        let recorder = Recorder::of_untold();
+        let mut recorder = Recorder::of_untold();
+        let others = batch.operations().filter(|operation| !is_put(operation));
+        let overlay = apply(engine, state, others, &is_there, &mut recorder)?;
         return Ok(Draft {
-            overlay,
+            overlay: Some(overlay),
             recorder,
             rows,
         });
     }
-    let mut draft = Draft {
-        overlay,
-        recorder: Recorder::of_about(batch.bytes() + CHANGE_BYTES * batch.operations().len()),
-        rows: Vec::new(),
+    let bytes = batch.bytes() + CHANGE_BYTES * batch.operations().len();
+    let mut recorder = Recorder::of_about(bytes);
+    let overlay = match bytes <= CHANGES_BYTES && set_rows(batch, &mut recorder) {
+        true => None,
+        false => {
+            let all = batch.operations();
+            Some(apply(engine, state, all, &is_there, &mut recorder)?)
+        }
     };
-    for operation in batch.operations() {
-        let view = View::of(engine, state, &draft.overlay);
+    let rows = Vec::new();
+    Ok(Draft {
+        overlay,
+        recorder,
+        rows,
+    })
+}
+
+/// Records a batch that does nothing but set rows: what was there does not matter to it. Says whether it is
+/// such a one.
+fn set_rows(batch: &Batch, recorder: &mut Recorder) -> bool {
+    let is_such = batch.operations().all(|operation| is_put(&operation));
+    if is_such {
+        for operation in batch.operations() {
+            if let OperationRef::Put(key, value) = operation {
+                recorder.put(key, value);
+            }
+        }
+    }
+    is_such
+}
+
+fn is_put(operation: &OperationRef<'_>) -> bool {
+    matches!(operation, OperationRef::Put(..))
+}
+
+/// Records what operations change. Returns what is after the tree then.
+fn apply<'b>(
+    engine: &Engine,
+    state: &State,
+    operations: impl Iterator<Item = OperationRef<'b>>,
+    is_there: &HashMap<&[u8], bool>,
+    recorder: &mut Recorder,
+) -> Result<Overlay> {
+    let mut overlay = state.overlay.clone();
+    for operation in operations {
+        let view = View::of(engine, state, &overlay);
         match operation {
             OperationRef::Put(key, value) => {
-                draft.overlay.put(key, value);
-                draft.recorder.put(key, value);
+                overlay.put(key, value);
+                recorder.put(key, value);
             }
             OperationRef::Add(key, delta) => {
                 let sum = counter::add(key, view.get(key)?.as_deref(), delta)?;
-                draft.overlay.put(key, &sum);
-                draft.recorder.put(key, &sum);
+                overlay.put(key, &sum);
+                recorder.put(key, &sum);
             }
             OperationRef::Delete(key) => {
-                let is_there = match (draft.overlay.get(key), is_there.get(key)) {
+                let is_there = match (overlay.get(key), is_there.get(key)) {
                     (Some(said), _) => said.is_some(),
                     (None, Some(is_there)) => *is_there,
                     (None, None) => view.get(key)?.is_some(),
                 };
                 if is_there {
-                    draft.overlay.delete(key);
-                    draft.recorder.delete(key);
+                    overlay.delete(key);
+                    recorder.delete(key);
                 }
             }
             OperationRef::DeleteRange(range) => {
                 if view.has_any(range)? {
-                    draft.overlay.delete_range(range);
-                    draft.recorder.delete_range(range);
+                    overlay.delete_range(range);
+                    recorder.delete_range(range);
                 }
             }
         }
     }
-    Ok(draft)
+    Ok(overlay)
 }
 
-/// The rows of a batch that does nothing but set them in order, as those do that load much: they need not
-/// be put in order again.
-fn rows_in_order(batch: &Batch) -> Option<Vec<(&[u8], &[u8])>> {
+/// The rows that a batch sets, in order of their keys, where what else it does has nothing to do with
+/// them. Those that load much mostly have them in order, or nearly.
+fn rows_apart(batch: &Batch) -> Option<Vec<(&[u8], &[u8])>> {
     let mut rows = Vec::<(&[u8], &[u8])>::with_capacity(batch.operations().len());
     for operation in batch.operations() {
-        let OperationRef::Put(key, value) = operation else {
-            return None;
-        };
-        if rows.last().is_some_and(|(last, _)| *last >= key) {
-            return None;
+        if let OperationRef::Put(key, value) = operation {
+            rows.push((key, value));
         }
-        rows.push((key, value));
     }
-    Some(rows)
+    // The later of two with one key is the one that stays.
+    rows.sort_by_key(|(key, _)| *key);
+    rows.dedup_by(|later, earlier| {
+        let is_same = later.0 == earlier.0;
+        if is_same {
+            *earlier = *later;
+        }
+        is_same
+    });
+    let is_apart = |operation| match operation {
+        OperationRef::Put(..) => true,
+        OperationRef::Add(key, _) | OperationRef::Delete(key) => {
+            rows.binary_search_by_key(&key, |(key, _)| *key).is_err()
+        }
+        OperationRef::DeleteRange(range) => {
+            let at = rows.partition_point(|(key, _)| *key < &*range.start);
+            let next = rows.get(at);
+            next.is_none_or(|(key, _)| !range.is_before_end(key))
+        }
+    };
+    let are_apart = !rows.is_empty() && batch.operations().all(is_apart);
+    are_apart.then_some(rows)
 }
 
 /// Tests the preconditions. Returns which of their keys are there.
@@ -274,18 +340,22 @@ fn attempt(
     makes_tree: bool,
 ) -> Result<Option<Version>> {
     let changes = draft.recorder.into_changes();
-    let changes = changes.filter(|changes| changes.bytes().len() <= CHANGES_BYTES);
-    let commit = Commit::after(state, changes);
     if !makes_tree {
+        let commit = Commit::after(state, changes);
         return take_place(engine, state, known_at, commit, draft.overlay);
     }
+    let overlay = draft
+        .overlay
+        .unwrap_or_else(|| state.overlay.with(changes.as_ref()));
+    let changes = changes.filter(|changes| changes.bytes().len() <= CHANGES_BYTES);
+    let commit = Commit::after(state, changes);
     let name = commit.transaction.clone();
     let edits = Edits {
-        overlay: &draft.overlay,
+        overlay: &overlay,
         rows: &draft.rows,
     };
     let taken = make_tree(engine, state, edits, commit)
-        .and_then(|commit| take_place(engine, state, known_at, commit, Overlay::default()));
+        .and_then(|commit| take_place(engine, state, known_at, commit, Some(Overlay::default())));
     match &taken {
         Ok(Some(_)) => {}
         // Its draft leads to its pages.
@@ -301,10 +371,10 @@ fn attempt(
 
 /// Makes the tree of a commit: that of the state before, with changes.
 fn make_tree(engine: &Engine, state: &State, edits: Edits<'_>, commit: Commit) -> Result<Commit> {
-    engine.insert_draft(&commit)?;
     let version = state.version;
     let pages = PagesOf { engine, version };
-    let mut made = NewPages::of(engine, &commit.transaction);
+    let draft = engine.insert_draft(&commit);
+    let mut made = NewPages::of(engine, &commit.transaction, draft);
     let edited = state
         .tree
         .edit(&pages, edits, &mut made, engine.page_bytes)?;
@@ -314,6 +384,7 @@ fn make_tree(engine: &Engine, state: &State, edits: Edits<'_>, commit: Commit) -
         freed.clear();
     }
     made.store()?;
+    drop(made);
     Ok(Commit {
         tree: edited.tree,
         tree_of: commit.version,
@@ -323,13 +394,14 @@ fn make_tree(engine: &Engine, state: &State, edits: Edits<'_>, commit: Commit) -
     })
 }
 
-/// Puts a commit into the chain; `None` where another one is in its place.
+/// Puts a commit into the chain; `None` where another one is in its place. `overlay` is what is after its
+/// tree, where that was worked out already.
 fn take_place(
     engine: &Engine,
     before: &State,
     known_at: Sight,
     commit: Commit,
-    overlay: Overlay,
+    overlay: Option<Overlay>,
 ) -> Result<Option<Version>> {
     // Nothing has been sent yet, so it can still be found out what is the newest.
     let known_at = match engine.is_fresh(known_at) {
@@ -343,23 +415,29 @@ fn take_place(
         }
     };
     let begun = engine.sight();
-    if !insert(engine, before, known_at, &commit)? {
+    let documents = vec![commit.document()];
+    let inserting = engine
+        .server
+        .begin_insert("commits", documents, Sure::AsAsked);
+    // While the server takes it.
+    let overlay = overlay.unwrap_or_else(|| before.overlay.with(commit.changes.as_ref()));
+    let state = Arc::new(State::made_by(&commit, overlay));
+    let inserted = inserting.done().map_err(lost)?;
+    if !has_place(engine, before, known_at, &commit, inserted)? {
         return Ok(None);
     }
-    let state = State::made_by(&commit, overlay);
-    let version = Version(state.version);
-    engine
-        .chain
-        .learn_newest(&Arc::new(state), commit.changes, begun);
-    Ok(Some(version))
+    engine.chain.learn_made(&state, commit.changes, begun);
+    Ok(Some(Version(state.version)))
 }
 
-/// Inserts the document of a commit. Says whether it has its place.
-fn insert(engine: &Engine, before: &State, known_at: Sight, commit: &Commit) -> Result<bool> {
-    let inserted = engine
-        .server
-        .insert("commits", vec![commit.document()], Sure::AsAsked);
-    let inserted = inserted.map_err(lost)?;
+/// Whether a commit that was inserted has its place.
+fn has_place(
+    engine: &Engine,
+    before: &State,
+    known_at: Sight,
+    commit: &Commit,
+    inserted: Inserted,
+) -> Result<bool> {
     let withdraw = || {
         let own = doc! {
             "_id": version_text(commit.version),
@@ -445,7 +523,13 @@ fn ask_for_turn(engine: &Engine, took: Duration) -> Result<Option<u64>> {
             turn: Some(patience),
             ..Commit::after(&state, Some(Changes::new()))
         };
-        match take_place(engine, &state, known_at, asking, state.overlay.clone()) {
+        match take_place(
+            engine,
+            &state,
+            known_at,
+            asking,
+            Some(state.overlay.clone()),
+        ) {
             Ok(None) => {}
             Ok(Some(version)) => return Ok(Some(version.0)),
             // It is not the commit itself, which goes on without.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Expect, Expected, Fill, Finding, KeyRange, Lens,
-    Precondition, Result, Snapshot, Step, Take, Usage, Version, Watch, WatchKind,
+    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Lens, Precondition,
+    Result, Snapshot, Step, Take, Usage, Version, Watch, WatchKind,
 };
 
 use super::commit;
@@ -65,11 +65,11 @@ impl Driver for Mongo {
     }
 
     fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        let snapshot = MongoSnapshot::newest(&self.engine)?;
-        let mut expected = Expected::new();
-        expect(&mut expected);
-        snapshot.expect(&expected)?;
-        Ok(Box::new(snapshot))
+        MongoSnapshot::newest(&self.engine)?.expecting(expect)
+    }
+
+    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        MongoSnapshot::presumed(&self.engine)?.expecting(expect)
     }
 
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
@@ -108,6 +108,15 @@ impl Driver for Mongo {
 
     fn flush(&self) -> Result<()> {
         self.engine.server.flush()
+    }
+
+    fn is_current(&self, seen: Version) -> Result<bool> {
+        Ok(MongoSnapshot::newest(&self.engine)?.version() <= seen)
+    }
+
+    fn catch_up(&self) -> Result<()> {
+        // Those snapshots ask.
+        Ok(())
     }
 
     fn use_lens(&self, lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {

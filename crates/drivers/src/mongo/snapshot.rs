@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Cursor, Direction, Expected, Finding, KeyRange, Result, Snapshot, Usage, Version, is_key,
+    Cursor, Direction, Expect, Expected, Finding, KeyRange, Result, Snapshot, Usage, Version,
+    is_key,
 };
 
 use super::engine::{Engine, Overlay, PagesOf, State, Tree};
@@ -29,12 +30,25 @@ impl MongoSnapshot {
         })
     }
 
+    /// The newest state that this process knows, where it is its own: probably nobody else commits.
+    pub(super) fn presumed(engine: &Arc<Engine>) -> Result<Self> {
+        let (state, _) = match engine.chain.is_own() {
+            true => engine.presumed()?,
+            false => engine.newest()?,
+        };
+        let engine = Arc::clone(engine);
+        Ok(Self { engine, state })
+    }
+
     /// Has what is expected brought at once.
-    pub(super) fn expect(&self, expected: &Expected) -> Result<()> {
+    pub(super) fn expecting(self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        let mut expected = Expected::new();
+        expect(&mut expected);
         let keys = expected.keys().iter().map(Vec::as_slice);
         let ranges = expected.ranges().iter();
         let keys = keys.chain(ranges.map(|(range, _)| range.start.as_slice()));
-        self.view().expect(&keys.collect::<Vec<_>>())
+        self.view().expect(&keys.collect::<Vec<_>>())?;
+        Ok(Box::new(self))
     }
 
     fn view(&self) -> View<'_> {

@@ -125,6 +125,10 @@ impl Driver for Recorder {
         Ok(self.recording(self.inner.snapshot_expecting(expect)?))
     }
 
+    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(self.recording(self.inner.snapshot_to_change(expect)?))
+    }
+
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         if self.is_on.load(Ordering::Relaxed) {
             let operations = batch.operations().map(owned).collect();
@@ -155,6 +159,10 @@ impl Driver for Recorder {
 
     fn is_current(&self, seen: Version) -> Result<bool> {
         self.inner.is_current(seen)
+    }
+
+    fn catch_up(&self) -> Result<()> {
+        self.inner.catch_up()
     }
 
     fn residence(&self) -> Residence {

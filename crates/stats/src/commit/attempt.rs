@@ -76,7 +76,7 @@ impl Stats {
     ) -> std::result::Result<Vec<Outcome>, Refusal> {
         let snapshot = self
             .driver
-            .snapshot_expecting(&|expected| self.expect(rules, requests, expected))
+            .snapshot_to_change(&|expected| self.expect(rules, requests, expected))
             .map_err(|error| Refusal::of(error.into()))?;
         let seen = Some(snapshot.version());
         let committed = self.commit_on(snapshot, rules, requests);

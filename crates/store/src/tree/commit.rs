@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Expect, Expected};
+use espalier_keyspace::{Batch, Expect, Expected, Snapshot};
 use espalier_yang::data::Origin;
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
@@ -164,7 +164,11 @@ impl Tree {
 
     /// The same, with what will be read of it.
     pub(super) fn stored_view_expecting(&self, expect: Expect<'_>) -> Result<View> {
-        let snapshot = self.store().driver().snapshot_expecting(expect)?;
+        self.stored_view_of(self.store().driver().snapshot_expecting(expect)?)
+    }
+
+    /// The same, of a snapshot.
+    pub(super) fn stored_view_of(&self, snapshot: Box<dyn Snapshot + Send>) -> Result<View> {
         if self.datastore().is_candidate() {
             return self.candidate_view(snapshot);
         }

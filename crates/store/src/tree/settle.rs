@@ -201,11 +201,11 @@ impl Tree {
 
     /// What is stored, with the indexes that the constraints need.
     fn kept_view(&self, expect: Expect<'_>) -> Result<View> {
-        let view = self.stored_view_expecting(&|expected| {
+        let snapshot = self.store().driver().snapshot_to_change(&|expected| {
             self.expect_commit(expected);
             expect(expected);
         })?;
-        let view = view.for_change();
+        let view = self.stored_view_of(snapshot)?.for_change();
         if !self.is_validated() || is_kept(self.compiled(), self.id(), view.state().snapshot)? {
             return Ok(view);
         }

@@ -92,7 +92,7 @@ macro_rules! conformance_suite {
             threads: $($long),+, scans_during_commits, a_failing_commit_fails_alone,
                 snapshots_move_between_threads, a_step_is_all_between_two_versions;
             versions: old_versions_show_what_was_there, large_commits_leave_old_versions,
-                what_is_expected_is_read;
+                what_is_expected_is_read, a_view_to_change_shows_its_own_commits;
             watches: commits_are_told_in_order, only_the_range_is_told, $($past),+,
                 a_watch_wakes_up, no_event_is_none,
                 a_watched_state_is_visible, a_watcher_misses_nothing;

@@ -147,3 +147,21 @@ pub fn what_is_expected_is_read(open: Open<'_>) {
     let nothing = driver.snapshot_expecting(&|_| {}).expect("a snapshot");
     assert_eq!(get_in(&*nothing, b"a").as_deref(), Some(&b"later"[..]));
 }
+
+/// A view to work a change out on shows, of what nobody else changes, the newest state.
+pub fn a_view_to_change_shows_its_own_commits(open: Open<'_>) {
+    let driver = open();
+    let expect = |expected: &mut Expected| expected.key(b"n");
+    let mut newest = None;
+    for round in 0..5_u8 {
+        let view = driver.snapshot_to_change(&expect).expect("a view");
+        assert_eq!(get_in(&*view, b"n"), newest, "{round}");
+        assert!(driver.is_current(view.version()).expect("asked"), "{round}");
+        let mut batch = Batch::new();
+        batch.require(b"n", newest);
+        batch.put(b"n", [round]);
+        batch.put(b"m", [round]);
+        driver.commit(batch).expect("committed");
+        newest = Some(vec![round]);
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -74,8 +75,7 @@ impl State {
                 return Err(corrupt("a commit"));
             }
             let changes = commit.changes.as_ref().ok_or_else(|| corrupt("a commit"))?;
-            overlay = self.overlay.clone();
-            overlay.apply(changes);
+            overlay = self.overlay.with(Some(changes));
         }
         Ok(Self::made_by(commit, overlay))
     }
@@ -198,6 +198,9 @@ pub(super) fn names_in(document: &Document, field: &str) -> Option<Vec<Arc<str>>
     names.collect()
 }
 
+/// No version: they end long before.
+const NOTHING_MADE: u64 = u64::MAX;
+
 /// How many versions are remembered of the time that old ones are kept.
 const SEEN_PARTS: u32 = 16;
 
@@ -216,6 +219,8 @@ pub(in crate::mongo) struct Chain {
     known: Mutex<Known>,
     /// The commits that this process has made or seen last.
     pub(in crate::mongo) recent: Recent,
+    /// The version that this process made last; `NOTHING_MADE` where it has made none.
+    made: AtomicU64,
 }
 
 struct Known {
@@ -238,7 +243,24 @@ impl Chain {
                 seen: BTreeMap::new(),
             }),
             recent: Recent::after(Version(0)),
+            made: AtomicU64::new(NOTHING_MADE),
         }
+    }
+
+    /// Learns of a state that this process made, in the place after what was the newest `from` then on.
+    pub(in crate::mongo) fn learn_made(
+        &self,
+        state: &Arc<State>,
+        changes: Option<Changes>,
+        from: Sight,
+    ) {
+        self.made.store(state.version, Ordering::Relaxed);
+        self.learn_newest(state, changes, from);
+    }
+
+    /// Whether this process made the newest state that it knows: then probably nobody else commits.
+    pub(in crate::mongo) fn is_own(&self) -> bool {
+        self.made.load(Ordering::Relaxed) == self.known.lock().state.version
     }
 
     /// The newest state that this process knows, and when it was the newest.

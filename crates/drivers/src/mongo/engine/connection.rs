@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::sync_channel;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 use mongodb::bson::{Bson, Document, doc};
@@ -12,18 +11,12 @@ use mongodb::{Collection, Database};
 use tokio::runtime::Runtime;
 use tokio::spawn;
 
+use super::asking::{Answer, Asking, Inserting};
 use super::client::{Watched, client};
 use super::error::Trouble;
 use crate::durability::Durability;
 use crate::mongo::config::Config;
 use crate::speech::{Asked, Manner, Speech};
-
-/// The wait before a request is made again.
-const BACKOFF_MIN: Duration = Duration::from_millis(10);
-const BACKOFF_MAX: Duration = Duration::from_millis(250);
-
-/// How much longer a request may take for each document that it is about.
-const DOCUMENT_PATIENCE: Duration = Duration::from_millis(20);
 
 /// The oldest wire protocol that is spoken: that of MongoDB 5.0.
 const WIRE_VERSION_MIN: i32 = 13;
@@ -53,13 +46,6 @@ pub(in crate::mongo) enum Inserted {
     All,
     /// Perhaps by an earlier attempt of the same request.
     SomeWereThere,
-}
-
-/// What the server said in the end.
-struct Answer<T> {
-    said: T,
-    /// Whether an earlier attempt may have been carried out, or still be.
-    is_repeated: bool,
 }
 
 /// What is read.
@@ -152,8 +138,8 @@ pub(in crate::mongo) struct Server {
     /// There are several members, any of which may be the next primary.
     pub(in crate::mongo) is_replicated: bool,
     /// What the client tells of its connections.
-    watched: Arc<Watched>,
-    speech: Speech,
+    pub(super) watched: Arc<Watched>,
+    pub(super) speech: Speech,
 }
 
 impl Server {
@@ -232,7 +218,8 @@ impl Server {
             filter: query.filter,
         });
         let finds: Vec<_> = finds.collect();
-        self.ask(count, || find_at_once(finds.clone()))
+        Asking::begin(self, count, || Box::pin(find_at_once(finds.clone())))
+            .answer()
             .map(|answer| answer.said)
             .map_err(|trouble| trouble.error)
     }
@@ -249,14 +236,20 @@ impl Server {
         documents: Vec<Document>,
         sure: Sure,
     ) -> std::result::Result<Inserted, Trouble> {
+        self.begin_insert(name, documents, sure).done()
+    }
+
+    /// The same, without waiting for it.
+    pub(in crate::mongo) fn begin_insert(
+        &self,
+        name: &str,
+        documents: Vec<Document>,
+        sure: Sure,
+    ) -> Inserting<'_> {
         let count = documents.len();
         let documents: Vec<_> = documents.into_iter().map(Bson::Document).collect();
         let command = doc! { "insert": self.full_name(name), "documents": documents };
-        let answer = self.write(command, count, sure)?;
-        Ok(match answer.contains_key("writeErrors") {
-            true => Inserted::SomeWereThere,
-            false => Inserted::All,
-        })
+        Inserting(self.begin_write(command, count, sure))
     }
 
     /// Changes documents: each update is `q`, `u` and perhaps `multi`. `count` is about how many
@@ -293,16 +286,27 @@ impl Server {
         self.write(command, count, sure).map(drop)
     }
 
-    /// Sends a command that writes `count` documents or so.
+    /// Has a command write `count` documents or so.
     fn write(
         &self,
-        mut command: Document,
+        command: Document,
         count: usize,
         sure: Sure,
     ) -> std::result::Result<Document, Trouble> {
+        self.written(self.begin_write(command, count, sure).answer()?)
+    }
+
+    fn begin_write(&self, mut command: Document, count: usize, sure: Sure) -> Asking<'_, Document> {
         command.insert("ordered", false);
         command.insert("writeConcern", self.concern(sure));
-        let Answer { said, is_repeated } = self.run(command, count)?;
+        self.begin(command, count)
+    }
+
+    /// What a command that writes has done.
+    pub(super) fn written(
+        &self,
+        Answer { said, is_repeated }: Answer<Document>,
+    ) -> std::result::Result<Document, Trouble> {
         match Trouble::of_answer(&self.place, &said) {
             Some(mut trouble) => {
                 trouble.may_be_done |= is_repeated;
@@ -353,95 +357,32 @@ impl Server {
     }
 
     fn command(&self, command: Document, count: usize) -> Result<Document> {
-        let answer = self.run(command, count);
+        let answer = self.begin(command, count).answer();
         answer
             .map(|answer| answer.said)
             .map_err(|trouble| trouble.error)
     }
 
     /// Sends a command that may be carried out several times.
-    fn run(
-        &self,
-        command: Document,
-        count: usize,
-    ) -> std::result::Result<Answer<Document>, Trouble> {
-        self.ask(count, || {
+    fn begin(&self, command: Document, count: usize) -> Asking<'_, Document> {
+        Asking::begin(self, count, move || {
             let (database, command) = (self.database.clone(), command.clone());
-            async move { database.run_command(command).await }
+            Box::pin(async move { database.run_command(command).await })
         })
+    }
+
+    pub(super) fn runtime(&self) -> Option<&Runtime> {
+        self.runtime.as_ref()
+    }
+
+    /// A request failed: perhaps it is not the same server any more.
+    pub(super) fn interrupted(&self) {
+        self.watched.interruptions.fetch_add(1, Ordering::AcqRel);
     }
 
     /// How often connections were lost so far.
     pub(super) fn interruptions(&self) -> u64 {
         self.watched.interruptions.load(Ordering::Acquire)
-    }
-
-    /// Asks until there is an answer, or the time is out.
-    fn ask<T, W>(
-        &self,
-        count: usize,
-        work: impl Fn() -> W,
-    ) -> std::result::Result<Answer<T>, Trouble>
-    where
-        T: Send + 'static,
-        W: Future<Output = mongodb::error::Result<T>> + Send + 'static,
-    {
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        let patience = self.timeout + DOCUMENT_PATIENCE * count;
-        let start = Instant::now();
-        let deadline = start + patience;
-        let mut wait = BACKOFF_MIN;
-        let mut may_be_done = false;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let mut trouble = match self.wait_for(work(), left) {
-                Some(Ok(said)) => {
-                    self.speech.understood();
-                    let is_repeated = may_be_done;
-                    return Ok(Answer { said, is_repeated });
-                }
-                Some(Err(error)) => Trouble::of(&self.place, &error),
-                None => Trouble::no_answer(&self.place),
-            };
-            if trouble.is_passing
-                && let Some(problem) = self.watched.distrust.of_all(start)
-            {
-                trouble = trouble.for_distrust(&self.place, &problem);
-            }
-            if trouble.is_passing
-                && let Some(mistake) = self.speech.mistake()
-            {
-                may_be_done |= trouble.may_be_done;
-                return Err(Trouble {
-                    may_be_done,
-                    ..Trouble::refusal(mistake)
-                });
-            }
-            // What a later attempt says is not what became of an earlier one.
-            may_be_done |= trouble.may_be_done;
-            trouble.may_be_done = may_be_done;
-            self.watched.interruptions.fetch_add(1, Ordering::AcqRel);
-            if !trouble.is_passing || Instant::now() + wait >= deadline {
-                return Err(trouble);
-            }
-            std::thread::sleep(wait);
-            wait = (wait * 2).min(BACKOFF_MAX);
-        }
-    }
-
-    /// Waits for work that runs on the runtime: callers may be threads of a runtime of their own,
-    /// which must not run another. `None` when the time is out.
-    fn wait_for<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-        patience: Duration,
-    ) -> Option<T> {
-        let (sender, receiver) = sync_channel(1);
-        self.runtime.as_ref()?.spawn(async move {
-            // Whoever asked has gone when nobody takes the answer.
-            let _ = sender.send(tokio::time::timeout(patience, work).await);
-        });
-        receiver.recv().ok()?.ok()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Connections, names, the chain of commits and the tree: all that only this driver needs.
 
+mod asking;
 mod chain;
 mod client;
 mod connection;

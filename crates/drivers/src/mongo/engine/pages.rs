@@ -1,5 +1,6 @@
 //! The pages of trees: where they are stored, and those that are kept in memory.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use espalier_keyspace::{Error, ErrorKind, Result};
@@ -7,6 +8,7 @@ use mongodb::bson::{Document, doc};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use super::asking::Inserting;
 use super::connection::{Query, Sure};
 use super::error::corrupt;
 use super::fields::{bytes_field, bytes_in, version_in};
@@ -17,12 +19,12 @@ use super::tree::{Make, Page, Pages};
 /// Bytes of pages that are kept in memory: 32 MiB.
 pub const CACHE_BYTES: usize = 32 << 20;
 
-/// Bytes of pages that one request writes or asks for, about: 4 MiB. A document of MongoDB has up to
-/// 16 MiB, a message up to 48.
-const REQUEST_BYTES: usize = 4 << 20;
+/// Bytes of pages that one request writes, about, before they are compressed: 512 KiB. While the server
+/// takes them, the next are put together.
+const REQUEST_BYTES: usize = 512 << 10;
 
-/// Documents that one request writes.
-const DOCUMENTS_AT_ONCE: usize = 1000;
+/// Requests that are under way at most.
+const REQUESTS_AT_ONCE: usize = 2;
 
 /// Names of pages in one document: 4.5 MB.
 const NAMES_AT_ONCE: usize = 250_000;
@@ -137,26 +139,62 @@ pub(in crate::mongo) struct NewPages<'a> {
     names: PageNames<'a>,
     documents: Vec<Document>,
     bytes: usize,
+    /// The draft, until it is there; then pages.
+    sent: VecDeque<Inserting<'a>>,
+    is_draft_there: bool,
 }
 
 impl<'a> NewPages<'a> {
-    /// The first of a transaction, whose draft is there.
-    pub(in crate::mongo) fn of(engine: &'a Engine, transaction: &'a str) -> Self {
+    /// The first of a transaction, whose draft was sent.
+    pub(in crate::mongo) fn of(
+        engine: &'a Engine,
+        transaction: &'a str,
+        draft: Inserting<'a>,
+    ) -> Self {
         Self {
             engine,
             names: PageNames::of(transaction),
             documents: Vec::new(),
             bytes: 0,
+            sent: VecDeque::from([draft]),
+            is_draft_there: false,
         }
     }
 
     fn push(&mut self, document: Document, bytes: usize) -> Result<()> {
         self.documents.push(document);
         self.bytes += bytes;
-        match self.bytes >= REQUEST_BYTES || self.documents.len() >= DOCUMENTS_AT_ONCE {
-            true => self.store(),
+        match self.bytes >= REQUEST_BYTES {
+            true => self.send(),
             false => Ok(()),
         }
+    }
+
+    /// Sends what is put together.
+    fn send(&mut self) -> Result<()> {
+        // Nobody would find pages without it.
+        let most = match std::mem::replace(&mut self.is_draft_there, true) {
+            true => REQUESTS_AT_ONCE - 1,
+            false => 0,
+        };
+        self.wait_for_all_but(most)?;
+        self.bytes = 0;
+        let documents = std::mem::take(&mut self.documents);
+        if !documents.is_empty() {
+            let server = &self.engine.server;
+            let sent = server.begin_insert("pages", documents, Sure::Always);
+            self.sent.push_back(sent);
+        }
+        Ok(())
+    }
+
+    fn wait_for_all_but(&mut self, most: usize) -> Result<()> {
+        while self.sent.len() > most
+            && let Some(sent) = self.sent.pop_front()
+        {
+            sent.done().map_err(|trouble| trouble.error)?;
+        }
+        Ok(())
     }
 
     /// Names pages that are not needed any more, in documents of their own. Returns the names of these.
@@ -184,13 +222,8 @@ impl Make for NewPages<'_> {
     }
 
     fn store(&mut self) -> Result<()> {
-        self.bytes = 0;
-        let documents = std::mem::take(&mut self.documents);
-        if documents.is_empty() {
-            return Ok(());
-        }
-        let sent = self.engine.server.insert("pages", documents, Sure::Always);
-        sent.map(drop).map_err(|trouble| trouble.error)
+        self.send()?;
+        self.wait_for_all_but(0)
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use espalier_keyspace::Result;
 use mongodb::bson::{DateTime, Document, doc};
 
+use super::asking::Inserting;
 use super::chain::{Commit, State, names_in};
 use super::connection::{Query, Sure};
 use super::error::{corrupt, done};
@@ -280,10 +281,10 @@ impl Engine {
     }
 
     /// Says that a transaction is about to make pages.
-    pub(in crate::mongo) fn insert_draft(&self, commit: &Commit) -> Result<()> {
+    pub(in crate::mongo) fn insert_draft(&self, commit: &Commit) -> Inserting<'_> {
         let draft = doc! { "_id": &commit.transaction };
-        let inserted = self.server.insert("drafts", vec![draft], Sure::Always);
-        done(inserted.map(drop))
+        self.server
+            .begin_insert("drafts", vec![draft], Sure::Always)
     }
 }
 

@@ -62,18 +62,20 @@ impl Overlay {
         Arc::make_mut(&mut self.gone).insert(range);
     }
 
-    /// Does what a commit did.
-    pub(in crate::mongo) fn apply(&mut self, changes: &Changes) {
-        for change in changes.iter() {
+    /// With what a commit changed after it.
+    pub(in crate::mongo) fn with(&self, changes: Option<&Changes>) -> Self {
+        let mut overlay = self.clone();
+        for change in changes.into_iter().flat_map(Changes::iter) {
             match change {
-                ChangeRef::Put(key, value) => self.put(key, value),
-                ChangeRef::Delete(key) => self.delete(key),
-                ChangeRef::DeleteRange(start, end) => self.delete_range(&KeyRange {
+                ChangeRef::Put(key, value) => overlay.put(key, value),
+                ChangeRef::Delete(key) => overlay.delete(key),
+                ChangeRef::DeleteRange(start, end) => overlay.delete_range(&KeyRange {
                     start: start.to_vec(),
                     end: end.map(<[u8]>::to_vec),
                 }),
             }
         }
+        overlay
     }
 
     /// Bytes of all that it says, about.
