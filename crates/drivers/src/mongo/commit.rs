@@ -28,7 +28,7 @@ const CHANGE_BYTES: usize = 9;
 const TAIL_COMMITS: u64 = 512;
 
 /// Changes after a tree at most.
-const TAIL_CHANGES: usize = 4096;
+const TAIL_CHANGES: usize = 16_384;
 
 /// Pages whose names a commit has in its own document at most.
 const FREED_MAX: usize = 10_000;

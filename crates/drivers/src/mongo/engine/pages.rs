@@ -19,9 +19,13 @@ use super::tree::{Make, Page, Pages};
 /// Bytes of pages that are kept in memory: 32 MiB.
 pub const CACHE_BYTES: usize = 32 << 20;
 
-/// Bytes of pages that one request writes, about, before they are compressed: 512 KiB. While the server
-/// takes them, the next are put together.
-const REQUEST_BYTES: usize = 512 << 10;
+/// Bytes of pages that the first request of a commit writes, about, before they are compressed: 128 KiB.
+/// While the server takes them, the next are put together, twice as much each time.
+const FIRST_BYTES: usize = 128 << 10;
+
+/// Bytes of pages that one request writes at most, about: 1 MiB. A document of MongoDB has up to 16 MiB, a
+/// message up to 48.
+const REQUEST_BYTES: usize = 1 << 20;
 
 /// Requests that are under way at most.
 const REQUESTS_AT_ONCE: usize = 2;
@@ -139,6 +143,8 @@ pub(in crate::mongo) struct NewPages<'a> {
     names: PageNames<'a>,
     documents: Vec<Document>,
     bytes: usize,
+    /// Bytes that the next request writes, about.
+    wanted: usize,
     /// The draft, until it is there; then pages.
     sent: VecDeque<Inserting<'a>>,
     is_draft_there: bool,
@@ -156,6 +162,7 @@ impl<'a> NewPages<'a> {
             names: PageNames::of(transaction),
             documents: Vec::new(),
             bytes: 0,
+            wanted: FIRST_BYTES,
             sent: VecDeque::from([draft]),
             is_draft_there: false,
         }
@@ -164,10 +171,11 @@ impl<'a> NewPages<'a> {
     fn push(&mut self, document: Document, bytes: usize) -> Result<()> {
         self.documents.push(document);
         self.bytes += bytes;
-        match self.bytes >= REQUEST_BYTES {
-            true => self.send(),
-            false => Ok(()),
+        if self.bytes < self.wanted {
+            return Ok(());
         }
+        self.wanted = (self.wanted * 2).min(REQUEST_BYTES);
+        self.send()
     }
 
     /// Sends what is put together.
