@@ -46,6 +46,7 @@ impl Stats {
             json: json.get().to_owned(),
         };
         let key = self.layout.status(&status.metric);
+        let mut is_current = false;
         loop {
             let snapshot = self.snapshot_of(&key)?;
             let held = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);
@@ -55,9 +56,10 @@ impl Stats {
                 && Status::decode(held)?.at > at
             {
                 // It may have been deleted since.
-                if self.driver.is_current(seen)? {
+                if is_current || self.driver.is_current(seen)? {
                     return Ok(Beamed::Outdated);
                 }
+                is_current = true;
                 continue;
             }
             let mut batch = Batch::new();

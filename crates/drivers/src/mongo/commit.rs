@@ -263,13 +263,17 @@ fn apply<'b>(
 }
 
 /// The rows that a batch sets, in order of their keys, where what else it does has nothing to do with
-/// them. Those that load much mostly have them in order, or nearly.
+/// them, and they are many. Those that load much mostly have them in order, or nearly.
 fn rows_apart(batch: &Batch) -> Option<Vec<(&[u8], &[u8])>> {
-    let mut rows = Vec::<(&[u8], &[u8])>::with_capacity(batch.operations().len());
+    let mut rows = Vec::<(&[u8], &[u8])>::new();
     for operation in batch.operations() {
         if let OperationRef::Put(key, value) = operation {
             rows.push((key, value));
         }
+    }
+    let bytes = rows.iter().map(|(key, value)| key.len() + value.len());
+    if bytes.sum::<usize>() <= CHANGES_BYTES {
+        return None;
     }
     // The later of two with one key is the one that stays.
     rows.sort_by_key(|(key, _)| *key);
@@ -291,8 +295,7 @@ fn rows_apart(batch: &Batch) -> Option<Vec<(&[u8], &[u8])>> {
             next.is_none_or(|(key, _)| !range.is_before_end(key))
         }
     };
-    let are_apart = !rows.is_empty() && batch.operations().all(is_apart);
-    are_apart.then_some(rows)
+    batch.operations().all(is_apart).then_some(rows)
 }
 
 /// Tests the preconditions. Returns which of their keys are there.

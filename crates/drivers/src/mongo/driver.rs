@@ -111,7 +111,9 @@ impl Driver for Mongo {
     }
 
     fn is_current(&self, seen: Version) -> Result<bool> {
-        Ok(MongoSnapshot::newest(&self.engine)?.version() <= seen)
+        // Others asked when they were taken.
+        Ok(!self.engine.chain.may_be_presumed(seen.0)
+            || MongoSnapshot::newest(&self.engine)?.version() <= seen)
     }
 
     fn catch_up(&self) -> Result<()> {

@@ -30,14 +30,12 @@ impl MongoSnapshot {
         })
     }
 
-    /// The newest state that this process knows, where it is its own: probably nobody else commits.
+    /// The newest state, or one that is that probably.
     pub(super) fn presumed(engine: &Arc<Engine>) -> Result<Self> {
-        let (state, _) = match engine.chain.is_own() {
-            true => engine.presumed()?,
-            false => engine.newest()?,
-        };
-        let engine = Arc::clone(engine);
-        Ok(Self { engine, state })
+        Ok(Self {
+            engine: Arc::clone(engine),
+            state: engine.presumed_newest()?,
+        })
     }
 
     /// Has what is expected brought at once.

@@ -74,10 +74,15 @@ impl Stats {
         rules: &Rules,
         requests: &[Request],
     ) -> std::result::Result<Vec<Outcome>, Refusal> {
-        let snapshot = self
-            .driver
-            .snapshot_to_change(&|expected| self.expect(rules, requests, expected))
-            .map_err(|error| Refusal::of(error.into()))?;
+        let expect = |expected: &mut Expected| self.expect(rules, requests, expected);
+        let mut writes = requests.iter().flat_map(|request| &request.writes);
+        // What is adjusted goes on from the bucket before, which no precondition names where it is newer
+        // than what is seen.
+        let snapshot = match writes.any(|write| write.action == Action::Adjust) {
+            true => self.driver.snapshot_expecting(&expect),
+            false => self.driver.snapshot_to_change(&expect),
+        };
+        let snapshot = snapshot.map_err(|error| Refusal::of(error.into()))?;
         let seen = Some(snapshot.version());
         let committed = self.commit_on(snapshot, rules, requests);
         committed.map_err(|error| Refusal { error, seen })

@@ -57,6 +57,8 @@ impl<'s, T: Send + 'static> Asking<'s, T> {
     /// Waits for the answer.
     pub(super) fn answer(mut self) -> Result<Answer<T>, Trouble> {
         let server = self.server;
+        // Where the first attempt has failed meanwhile, there is time for others.
+        let deadline = self.deadline.max(Instant::now() + server.timeout);
         let mut wait = BACKOFF_MIN;
         let mut may_be_done = false;
         loop {
@@ -88,19 +90,19 @@ impl<'s, T: Send + 'static> Asking<'s, T> {
             may_be_done |= trouble.may_be_done;
             trouble.may_be_done = may_be_done;
             server.interrupted();
-            if !trouble.is_passing || Instant::now() + wait >= self.deadline {
+            if !trouble.is_passing || Instant::now() + wait >= deadline {
                 return Err(trouble);
             }
             std::thread::sleep(wait);
             wait = (wait * 2).min(BACKOFF_MAX);
-            let left = self.deadline.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             self.sent = send(server, (self.work)(), left);
         }
     }
 }
 
 impl<T> Drop for Asking<'_, T> {
-    /// What follows may count on it that nothing arrives after that.
+    /// What follows may count on it that nothing is sent after that.
     fn drop(&mut self) {
         if let Some(sent) = self.sent.take() {
             let _ = sent.recv();

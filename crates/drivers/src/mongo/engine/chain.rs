@@ -1,8 +1,8 @@
 //! The chain of commits: each is one document, and the next one has the number after it.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -198,8 +198,8 @@ pub(super) fn names_in(document: &Document, field: &str) -> Option<Vec<Arc<str>>
     names.collect()
 }
 
-/// No version: they end long before.
-const NOTHING_MADE: u64 = u64::MAX;
+/// How long after it was the newest, at most, a state is presumed to be that still: a second.
+const PRESUMED_FOR: Duration = Duration::from_secs(1);
 
 /// How many versions are remembered of the time that old ones are kept.
 const SEEN_PARTS: u32 = 16;
@@ -219,8 +219,6 @@ pub(in crate::mongo) struct Chain {
     known: Mutex<Known>,
     /// The commits that this process has made or seen last.
     pub(in crate::mongo) recent: Recent,
-    /// The version that this process made last; `NOTHING_MADE` where it has made none.
-    made: AtomicU64,
 }
 
 struct Known {
@@ -229,8 +227,13 @@ struct Known {
     /// When that was the newest of all.
     confirmed: Option<Sight>,
     /// Some versions that were the newest, each with a time by which it was: no snapshot of an older one
-    /// was taken after that.
+    /// was taken after that, or but a moment after.
     seen: BTreeMap<u64, Instant>,
+    /// The versions that this process made last, one after the other; 0, which nobody made, where it has
+    /// made none.
+    own: RangeInclusive<u64>,
+    /// The newest version that was shown without asking whether there is a newer one.
+    presumed: u64,
 }
 
 impl Chain {
@@ -241,9 +244,10 @@ impl Chain {
                 state: Arc::new(State::first()),
                 confirmed: None,
                 seen: BTreeMap::new(),
+                own: 0..=0,
+                presumed: 0,
             }),
             recent: Recent::after(Version(0)),
-            made: AtomicU64::new(NOTHING_MADE),
         }
     }
 
@@ -254,13 +258,32 @@ impl Chain {
         changes: Option<Changes>,
         from: Sight,
     ) {
-        self.made.store(state.version, Ordering::Relaxed);
         self.learn_newest(state, changes, from);
+        let own = &mut self.known.lock().own;
+        if *own.end() + 1 != state.version {
+            *own = state.version..=state.version;
+        }
+        *own = *own.start()..=state.version;
     }
 
-    /// Whether this process made the newest state that it knows: then probably nobody else commits.
-    pub(in crate::mongo) fn is_own(&self) -> bool {
-        self.made.load(Ordering::Relaxed) == self.known.lock().state.version
+    /// The newest state that this process knows, where it is probably still the newest of all: this process
+    /// made it, and the one before, a moment ago.
+    fn presume(&self) -> Option<Arc<State>> {
+        let mut known = self.known.lock();
+        let (version, own) = (known.state.version, &known.own);
+        let is_own = version == *own.end() && version > *own.start();
+        let moment = PRESUMED_FOR.min(self.keep / SEEN_PARTS);
+        let is_new = known.confirmed?.at.elapsed() < moment;
+        if !is_own || !is_new {
+            return None;
+        }
+        known.presumed = known.presumed.max(version);
+        Some(Arc::clone(&known.state))
+    }
+
+    /// Whether a snapshot of this version may be of a state that was presumed to be the newest.
+    pub(in crate::mongo) fn may_be_presumed(&self, version: u64) -> bool {
+        version <= self.known.lock().presumed
     }
 
     /// The newest state that this process knows, and when it was the newest.
@@ -358,6 +381,14 @@ impl Engine {
                 self.chain.learn_newest(&state, None, asked);
                 return Ok((state, asked));
             }
+        }
+    }
+
+    /// The newest state, or one that is that probably: a change is worked out on it.
+    pub(in crate::mongo) fn presumed_newest(&self) -> Result<Arc<State>> {
+        match self.chain.presume() {
+            Some(state) => Ok(state),
+            None => Ok(self.newest()?.0),
         }
     }
 

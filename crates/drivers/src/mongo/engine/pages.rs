@@ -27,6 +27,9 @@ const FIRST_BYTES: usize = 128 << 10;
 /// message up to 48.
 const REQUEST_BYTES: usize = 1 << 20;
 
+/// Documents that one request writes.
+const DOCUMENTS_AT_ONCE: usize = 1000;
+
 /// Requests that are under way at most.
 const REQUESTS_AT_ONCE: usize = 2;
 
@@ -171,7 +174,7 @@ impl<'a> NewPages<'a> {
     fn push(&mut self, document: Document, bytes: usize) -> Result<()> {
         self.documents.push(document);
         self.bytes += bytes;
-        if self.bytes < self.wanted {
+        if self.bytes < self.wanted && self.documents.len() < DOCUMENTS_AT_ONCE {
             return Ok(());
         }
         self.wanted = (self.wanted * 2).min(REQUEST_BYTES);
@@ -180,12 +183,13 @@ impl<'a> NewPages<'a> {
 
     /// Sends what is put together.
     fn send(&mut self) -> Result<()> {
-        // Nobody would find pages without it.
-        let most = match std::mem::replace(&mut self.is_draft_there, true) {
+        // Nobody would find pages without the draft.
+        let most = match self.is_draft_there {
             true => REQUESTS_AT_ONCE - 1,
             false => 0,
         };
         self.wait_for_all_but(most)?;
+        self.is_draft_there = true;
         self.bytes = 0;
         let documents = std::mem::take(&mut self.documents);
         if !documents.is_empty() {
