@@ -99,9 +99,10 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Whether a snapshot of version `seen` showed all that was committed, by whomever, before this
     /// call; later ones do where it did not. Snapshots do so anyway, except where a driver shows what
-    /// it has in memory (by a policy, or by [`Self::snapshot_to_change`]): there, whoever has decided to refuse a change, or that there is nothing to
-    /// change, asks this, and decides again where the answer is no. A change that is made needs no
-    /// asking, as its preconditions tell, and so costs no round trip beside its own.
+    /// it has in memory (by a policy, or by [`Self::snapshot_to_change`]): there, whoever has decided to
+    /// refuse a change, or that there is nothing to change, asks this, and decides again where the answer
+    /// is no. A change that is made needs no asking, as its preconditions tell, and so costs no round trip
+    /// beside its own.
     fn is_current(&self, _seen: Version) -> Result<bool> {
         Ok(true)
     }

@@ -97,6 +97,18 @@ impl Faulty {
         let armed = self.plan.armed.lock().take();
         armed.map_or(0, |armed| armed.calls)
     }
+
+    /// A snapshot that can fail, and whose taking can.
+    fn faulty(
+        &self,
+        take: impl FnOnce(&dyn Driver) -> Result<Box<dyn Snapshot + Send>>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        self.plan.pass(Site::Snapshot)?;
+        Ok(Box::new(FaultySnapshot {
+            inner: take(&*self.inner)?,
+            plan: Arc::clone(&self.plan),
+        }))
+    }
 }
 
 impl Plan {
@@ -132,27 +144,15 @@ impl Driver for Faulty {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.plan.pass(Site::Snapshot)?;
-        Ok(Box::new(FaultySnapshot {
-            inner: self.inner.snapshot()?,
-            plan: Arc::clone(&self.plan),
-        }))
+        self.faulty(|inner| inner.snapshot())
     }
 
     fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.plan.pass(Site::Snapshot)?;
-        Ok(Box::new(FaultySnapshot {
-            inner: self.inner.snapshot_expecting(expect)?,
-            plan: Arc::clone(&self.plan),
-        }))
+        self.faulty(|inner| inner.snapshot_expecting(expect))
     }
 
     fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.plan.pass(Site::Snapshot)?;
-        Ok(Box::new(FaultySnapshot {
-            inner: self.inner.snapshot_to_change(expect)?,
-            plan: Arc::clone(&self.plan),
-        }))
+        self.faulty(|inner| inner.snapshot_to_change(expect))
     }
 
     fn commit_step(&self, batch: Batch) -> Result<Committed> {

@@ -526,13 +526,7 @@ fn ask_for_turn(engine: &Engine, took: Duration) -> Result<Option<u64>> {
             turn: Some(patience),
             ..Commit::after(&state, Some(Changes::new()))
         };
-        match take_place(
-            engine,
-            &state,
-            known_at,
-            asking,
-            Some(state.overlay.clone()),
-        ) {
+        match take_place(engine, &state, known_at, asking, None) {
             Ok(None) => {}
             Ok(Some(version)) => return Ok(Some(version.0)),
             // It is not the commit itself, which goes on without.

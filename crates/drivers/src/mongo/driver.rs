@@ -112,8 +112,7 @@ impl Driver for Mongo {
 
     fn is_current(&self, seen: Version) -> Result<bool> {
         // Others asked when they were taken.
-        Ok(!self.engine.chain.may_be_presumed(seen.0)
-            || MongoSnapshot::newest(&self.engine)?.version() <= seen)
+        Ok(!self.engine.chain.may_be_presumed(seen.0) || self.engine.newest()?.0.version <= seen.0)
     }
 
     fn catch_up(&self) -> Result<()> {

@@ -260,10 +260,11 @@ impl Chain {
     ) {
         self.learn_newest(state, changes, from);
         let own = &mut self.known.lock().own;
-        if *own.end() + 1 != state.version {
-            *own = state.version..=state.version;
-        }
-        *own = *own.start()..=state.version;
+        let first = match *own.end() + 1 == state.version {
+            true => *own.start(),
+            false => state.version,
+        };
+        *own = first..=state.version;
     }
 
     /// The newest state that this process knows, where it is probably still the newest of all: this process
