@@ -452,6 +452,7 @@ fn another_format_is_refused_and_left_alone() {
     for (format, advice) in [
         (7, "use a newer one"),
         (1, "with the program that wrote it"),
+        (2, "with the program that wrote it"),
     ] {
         set(format);
         let error = refused(&url);
@@ -460,7 +461,7 @@ fn another_format_is_refused_and_left_alone() {
         assert!(error.to_string().contains(&named), "{error}");
         assert!(error.to_string().contains(advice), "{error}");
     }
-    set(2);
+    set(3);
     assert_eq!(get(&*open(&url), "key").as_deref(), Some("value"));
 }
 

@@ -340,25 +340,36 @@ pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp
 }
 
 /// The keys and values of the stamps of the touched resources. Those around a touched one are
-/// touched too, and come before it.
+/// touched too, and come before it. What comes to be within something that does, and has no stamp of
+/// before, needs none of its own.
 fn stamps(overlay: &Overlay, touched: Touched, stamp: Stamp) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-    let mut stamps = Vec::with_capacity(touched.len());
-    let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
-    for (key, touch) in touched.into_entries() {
-        while around
-            .last()
-            .is_some_and(|(outer, _)| !key.starts_with(outer))
+    let mut stamps: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    // Places in `stamps`, and when those were last changed as a whole.
+    let mut around: Vec<(usize, Stamp)> = Vec::new();
+    for (tree_key, touch) in touched.into_entries() {
+        let key = stamp::moved_key(tree_key);
+        while let Some((at, _)) = around.last()
+            && !key.starts_with(&stamps[*at].0)
         {
             around.pop();
         }
         let inherited = around.last().map(|(_, whole)| *whole).unwrap_or_default();
-        let whole = match touch {
-            Touch::Whole => stamp,
-            Touch::Within => stamp::record(overlay, &key)?.map_or(inherited, |record| record.whole),
+        let is_new = touch == Touch::Whole;
+        let stored = match is_new && inherited != stamp {
+            true => None,
+            false => overlay.get_new(&key)?,
+        };
+        if is_new && inherited == stamp && stored.is_none() {
+            continue;
+        }
+        let whole = match stored {
+            _ if is_new => stamp,
+            Some(stored) => StampRecord::decode(&stored)?.whole,
+            None => inherited,
         };
         let record = StampRecord { any: stamp, whole };
-        stamps.push((stamp_key(&key), record.encode()));
-        around.push((key, whole));
+        around.push((stamps.len(), whole));
+        stamps.push((key, record.encode()));
     }
     Ok(stamps)
 }

@@ -16,7 +16,11 @@ fn stamp(tree: &Tree, at: &str) -> Stamp {
 }
 
 fn delete(tree: &Tree, at: &str) -> espalier_store::Commit {
-    commit(tree, &[Edit::delete(path(tree.schema(), at))]).unwrap()
+    commit(tree, &[delete_of(tree, at)]).unwrap()
+}
+
+fn delete_of(tree: &Tree, at: &str) -> Edit {
+    Edit::delete(path(tree.schema(), at))
 }
 
 fn merge_at(tree: &Tree, at: &str, text: &str) -> Edit {
@@ -121,6 +125,81 @@ fn what_one_edit_touched_and_another_deleted_leaves_no_stamp() {
     ];
     assert!(commit(&tree, &edits).unwrap().is_changed);
     assert_eq!(keys(), before);
+}
+
+#[test]
+fn what_comes_to_be_in_a_new_container_has_its_stamp() {
+    let tree = memory_tree(MODEL);
+    merge(&tree, r#"{"m:top":"x"}"#);
+    let keys = || {
+        let usage = tree.store().usage().unwrap();
+        let stamps = usage.iter().find(|(one, _)| one.name() == "stamp");
+        stamps.expect("stamps").1.keys
+    };
+    let before = keys();
+    let edit = |k: u8| {
+        let document =
+            format!(r#"{{"m:plain":{{"inner":{{"deep":[{{"k":{k},"in":{{"u":"1"}}}}]}}}}}}"#);
+        Edit::merge(InstancePath::root(), data(tree.schema(), &document))
+    };
+    let many: Vec<Edit> = (0..50).map(edit).collect();
+    let made = commit(&tree, &many).unwrap();
+    assert_eq!(keys(), before + 1);
+    let places = ["/plain", "/plain/inner", "/plain/inner/deep[k='7']/in"];
+    for at in places {
+        assert_eq!(stamp(&tree, at).version, made.version, "{at}");
+    }
+    let more = commit(&tree, &[edit(50)]).unwrap();
+    assert_eq!(stamp(&tree, "/plain/inner").version, more.version);
+    assert_eq!(
+        stamp(&tree, "/plain/inner/deep[k='50']").version,
+        more.version
+    );
+    assert_eq!(
+        stamp(&tree, "/plain/inner/deep[k='7']").version,
+        made.version
+    );
+    // What was emptied keeps a stamp; what comes to be in its place is newer.
+    let gone = delete(&tree, "/plain/inner");
+    let again = commit(&tree, &[edit(7)]).unwrap();
+    assert!(again.version > gone.version);
+    for at in places {
+        assert_eq!(stamp(&tree, at).version, again.version, "{at}");
+    }
+}
+
+#[test]
+fn a_container_that_an_edit_emptied_is_created_by_the_next() {
+    let tree = memory_tree(MODEL);
+    let whole = |document: &str| data(tree.schema(), document);
+    for (document, what) in [
+        (r#"{"m:plain":{"x":"1"}}"#, "/plain/x"),
+        (
+            r#"{"m:plain":{"colour":["green"]}}"#,
+            "/plain/colour[.='green']",
+        ),
+        (r#"{"m:plain":{"inner":{"y":1}}}"#, "/plain/inner/y"),
+        (
+            r#"{"m:plain":{"inner":{"deep":[{"k":1}]}}}"#,
+            "/plain/inner/deep[k='1']",
+        ),
+        (r#"{"m:sun":{"hours":1}}"#, "/sun/hours"),
+        (r#"{"m:walk":{"stop":["a"]}}"#, "/walk/stop[.='a']"),
+    ] {
+        let root = InstancePath::root;
+        let edits = [
+            Edit::merge(root(), whole(document)),
+            Edit::merge(root(), whole(document)),
+            delete_of(&tree, what),
+            Edit::create(root(), whole(document)),
+        ];
+        commit(&tree, &edits).unwrap_or_else(|error| panic!("{document}: {error}"));
+        assert_eq!(text(&tree), document);
+        let there = first_tag(&commit(&tree, &edits[3..]));
+        assert_eq!(there, Some(ErrorTag::DataExists), "{document}");
+        delete(&tree, what);
+        assert_sound(tree.store());
+    }
 }
 
 #[test]

@@ -1,17 +1,25 @@
 //! What stands in fields of documents.
 
+use std::cell::RefCell;
+use std::io;
+
 use espalier_keyspace::KeyRange;
 use espalier_keyspace::packed::{put_bytes, put_number, take_bytes, take_number};
-use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use mongodb::bson::{Binary, Bson, Document, spec::BinarySubtype};
+
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::zstd_safe::compress_bound;
 
 use crate::recent::{ChangeRef, Changes};
 
 /// Bytes as they are follow.
 const PLAIN: u8 = 0;
 
-/// The number of bytes (32 bits, little endian) and the bytes, compressed, follow.
+/// The bytes, compressed, follow: a frame of Zstandard (RFC 8878) with its size and a checksum.
 const COMPRESSED: u8 = 1;
+
+/// How hard it is tried: more takes longer, and makes little difference.
+const LEVEL: i32 = 1;
 
 /// Fewer bytes are left as they are.
 const COMPRESSED_MIN: usize = 256;
@@ -29,7 +37,19 @@ pub(super) fn version_in(document: &Document, field: &str) -> Option<u64> {
     document.get_i64(field).ok()?.try_into().ok()
 }
 
-/// A field of bytes, which are mostly text or alike: compressed (LZ4) where that makes them fewer.
+thread_local! {
+    static COMPRESSOR: RefCell<io::Result<Compressor<'static>>> = RefCell::new(compressor());
+    static DECOMPRESSOR: RefCell<io::Result<Decompressor<'static>>> =
+        RefCell::new(Decompressor::new());
+}
+
+fn compressor() -> io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::new(LEVEL)?;
+    compressor.include_checksum(true)?;
+    Ok(compressor)
+}
+
+/// A field of bytes, which are mostly text or alike: compressed where that makes them fewer.
 pub(super) fn bytes_field(bytes: &[u8]) -> Bson {
     let subtype = BinarySubtype::Generic;
     let bytes = compressed(bytes).unwrap_or_else(|| [&[PLAIN], bytes].concat());
@@ -40,12 +60,13 @@ fn compressed(bytes: &[u8]) -> Option<Vec<u8>> {
     if bytes.len() < COMPRESSED_MIN {
         return None;
     }
-    let length = u32::try_from(bytes.len()).ok()?;
-    let mut out = vec![0; 5 + get_maximum_output_size(bytes.len())];
+    let mut out = vec![0; 1 + compress_bound(bytes.len())];
     out[0] = COMPRESSED;
-    out[1..5].copy_from_slice(&length.to_le_bytes());
-    let count = compress_into(bytes, &mut out[5..]).ok()?;
-    out.truncate(5 + count);
+    let count = COMPRESSOR.with_borrow_mut(|compressor| {
+        let compressor = compressor.as_mut().ok()?;
+        compressor.compress_to_buffer(bytes, &mut out[1..]).ok()
+    });
+    out.truncate(1 + count?);
     (out.len() <= bytes.len()).then_some(out)
 }
 
@@ -54,13 +75,10 @@ pub(super) fn bytes_in(document: &Document, field: &str) -> Option<Vec<u8>> {
     let (kind, bytes) = document.get_binary_generic(field).ok()?.split_first()?;
     match *kind {
         PLAIN => Some(bytes.to_vec()),
-        COMPRESSED => {
-            let (length, bytes) = bytes.split_first_chunk()?;
-            let length = u32::from_le_bytes(*length) as usize;
-            let mut out = vec![0; Some(length).filter(|length| *length <= BYTES_MAX)?];
-            let count = decompress_into(bytes, &mut out).ok()?;
-            (count == length).then_some(out)
-        }
+        COMPRESSED => DECOMPRESSOR.with_borrow_mut(|decompressor| {
+            let decompressor = decompressor.as_mut().ok()?;
+            decompressor.decompress(bytes, BYTES_MAX).ok()
+        }),
         _ => None,
     }
 }
@@ -140,9 +158,22 @@ mod tests {
         };
         assert!(field.bytes.len() < 1000);
         let shown = |field: &Binary| bytes_in(&doc! { "b": field.clone() }, "b");
+        for at in 1..field.bytes.len() {
+            let mut other = field.clone();
+            other.bytes[at] ^= 1;
+            assert_eq!(shown(&other), None, "byte {at}");
+        }
+        let too_many = zstd::bulk::compress(&vec![7; BYTES_MAX + 1], LEVEL).expect("compressed");
+        let too_many = [&[COMPRESSED], too_many.as_slice()].concat();
+        let subtype = BinarySubtype::Generic;
+        assert_eq!(
+            shown(&Binary {
+                subtype,
+                bytes: too_many
+            }),
+            None
+        );
         field.bytes.truncate(20);
-        assert_eq!(shown(&field), None);
-        field.bytes[1..5].copy_from_slice(&u32::MAX.to_le_bytes());
         assert_eq!(shown(&field), None);
         field.bytes[0] = 9;
         assert_eq!(shown(&field), None);

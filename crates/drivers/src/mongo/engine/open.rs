@@ -15,8 +15,9 @@ use super::fields::version_in;
 use super::pages::{Kept, kept};
 use crate::mongo::config::{Config, KEEP};
 
-/// The layout of documents that this code writes and reads. Format 1 had a document for each row.
-const FORMAT: i32 = 2;
+/// The layout of documents that this code writes and reads. Format 1 had a document for each row, format 2
+/// compressed them with LZ4.
+const FORMAT: i32 = 3;
 
 /// A key space in MongoDB.
 pub(in crate::mongo) struct Engine {
@@ -102,8 +103,8 @@ fn check_format(server: &Server, keep: Option<Duration>) -> Result<Duration> {
                 }
                 return Ok(kept);
             }
-            Ok(1) => format!(
-                "the key space in MongoDB at {place} has format 1, a document for each row; this \
+            Ok(older @ 1..FORMAT) => format!(
+                "the key space in MongoDB at {place} has format {older}, of an earlier version; this \
                  program reads {FORMAT}; copy it to a new one with the program that wrote it"
             ),
             found => {

@@ -66,7 +66,7 @@ pub(in crate::tree) struct Applying<'a> {
     remembered: Remembered,
     /// The resource that was last found in `touched`.
     pub known: Vec<u8>,
-    /// The container that was last found to exist.
+    /// The container that was last found to exist. So does what is around it.
     existing: Vec<u8>,
 }
 
@@ -81,6 +81,16 @@ pub(in crate::tree) struct Around {
 }
 
 impl Around {
+    /// The resource at a place, which was there before.
+    fn of(place: Place) -> Self {
+        Self {
+            key: place.key,
+            node: place.node,
+            boundaries: place.boundaries,
+            is_new: false,
+        }
+    }
+
     /// A resource that was there before; its key is as long as the last of `boundaries`.
     pub fn at(key: &[u8], node: Option<NodeId>, boundaries: &[usize]) -> Self {
         let length = boundaries.last().copied().unwrap_or_default();
@@ -167,7 +177,7 @@ impl<'a> Applying<'a> {
             return Ok(());
         }
         let new_cases = self.cases_that_may_come_to_be(at, &place)?;
-        let around = Around::at(&place.key, place.node, &place.boundaries);
+        let around = Around::of(place);
         self.children(&around, nodes, operation, Leaves::Stored)?;
         for (around, key, node) in new_cases {
             if self.state().any(&KeyRange::prefix(&key))? {
@@ -255,12 +265,7 @@ impl<'a> Applying<'a> {
             node: data.node,
             keys: Keys::None,
         });
-        let node = self.schema().node(data.node);
-        let exists = !around.is_new
-            && match node.is_np_container() {
-                true => self.state().any(&KeyRange::prefix(&key))?,
-                false => self.exists(&key)?,
-            };
+        let exists = !around.is_new && self.exists(data.node, &key)?;
         let result = self.inner(around, data, inherited, key, exists);
         self.path.steps.pop();
         result
@@ -380,17 +385,26 @@ impl<'a> Applying<'a> {
         Ok(found.is_some())
     }
 
-    /// Whether a container that has a fragment for being there is there.
-    fn exists(&mut self, key: &[u8]) -> Result<bool> {
-        if self.existing == key {
+    /// Whether a container is there: one without presence, where something is in it.
+    fn exists(&mut self, node: NodeId, key: &[u8]) -> Result<bool> {
+        if self.existing.starts_with(key) {
             return Ok(true);
         }
-        let exists = self.overlay_has(key)?;
+        let exists = match self.schema().node(node).is_np_container() {
+            true => self.state().any(&KeyRange::prefix(key))?,
+            false => self.overlay_has(key)?,
+        };
         if exists {
             self.existing.clear();
             self.existing.extend_from_slice(key);
         }
         Ok(exists)
+    }
+
+    /// Deletes one key of the tree: what is around it may be empty then.
+    pub fn delete(&mut self, key: Vec<u8>) {
+        self.existing.clear();
+        self.overlay.delete(key);
     }
 
     /// Records an error at the current path.

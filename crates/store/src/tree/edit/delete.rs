@@ -98,7 +98,7 @@ impl Applying<'_> {
             last.keys = Keys::None;
         }
         if let Some(list) = self.state().locate(&list)? {
-            self.overlay.delete(order_key(&list.key, values));
+            self.delete(order_key(&list.key, values));
         }
         Ok(())
     }

@@ -136,7 +136,7 @@ impl Applying<'_> {
         let key = [list, &position].concat();
         if !keys.is_empty() {
             match deletes {
-                true => self.overlay.delete(index),
+                true => self.delete(index),
                 false => self.overlay.put(index, position),
             }
         }

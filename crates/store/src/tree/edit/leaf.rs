@@ -128,7 +128,7 @@ impl Applying<'_> {
             .node
             .is_none_or(|node| self.schema().node(node).is_np_container());
         if fragment.leaves.is_empty() && needs_none {
-            self.overlay.delete(around.key.clone());
+            self.delete(around.key.clone());
         } else {
             self.overlay.put(around.key.clone(), fragment.encode());
         }

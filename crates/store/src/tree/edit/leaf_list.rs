@@ -66,7 +66,7 @@ impl Applying<'_> {
             return Ok(false);
         }
         match operation {
-            Operation::Delete | Operation::Remove => self.overlay.delete(key),
+            Operation::Delete | Operation::Remove => self.delete(key),
             _ => self.overlay.put(key, packed(value)),
         }
         Ok(true)
@@ -91,8 +91,8 @@ impl Applying<'_> {
             return Ok(false);
         }
         if let (true, Some(stored)) = (deletes, &stored) {
-            self.overlay.delete([list, stored].concat());
-            self.overlay.delete(index);
+            self.delete([list, stored].concat());
+            self.delete(index);
             return Ok(true);
         }
         let position = match (moves, insert) {
@@ -118,7 +118,7 @@ impl Applying<'_> {
         if operation.deletes() {
             let found = self.first_equal(list, value)?;
             if let Some(key) = &found {
-                self.overlay.delete(key.clone());
+                self.delete(key.clone());
             } else {
                 self.may(data, operation, false);
             }
