@@ -179,7 +179,7 @@ impl Tree {
             let whole = self.tree_key();
             touched.retain(|key| key == whole);
         }
-        let stamps = stamps(&overlay, touched, stamp)?;
+        let stamps = stamps(&overlay, touched, stamp, Stamped::Needed)?;
         let below = put_changes(overlay, &mut batch)?;
         for (key, value) in stamps {
             batch.put(key, value);
@@ -331,9 +331,18 @@ fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay> {
     Ok(below)
 }
 
-/// Stamps the touched resources.
+/// Which of the touched resources get a stamp.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stamped {
+    /// Each one.
+    Each,
+    /// Those whose stamp is another than what they have from around them.
+    Needed,
+}
+
+/// Stamps the touched resources of a candidate, where the stamp of each may have to count on alone.
 pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp) -> Result<()> {
-    for (key, value) in stamps(overlay, touched, stamp)? {
+    for (key, value) in stamps(overlay, touched, stamp, Stamped::Each)? {
         overlay.put(key, value);
     }
     Ok(())
@@ -341,8 +350,13 @@ pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp
 
 /// The keys and values of the stamps of the touched resources. Those around a touched one are
 /// touched too, and come before it. What comes to be within something that does, and has no stamp of
-/// before, needs none of its own.
-fn stamps(overlay: &Overlay, touched: Touched, stamp: Stamp) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+/// before, has its stamp.
+fn stamps(
+    overlay: &Overlay,
+    touched: Touched,
+    stamp: Stamp,
+    stamped: Stamped,
+) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut stamps: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     // Places in `stamps`, and when those were last changed as a whole.
     let mut around: Vec<(usize, Stamp)> = Vec::new();
@@ -355,14 +369,13 @@ fn stamps(overlay: &Overlay, touched: Touched, stamp: Stamp) -> Result<Vec<(Vec<
         }
         let inherited = around.last().map(|(_, whole)| *whole).unwrap_or_default();
         let is_new = touch == Touch::Whole;
-        let stored = match is_new && inherited != stamp {
-            true => None,
-            false => overlay.get_new(&key)?,
+        let may_have_it = stamped == Stamped::Needed && is_new && inherited == stamp;
+        let stored = match may_have_it || !is_new {
+            true => overlay.get_new(&key)?,
+            false => None,
         };
-        if is_new && inherited == stamp && stored.is_none() {
-            continue;
-        }
         let whole = match stored {
+            None if may_have_it => continue,
             _ if is_new => stamp,
             Some(stored) => StampRecord::decode(&stored)?.whole,
             None => inherited,

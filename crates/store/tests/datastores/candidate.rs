@@ -329,3 +329,25 @@ fn conflicts_are_told_without_the_history_too() {
         crate::setting::assert_sound(running.store());
     }
 }
+
+#[test]
+fn what_running_adds_to_what_a_candidate_has_made_gives_that_another_stamp() {
+    let running = memory_tree(MODEL);
+    merge(&running, r#"{"m:top":"a"}"#);
+    let candidate = candidate(&running);
+    merge(
+        &candidate,
+        r#"{"m:plain":{"inner":{"deep":[{"k":1,"v":"x"}]}}}"#,
+    );
+    let stamps = || {
+        let view = candidate.view().unwrap();
+        ["/plain", "/plain/inner"].map(|at| view.stamp(&path(running.schema(), at)).unwrap())
+    };
+    let before = stamps();
+    merge(&running, r#"{"m:plain":{"inner":{"deep":[{"k":2}]}}}"#);
+    let merged = r#"{"m:top":"a","m:plain":{"inner":{"deep":[{"k":1,"v":"x"},{"k":2}]}}}"#;
+    assert_eq!(text(&candidate), merged);
+    for (before, after) in before.into_iter().zip(stamps()) {
+        assert_ne!(before, after);
+    }
+}

@@ -49,7 +49,8 @@ const LOADED: &str = "parsing and checking the entries takes more than half of i
                       append-only file";
 const INSERTED: &str = "in memory it takes half of that, to parse and check the entries; most of the rest is FerretDB over SQLite, the server \
                         that the tests can have, whose own client takes 110 ms to insert 1,000 rows; sysrepo's \
-                        figure is of MongoDB";
+                        figure is of MongoDB, on a machine on which its JSON files take 9.3 ms for 1,000 entries, \
+                        which take 16 ms of the processor here and 22 ms in all";
 const PASSED_BY: &str = "rows that were removed stay in the memory of the journal until it is merged, and clearing a range passes \
                          them by: those of the candidates before";
 const FLUSHED: &str = "most of it is the flush of the log at the end of a durable commit, for which PostgreSQL, and Redis with \
