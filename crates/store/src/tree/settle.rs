@@ -179,7 +179,7 @@ impl Tree {
             let whole = self.tree_key();
             touched.retain(|key| key == whole);
         }
-        let stamps = stamps(&overlay, touched, stamp, Stamped::Needed)?;
+        let stamps = stamps(&overlay, touched, stamp)?;
         let below = put_changes(overlay, &mut batch)?;
         for (key, value) in stamps {
             batch.put(key, value);
@@ -331,58 +331,34 @@ fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay> {
     Ok(below)
 }
 
-/// Which of the touched resources get a stamp.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stamped {
-    /// Each one.
-    Each,
-    /// Those whose stamp is another than what they have from around them.
-    Needed,
-}
-
-/// Stamps the touched resources of a candidate, where the stamp of each may have to count on alone.
+/// Stamps the touched resources.
 pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp) -> Result<()> {
-    for (key, value) in stamps(overlay, touched, stamp, Stamped::Each)? {
+    for (key, value) in stamps(overlay, touched, stamp)? {
         overlay.put(key, value);
     }
     Ok(())
 }
 
 /// The keys and values of the stamps of the touched resources. Those around a touched one are
-/// touched too, and come before it. What comes to be within something that does, and has no stamp of
-/// before, has its stamp.
-fn stamps(
-    overlay: &Overlay,
-    touched: Touched,
-    stamp: Stamp,
-    stamped: Stamped,
-) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-    let mut stamps: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-    // Places in `stamps`, and when those were last changed as a whole.
-    let mut around: Vec<(usize, Stamp)> = Vec::new();
-    for (tree_key, touch) in touched.into_entries() {
-        let key = stamp::moved_key(tree_key);
-        while let Some((at, _)) = around.last()
-            && !key.starts_with(&stamps[*at].0)
+/// touched too, and come before it.
+fn stamps(overlay: &Overlay, touched: Touched, stamp: Stamp) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut stamps = Vec::with_capacity(touched.len());
+    let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
+    for (key, touch) in touched.into_entries() {
+        while around
+            .last()
+            .is_some_and(|(outer, _)| !key.starts_with(outer))
         {
             around.pop();
         }
         let inherited = around.last().map(|(_, whole)| *whole).unwrap_or_default();
-        let is_new = touch == Touch::Whole;
-        let may_have_it = stamped == Stamped::Needed && is_new && inherited == stamp;
-        let stored = match may_have_it || !is_new {
-            true => overlay.get_new(&key)?,
-            false => None,
-        };
-        let whole = match stored {
-            None if may_have_it => continue,
-            _ if is_new => stamp,
-            Some(stored) => StampRecord::decode(&stored)?.whole,
-            None => inherited,
+        let whole = match touch {
+            Touch::Whole => stamp,
+            Touch::Within => stamp::record(overlay, &key)?.map_or(inherited, |record| record.whole),
         };
         let record = StampRecord { any: stamp, whole };
-        around.push((stamps.len(), whole));
-        stamps.push((key, record.encode()));
+        stamps.push((stamp_key(&key), record.encode()));
+        around.push((key, whole));
     }
     Ok(stamps)
 }

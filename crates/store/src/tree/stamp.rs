@@ -2,8 +2,8 @@
 //!
 //! A commit writes a stamp for every container and list entry that it touches and for those around
 //! it. A resource without a stamp of its own was last written when the nearest resource around it
-//! was last written as a whole. So a bulk load writes one stamp, what comes to be in a new container
-//! has that of the container, and a one-leaf change writes as many as the leaf is deep.
+//! was last written as a whole. So a bulk load writes one stamp, and a one-leaf change as many as
+//! the leaf is deep.
 
 use espalier_keyspace::Snapshot;
 
@@ -59,12 +59,6 @@ impl StampRecord {
 /// The key of the stamp of the resource with a key in the tree.
 pub(crate) fn stamp_key(tree_key: &[u8]) -> Vec<u8> {
     in_subspace(tree_key, Subspace::Stamp)
-}
-
-/// The same, of the key itself.
-pub(crate) fn moved_key(mut tree_key: Vec<u8>) -> Vec<u8> {
-    tree_key[0] = Subspace::Stamp as u8;
-    tree_key
 }
 
 /// The stored stamp of the resource with a key in the tree.

@@ -128,47 +128,6 @@ fn what_one_edit_touched_and_another_deleted_leaves_no_stamp() {
 }
 
 #[test]
-fn what_comes_to_be_in_a_new_container_has_its_stamp() {
-    let tree = memory_tree(MODEL);
-    merge(&tree, r#"{"m:top":"x"}"#);
-    let keys = || {
-        let usage = tree.store().usage().unwrap();
-        let stamps = usage.iter().find(|(one, _)| one.name() == "stamp");
-        stamps.expect("stamps").1.keys
-    };
-    let before = keys();
-    let edit = |k: u8| {
-        let document =
-            format!(r#"{{"m:plain":{{"inner":{{"deep":[{{"k":{k},"in":{{"u":"1"}}}}]}}}}}}"#);
-        Edit::merge(InstancePath::root(), data(tree.schema(), &document))
-    };
-    let many: Vec<Edit> = (0..50).map(edit).collect();
-    let made = commit(&tree, &many).unwrap();
-    assert_eq!(keys(), before + 1);
-    let places = ["/plain", "/plain/inner", "/plain/inner/deep[k='7']/in"];
-    for at in places {
-        assert_eq!(stamp(&tree, at).version, made.version, "{at}");
-    }
-    let more = commit(&tree, &[edit(50)]).unwrap();
-    assert_eq!(stamp(&tree, "/plain/inner").version, more.version);
-    assert_eq!(
-        stamp(&tree, "/plain/inner/deep[k='50']").version,
-        more.version
-    );
-    assert_eq!(
-        stamp(&tree, "/plain/inner/deep[k='7']").version,
-        made.version
-    );
-    // What was emptied keeps a stamp; what comes to be in its place is newer.
-    let gone = delete(&tree, "/plain/inner");
-    let again = commit(&tree, &[edit(7)]).unwrap();
-    assert!(again.version > gone.version);
-    for at in places {
-        assert_eq!(stamp(&tree, at).version, again.version, "{at}");
-    }
-}
-
-#[test]
 fn a_container_that_an_edit_emptied_is_created_by_the_next() {
     let tree = memory_tree(MODEL);
     let whole = |document: &str| data(tree.schema(), document);
