@@ -351,3 +351,44 @@ fn what_running_adds_to_what_a_candidate_has_made_gives_that_another_stamp() {
         assert_ne!(before, after);
     }
 }
+
+#[test]
+fn what_running_replaced_with_all_around_it_is_a_conflict_without_the_history_too() {
+    let running = memory_tree(MODEL);
+    let retention = espalier_store::Retention {
+        versions: 1,
+        age: None,
+    };
+    running.set_retention(retention).unwrap();
+    let with = |y: u8| format!(r#"{{"m:plain":{{"x":"a","inner":{{"y":{y}}}}}}}"#);
+    merge(&running, &with(1));
+    let candidate = candidate(&running);
+    let gone = Edit::delete(path(running.schema(), "/plain/inner"));
+    candidate.commit(&[gone], default()).unwrap();
+    let replaced = Edit::replace(InstancePath::root(), data(running.schema(), &with(2)));
+    running.commit(&[replaced], default()).unwrap();
+    for number in 0..5 {
+        merge(&running, &format!(r#"{{"m:top":"{number}"}}"#));
+    }
+    assert_eq!(candidate.conflicts().unwrap().len(), 1);
+    assert!(candidate.commit_candidate(default()).is_err());
+    assert!(text(&running).contains(r#""inner":{"y":2}"#));
+}
+
+#[test]
+fn what_running_replaces_beside_what_a_candidate_changed_has_another_stamp_there() {
+    let running = memory_tree(MODEL);
+    let with = |y: u8| format!(r#"{{"m:plain":{{"x":"a","inner":{{"y":{y}}}}}}}"#);
+    merge(&running, &with(1));
+    let candidate = candidate(&running);
+    merge(&candidate, r#"{"m:plain":{"colour":["green"]}}"#);
+    let stamp = || {
+        let view = candidate.view().unwrap();
+        view.stamp(&path(running.schema(), "/plain/inner")).unwrap()
+    };
+    let before = stamp();
+    let replaced = Edit::replace(InstancePath::root(), data(running.schema(), &with(2)));
+    running.commit(&[replaced], default()).unwrap();
+    assert!(text(&candidate).contains(r#""inner":{"y":2}"#));
+    assert_ne!(stamp(), before);
+}
