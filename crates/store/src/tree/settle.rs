@@ -340,7 +340,8 @@ pub(super) fn write_stamps(overlay: &mut Overlay, touched: Touched, stamp: Stamp
 }
 
 /// The keys and values of the stamps of the touched resources. Those around a touched one are
-/// touched too, and come before it.
+/// touched too, and come before it. What is new within something new is stamped as well: candidates
+/// tell by the stamps of running what that changed, and count on their own.
 fn stamps(overlay: &Overlay, touched: Touched, stamp: Stamp) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut stamps = Vec::with_capacity(touched.len());
     let mut around: Vec<(Vec<u8>, Stamp)> = Vec::new();
