@@ -354,25 +354,15 @@ fn what_running_adds_to_what_a_candidate_has_made_gives_that_another_stamp() {
 
 #[test]
 fn what_running_replaced_with_all_around_it_is_a_conflict_without_the_history_too() {
-    let running = memory_tree(MODEL);
-    let retention = espalier_store::Retention {
-        versions: 1,
-        age: None,
-    };
-    running.set_retention(retention).unwrap();
-    let with = |y: u8| format!(r#"{{"m:plain":{{"x":"a","inner":{{"y":{y}}}}}}}"#);
-    merge(&running, &with(1));
-    let candidate = candidate(&running);
-    let gone = Edit::delete(path(running.schema(), "/plain/inner"));
-    candidate.commit(&[gone], default()).unwrap();
-    let replaced = Edit::replace(InstancePath::root(), data(running.schema(), &with(2)));
-    running.commit(&[replaced], default()).unwrap();
-    for number in 0..5 {
-        merge(&running, &format!(r#"{{"m:top":"{number}"}}"#));
-    }
+    let schema = memory_tree(MODEL).schema().clone();
+    let replaced = data(&schema, r#"{"m:named":[{"name":"x","in":{"w":2}}]}"#);
+    let (running, candidate) = forgotten(
+        r#"{"m:named":[{"name":"x","in":{"@":{"ietf-netconf:operation":"delete"}}}]}"#,
+        &[Edit::replace(InstancePath::root(), replaced)],
+    );
     assert_eq!(candidate.conflicts().unwrap().len(), 1);
     assert!(candidate.commit_candidate(default()).is_err());
-    assert!(text(&running).contains(r#""inner":{"y":2}"#));
+    assert!(text(&running).contains(r#""in":{"w":2}"#));
 }
 
 #[test]

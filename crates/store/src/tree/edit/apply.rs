@@ -81,16 +81,6 @@ pub(in crate::tree) struct Around {
 }
 
 impl Around {
-    /// The resource at a place, which was there before.
-    fn of(place: Place) -> Self {
-        Self {
-            key: place.key,
-            node: place.node,
-            boundaries: place.boundaries,
-            is_new: false,
-        }
-    }
-
     /// A resource that was there before; its key is as long as the last of `boundaries`.
     pub fn at(key: &[u8], node: Option<NodeId>, boundaries: &[usize]) -> Self {
         let length = boundaries.last().copied().unwrap_or_default();
@@ -177,7 +167,7 @@ impl<'a> Applying<'a> {
             return Ok(());
         }
         let new_cases = self.cases_that_may_come_to_be(at, &place)?;
-        let around = Around::of(place);
+        let around = Around::at(&place.key, place.node, &place.boundaries);
         self.children(&around, nodes, operation, Leaves::Stored)?;
         for (around, key, node) in new_cases {
             if self.state().any(&KeyRange::prefix(&key))? {
