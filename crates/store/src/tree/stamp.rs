@@ -71,10 +71,20 @@ pub(crate) fn record(snapshot: &dyn Snapshot, tree_key: &[u8]) -> Result<Option<
 
 /// The stamp of the resource whose key is `key`, up to the last of `boundaries`.
 pub(crate) fn find(snapshot: &dyn Snapshot, key: &[u8], boundaries: &[usize]) -> Result<Stamp> {
+    Ok(find_record(snapshot, key, boundaries)?.any)
+}
+
+/// What the stored stamps say of that resource.
+pub(crate) fn find_record(
+    snapshot: &dyn Snapshot,
+    key: &[u8],
+    boundaries: &[usize],
+) -> Result<StampRecord> {
     for (index, &length) in boundaries.iter().rev().enumerate() {
         if let Some(record) = record(snapshot, &key[..length])? {
-            return Ok(if index == 0 { record.any } else { record.whole });
+            let any = if index == 0 { record.any } else { record.whole };
+            return Ok(StampRecord { any, ..record });
         }
     }
-    Ok(Stamp::default())
+    Ok(StampRecord::default())
 }

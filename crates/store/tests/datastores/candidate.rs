@@ -382,3 +382,36 @@ fn what_running_replaces_beside_what_a_candidate_changed_has_another_stamp_there
     assert!(text(&candidate).contains(r#""inner":{"y":2}"#));
     assert_ne!(stamp(), before);
 }
+
+#[test]
+fn what_running_loaded_anew_is_a_conflict_where_the_candidate_deleted_it() {
+    let (running, candidate) = forgotten(
+        r#"{"m:named":[{"@":{"ietf-netconf:operation":"delete"},"name":"x"}]}"#,
+        &[],
+    );
+    let loaded = r#"{"m:named":[{"name":"x","in":{"w":2}}]}"#;
+    crate::setting::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
+    assert_eq!(candidate.conflicts().unwrap().len(), 1);
+    assert!(candidate.commit_candidate(default()).is_err());
+    assert!(text(&running).contains(r#""in":{"w":2}"#));
+}
+
+#[test]
+fn an_entry_is_found_by_its_keys_without_the_history_where_running_gave_its_position_to_another() {
+    let running = memory_tree(MODEL);
+    running
+        .set_retention(espalier_store::Retention {
+            versions: 1,
+            age: None,
+        })
+        .unwrap();
+    merge(&running, r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#);
+    let candidate = candidate(&running);
+    merge(&candidate, r#"{"m:rule":[{"name":"b","action":"deny"}]}"#);
+    let loaded = r#"{"m:rule":[{"name":"b"},{"name":"c"}]}"#;
+    crate::setting::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
+    merge(&running, r#"{"m:plain":{"x":"1"}}"#);
+    candidate.commit_candidate(default()).unwrap();
+    assert!(text(&running).contains(r#"[{"name":"b","action":"deny"},{"name":"c"}]"#));
+    crate::setting::assert_sound(running.store());
+}

@@ -321,3 +321,24 @@ fn a_container_in_an_entry_that_is_left_out_of_what_is_made_anew_is_not_merged()
     assert_eq!(text(&running), r#"{"m:rule":[{"name":"a","to":1}]}"#);
     assert_sound(running.store());
 }
+
+#[test]
+fn lists_side_by_side_that_the_candidate_deleted_stay_deleted_as_lists_when_running_moves_on() {
+    let (running, candidate) = both(
+        r#"{"m:rule":[{"name":"a"}],"m:device":[{"id":"d"}]}"#,
+        &["/m:rule", "/m:device"],
+        &[r#"{"m:top":"1"}"#],
+    );
+    // Merged on running as it is now, and stored anew.
+    change(&candidate, &[r#"{"m:top-default":7}"#]);
+    change(&running, &[r#"{"m:rule":[{"name":"b"}]}"#]);
+    assert_eq!(candidate.conflicts().unwrap().len(), 1);
+    candidate
+        .update(Resolution::PreferRunning, CommitOptions::default())
+        .unwrap();
+    commit_candidate(
+        &running,
+        &candidate,
+        r#"{"m:top":"1","m:top-default":7,"m:rule":[{"name":"b"}]}"#,
+    );
+}

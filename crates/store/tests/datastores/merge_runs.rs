@@ -3,17 +3,22 @@
 
 use std::collections::BTreeMap;
 
-use espalier_store::{CommitOptions, Datastore, Error, LoadMode, Resolution, Tree};
+use espalier_store::{
+    CommitOptions, Datastore, Edit, Error, LoadMode, Resolution, Retention, Tree,
+};
 use espalier_testkit::seed;
 use espalier_yang::data::{Content, DataNode, DataTree};
-use espalier_yang::{NodeId, Schema};
+use espalier_yang::{InstancePath, NodeId, Schema};
 use rand::Rng;
 use rand::rngs::StdRng;
 
 use crate::edit::{Change, apply};
 use crate::generate::Generator;
 use crate::reference::{entry_keys, is_rival};
-use crate::setting::{MODEL, SORTED, commit, load_tree, memory_tree, read_all, show};
+use crate::setting::{
+    MODEL, SORTED, assert_same, commit, load_tree, memory_tree, merge as merge_into, path,
+    read_all, show,
+};
 
 const ORDERED: &str = include_str!("ordered.yang");
 
@@ -135,6 +140,28 @@ impl Round<'_> {
         }
     }
 
+    /// Has the log of running end behind what the candidate was made on; running holds what it held.
+    fn forget(&mut self) {
+        let data = read_all(&self.running);
+        if self.random.random_ratio(1, 4) {
+            load_tree(&self.running, LoadMode::Replace, &data).unwrap();
+        }
+        merge_into(&self.running, r#"{"m:top":"for a moment"}"#);
+        let top = path(self.running.schema(), "/m:top");
+        let is_top = |node: &&DataNode| node.node == top.steps[0].node;
+        let before = DataTree {
+            nodes: data.nodes.iter().filter(is_top).cloned().collect(),
+        };
+        let edits = [Edit::delete(top), Edit::merge(InstancePath::root(), before)];
+        commit(&self.running, &edits).unwrap();
+        assert_same(
+            self.running.schema(),
+            &read_all(&self.running),
+            &data,
+            "running",
+        );
+    }
+
     /// Everything as it was before the round: running loaded anew, nothing in the candidate.
     fn begin(&mut self) -> DataTree {
         self.candidate.discard(CommitOptions::default()).unwrap();
@@ -201,19 +228,55 @@ fn wrong_order(schema: &Schema, states: [&DataTree; 4]) -> Option<String> {
     None
 }
 
+/// Whether the log of running reaches back to what a candidate was made on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum History {
+    Kept,
+    Pruned,
+}
+
 #[test]
 fn what_does_not_conflict_is_merged_and_what_does_is_told() {
-    seed::run("merges", |random| merges(random, SORTED));
+    seed::run("merges", |random| merges(random, SORTED, History::Kept));
 }
 
 #[test]
 fn lists_ordered_by_user_are_merged_and_keep_the_order_that_each_side_gave() {
-    seed::run("ordered merges", |random| merges(random, ORDERED));
+    seed::run("ordered merges", |random| {
+        merges(random, ORDERED, History::Kept);
+    });
 }
 
-fn merges(random: &mut StdRng, model: &str) {
-    let merges = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(MERGES);
+#[test]
+fn what_conflicts_is_told_without_the_history_too() {
+    seed::run("merges without history", |random| {
+        merges(random, SORTED, History::Pruned);
+    });
+}
+
+#[test]
+fn what_conflicts_in_lists_ordered_by_user_is_told_without_the_history_too() {
+    seed::run("ordered merges without history", |random| {
+        merges(random, ORDERED, History::Pruned);
+    });
+}
+
+/// Running, with as much history as a test wants.
+fn prepared(model: &str, history: History) -> Tree {
     let running = memory_tree(model);
+    if history == History::Pruned {
+        let retention = Retention {
+            versions: 1,
+            age: None,
+        };
+        running.set_retention(retention).unwrap();
+    }
+    running
+}
+
+fn merges(random: &mut StdRng, model: &str, history: History) {
+    let merges = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(MERGES);
+    let running = prepared(model, history);
     let candidate = running.beside(Datastore::Candidate, "").unwrap();
     let schema = running.schema().clone();
     let mut round = Round {
@@ -228,6 +291,9 @@ fn merges(random: &mut StdRng, model: &str) {
         round.edit(&candidate);
         let mine = read_all(&candidate);
         round.edit(&running);
+        if history == History::Pruned {
+            round.forget();
+        }
         let theirs = read_all(&running);
         let told = candidate.conflicts().unwrap();
         let states = [&base, &theirs, &mine].map(|tree| paths(&schema, tree));
@@ -252,7 +318,7 @@ fn merges(random: &mut StdRng, model: &str) {
             merged_count += 1;
         } else {
             over_told += u64::from(!is_conflict);
-            resolve(&mut round);
+            resolve(&mut round, Some(&base));
         }
         let findings = running.store().check(&mut |_| {}).unwrap();
         assert_eq!(findings, [], "{}", describe());
@@ -261,18 +327,25 @@ fn merges(random: &mut StdRng, model: &str) {
         merged_count > merges / 4,
         "{merged_count} of {merges} merged"
     );
+    let over_told_max = match history {
+        History::Kept => merges / 5,
+        History::Pruned => merges / 3,
+    };
     assert!(
-        over_told < merges / 5,
+        over_told < over_told_max,
         "{over_told} of {merges} told for nothing"
     );
 }
 
-/// Resolves conflicts one way or the other; edits in between do not change that there are some.
-fn resolve(round: &mut Round<'_>) {
+/// Resolves conflicts one way or the other; edits in between do not change that there are some. Where
+/// running is preferred, all that it changed since `base` is as it has it.
+fn resolve(round: &mut Round<'_>, base: Option<&DataTree>) {
     let (running, candidate) = (round.running.clone(), round.candidate.clone());
+    let schema = running.schema();
     let refused = candidate.commit_candidate(CommitOptions::default());
     assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
-    if round.random.random_ratio(1, 3) {
+    let is_edited = round.random.random_ratio(1, 3);
+    if is_edited {
         round.edit(&candidate);
     }
     let theirs = read_all(&running);
@@ -286,65 +359,88 @@ fn resolve(round: &mut Round<'_>) {
         .unwrap();
     assert!(candidate.conflicts().unwrap().is_empty());
     let settled = read_all(&candidate);
-    if resolution == Resolution::PreferCandidate {
-        let schema = running.schema();
-        assert_eq!(show(schema, &settled), show(schema, &shown));
+    match (resolution, base) {
+        (Resolution::PreferRunning, Some(base)) if !is_edited => {
+            let [was, is, found] = [base, &theirs, &settled].map(|tree| paths(schema, tree));
+            let all = was.keys().chain(is.keys());
+            for path in all.filter(|path| was.get(*path) != is.get(*path)) {
+                assert_eq!(found.get(path), is.get(path), "{path}");
+            }
+        }
+        (Resolution::PreferCandidate, _) => {
+            assert_eq!(show(schema, &settled), show(schema, &shown));
+        }
+        _ => {}
     }
-    assert_eq!(
-        show(running.schema(), &read_all(&running)),
-        show(running.schema(), &theirs)
-    );
+    assert_eq!(show(schema, &read_all(&running)), show(schema, &theirs));
     candidate
         .commit_candidate(CommitOptions::default())
         .unwrap();
-    assert_eq!(
-        show(running.schema(), &read_all(&running)),
-        show(running.schema(), &settled)
-    );
+    assert_eq!(show(schema, &read_all(&running)), show(schema, &settled));
 }
 
 #[test]
 fn merges_of_lists_ordered_by_user_leave_a_sound_store() {
     seed::run("merges with order", |random| {
-        let merges = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(MERGES);
-        let running = memory_tree(MODEL);
-        let candidate = running.beside(Datastore::Candidate, "").unwrap();
-        let mut round = Round {
-            random,
-            running,
-            candidate,
-        };
-        for _ in 0..merges {
-            let base = round.begin();
-            let (running, candidate) = (round.running.clone(), round.candidate.clone());
-            let schema = running.schema().clone();
-            round.edit(&candidate);
-            let mine = read_all(&candidate);
-            round.edit(&running);
-            let theirs = read_all(&running);
-            let told = candidate.conflicts().unwrap();
-            let describe = |what: &str| {
-                let texts = [&base, &theirs, &mine].map(|tree| show(&schema, tree));
-                format!(
-                    "{what}\nbase      {}\nrunning   {}\ncandidate {}\ntold {told:?}",
-                    texts[0], texts[1], texts[2]
-                )
-            };
-            let sound = |what: &str| {
-                let findings = running.store().check(&mut |_| {}).unwrap();
-                assert_eq!(findings, [], "{}", describe(what));
-            };
-            sound("before");
-            if told.is_empty() {
-                let shown = show(running.schema(), &read_all(&candidate));
-                candidate
-                    .commit_candidate(CommitOptions::default())
-                    .unwrap();
-                assert_eq!(show(running.schema(), &read_all(&running)), shown);
-            } else {
-                resolve(&mut round);
-            }
-            sound("after");
-        }
+        sound_merges(random, History::Kept);
     });
+}
+
+#[test]
+fn merges_without_history_leave_a_sound_store() {
+    seed::run("merges with order, without history", |random| {
+        sound_merges(random, History::Pruned);
+    });
+}
+
+fn sound_merges(random: &mut StdRng, history: History) {
+    let merges = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(MERGES);
+    let running = prepared(MODEL, history);
+    let candidate = running.beside(Datastore::Candidate, "").unwrap();
+    let mut round = Round {
+        random,
+        running,
+        candidate,
+    };
+    for _ in 0..merges {
+        let base = round.begin();
+        let (running, candidate) = (round.running.clone(), round.candidate.clone());
+        let schema = running.schema().clone();
+        round.edit(&candidate);
+        if history == History::Pruned {
+            // The candidate is edited on what running is meanwhile, too.
+            round.edit(&running);
+            round.forget();
+            round.edit(&candidate);
+        }
+        let mine = read_all(&candidate);
+        round.edit(&running);
+        if history == History::Pruned {
+            round.forget();
+        }
+        let theirs = read_all(&running);
+        let told = candidate.conflicts().unwrap();
+        let describe = |what: &str| {
+            let texts = [&base, &theirs, &mine].map(|tree| show(&schema, tree));
+            format!(
+                "{what}\nbase      {}\nrunning   {}\ncandidate {}\ntold {told:?}",
+                texts[0], texts[1], texts[2]
+            )
+        };
+        let sound = |what: &str| {
+            let findings = running.store().check(&mut |_| {}).unwrap();
+            assert_eq!(findings, [], "{}", describe(what));
+        };
+        sound("before");
+        if told.is_empty() {
+            let shown = show(running.schema(), &read_all(&candidate));
+            candidate
+                .commit_candidate(CommitOptions::default())
+                .unwrap();
+            assert_eq!(show(running.schema(), &read_all(&running)), shown);
+        } else {
+            resolve(&mut round, None);
+        }
+        sound("after");
+    }
 }

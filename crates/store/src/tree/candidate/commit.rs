@@ -5,7 +5,7 @@ use std::sync::Arc;
 use espalier_keyspace::{Batch, ErrorKind, Snapshot};
 use espalier_yang::{ErrorTag, Errors};
 
-use super::edit::Fold;
+use super::fold::Fold;
 use super::merge::{Conflict, Merged, Resolution};
 use super::resident::Stored;
 use crate::error::{Error, Result};
@@ -169,11 +169,7 @@ impl Tree {
             candidate: Overlay::with(snapshot, merged.changes),
             changes: Arc::new(merged.stamps),
         };
-        let fold = Fold {
-            store: self.store(),
-            rows: &stored.rows,
-            batch,
-        };
+        let fold = Fold::new(self, &stored.rows, batch);
         let (changes, mut batch) = fold.run(edited, stored.changes, is_rebased)?;
         self.put_header(
             &stored.rows,

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use espalier_keyspace::{Batch, ErrorKind, KeyRange, Snapshot};
 use espalier_yang::Sink;
 
+use super::fold::Fold;
 use super::header::Header;
 use super::resident::Stored;
 use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, ChangesWriter, Overlay};
-use crate::store::Store;
 use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
 use crate::tree::copy::differ;
@@ -191,11 +191,7 @@ impl Tree {
             return Ok(unchanged);
         }
         edited.count_on(stamps);
-        let fold = Fold {
-            store: self.store(),
-            rows: &stored.rows,
-            batch,
-        };
+        let fold = Fold::new(self, &stored.rows, batch);
         let (changes, mut batch) = fold.run(edited, stored.changes, is_rebased)?;
         let header = self.put_header(
             &stored.rows,
@@ -316,103 +312,4 @@ fn is_changed(edited: &Edited, tree: &Tree) -> Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// Folding an edit into the changes of a candidate, and into its rows.
-pub(super) struct Fold<'a> {
-    pub store: &'a Store,
-    pub rows: &'a Rows,
-    pub batch: Batch,
-}
-
-impl Fold<'_> {
-    /// The changes with the edit in them, and the batch with their rows.
-    pub fn run(
-        mut self,
-        edited: Edited,
-        stored: Arc<Changes>,
-        is_rebased: bool,
-    ) -> Result<(Changes, Batch)> {
-        let Edited { candidate, changes } = edited;
-        // Nobody else may hold the changes, so that they can be changed in place.
-        self.store.candidates().forget(self.rows);
-        drop(stored);
-        let mut whole = Arc::clone(candidate.changes());
-        let basis = candidate.into_base();
-        for range in changes.cleared() {
-            self.clear(Arc::make_mut(&mut whole), &*basis, &range)?;
-        }
-        for (key, value) in changes.written() {
-            self.write(Arc::make_mut(&mut whole), &*basis, key, value)?;
-        }
-        let whole = Arc::unwrap_or_clone(whole);
-        if is_rebased {
-            self.rewrite(&whole, &*basis)?;
-        }
-        Ok((whole, self.batch))
-    }
-
-    fn clear(&mut self, whole: &mut Changes, basis: &dyn Snapshot, range: &KeyRange) -> Result<()> {
-        if whole.writes_in(range) {
-            self.rows.forget_written_in(&mut self.batch, range);
-        }
-        let mut cursor = basis.scan(range, espalier_keyspace::Direction::Forward)?;
-        if cursor.next()?.is_none() {
-            whole.forget_written(range);
-            return Ok(());
-        }
-        drop(cursor);
-        let before = whole.cleared_touching(range);
-        whole.delete_range(range);
-        for joined in before {
-            self.rows.forget_cleared(&mut self.batch, &joined);
-        }
-        if let Some(joined) = whole.cleared_around(&range.start) {
-            self.rows.put_cleared(&mut self.batch, &joined);
-        }
-        Ok(())
-    }
-
-    fn write(
-        &mut self,
-        whole: &mut Changes,
-        basis: &dyn Snapshot,
-        key: &[u8],
-        value: Option<&[u8]>,
-    ) -> Result<()> {
-        let old = basis.get(key)?;
-        let is_cleared = whole.is_cleared(key);
-        let says_nothing = match value {
-            None => is_cleared || old.is_none(),
-            Some(_) => !is_cleared && old.as_deref() == value,
-        };
-        if says_nothing {
-            if whole.has_written(key) {
-                whole.forget(key);
-                self.rows.forget_written(&mut self.batch, key);
-            }
-            return Ok(());
-        }
-        match value {
-            Some(value) => whole.put(key.to_vec(), value.to_vec()),
-            None => whole.delete(key.to_vec()),
-        }
-        self.rows
-            .put_written(&mut self.batch, key, old.as_deref(), value);
-        Ok(())
-    }
-
-    /// Writes every row anew.
-    fn rewrite(&mut self, whole: &Changes, basis: &dyn Snapshot) -> Result<()> {
-        self.batch.delete_range(self.rows.changes());
-        for range in whole.cleared() {
-            self.rows.put_cleared(&mut self.batch, &range);
-        }
-        for (key, value) in whole.written() {
-            let old = basis.get(key)?;
-            self.rows
-                .put_written(&mut self.batch, key, old.as_deref(), value);
-        }
-        Ok(())
-    }
 }

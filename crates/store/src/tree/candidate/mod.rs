@@ -12,6 +12,7 @@
 
 mod commit;
 mod edit;
+mod fold;
 mod header;
 mod merge;
 mod read;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::Snapshot;
 
-use super::merge::{Basis, Known, Merged, Resolution, merge};
+use super::merge::{Basis, Known, Merged, Resolution, apart, merge};
 use super::resident::Stored;
 use super::rows::Rows;
 use crate::error::{Error, Result};
@@ -87,13 +87,8 @@ impl Tree {
             base: snapshot,
             changes: &back,
         };
-        let state = State {
-            snapshot,
-            compiled: self.compiled(),
-            tree: self.id(),
-        };
         let basis = Basis {
-            running: state,
+            running: self.state_of(snapshot),
             base,
             known,
             moved: running
@@ -119,7 +114,19 @@ impl Tree {
         let base = stored.header.base;
         match changes_back_to(snapshot, self.id(), base)? {
             Some(back) => Ok((back, Known::Everything)),
-            None => Ok((stored.rows.read_old(snapshot)?, Known::Changed(base))),
+            None => {
+                let old = stored.rows.read_old(snapshot)?;
+                Ok((apart(self.state_of(snapshot), &old)?, Known::Changed(base)))
+            }
+        }
+    }
+
+    /// The tree in a snapshot.
+    pub(super) fn state_of<'s>(&'s self, snapshot: &'s dyn Snapshot) -> State<'s> {
+        State {
+            snapshot,
+            compiled: self.compiled(),
+            tree: self.id(),
         }
     }
 }

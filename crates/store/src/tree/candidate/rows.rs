@@ -5,6 +5,7 @@
 //! | `00` | the [header](super::header) |
 //! | `01`, subspace, the rest of a key of running | what it held and holds now |
 //! | `02`, subspace, the rest of the start of a deleted range | a byte for the end: none, or its subspace and rest |
+//! | `03`, subspace, the rest of a key of running | what it held: entries of lists ordered by user that something in was changed, and their positions |
 
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, tuple};
 
@@ -18,6 +19,7 @@ use crate::tree::{Datastore, Tree};
 const HEADER: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLEARED: u8 = 2;
+const PLACED: u8 = 3;
 
 /// Whether a row says that a key holds a value.
 const ABSENT: u8 = 0;
@@ -64,7 +66,7 @@ impl Rows {
     pub fn changes(&self) -> KeyRange {
         KeyRange {
             start: self.kind(WRITTEN),
-            end: KeyRange::prefix(&self.kind(CLEARED)).end,
+            end: KeyRange::prefix(&self.kind(PLACED)).end,
         }
     }
 
@@ -155,6 +157,11 @@ impl Rows {
         batch.delete(self.row(CLEARED, &range.start));
     }
 
+    /// Puts what a key held that tells which entry stood at a position.
+    pub fn put_placed(&self, batch: &mut Batch, key: &[u8], held: &[u8]) {
+        batch.put(self.row(PLACED, key), held.to_vec());
+    }
+
     /// Reads all changes.
     pub fn read(&self, snapshot: &dyn Snapshot) -> Result<Changes> {
         let mut changes = Changes::default();
@@ -182,9 +189,15 @@ impl Rows {
         Ok(changes)
     }
 
-    /// What the keys of these changes held when they were changed.
+    /// What the keys of these changes held when they were changed, and which entries stood where.
     pub fn read_old(&self, snapshot: &dyn Snapshot) -> Result<Changes> {
         let mut old = Changes::default();
+        let placed = self.kind(PLACED);
+        let range = KeyRange::prefix(&placed);
+        let mut cursor = snapshot.scan(&range, Direction::Forward)?;
+        while let Some((row, held)) = cursor.next()? {
+            old.put(self.long(&row[placed.len()..])?, held.to_vec());
+        }
         let written = self.kind(WRITTEN);
         let range = KeyRange::prefix(&written);
         let mut cursor = snapshot.scan(&range, Direction::Forward)?;

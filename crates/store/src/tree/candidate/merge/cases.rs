@@ -1,6 +1,8 @@
 //! Choices: running and the candidate may each have created nodes of another case.
 
-use espalier_keyspace::{Direction, KeyRange};
+use std::sync::Arc;
+
+use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{Keys, NodeId, NodeKind};
 
 use super::conflict::{Conflict, Held};
@@ -11,48 +13,65 @@ use crate::keys::put_local_id;
 use crate::subspace::Subspace;
 use crate::tree::edit::rivals;
 
-impl Merging<'_> {
+/// Looks at a node of a case: the key of what is around it, the node of that, and its own.
+type Look<'l, 'm> = &'l dyn Fn(&mut Merging<'m>, &[u8], Option<NodeId>, NodeId) -> Result<()>;
+
+impl<'m> Merging<'m> {
     /// Resolves where both created nodes of different cases of one choice.
     pub fn cases(&mut self) -> Result<()> {
-        let tree = self.running.stored.tree.prefix(Subspace::Tree);
         for (key, pair) in self.changed.rows() {
-            let Some(running) = &pair.running else {
-                continue;
-            };
-            let Some(trail) = self.running.trail(&key)? else {
-                continue;
-            };
-            let mut parent = (tree.len(), None);
-            for point in &trail {
-                let (end, node) = (parent.0, point.node);
-                self.created_in_case(&key[..end], parent.1, node)?;
-                parent = (point.end, Some(point.node));
-            }
-            let is_fragment = trail
-                .last()
-                .is_none_or(|point| !self.running.stored.schema().node(point.node).is_leaf_list());
-            if is_fragment {
-                self.leaves_in_cases(&key, parent.1, running, pair.base.as_deref())?;
+            if let Some(running) = &pair.running {
+                let values = (running.as_slice(), pair.base.as_deref());
+                self.nodes_in_cases(&key, values, &Self::created_by_running)?;
             }
         }
         Ok(())
     }
 
-    fn leaves_in_cases(
+    /// The same, where it is not known what running changed.
+    pub fn cases_of_candidate(&mut self) -> Result<()> {
+        let tree = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Tree));
+        let changes = Arc::clone(&self.changes);
+        for (key, value) in changes.written_in(&tree) {
+            if let Some(value) = value {
+                self.nodes_in_cases(key, (value, None), &Self::written_by_candidate)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the nodes on the way to a key, and at the leaves in its value that were not in
+    /// `before`.
+    fn nodes_in_cases(
         &mut self,
         key: &[u8],
-        node: Option<NodeId>,
-        running: &[u8],
-        base: Option<&[u8]>,
+        (value, before): (&[u8], Option<&[u8]>),
+        look: Look<'_, 'm>,
     ) -> Result<()> {
+        let Some(trail) = self.running.trail(key)? else {
+            return Ok(());
+        };
+        let tree = self.running.stored.tree.prefix(Subspace::Tree);
+        let mut parent = (tree.len(), None);
+        for point in &trail {
+            look(self, &key[..parent.0], parent.1, point.node)?;
+            parent = (point.end, Some(point.node));
+        }
+        let node = parent.1;
+        let schema = self.running.stored.schema();
+        if node.is_some_and(|node| schema.node(node).is_leaf_list()) {
+            return Ok(());
+        }
         let layout = self.running.stored.layout();
-        let base = base.map_or(Ok(Fragment::default()), |base| Fragment::decode(base, 0))?;
-        for (id, packed) in Fragment::decode(running, 0)?.leaves {
-            if base.get(id) == Some(&packed) {
+        let before = before.map_or(Ok(Fragment::default()), |before| {
+            Fragment::decode(before, 0)
+        })?;
+        for (id, packed) in Fragment::decode(value, 0)?.leaves {
+            if before.get(id) == Some(&packed) {
                 continue;
             }
             if let Some(leaf) = layout.child(node, id) {
-                self.created_in_case(key, node, leaf)?;
+                look(self, key, node, leaf)?;
             }
         }
         Ok(())
@@ -60,7 +79,7 @@ impl Merging<'_> {
 
     /// Looks for nodes of other cases that the candidate created beside a node of running, in the
     /// node with key `around`.
-    fn created_in_case(
+    fn created_by_running(
         &mut self,
         around: &[u8],
         parent: Option<NodeId>,
@@ -72,24 +91,53 @@ impl Merging<'_> {
             return Ok(());
         }
         for rival in rivals(schema, node) {
-            if !self.is_created_by_candidate(around, rival)? {
-                continue;
+            if self.is_created_by_candidate(around, rival)? {
+                self.both_cases(around, parent, [node.id, rival])?;
             }
-            let path = self.path_of(around)?.child(rival, Keys::None);
-            self.conflicts.push(Conflict {
-                path: path.to_instance_identifier(schema),
-                base: Held::Absent,
-                running: Held::Absent,
-                candidate: Held::Node,
-            });
-            let loser = if self.prefers_running() {
-                rival
-            } else {
-                node.id
-            };
-            self.remove(around, parent, loser)?;
         }
         Ok(())
+    }
+
+    /// Looks for nodes of other cases that running has beside a node that the candidate wrote, which
+    /// had none beside it then.
+    fn written_by_candidate(
+        &mut self,
+        around: &[u8],
+        parent: Option<NodeId>,
+        node: NodeId,
+    ) -> Result<()> {
+        let schema = self.running.stored.schema();
+        let node = schema.node(node);
+        if node.cases.is_empty() || self.is_in_running(around, node.id)? {
+            return Ok(());
+        }
+        for rival in rivals(schema, node) {
+            if self.has(around, rival)? && self.has(around, node.id)? {
+                self.both_cases(around, parent, [rival, node.id])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A node of running and one of the candidate exclude each other.
+    fn both_cases(
+        &mut self,
+        around: &[u8],
+        parent: Option<NodeId>,
+        [running, candidate]: [NodeId; 2],
+    ) -> Result<()> {
+        let path = self.path_of(around)?.child(candidate, Keys::None);
+        self.conflicts.push(Conflict {
+            path: path.to_instance_identifier(self.running.stored.schema()),
+            base: Held::Absent,
+            running: Held::Absent,
+            candidate: Held::Node,
+        });
+        let loser = match self.prefers_running() {
+            true => candidate,
+            false => running,
+        };
+        self.remove(around, parent, loser)
     }
 
     fn is_leaf(&self, node: NodeId) -> bool {
@@ -110,11 +158,22 @@ impl Merging<'_> {
         if !self.is_leaf(node) {
             return self.has_below(&self.key_of(around, node));
         }
-        let id = self.running.stored.layout().id(node);
         let candidate = self.candidate();
-        let stored = candidate.value(around)?;
-        let fragment = stored
-            .map(|value| Fragment::decode(&value, 0))
+        self.is_leaf_of(candidate.value(around)?.as_deref(), node)
+    }
+
+    /// Whether running has a node.
+    fn is_in_running(&self, around: &[u8], node: NodeId) -> Result<bool> {
+        if !self.is_leaf(node) {
+            return self.running.any(&self.key_of(around, node));
+        }
+        self.is_leaf_of(self.running.get(around)?.as_deref(), node)
+    }
+
+    fn is_leaf_of(&self, fragment: Option<&[u8]>, leaf: NodeId) -> Result<bool> {
+        let id = self.running.stored.layout().id(leaf);
+        let fragment = fragment
+            .map(|value| Fragment::decode(value, 0))
             .transpose()?;
         Ok(fragment.is_some_and(|fragment| fragment.get(id).is_some()))
     }

@@ -38,6 +38,13 @@ impl Changed {
                 names.extend(running.name(key)?);
             }
         }
+        // Where an entry has another position, its own key is another too.
+        let order = running.stored.tree.prefix(Subspace::Order);
+        let entries = names.iter().filter(|name| name.starts_with(&order));
+        let entries: Vec<_> = entries
+            .map(|row| in_subspace(row, Subspace::Tree))
+            .collect();
+        names.extend(entries);
         // Everything that is there now came after the base.
         for range in logged_ranges(running.stored.tree) {
             if !back.is_cleared(&range.start) {

@@ -1,13 +1,13 @@
 //! Merging without a whole base: the log no longer reaches back to the version that the candidate
 //! was made on, so that of the base only the keys are known that the candidate changed.
 //!
-//! What running changed in ranges that the candidate deleted is told by stamps then, and entries
-//! that running deleted by their absence. Such conflicts cannot be resolved for the candidate where
+//! What running changed in what the candidate deleted is told by stamps then ([`super::doubtful`]),
+//! and entries that running deleted by their absence. Such conflicts cannot be resolved for the candidate where
 //! that needs what is no longer known: the node is left as running has it.
 
 use std::collections::BTreeSet;
 
-use espalier_keyspace::{Direction, KeyRange, Snapshot};
+use espalier_keyspace::KeyRange;
 
 use super::conflict::{Conflict, Held};
 use super::named::Told;
@@ -16,7 +16,6 @@ use super::run::Merging;
 use crate::error::Result;
 use crate::subspace::Subspace;
 use crate::tree::locate::in_subspace;
-use crate::tree::stamp::StampRecord;
 
 impl Merging<'_> {
     /// Finds the conflicts that the keys known of the base do not show.
@@ -24,42 +23,14 @@ impl Merging<'_> {
     /// `lost` are stored keys that the candidate changed, of entries that are no longer known.
     pub fn gaps(&mut self, base: u64, lost: &[Vec<u8>]) -> Result<()> {
         self.deleted_though_changed(base)?;
-        self.written_where_nothing_is()?;
+        self.placed_among_others(base)?;
         self.half_an_entry()?;
         self.lost(lost)
     }
 
-    fn deleted_though_changed(&mut self, base: u64) -> Result<()> {
-        let tree = self.running.stored.tree.prefix(Subspace::Tree);
-        let all = KeyRange::prefix(&tree);
-        let mut changed = Vec::new();
-        for cleared in self.changes.cleared_in(&all) {
-            let cleared = cleared.intersection(&all);
-            let stamps = KeyRange {
-                start: in_subspace(&cleared.start, Subspace::Stamp),
-                end: cleared.end.map(|end| in_subspace(&end, Subspace::Stamp)),
-            };
-            let mut cursor = self.running.scan(&stamps, Direction::Forward)?;
-            while let Some((key, stamp)) = cursor.next()? {
-                if StampRecord::decode(stamp)?.any.version > base {
-                    changed.push(in_subspace(key, Subspace::Tree));
-                }
-            }
-        }
-        for key in changed {
-            if self.is_settled(&key) || self.writes_below(&key) {
-                continue;
-            }
-            self.node_conflict(&key)?;
-            if self.prefers_running() {
-                self.leave(&key);
-            }
-            self.settle(&key);
-        }
-        Ok(())
-    }
-
-    fn written_where_nothing_is(&mut self) -> Result<()> {
+    /// Finds what the candidate wrote in entries and containers that running no longer has. It is to
+    /// be called first: what is around is not known, so that nothing in it can be put back.
+    pub fn written_where_nothing_is(&mut self) -> Result<()> {
         let tree = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Tree));
         let written = self.changes.written_in(&tree);
         let keys: Vec<Vec<u8>> = written
@@ -100,14 +71,16 @@ impl Merging<'_> {
             let own = own.and_then(|trail| trail.last().copied());
             let schema = self.running.stored.schema();
             let is_placed = own.is_some_and(|own| self.running.is_indexed(schema.node(own.node)));
-            if !is_placed || self.is_settled(&entry) {
+            if !is_placed {
                 continue;
             }
             let candidate = self.candidate();
             let there = PLACES.map(|place| candidate.value(&in_subspace(&entry, place)));
             let [content, place] = there;
             if content?.is_some() != place?.is_some() {
-                self.node_conflict(&entry)?;
+                if !self.is_settled(&entry) {
+                    self.node_conflict(&entry)?;
+                }
                 self.leave(&entry);
                 self.settle(&entry);
             }

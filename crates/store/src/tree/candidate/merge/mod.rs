@@ -24,6 +24,7 @@
 mod cases;
 mod changed;
 mod conflict;
+mod doubtful;
 mod gaps;
 mod keys;
 mod leaves;
@@ -31,6 +32,7 @@ mod moves;
 mod named;
 mod naming;
 mod order;
+mod places;
 mod placing;
 mod resolve;
 mod rows;
@@ -40,4 +42,5 @@ mod stamps;
 
 pub use conflict::{Conflict, Held, Resolution};
 
+pub(super) use places::{apart, neighbours, places};
 pub(super) use run::{Basis, Known, Merged, merge};

@@ -22,7 +22,7 @@ use espalier_yang::{NodeId, NodeKind};
 use super::rows::RowCursor;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Packed, take_entry_value};
-use crate::keys::{put_key_value, skip_key_values, take_local_id};
+use crate::keys::{put_key_value, put_local_id, skip_key_values, take_local_id};
 use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::{State, in_subspace, order_key};
@@ -155,6 +155,17 @@ impl<'a> Named<'a> {
             at = key.len() - rest.len();
         }
         boundaries
+    }
+
+    /// The parts of a range that are in the children of the node that it is around.
+    pub fn children_in(&self, range: &KeyRange, around: &Boundary) -> Vec<KeyRange> {
+        let layout = self.stored.layout();
+        let children = layout.children(around.node).map(|child| {
+            let mut key = range.start[..around.length].to_vec();
+            put_local_id(&mut key, layout.id(child));
+            KeyRange::prefix(&key).intersection(range)
+        });
+        children.filter(|part| !part.is_empty()).collect()
     }
 
     /// The named key of a stored key; none where an entry on the way is not there.
@@ -327,7 +338,7 @@ pub(super) fn is_within(range: &KeyRange, prefix: &[u8]) -> bool {
 }
 
 /// The list keys of an entry, as keys hold them.
-fn list_keys(node: &Node, value: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn list_keys(node: &Node, value: &[u8]) -> Result<Vec<u8>> {
     let mut keys = Vec::new();
     if node.is_leaf_list() {
         put_key_value(&mut keys, &take_entry_value(value)?);

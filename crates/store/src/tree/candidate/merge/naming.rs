@@ -11,11 +11,10 @@ use rustc_hash::FxHashSet;
 use super::moves::{Moves, Repositioned};
 use super::named::{Boundary, Named, Told, is_within};
 use crate::error::Result;
-use crate::keys::put_local_id;
 use crate::overlay::Changes;
 use crate::position::Position;
 use crate::subspace::Subspace;
-use crate::tree::locate::{State, in_subspace};
+use crate::tree::locate::in_subspace;
 
 /// The nodes that are lists ordered by user, or have such below.
 pub(super) struct Ordered(FxHashSet<NodeId>);
@@ -31,6 +30,11 @@ impl Ordered {
             }
         }
         Self(found)
+    }
+
+    /// Whether there are any.
+    pub fn any(&self) -> bool {
+        !self.0.is_empty()
     }
 
     /// Whether keys below a boundary are other ones by name than in the store.
@@ -169,7 +173,7 @@ impl Naming<'_> {
             return Ok(());
         }
         if !span.is_all && !span.around.is_whole {
-            return self.cleared_children(range, prefix, span.around.node, named);
+            return self.cleared_children(range, &span.around, named);
         }
         self.cleared_rows(range, named)
     }
@@ -178,10 +182,10 @@ impl Naming<'_> {
     fn cleared_children(
         &self,
         range: &KeyRange,
-        prefix: &[u8],
-        parent: Option<NodeId>,
+        around: &Boundary,
         named: &mut Changes,
     ) -> Result<()> {
+        let prefix = &range.start[..around.length];
         if range.contains(prefix) {
             let own = KeyRange {
                 start: prefix.to_vec(),
@@ -189,14 +193,8 @@ impl Naming<'_> {
             };
             self.cleared_rows(&own, named)?;
         }
-        let State { compiled, .. } = self.base.stored;
-        for child in compiled.layout.children(parent) {
-            let mut key = prefix.to_vec();
-            put_local_id(&mut key, compiled.layout.id(child));
-            let part = KeyRange::prefix(&key).intersection(range);
-            if !part.is_empty() {
-                self.cleared(&part, named)?;
-            }
+        for part in self.base.children_in(range, around) {
+            self.cleared(&part, named)?;
         }
         Ok(())
     }

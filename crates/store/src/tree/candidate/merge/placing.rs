@@ -112,21 +112,8 @@ impl Placing<'_> {
     fn clear(&self, stored: &mut Changes) -> Result<()> {
         // What has no range of its own in the store, because positions order it otherwise.
         let mut scattered = BTreeSet::new();
-        let schema = self.running.stored.schema();
         for range in self.named.cleared() {
-            let Some(span) = Span::of(self.running, &range, self.running.told) else {
-                continue;
-            };
-            let prefix = &range.start[..span.around.length];
-            if span.is_all {
-                for place in self.running.places(prefix)? {
-                    stored.hide(&KeyRange::prefix(&place));
-                }
-            } else if self.ordered.is_below(schema, &span.around) {
-                scattered.insert(prefix.to_vec());
-            } else if let Some(place) = self.running.place(prefix)? {
-                stored.hide(&with_prefix(&range, prefix, &place));
-            }
+            self.clear_range(&range, stored, &mut scattered)?;
         }
         for prefix in scattered {
             for (name, _) in self.running.rows(&KeyRange::prefix(&prefix))? {
@@ -135,6 +122,40 @@ impl Placing<'_> {
                 {
                     stored.delete(key);
                 }
+            }
+        }
+        Ok(())
+    }
+
+    fn clear_range(
+        &self,
+        range: &KeyRange,
+        stored: &mut Changes,
+        scattered: &mut BTreeSet<Vec<u8>>,
+    ) -> Result<()> {
+        let schema = self.running.stored.schema();
+        let Some(span) = Span::of(self.running, range, self.running.told) else {
+            return Ok(());
+        };
+        let prefix = &range.start[..span.around.length];
+        if span.is_all {
+            for place in self.running.places(prefix)? {
+                stored.hide(&KeyRange::prefix(&place));
+            }
+        } else if !self.ordered.is_below(schema, &span.around) {
+            if let Some(place) = self.running.place(prefix)? {
+                stored.hide(&with_prefix(range, prefix, &place));
+            }
+        } else if span.around.is_whole {
+            scattered.insert(prefix.to_vec());
+        } else {
+            if range.contains(prefix)
+                && let Some(place) = self.running.place(prefix)?
+            {
+                stored.delete(place);
+            }
+            for part in self.running.children_in(range, &span.around) {
+                self.clear_range(&part, stored, scattered)?;
             }
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! A merge under way, and its outcome.
 
+use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use espalier_keyspace::KeyRange;
@@ -70,9 +72,22 @@ pub(super) struct Merging<'a> {
     pub changed: Changed,
     /// What the candidate changes.
     pub changes: Arc<Changes>,
+    /// The same as the merge began, by stored keys.
+    pub stored: Arc<Changes>,
     pub conflicts: Vec<Conflict>,
-    /// Subtrees that are settled; what running changed in them is not looked at again.
-    pub settled: Vec<Vec<u8>>,
+    /// Subtrees that are settled, none in another; what running changed in them is not looked at
+    /// again.
+    settled: BTreeSet<Vec<u8>>,
+}
+
+/// What a candidate changes.
+struct Proposed<'a> {
+    /// By named keys.
+    named: Arc<Changes>,
+    /// By stored keys.
+    stored: &'a Arc<Changes>,
+    /// The stored keys without names, of entries that are no longer known.
+    lost: Vec<Vec<u8>>,
 }
 
 /// Merges changes on running as it is now. Conflicts are resolved as asked, and told.
@@ -81,9 +96,7 @@ pub(in crate::tree::candidate) fn merge(
     changes: &Arc<Changes>,
     resolution: Resolution,
 ) -> Result<Merged> {
-    let order = KeyRange::prefix(&basis.running.tree.prefix(Subspace::Order));
-    let has_order = |of: &Changes| of.writes_in(&order) || !of.cleared_in(&order).is_empty();
-    if !has_order(changes) && !has_order(basis.base.changes) {
+    if !may_have_moved(&basis, changes) {
         let view = |snapshot| Named {
             stored: State {
                 snapshot,
@@ -92,8 +105,12 @@ pub(in crate::tree::candidate) fn merge(
             told: Told::ByPosition,
         };
         let views = [view(basis.running.snapshot), view(&basis.base)];
-        let (merging, stamps) =
-            Merging::run(basis, views, Arc::clone(changes), (resolution, Vec::new()))?;
+        let proposed = Proposed {
+            named: Arc::clone(changes),
+            stored: changes,
+            lost: Vec::new(),
+        };
+        let (merging, stamps) = Merging::run(basis, views, proposed, resolution)?;
         return Ok(Merged {
             changes: merging.changes,
             stamps,
@@ -101,6 +118,14 @@ pub(in crate::tree::candidate) fn merge(
         });
     }
     merge_by_name(basis, changes, resolution)
+}
+
+/// Whether either side may have changed positions.
+fn may_have_moved(basis: &Basis<'_>, changes: &Changes) -> bool {
+    let order = KeyRange::prefix(&basis.running.tree.prefix(Subspace::Order));
+    let has_order = |of: &Changes| of.writes_in(&order) || !of.cleared_in(&order).is_empty();
+    let is_known = basis.known == Known::Everything || !Ordered::of(basis.running.schema()).any();
+    !is_known || has_order(changes) || has_order(basis.base.changes)
 }
 
 /// Merges where positions changed.
@@ -130,8 +155,12 @@ fn merge_by_name(
         stored: changes,
     };
     let (named, lost) = naming.run()?;
-    let (merging, stamps) =
-        Merging::run(basis, [running, base], Arc::new(named), (resolution, lost))?;
+    let proposed = Proposed {
+        named: Arc::new(named),
+        stored: changes,
+        lost,
+    };
+    let (merging, stamps) = Merging::run(basis, [running, base], proposed, resolution)?;
     let conflicts = merging.conflicts;
     let placing = Placing {
         running: &running,
@@ -157,8 +186,8 @@ impl<'a> Merging<'a> {
     fn run(
         basis: Basis<'a>,
         [running, base]: [Named<'a>; 2],
-        changes: Arc<Changes>,
-        (resolution, lost): (Resolution, Vec<Vec<u8>>),
+        proposed: Proposed<'_>,
+        resolution: Resolution,
     ) -> Result<(Self, Changes)> {
         let mut merging = Self {
             changed: Changed::between(&base, &running, basis.base.changes)?,
@@ -166,15 +195,20 @@ impl<'a> Merging<'a> {
             base,
             basis,
             resolution,
-            changes,
+            changes: proposed.named,
+            stored: Arc::clone(proposed.stored),
             conflicts: Vec::new(),
-            settled: Vec::new(),
+            settled: BTreeSet::new(),
         };
         let stamps = merging.stamps()?;
+        if basis.known != Known::Everything {
+            merging.written_where_nothing_is()?;
+        }
         merging.keys()?;
         merging.positions()?;
         if let Known::Changed(version) = basis.known {
-            merging.gaps(version, &lost)?;
+            merging.gaps(version, &proposed.lost)?;
+            merging.cases_of_candidate()?;
         }
         merging.cases()?;
         Ok((merging, stamps))
@@ -195,12 +229,27 @@ impl<'a> Merging<'a> {
 
     /// Takes a subtree out of what is still to be merged.
     pub fn settle(&mut self, key: &[u8]) {
-        self.settled.push(key.to_vec());
+        if self.is_settled(key) {
+            return;
+        }
+        let inner = self
+            .settled
+            .range::<[u8], _>((Bound::Included(key), Bound::Unbounded));
+        let inner = inner.take_while(|inner| inner.starts_with(key)).cloned();
+        for inner in inner.collect::<Vec<_>>() {
+            self.settled.remove(&inner);
+        }
+        self.settled.insert(key.to_vec());
     }
 
     /// Whether a key is in a subtree that is settled.
     pub fn is_settled(&self, key: &[u8]) -> bool {
-        self.settled.iter().any(|settled| key.starts_with(settled))
+        let before = self
+            .settled
+            .range::<[u8], _>((Bound::Unbounded, Bound::Included(key)));
+        before
+            .last()
+            .is_some_and(|settled| key.starts_with(settled))
     }
 
     /// Whether the candidate writes a value at or below a key.

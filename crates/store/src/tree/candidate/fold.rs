@@ -1,0 +1,162 @@
+//! What an edit changes, folded into what the candidate changes already and into its rows.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, KeyRange, Snapshot};
+use rustc_hash::FxHashSet;
+
+use super::edit::Edited;
+use super::merge::{neighbours, places};
+use super::rows::Rows;
+use crate::error::Result;
+use crate::overlay::Changes;
+use crate::subspace::Subspace;
+use crate::tree::Tree;
+
+/// Folding an edit into the changes of a candidate, and into its rows.
+pub(super) struct Fold<'a> {
+    tree: &'a Tree,
+    rows: &'a Rows,
+    batch: Batch,
+    /// The keys of the entries whose places are put already.
+    placed: FxHashSet<Vec<u8>>,
+}
+
+impl<'a> Fold<'a> {
+    /// Into the rows of a candidate, beside what the batch has.
+    pub fn new(tree: &'a Tree, rows: &'a Rows, batch: Batch) -> Self {
+        Self {
+            tree,
+            rows,
+            batch,
+            placed: FxHashSet::default(),
+        }
+    }
+
+    /// The changes with the edit in them, and the batch with their rows.
+    pub fn run(
+        mut self,
+        edited: Edited,
+        stored: Arc<Changes>,
+        is_rebased: bool,
+    ) -> Result<(Changes, Batch)> {
+        let Edited { candidate, changes } = edited;
+        // Nobody else may hold the changes, so that they can be changed in place.
+        self.tree.store().candidates().forget(self.rows);
+        drop(stored);
+        let mut whole = Arc::clone(candidate.changes());
+        let basis = candidate.into_base();
+        for range in changes.cleared() {
+            self.clear(Arc::make_mut(&mut whole), &*basis, &range)?;
+        }
+        for (key, value) in changes.written() {
+            self.write(Arc::make_mut(&mut whole), &*basis, key, value)?;
+        }
+        let whole = Arc::unwrap_or_clone(whole);
+        if is_rebased {
+            self.rewrite(&whole, &*basis)?;
+        }
+        Ok((whole, self.batch))
+    }
+
+    fn clear(&mut self, whole: &mut Changes, basis: &dyn Snapshot, range: &KeyRange) -> Result<()> {
+        if whole.writes_in(range) {
+            self.rows.forget_written_in(&mut self.batch, range);
+        }
+        let mut cursor = basis.scan(range, espalier_keyspace::Direction::Forward)?;
+        if cursor.next()?.is_none() {
+            whole.forget_written(range);
+            return Ok(());
+        }
+        drop(cursor);
+        self.place(basis, range)?;
+        let before = whole.cleared_touching(range);
+        whole.delete_range(range);
+        for joined in before {
+            self.rows.forget_cleared(&mut self.batch, &joined);
+        }
+        if let Some(joined) = whole.cleared_around(&range.start) {
+            self.rows.put_cleared(&mut self.batch, &joined);
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        whole: &mut Changes,
+        basis: &dyn Snapshot,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<()> {
+        let old = basis.get(key)?;
+        let is_cleared = whole.is_cleared(key);
+        let says_nothing = match value {
+            None => is_cleared || old.is_none(),
+            Some(_) => !is_cleared && old.as_deref() == value,
+        };
+        if says_nothing {
+            if whole.has_written(key) {
+                whole.forget(key);
+                self.rows.forget_written(&mut self.batch, key);
+            }
+            return Ok(());
+        }
+        self.place_written(basis, key, value)?;
+        match value {
+            Some(value) => whole.put(key.to_vec(), value.to_vec()),
+            None => whole.delete(key.to_vec()),
+        }
+        self.rows
+            .put_written(&mut self.batch, key, old.as_deref(), value);
+        Ok(())
+    }
+
+    /// Puts where the entries stand that a deleted range is in.
+    fn place(&mut self, basis: &dyn Snapshot, range: &KeyRange) -> Result<()> {
+        if range.start.first() == Some(&(Subspace::Stamp as u8)) {
+            return Ok(());
+        }
+        let rows = places(self.tree.state_of(basis), range)?;
+        self.put_placed(rows);
+        Ok(())
+    }
+
+    /// Puts where the entries stand that a written key is in, or that it puts another between.
+    fn place_written(
+        &mut self,
+        basis: &dyn Snapshot,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<()> {
+        self.place(basis, &KeyRange::prefix(key))?;
+        if let Some(position) = value.filter(|_| key.first() == Some(&(Subspace::Order as u8))) {
+            let rows = neighbours(self.tree.state_of(basis), key, position)?;
+            self.put_placed(rows);
+        }
+        Ok(())
+    }
+
+    fn put_placed(&mut self, rows: Vec<(Vec<u8>, Vec<u8>)>) {
+        for (key, held) in rows {
+            if self.placed.insert(key.clone()) {
+                self.rows.put_placed(&mut self.batch, &key, &held);
+            }
+        }
+    }
+
+    /// Writes every row anew.
+    fn rewrite(&mut self, whole: &Changes, basis: &dyn Snapshot) -> Result<()> {
+        self.batch.delete_range(self.rows.changes());
+        for range in whole.cleared() {
+            self.place(basis, &range)?;
+            self.rows.put_cleared(&mut self.batch, &range);
+        }
+        for (key, value) in whole.written() {
+            self.place_written(basis, key, value)?;
+            let old = basis.get(key)?;
+            self.rows
+                .put_written(&mut self.batch, key, old.as_deref(), value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! What running may have changed, of what the candidate deleted without having looked at it.
+//!
+//! Of a deleted subtree the candidate keeps no old values. Where the log does not have them either,
+//! stamps tell: of each container and list entry that something in it changed, or that all of it was
+//! written. A stamp does not tell which of the leaves, nor which entries of a leaf-list; so these
+//! count as changed where anything around them was.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use espalier_keyspace::{Direction, KeyRange};
+use espalier_yang::NodeId;
+
+use super::changed::Pair;
+use super::named::{Boundary, Named, Told};
+use super::run::Merging;
+use crate::error::Result;
+use crate::keys::put_local_id;
+use crate::overlay::Changes;
+use crate::subspace::Subspace;
+use crate::tree::locate::in_subspace;
+use crate::tree::stamp::{self, StampRecord};
+
+impl Merging<'_> {
+    /// Finds the conflicts about what the candidate deleted, and running may have changed since the
+    /// base.
+    pub fn deleted_though_changed(&mut self, base: u64) -> Result<()> {
+        let stored = Arc::clone(&self.stored);
+        let doubtful = Doubtful {
+            running: self.running,
+            made_on: self.base,
+            back: self.basis.base.changes,
+            changes: &stored,
+            base,
+            rows: BTreeMap::new(),
+        };
+        for (place, value) in doubtful.find()? {
+            let Some(key) = self.running.name(&place)? else {
+                continue;
+            };
+            let before = self.base.place(&key)?;
+            // Of keys that the candidate wrote, or deleted one by one, the old values are known.
+            let is_known = before.is_some_and(|before| stored.has_written(&before));
+            if is_known || self.is_settled(&key) {
+                continue;
+            }
+            let Some(trail) = self.running.trail(&key)? else {
+                continue;
+            };
+            let is_deleted = match self.changes.get(&key) {
+                Some(mine) => mine.is_none(),
+                None => self.is_deleted(&key, &trail),
+            };
+            if is_deleted {
+                let pair = Pair {
+                    base: None,
+                    running: Some(value),
+                };
+                self.deleted_by_candidate(&key, &trail, &pair)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Merging<'_> {
+    /// Finds what the candidate put between entries of lists that were made anew since: where these
+    /// stood is not known.
+    pub fn placed_among_others(&mut self, base: u64) -> Result<()> {
+        let order = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Order));
+        let rows: Vec<_> = self
+            .changes
+            .written_in(&order)
+            .filter_map(|(row, position)| Some((row.to_vec(), position?.to_vec())))
+            .collect();
+        for (row, position) in rows {
+            let entry = in_subspace(&row, Subspace::Tree);
+            if self.is_settled(&entry)
+                || self
+                    .running
+                    .position(&entry)?
+                    .is_some_and(|now| now == position)
+                || !self.is_among_others(&entry, base)?
+            {
+                continue;
+            }
+            self.node_conflict(&entry)?;
+            if self.prefers_running() {
+                self.leave(&entry);
+            }
+            self.settle(&entry);
+        }
+        Ok(())
+    }
+
+    /// Whether running has entries in the list of an entry, and made all of that list anew.
+    fn is_among_others(&self, entry: &[u8], base: u64) -> Result<bool> {
+        let Some(list) = self.running.list_of(entry)? else {
+            return Ok(false);
+        };
+        let Some(list) = self.running.place(list)? else {
+            return Ok(false);
+        };
+        if !self.running.stored.any(&KeyRange::prefix(&list))? {
+            return Ok(false);
+        }
+        let mut around = self.running.boundaries(&list, Told::ByPosition);
+        around.retain(|own| !own.is_whole);
+        let lengths: Vec<usize> = around.iter().map(|own| own.length).collect();
+        let record = stamp::find_record(self.running.stored.snapshot, &list, &lengths)?;
+        Ok(record.whole.version > base)
+    }
+}
+
+/// A search for such rows, by stored keys.
+struct Doubtful<'a> {
+    running: Named<'a>,
+    made_on: Named<'a>,
+    /// What is known of that.
+    back: &'a Changes,
+    /// What the candidate changes.
+    changes: &'a Changes,
+    /// The version that it was made on.
+    base: u64,
+    rows: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Doubtful<'_> {
+    /// The rows of running, in key order.
+    fn find(mut self) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
+        let tree = self.running.stored.tree.prefix(Subspace::Tree);
+        let all = KeyRange::prefix(&tree);
+        for cleared in self.changes.cleared_in(&all) {
+            self.deleted(&cleared.intersection(&all))?;
+        }
+        let changes = self.changes;
+        for (key, value) in changes.written_in(&all) {
+            if value.is_none() {
+                self.deleted(&KeyRange::prefix(key))?;
+            }
+        }
+        Ok(self.rows)
+    }
+
+    /// Looks through a range that the candidate deleted.
+    fn deleted(&mut self, range: &KeyRange) -> Result<()> {
+        for now in self.made_on.ranges_now(&self.running, range, self.back)? {
+            self.now(&now)?;
+        }
+        Ok(())
+    }
+
+    /// Looks through a range of running.
+    fn now(&mut self, range: &KeyRange) -> Result<()> {
+        let around = self.around(range);
+        let lengths: Vec<usize> = around.iter().map(|own| own.length).collect();
+        let snapshot = self.running.stored.snapshot;
+        let outer = stamp::find_record(snapshot, &range.start, &lengths)?;
+        if outer.whole.version > self.base {
+            return self.rows_in(range);
+        }
+        if let Some(own) = around.last()
+            && outer.any.version > self.base
+        {
+            self.entries_of(&range.start[..own.length], own.node, range)?;
+        }
+        let stamps = KeyRange {
+            start: in_subspace(&range.start, Subspace::Stamp),
+            end: range
+                .end
+                .as_ref()
+                .map(|end| in_subspace(end, Subspace::Stamp)),
+        };
+        let mut cursor = snapshot.scan(&stamps, Direction::Forward)?;
+        while let Some((key, value)) = cursor.next()? {
+            let record = StampRecord::decode(value)?;
+            let key = in_subspace(key, Subspace::Tree);
+            if record.whole.version > self.base {
+                self.rows_in(&KeyRange::prefix(&key))?;
+                let Some(end) = KeyRange::prefix(&key).end else {
+                    break;
+                };
+                cursor.seek(&in_subspace(&end, Subspace::Stamp))?;
+            } else if record.any.version > self.base {
+                if let Some(value) = snapshot.get(&key)? {
+                    self.rows.insert(key.clone(), value.into_owned());
+                }
+                let own = self.running.boundaries(&key, Told::ByPosition);
+                let node = own.last().and_then(|own| own.node);
+                self.entries_of(&key, node, range)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The resources that a range is in, the innermost last.
+    fn around(&self, range: &KeyRange) -> Vec<Boundary> {
+        let schema = self.running.stored.schema();
+        let is_leaf_list = |own: &Boundary| {
+            own.node
+                .is_some_and(|node| schema.node(node).is_leaf_list())
+        };
+        let mut around = self.running.boundaries(&range.start, Told::ByPosition);
+        around.retain(|own| {
+            let is_in = range.contains(&range.start[..own.length]);
+            !own.is_whole && !is_in && !is_leaf_list(own)
+        });
+        around
+    }
+
+    /// The entries of the leaf-lists of a node, as far as they are in a range.
+    fn entries_of(&mut self, around: &[u8], node: Option<NodeId>, range: &KeyRange) -> Result<()> {
+        let compiled = self.running.stored.compiled;
+        for child in compiled.layout.children(node) {
+            if compiled.schema.node(child).is_leaf_list() {
+                let mut key = around.to_vec();
+                put_local_id(&mut key, compiled.layout.id(child));
+                self.rows_in(&KeyRange::prefix(&key).intersection(range))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn rows_in(&mut self, range: &KeyRange) -> Result<()> {
+        let snapshot = self.running.stored.snapshot;
+        let mut cursor = snapshot.scan(range, Direction::Forward)?;
+        while let Some((key, value)) = cursor.next()? {
+            self.rows.insert(key.to_vec(), value.to_vec());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,219 @@
+//! Which entries of lists ordered by user stood where when a candidate was changed.
+//!
+//! Keys hold positions, and a position says nothing once running has put another entry there. So a
+//! candidate keeps, beside its changes, the entries that these are in, and their positions. Where
+//! the log no longer has what it was made on, this is how its changes find their entries again.
+
+use std::borrow::Cow;
+
+use espalier_keyspace::{Direction, KeyRange};
+
+use super::named::{Boundary, Named, Told, list_keys};
+use super::resolve::PLACES;
+use crate::error::Result;
+use crate::overlay::Changes;
+use crate::subspace::Subspace;
+use crate::tree::locate::{State, entry_prefix, in_subspace, order_key};
+
+/// A stored key with what it holds.
+type Row = (Vec<u8>, Vec<u8>);
+
+/// The entries ordered by user that a key, or a range of keys, is in or is about, with their rows of
+/// the order index.
+pub(in crate::tree::candidate) fn places(state: State<'_>, range: &KeyRange) -> Result<Vec<Row>> {
+    let view = Named {
+        stored: state,
+        told: Told::ByKeys,
+    };
+    let start = in_subspace(&range.start, Subspace::Tree);
+    let mut rows = Vec::new();
+    let mut list = 0;
+    for boundary in view.boundaries(&start, Told::ByPosition) {
+        if boundary.is_whole {
+            list = boundary.length;
+        } else if view.is_entry(&boundary) {
+            view.place_of(&start[..boundary.length], list, &mut rows)?;
+            if boundary.length == start.len() {
+                let end = range.end.as_ref();
+                let next = KeyRange {
+                    start: KeyRange::prefix(&start).end.unwrap_or_default(),
+                    end: end.map(|end| in_subspace(end, Subspace::Tree)),
+                };
+                view.places_in(
+                    &next.intersection(&KeyRange::prefix(&start[..list])),
+                    list,
+                    &mut rows,
+                )?;
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The entries that one is put between, as a row of the order index says, and their own rows.
+pub(in crate::tree::candidate) fn neighbours(
+    state: State<'_>,
+    row: &[u8],
+    position: &[u8],
+) -> Result<Vec<Row>> {
+    let view = Named {
+        stored: state,
+        told: Told::ByKeys,
+    };
+    let mut rows = Vec::new();
+    let boundaries = view.boundaries(row, Told::ByPosition);
+    let Some(list) = boundaries.last().filter(|list| list.is_whole) else {
+        return Ok(rows);
+    };
+    let list = in_subspace(&row[..list.length], Subspace::Tree);
+    let entry = [list.as_slice(), position].concat();
+    let all = KeyRange::below(&list);
+    let before = KeyRange::new(all.start, entry.clone());
+    let behind = KeyRange {
+        start: KeyRange::prefix(&entry).end.unwrap_or(entry),
+        end: all.end,
+    };
+    for (range, direction) in [(before, Direction::Backward), (behind, Direction::Forward)] {
+        if range.is_empty() {
+            continue;
+        }
+        let mut cursor = state.snapshot.scan(&range, direction)?;
+        if let Some((key, _)) = cursor.next()? {
+            let neighbour = entry_prefix(&list, key)?.to_vec();
+            view.place_of(&neighbour, list.len(), &mut rows)?;
+        }
+    }
+    Ok(rows)
+}
+
+impl Named<'_> {
+    /// Whether a boundary ends an entry that has a row in the order index.
+    pub fn is_entry(&self, boundary: &Boundary) -> bool {
+        let schema = self.stored.schema();
+        !boundary.is_whole
+            && boundary
+                .node
+                .is_some_and(|node| self.is_indexed(schema.node(node)))
+    }
+
+    /// The entry that ends a stored key, where it ends one, and the length of the key of its list.
+    fn own_entry(&self, key: &[u8]) -> Option<usize> {
+        let boundaries = self.boundaries(key, Told::ByPosition);
+        let last = boundaries.last().filter(|last| last.length == key.len())?;
+        let list = boundaries.iter().rev().find(|boundary| boundary.is_whole)?;
+        self.is_entry(last).then_some(list.length)
+    }
+
+    /// Adds an entry, whose list's key has this length, and its row of the order index.
+    fn place_of(&self, entry: &[u8], list: usize, rows: &mut Vec<Row>) -> Result<()> {
+        let Some(value) = self.stored.snapshot.get(entry)?.map(Cow::into_owned) else {
+            return Ok(());
+        };
+        let boundaries = self.boundaries(entry, Told::ByPosition);
+        let Some(node) = boundaries.last().and_then(|own| own.node) else {
+            return Ok(());
+        };
+        let mut row = order_key(&entry[..list], &[]);
+        row.extend(list_keys(self.stored.schema().node(node), &value)?);
+        rows.push((row, entry[list..].to_vec()));
+        rows.push((entry.to_vec(), value));
+        Ok(())
+    }
+
+    /// The same of every entry in a range of one list.
+    fn places_in(&self, range: &KeyRange, list: usize, rows: &mut Vec<Row>) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let mut cursor = self.stored.snapshot.scan(range, Direction::Forward)?;
+        while let Some((key, _)) = cursor.next()? {
+            let entry = entry_prefix(&key[..list], key)?.to_vec();
+            self.place_of(&entry, list, rows)?;
+            let Some(end) = KeyRange::prefix(&entry).end else {
+                break;
+            };
+            cursor.seek(&end)?;
+        }
+        Ok(())
+    }
+}
+
+/// What leads from running to what is known of the base, from the keys that are known of it. Where
+/// entries may have changed places, what is not known of them is in neither place.
+pub(in crate::tree::candidate) fn apart(running: State<'_>, back: &Changes) -> Result<Changes> {
+    let running = Named {
+        stored: running,
+        told: Told::ByKeys,
+    };
+    let mut apart = back.clone();
+    let tree = KeyRange::prefix(&running.stored.tree.prefix(Subspace::Tree));
+    let base = crate::overlay::Layered {
+        base: running.stored.snapshot,
+        changes: back,
+    };
+    let base = Named {
+        stored: State {
+            snapshot: &base,
+            ..running.stored
+        },
+        ..running
+    };
+    for (key, value) in back.written_in(&tree) {
+        if base.own_entry(key).is_none() {
+            continue;
+        }
+        let name = value.map_or(Ok(None), |_| base.name(key))?;
+        let now = name.as_ref().map_or(Ok(None), |name| running.place(name))?;
+        if now.as_deref() == Some(key) {
+            continue;
+        }
+        for place in [Some(key.to_vec()), now].into_iter().flatten() {
+            for subspace in PLACES {
+                apart.hide(&KeyRange::prefix(&in_subspace(&place, subspace)));
+            }
+            // Another that is there now was somewhere else, or nowhere.
+            if let Some(other) = running.name(&place)?
+                && Some(&other) != name.as_ref()
+                && let Some(row) = running.place(&in_subspace(&other, Subspace::Order))?
+                && !back.has_written(&row)
+            {
+                apart.delete(row);
+            }
+        }
+    }
+    Ok(apart)
+}
+
+impl Named<'_> {
+    /// Where the keys of a stored range of the base are in running.
+    pub(super) fn ranges_now(
+        &self,
+        running: &Named<'_>,
+        range: &KeyRange,
+        back: &Changes,
+    ) -> Result<Vec<KeyRange>> {
+        let boundaries = self.boundaries(&range.start, Told::ByPosition);
+        let Some(entry) = boundaries.iter().rev().find(|own| self.is_entry(own)) else {
+            return Ok(vec![range.clone()]);
+        };
+        let prefix = &range.start[..entry.length];
+        if super::named::is_within(range, prefix) {
+            let name = self.name(prefix)?;
+            let now = name.map_or(Ok(None), |name| running.place(&name))?;
+            return Ok(now
+                .map(|now| super::naming::with_prefix(range, prefix, &now))
+                .into_iter()
+                .collect());
+        }
+        let mut ranges = Vec::new();
+        for (key, _) in back.written_in(range) {
+            if self.own_entry(key).is_some()
+                && let Some(name) = self.name(key)?
+                && let Some(now) = running.place(&name)?
+            {
+                ranges.push(KeyRange::prefix(&now));
+            }
+        }
+        Ok(ranges)
+    }
+}
