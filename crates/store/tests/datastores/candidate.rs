@@ -250,15 +250,20 @@ fn intended_reads_as_running_and_is_not_written() {
     assert_eq!(first_tag(&refused), Some(ErrorTag::OperationNotSupported));
 }
 
+/// Running that keeps one version of its history.
+pub fn forgetful(model: &str) -> Tree {
+    let running = memory_tree(model);
+    let retention = espalier_store::Retention {
+        versions: 1,
+        age: None,
+    };
+    running.set_retention(retention).unwrap();
+    running
+}
+
 /// A candidate whose base the history no longer has.
 fn forgotten(mine: &str, theirs: &[Edit]) -> (Tree, Tree) {
-    let running = memory_tree(MODEL);
-    running
-        .set_retention(espalier_store::Retention {
-            versions: 1,
-            age: None,
-        })
-        .unwrap();
+    let running = forgetful(MODEL);
     merge(
         &running,
         r#"{"m:top":"was","m:named":[{"name":"x","in":{"w":1}},{"name":"y"}]}"#,
@@ -398,13 +403,7 @@ fn what_running_loaded_anew_is_a_conflict_where_the_candidate_deleted_it() {
 
 #[test]
 fn an_entry_is_found_by_its_keys_without_the_history_where_running_gave_its_position_to_another() {
-    let running = memory_tree(MODEL);
-    running
-        .set_retention(espalier_store::Retention {
-            versions: 1,
-            age: None,
-        })
-        .unwrap();
+    let running = forgetful(MODEL);
     merge(&running, r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#);
     let candidate = candidate(&running);
     merge(&candidate, r#"{"m:rule":[{"name":"b","action":"deny"}]}"#);
@@ -413,5 +412,29 @@ fn an_entry_is_found_by_its_keys_without_the_history_where_running_gave_its_posi
     merge(&running, r#"{"m:plain":{"x":"1"}}"#);
     candidate.commit_candidate(default()).unwrap();
     assert!(text(&running).contains(r#"[{"name":"b","action":"deny"},{"name":"c"}]"#));
+    crate::setting::assert_sound(running.store());
+}
+
+#[test]
+fn an_edit_that_has_the_candidate_stored_anew_keeps_where_its_entry_stands() {
+    let running = forgetful(MODEL);
+    merge(&running, r#"{"m:rule":[{"name":"a"},{"name":"b"}]}"#);
+    let candidate = candidate(&running);
+    merge(&candidate, r#"{"m:turn":["mine"]}"#);
+    // Both put a value at the same position, so that the candidate's gets another.
+    merge(&running, r#"{"m:turn":["theirs"]}"#);
+    merge(
+        &candidate,
+        r#"{"m:rule":[{"name":"b","match":[{"src":1,"dst":"d"}]}]}"#,
+    );
+    let loaded = r#"{"m:rule":[{"name":"b"},{"name":"c"}]}"#;
+    crate::setting::load_json(&running, espalier_store::LoadMode::Replace, loaded).unwrap();
+    merge(&running, r#"{"m:plain":{"x":"1"}}"#);
+    candidate
+        .update(Resolution::PreferCandidate, default())
+        .unwrap();
+    candidate.commit_candidate(default()).unwrap();
+    let expected = r#"{"name":"b","match":[{"src":1,"dst":"d"}]},{"name":"c"}"#;
+    assert!(text(&running).contains(expected), "{}", text(&running));
     crate::setting::assert_sound(running.store());
 }

@@ -3,15 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use espalier_store::{
-    CommitOptions, Datastore, Edit, Error, LoadMode, Resolution, Retention, Tree,
-};
+use espalier_store::{CommitOptions, Datastore, Edit, Error, LoadMode, Resolution, Tree};
 use espalier_testkit::seed;
 use espalier_yang::data::{Content, DataNode, DataTree};
 use espalier_yang::{InstancePath, NodeId, Schema};
 use rand::Rng;
 use rand::rngs::StdRng;
 
+use crate::candidate::forgetful;
 use crate::edit::{Change, apply};
 use crate::generate::Generator;
 use crate::reference::{entry_keys, is_rival};
@@ -263,15 +262,10 @@ fn what_conflicts_in_lists_ordered_by_user_is_told_without_the_history_too() {
 
 /// Running, with as much history as a test wants.
 fn prepared(model: &str, history: History) -> Tree {
-    let running = memory_tree(model);
-    if history == History::Pruned {
-        let retention = Retention {
-            versions: 1,
-            age: None,
-        };
-        running.set_retention(retention).unwrap();
+    match history {
+        History::Kept => memory_tree(model),
+        History::Pruned => forgetful(model),
     }
-    running
 }
 
 fn merges(random: &mut StdRng, model: &str, history: History) {

@@ -147,6 +147,7 @@ impl<'a> Fold<'a> {
     /// Writes every row anew.
     fn rewrite(&mut self, whole: &Changes, basis: &dyn Snapshot) -> Result<()> {
         self.batch.delete_range(self.rows.changes());
+        self.placed.clear();
         for range in whole.cleared() {
             self.place(basis, &range)?;
             self.rows.put_cleared(&mut self.batch, &range);

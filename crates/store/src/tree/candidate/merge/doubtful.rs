@@ -61,9 +61,7 @@ impl Merging<'_> {
         }
         Ok(())
     }
-}
 
-impl Merging<'_> {
     /// Finds what the candidate put between entries of lists that were made anew since: where these
     /// stood is not known.
     pub fn placed_among_others(&mut self, base: u64) -> Result<()> {

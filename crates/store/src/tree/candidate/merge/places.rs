@@ -8,10 +8,11 @@ use std::borrow::Cow;
 
 use espalier_keyspace::{Direction, KeyRange};
 
-use super::named::{Boundary, Named, Told, list_keys};
+use super::named::{Boundary, Named, Told, is_within, list_keys};
+use super::naming::with_prefix;
 use super::resolve::PLACES;
 use crate::error::Result;
-use crate::overlay::Changes;
+use crate::overlay::{Changes, Layered};
 use crate::subspace::Subspace;
 use crate::tree::locate::{State, entry_prefix, in_subspace, order_key};
 
@@ -136,6 +137,38 @@ impl Named<'_> {
         }
         Ok(())
     }
+
+    /// Where the keys of a stored range of the base are in running.
+    pub(super) fn ranges_now(
+        &self,
+        running: &Named<'_>,
+        range: &KeyRange,
+        back: &Changes,
+    ) -> Result<Vec<KeyRange>> {
+        let boundaries = self.boundaries(&range.start, Told::ByPosition);
+        let Some(entry) = boundaries.iter().rev().find(|own| self.is_entry(own)) else {
+            return Ok(vec![range.clone()]);
+        };
+        let prefix = &range.start[..entry.length];
+        if is_within(range, prefix) {
+            let name = self.name(prefix)?;
+            let now = name.map_or(Ok(None), |name| running.place(&name))?;
+            return Ok(now
+                .map(|now| with_prefix(range, prefix, &now))
+                .into_iter()
+                .collect());
+        }
+        let mut ranges = Vec::new();
+        for (key, _) in back.written_in(range) {
+            if self.own_entry(key).is_some()
+                && let Some(name) = self.name(key)?
+                && let Some(now) = running.place(&name)?
+            {
+                ranges.push(KeyRange::prefix(&now));
+            }
+        }
+        Ok(ranges)
+    }
 }
 
 /// What leads from running to what is known of the base, from the keys that are known of it. Where
@@ -147,7 +180,7 @@ pub(in crate::tree::candidate) fn apart(running: State<'_>, back: &Changes) -> R
     };
     let mut apart = back.clone();
     let tree = KeyRange::prefix(&running.stored.tree.prefix(Subspace::Tree));
-    let base = crate::overlay::Layered {
+    let base = Layered {
         base: running.stored.snapshot,
         changes: back,
     };
@@ -182,38 +215,4 @@ pub(in crate::tree::candidate) fn apart(running: State<'_>, back: &Changes) -> R
         }
     }
     Ok(apart)
-}
-
-impl Named<'_> {
-    /// Where the keys of a stored range of the base are in running.
-    pub(super) fn ranges_now(
-        &self,
-        running: &Named<'_>,
-        range: &KeyRange,
-        back: &Changes,
-    ) -> Result<Vec<KeyRange>> {
-        let boundaries = self.boundaries(&range.start, Told::ByPosition);
-        let Some(entry) = boundaries.iter().rev().find(|own| self.is_entry(own)) else {
-            return Ok(vec![range.clone()]);
-        };
-        let prefix = &range.start[..entry.length];
-        if super::named::is_within(range, prefix) {
-            let name = self.name(prefix)?;
-            let now = name.map_or(Ok(None), |name| running.place(&name))?;
-            return Ok(now
-                .map(|now| super::naming::with_prefix(range, prefix, &now))
-                .into_iter()
-                .collect());
-        }
-        let mut ranges = Vec::new();
-        for (key, _) in back.written_in(range) {
-            if self.own_entry(key).is_some()
-                && let Some(name) = self.name(key)?
-                && let Some(now) = running.place(&name)?
-            {
-                ranges.push(KeyRange::prefix(&now));
-            }
-        }
-        Ok(ranges)
-    }
 }
