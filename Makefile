@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 BUILD_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git
-TEST_PACKAGES := redis-server etcd-server etcd-client postgresql
+TEST_PACKAGES := redis-server etcd-server etcd-client postgresql libcurl4
 ALL_DRIVERS := espalier/all
 
 .DEFAULT_GOAL := help
@@ -16,8 +16,10 @@ setup: ## Install the system packages that building needs (Debian; does nothing 
 	@./scripts/setup $(BUILD_PACKAGES)
 
 servers: setup ## Install or build the servers that the tests start and stop.
-	@./scripts/setup $(TEST_PACKAGES) $$(command -v go >/dev/null || echo golang-go)
-	@./scripts/mongo-server/build
+	@./scripts/setup $(TEST_PACKAGES) $$(command -v go >/dev/null || echo golang-go) \
+		$$(python3 -m pip --version >/dev/null 2>&1 || echo python3-pip)
+	@./scripts/ferretdb/build
+	@./scripts/mongod/fetch
 
 build: setup ## Build the release binary, target/release/espalier.
 	$(CARGO) build --release --locked -p espalier

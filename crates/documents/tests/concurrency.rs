@@ -77,7 +77,7 @@ fn updates_of_many_threads_and_handles_add_up() {
             .map(|policy| cars(policy).open(&place.documents()).expect("open"))
             .collect();
         handles[0].insert(car("a", "red", &[], 0)).expect("a key");
-        let rounds = place.rounds(50);
+        let rounds = 50;
         std::thread::scope(|scope| {
             for thread in 0..8 {
                 let cars = &handles[thread % 2];
@@ -105,7 +105,7 @@ fn readers_see_a_transaction_whole_or_not_at_all() {
             cars.insert_many((0..10).map(|n| car(&format!("{policy}{n}"), "red", &[], 0)))
                 .expect("keys");
             let done = std::sync::atomic::AtomicBool::new(false);
-            let rounds = place.rounds(100);
+            let rounds = 100;
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     for round in 0..rounds {

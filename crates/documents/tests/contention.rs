@@ -12,25 +12,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use espalier_documents::{Collection, Documents, ErrorKind, FieldIndex, Kind, Policy};
-use espalier_testkit::servers::{rounds_on, shareable_urls};
+use espalier_testkit::servers::shareable_urls;
 use place::{PREFIX, car, cars, schemes};
 use serde_json::{Value as Json, json};
 
 const HANDLES: usize = 5;
 const ROUNDS: usize = 25;
 
-fn on_all(options: &str, test: impl Fn(&dyn Fn() -> Documents, usize)) {
+fn on_all(options: &str, test: impl Fn(&dyn Fn() -> Documents)) {
     let dir = tempfile::tempdir().expect("a directory");
     for url in shareable_urls(dir.path(), schemes(), options) {
         eprintln!("over {url}");
-        let engine = url.split(':').next().unwrap_or_default();
         let open = || Documents::new(espalier_drivers::open(&url).expect(&url), PREFIX);
-        test(&open, rounds_on(engine, ROUNDS));
+        test(&open);
     }
 }
 
 fn nothing_is_lost_over(options: &str) {
-    on_all(options, |open, rounds| {
+    on_all(options, |open| {
         let handles: Vec<_> = (0..HANDLES)
             .map(|_| cars(Policy::Uncached).open(&open()).expect("open"))
             .collect();
@@ -40,7 +39,7 @@ fn nothing_is_lost_over(options: &str) {
             for (number, cars) in handles.iter().enumerate() {
                 let (keys, taken) = (&keys, &taken);
                 scope.spawn(move || {
-                    for round in 0..rounds {
+                    for round in 0..ROUNDS {
                         let own = car(&format!("{number}-{round}"), "red", &["k"], 1);
                         let key = cars.insert(own).expect("a key");
                         assert!(keys.lock().expect("no panic").insert(key), "{key} twice");
@@ -55,11 +54,11 @@ fn nothing_is_lost_over(options: &str) {
         });
         let cars = cars(Policy::Uncached).open(&open()).expect("open");
         assert_eq!(cars.check().expect("checked"), []);
-        assert_eq!(taken.into_inner().expect("no panic"), rounds);
-        let all = 1 + rounds + HANDLES * rounds;
+        assert_eq!(taken.into_inner().expect("no panic"), ROUNDS);
+        let all = 1 + ROUNDS + HANDLES * ROUNDS;
         assert_eq!(cars.count().expect("a count"), all as u64);
         let first = cars.get(0).expect("read").expect("there");
-        assert_eq!(first.year as usize, HANDLES * rounds);
+        assert_eq!(first.year as usize, HANDLES * ROUNDS);
     });
 }
 
@@ -97,8 +96,8 @@ fn disturb(cars: &Collection<Json>, documents: u64, turn: u64, is_over: &AtomicB
 
 #[test]
 fn an_index_that_is_built_while_other_handles_write_is_right() {
-    on_all("", |open, rounds| {
-        let documents = 24 * rounds as u64;
+    on_all("", |open| {
+        let documents = 24 * ROUNDS as u64;
         let configure =
             |documents: &Documents, indexes| documents.configure("cars", Policy::Uncached, indexes);
         let field = |name: &str, kind| FieldIndex {

@@ -59,15 +59,14 @@ fn check(cars: &Collection<Car>, model: &BTreeMap<u64, Car>) {
 #[test]
 fn many_are_found_under_every_policy() {
     on_every_engine(|place| {
-        let count = place.rounds(CARS);
         for &policy in POLICIES {
             let documents = place.documents();
             let cars = cars(policy).open(&documents).expect("open");
-            let keys = cars.insert_many((0..count).map(numbered)).expect("keys");
-            let all = keys.into_iter().zip((0..count).map(numbered));
+            let keys = cars.insert_many((0..CARS).map(numbered)).expect("keys");
+            let all = keys.into_iter().zip((0..CARS).map(numbered));
             let mut model: BTreeMap<u64, Car> = all.collect();
             check(&cars, &model);
-            for number in (0..count).step_by(count / 10) {
+            for number in (0..CARS).step_by(CARS / 10) {
                 cars.delete(number as u64).expect("deleted");
                 model.remove(&(number as u64));
             }
@@ -91,13 +90,12 @@ fn many_are_found_under_every_policy() {
 #[test]
 fn a_broken_one_among_many_is_named() {
     on_every_engine(|place| {
-        let count = place.rounds(CARS);
         let cars = cars(Policy::Uncached)
             .open(&place.documents())
             .expect("open");
-        cars.insert_many((0..count).map(|number| car(&number.to_string(), "red", &[], 0)))
+        cars.insert_many((0..CARS).map(|number| car(&number.to_string(), "red", &[], 0)))
             .expect("keys");
-        let key = count as u64 - 3;
+        let key = CARS as u64 - 3;
         spoil(&*place.driver(), key);
         let red = cars.index("color").expect("an index").find("red");
         let error = red.expect_err("a broken document");

@@ -1,15 +1,31 @@
-//! The conformance suite on a MongoDB-protocol server that the tests start.
+//! The conformance suite on MongoDB, and on FerretDB, which is another server of its protocol.
 #![cfg(feature = "mongo")]
 
+use std::sync::Arc;
+
+use espalier_keyspace::Driver;
 use espalier_testkit::servers::Mongo;
 
-mod server {
+/// Pages are small, and trees are made often.
+fn open(server: &Mongo) -> impl Fn() -> Arc<dyn Driver> + use<> {
+    let url = server.url("timeout_ms=60000&page_bytes=512&tail_bytes=4096");
+    move || espalier_drivers::open(&url).expect("the server is there")
+}
+
+mod mongodb {
     use super::Mongo;
 
-    // Pages are small, and trees are made often.
-    espalier_testkit::conformance!(few: {
+    espalier_testkit::conformance!({
         let Some(mongo) = Mongo::shared() else { return };
-        let url = mongo.url("timeout_ms=60000&page_bytes=512&tail_bytes=4096");
-        move || espalier_drivers::open(&url).expect("the server is there")
+        crate::open(mongo)
+    });
+}
+
+mod ferretdb {
+    use super::Mongo;
+
+    espalier_testkit::conformance!(few: {
+        let Some(ferretdb) = Mongo::shared_ferretdb() else { return };
+        crate::open(ferretdb)
     });
 }

@@ -84,13 +84,13 @@ macro_rules! suites {
     };
 }
 
-/// The same for a server, which this run may leave out: with `few` keys and commits where it is slow.
+/// The same for a server, which this run may leave out.
 macro_rules! suites_of_server {
-    ($feature:literal, $engine:ident: $($name:ident = $($few:ident)? $policy:literal),+) => {
+    ($feature:literal, $engine:ident: $($name:ident = $policy:literal),+) => {
         #[cfg(feature = $feature)]
         mod $engine {
             $(mod $name {
-                espalier_testkit::conformance!($($few:)? {
+                espalier_testkit::conformance!({
                     let Some(open) = crate::$engine($policy) else { return };
                     open
                 });
@@ -108,5 +108,5 @@ suites_of_server!("redis", redis: cached = "cached", recent = "recent", indexed 
     linearizable = "cached&read=linearizable");
 suites_of_server!("postgres", postgres: cached = "cached", recent = "recent", indexed = "indexed");
 suites_of_server!("etcd", etcd: cached = "cached", indexed = "indexed");
-suites_of_server!("mongo", mongo: cached = few "cached", recent = few "recent",
-    indexed = few "indexed", linearizable = few "cached&read=linearizable");
+suites_of_server!("mongo", mongo: cached = "cached", recent = "recent", indexed = "indexed",
+    linearizable = "cached&read=linearizable");

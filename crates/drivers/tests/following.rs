@@ -116,10 +116,6 @@ fn count(driver: &dyn Driver) {
 
 /// Starts followers, changes things, halts one of them for a while, and lets all count.
 fn check(url: &str) {
-    check_within(url, VISIBLE);
-}
-
-fn check_within(url: &str, visible: Duration) {
     let driver = open(url);
     let mut batch = Batch::new();
     (0..ROWS).for_each(|number| batch.put(format!("row {number}"), vec![7; 50]));
@@ -150,7 +146,7 @@ fn check_within(url: &str, visible: Duration) {
         driver.name(),
         ages_us[ages_us.len() - 1]
     );
-    assert!(median < visible, "{ages_us:?}");
+    assert!(median < VISIBLE, "{ages_us:?}");
     parts[0].halt();
     // More than an engine tells one by one, and what it does not tell at all.
     let mut batch = Batch::new();
@@ -226,13 +222,11 @@ fn processes_over_etcd_see_each_other() {
     }
 }
 
-/// In a longer time, as the server of the tests takes milliseconds for each command.
 #[cfg(feature = "mongo")]
 #[test]
 fn processes_over_mongodb_see_each_other() {
-    const VISIBLE_MONGODB: Duration = Duration::from_secs(1);
     if let Some(mongo) = espalier_testkit::servers::Mongo::shared() {
-        check_within(&mongo.url(OPTIONS), VISIBLE_MONGODB);
+        check(&mongo.url(OPTIONS));
     }
 }
 

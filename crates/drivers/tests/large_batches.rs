@@ -149,11 +149,10 @@ fn fifty_thousand_operations_in_etcd() {
     }
 }
 
-/// Far less, as the server of the tests takes a transaction for each document that is changed.
 #[cfg(feature = "mongo")]
 #[test]
-fn ten_thousand_operations_in_mongodb() {
+fn a_million_operations_in_mongodb() {
     if let Some(mongo) = espalier_testkit::servers::Mongo::shared() {
-        check(&mongo.url("durability=relaxed&timeout_ms=60000"), 10_000);
+        check(&mongo.url("durability=relaxed&timeout_ms=60000"), MANY);
     }
 }

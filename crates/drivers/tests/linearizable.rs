@@ -144,16 +144,36 @@ fn redis() {
     check(&url, &through, hurts);
 }
 
+/// Pages are small and trees are made often. Old versions are deleted soon, so that processes are
+/// halted for longer than what they know is of use.
+#[cfg(feature = "mongo")]
+const SMALL: &str = "timeout_ms=4000&page_bytes=256&tail_bytes=1024&keep_ms=3000";
+
 #[cfg(feature = "mongo")]
 #[test]
 fn mongo() {
     use espalier_testkit::servers::Mongo;
 
-    let Some(server) = Mongo::start() else { return };
+    if let Some(server) = Mongo::start() {
+        check_mongo(&server);
+    }
+}
+
+/// FerretDB, which has no transactions.
+#[cfg(feature = "mongo")]
+#[test]
+fn ferretdb() {
+    use espalier_testkit::servers::Mongo;
+
+    if let Some(server) = Mongo::start_ferretdb(&[]) {
+        check_mongo(&server);
+    }
+}
+
+#[cfg(feature = "mongo")]
+fn check_mongo(server: &espalier_testkit::servers::Mongo) {
     let proxies = proxied([server.port()]);
-    // Pages are small and trees are made often. Old versions are deleted soon, so
-    // that processes are halted for longer than what they know is of use.
-    let url = server.url("timeout_ms=4000&page_bytes=256&tail_bytes=1024&keep_ms=3000");
+    let url = server.url(SMALL);
     let (through, mut hurts) = through(&url, &proxies);
     hurts.push(Hurt::new("the server is killed", |_| {
         server.restart(Signal::Kill);
@@ -162,6 +182,33 @@ fn mongo() {
         halt(server.process(), random);
     }));
     check(&url, &through, hurts);
+}
+
+/// Members find each other, and their clients find them, without proxies.
+#[cfg(feature = "mongo")]
+#[test]
+fn mongo_replica_set() {
+    use espalier_testkit::servers::ReplicaSet;
+
+    let Some(set) = ReplicaSet::start(3) else {
+        return;
+    };
+    let url = set.url(SMALL);
+    let hurts = vec![
+        Hurt::new("the primary is killed", |_| {
+            set.primary().restart(Signal::Kill);
+            set.primary();
+        }),
+        Hurt::new("the primary is halted", |random| {
+            halt(set.primary().process(), random);
+            set.primary();
+        }),
+        Hurt::new("the primary steps down", |_| {
+            set.step_down();
+            set.primary();
+        }),
+    ];
+    check(&url, &url, hurts);
 }
 
 #[cfg(feature = "etcd")]

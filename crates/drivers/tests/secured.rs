@@ -179,13 +179,14 @@ mod mongo {
     use espalier_keyspace::{Batch, Driver, ErrorKind};
     use espalier_testkit::adding::sum;
     use espalier_testkit::servers::{Mongo, Proxy, Signal};
+    use mongodb::bson::doc;
 
-    use super::{AT_ONCE, Files, VALID, assert_refused, check, check_clients, check_speech};
+    use super::{AT_ONCE, Files, VALID, assert_refused, check, check_clients, check_speech, put};
 
     fn secured(files: &Files, more: &[&str]) -> Option<Mongo> {
         let certificate = format!("--listen-tls-cert-file={}", files.text("server.crt"));
         let key = format!("--listen-tls-key-file={}", files.text("server.key"));
-        Mongo::start_with(&[&[certificate.as_str(), key.as_str()], more].concat())
+        Mongo::start_ferretdb(&[&[certificate.as_str(), key.as_str()], more].concat())
     }
 
     #[test]
@@ -212,7 +213,7 @@ mod mongo {
         if let Some(mongo) = secured(&files, &[]) {
             check_speech(&mongo.url(""), "add tls&ca=FILE");
         }
-        if let Some(mongo) = Mongo::start() {
+        if let Some(mongo) = Mongo::start_ferretdb(&[]) {
             check_speech(&mongo.url("tls"), "leave tls, ca, cert and key out");
         }
     }
@@ -277,30 +278,73 @@ mod mongo {
         unreachable!("a server that is not trusted takes no commits")
     }
 
-    /// What the server refuses. That it lets somebody in cannot be tested here: FerretDB 1.24 ends SCRAM
-    /// with one exchange more than the client has asked for, and than MongoDB has since 4.4.
-    #[test]
-    fn passwords_are_needed_and_tested() {
-        let Some(mongo) = Mongo::start_with(&[
-            "--test-enable-new-auth",
-            "--setup-database=admin",
-            "--setup-username=root",
-            "--setup-password=p@ss",
-        ]) else {
-            return;
-        };
-        let url = mongo.url("");
-        let with = |who: &str| url.replace("://", &format!("://{who}@"));
+    fn as_user(url: &str, who: &str) -> String {
+        url.replace("://", &format!("://{who}@"))
+    }
+
+    fn check_passwords(url: &str, words: [&str; 3]) {
         let start = Instant::now();
-        for (wrong, words) in [
-            (&url, "requires authentication"),
-            (&with("root:wrong"), "Authentication failed"),
-            (&with("nobody:p%40ss"), "SCRAM failure"),
-        ] {
+        let wrong = ["root:wrong", "nobody:p%40ss"].map(|who| as_user(url, who));
+        for (wrong, words) in [url, &wrong[0], &wrong[1]].iter().zip(words) {
             assert_refused(open(wrong), ErrorKind::Denied, "user and password");
             assert_refused(open(wrong), ErrorKind::Denied, words);
         }
         assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+    }
+
+    /// That FerretDB lets somebody in cannot be tested: 1.24 ends SCRAM with one exchange more than the
+    /// client has asked for, and than MongoDB has since 4.4.
+    #[test]
+    fn passwords_are_needed_and_tested_by_ferretdb() {
+        if let Some(ferretdb) = Mongo::start_ferretdb(&[
+            "--test-enable-new-auth",
+            "--setup-database=admin",
+            "--setup-username=root",
+            "--setup-password=p@ss",
+        ]) {
+            let words = [
+                "requires authentication",
+                "Authentication failed",
+                "SCRAM failure",
+            ];
+            check_passwords(&ferretdb.url(""), words);
+        }
+    }
+
+    #[test]
+    fn users_may_what_they_are_granted() {
+        let Some(mongo) = Mongo::start_with(&["--auth"]) else {
+            return;
+        };
+        // Who comes from the same machine may make the first user.
+        let root = doc! { "createUser": "root", "pwd": "p@ss", "roles": ["root"] };
+        mongo.run("admin", &root.to_string());
+        let url = mongo.url("");
+        let failed = "Authentication failed";
+        check_passwords(&url, ["requires authentication", failed, failed]);
+        let database = url.rsplit_once('/').map(|(_, path)| path.replace('?', ""));
+        let database = database.expect("a path");
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        runtime.block_on(async {
+            let admin = as_user(&url, "root:p%40ss").replace(&database, "admin");
+            let client = mongodb::Client::with_uri_str(&admin).await.expect("a URL");
+            for (user, role) in [("writer", "readWrite"), ("reader", "read")] {
+                let roles = vec![doc! { "role": role, "db": &database }];
+                let create = doc! { "createUser": user, "pwd": "p@ss", "roles": roles };
+                let created = client.database("admin").run_command(create).await;
+                created.expect("a user");
+            }
+        });
+        let [writer, reader] = ["writer:p%40ss", "reader:p%40ss"].map(|who| as_user(&url, who));
+        assert_refused(open(&reader), ErrorKind::Denied, "grant readWrite");
+        put(&*open(&writer).expect("let in"), "key");
+        let reader = open(&reader).expect("what is there can be read");
+        assert_eq!(reader.usage().expect("usage").keys, 1);
+        let mut batch = Batch::new();
+        batch.put("key", "another");
+        assert_refused(reader.commit(batch), ErrorKind::Denied, "grant readWrite");
+        put(&*open(&writer).expect("let in"), "another");
+        assert_eq!(reader.usage().expect("usage").keys, 2);
     }
 }
 

@@ -458,7 +458,7 @@ fn a_bucket_of_many_values_is_read_whole_and_written_in_parts() {
 fn writers_of_several_stores_add_up_exactly() {
     const WRITERS: usize = 32;
     on_every_engine(|place| {
-        let writes = place.rounds(25);
+        let writes = 25;
         let stores: Vec<_> = (0..4).map(|_| Arc::new(place.stats())).collect();
         thread::scope(|scope| {
             for writer in 0..WRITERS {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use espalier_stats::{Number, Outcome, Packed, Range, Request, Stats, SystemClock, Write};
-use espalier_testkit::servers::{rounds_on, shareable_urls};
+use espalier_testkit::servers::shareable_urls;
 use place::{PREFIX, path, schemes, time};
 
 const HANDLES: usize = 6;
@@ -22,8 +22,6 @@ fn sums_are_exact_over(options: &str) {
     let day = Range::new("1d".parse().expect("a day"), at, at);
     for url in shareable_urls(dir.path(), schemes(), options) {
         eprintln!("over {url}");
-        let engine = url.split(':').next().unwrap_or_default();
-        let rounds = rounds_on(engine, ROUNDS);
         let open = || {
             let driver = espalier_drivers::open(&url).expect(&url);
             Stats::open(driver, PREFIX, Arc::new(SystemClock)).expect(&url)
@@ -34,7 +32,7 @@ fn sums_are_exact_over(options: &str) {
             for stats in &handles {
                 let done = &done;
                 scope.spawn(move || {
-                    for round in 0..rounds {
+                    for round in 0..ROUNDS {
                         let one = Packed::one(path("a"), Number::from(1));
                         stats.track("x", at, one).expect("tracked");
                         let write = Write::track("x", at, Packed::one(path("b"), Number::from(1)));
@@ -48,9 +46,9 @@ fn sums_are_exact_over(options: &str) {
         });
         let points = open().values("x", day).expect("read");
         let sum = |name: &str| points[0].values.get(&path(name)).expect("a value");
-        assert_eq!(sum("a"), Number::from((HANDLES * rounds) as i64), "{url}");
-        assert_eq!(sum("b"), Number::from(rounds as i64), "{url}");
-        assert_eq!(done.into_inner(), rounds, "{url}");
+        assert_eq!(sum("a"), Number::from((HANDLES * ROUNDS) as i64), "{url}");
+        assert_eq!(sum("b"), Number::from(ROUNDS as i64), "{url}");
+        assert_eq!(done.into_inner(), ROUNDS, "{url}");
     }
 }
 

@@ -174,7 +174,7 @@ fn an_import_with_a_name_that_was_cut_off_goes_on_where_it_was() {
 fn imports_of_one_name_at_once_count_once() {
     place::on_every_engine(|place| {
         place.clock.set(time(NOON).as_second());
-        let lines = place.rounds(2000);
+        let lines = 2000;
         let text = "k:1|c\n".repeat(lines);
         let importers = [place.stats(), place.stats(), place.stats()];
         std::thread::scope(|scope| {

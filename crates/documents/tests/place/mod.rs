@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use espalier_documents::{Declaration, Documents, Policy};
 use espalier_keyspace::{Driver, ErrorKind};
-use espalier_testkit::servers::{rounds_on, shared_among, shared_url};
+use espalier_testkit::servers::{shared_among, shared_url};
 use serde::{Deserialize, Serialize};
 
 /// The engines of this machine.
@@ -64,11 +64,6 @@ impl Place {
             self.driver = None;
             self.driver = Some(open(&self.url));
         }
-    }
-
-    /// How many rounds a test with many writers, or many documents, makes here.
-    pub fn rounds(&self, rounds: usize) -> usize {
-        rounds_on(&self.engine, rounds)
     }
 
     pub fn driver(&self) -> Arc<dyn Driver> {

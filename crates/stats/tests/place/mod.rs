@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use espalier_keyspace::Driver;
 use espalier_stats::{Clock, Nested, Number, Packed, Path, Settings, Stats, Timestamp};
-use espalier_testkit::servers::{rounds_on, shared_among, shared_url};
+use espalier_testkit::servers::{shared_among, shared_url};
 
 /// The engines of this machine. `{dir}` is a directory of the test.
 pub const ENGINES: &[&str] = &[
@@ -76,11 +76,6 @@ impl Place {
     pub fn closed_url(&mut self) -> String {
         self.driver = None;
         self.url.clone()
-    }
-
-    /// How many rounds a test with many writers, or many documents, makes here.
-    pub fn rounds(&self, rounds: usize) -> usize {
-        rounds_on(&self.engine, rounds)
     }
 
     pub fn driver(&self) -> Arc<dyn Driver> {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::process::{Directory, Launch, Process, Signal, wait_until};
+use super::process::{IN_MEMORY, Launch, Place, Process, Signal, wait_until};
 use super::wanted::is_wanted;
 
 const NAME: &str = "etcd";
@@ -20,11 +20,6 @@ const ANSWER: Duration = Duration::from_secs(5);
 
 /// Bytes that one run of the tests may write: 8 GiB, as nothing is compacted.
 const QUOTA_BYTES: u64 = 8 << 30;
-
-/// Makes the directory of a server.
-type Place = fn(&'static str) -> Directory;
-
-const IN_MEMORY: Place = Directory::in_memory;
 
 /// A running etcd.
 pub struct Etcd {

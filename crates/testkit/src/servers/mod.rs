@@ -12,6 +12,7 @@ mod postgres;
 mod process;
 mod proxy;
 mod redis;
+mod replica_set;
 mod shared;
 mod wanted;
 
@@ -21,5 +22,6 @@ pub use postgres::{PASSWORD, Postgres, USER};
 pub use process::{Directory, Launch, PATIENCE, Process, Signal, free_port, wait_until};
 pub use proxy::Proxy;
 pub use redis::Redis;
-pub use shared::{SHARED, rounds_on, shareable_urls, shared_among, shared_url, steps_on};
+pub use replica_set::ReplicaSet;
+pub use shared::{SHARED, shareable_urls, shared_among, shared_url, steps_on};
 pub use wanted::{SERVERS_VARIABLE, is_wanted};

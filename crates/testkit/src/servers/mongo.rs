@@ -1,9 +1,10 @@
-//! A server that speaks MongoDB's protocol: FerretDB over SQLite, which `scripts/mongo-server`
-//! builds.
+//! Servers that speak MongoDB's protocol: MongoDB itself, which `scripts/mongod` fetches, and FerretDB
+//! over SQLite, which `scripts/ferretdb` builds.
 //!
-//! It has no transactions and no change streams, and reads whole collections for what has no index.
-//! Users are an experiment of it (`--test-enable-new-auth`), which refuses wrong passwords, and cannot
-//! tell the `mongodb` crate that one is right. It is there for what is right, not for what is fast.
+//! FerretDB has no transactions and no change streams, and reads whole collections for what has no
+//! index. Users are an experiment of it (`--test-enable-new-auth`), which refuses wrong passwords, and
+//! cannot tell the `mongodb` crate that one is right. It is there for what is right on a server that is
+//! not MongoDB, not for what is fast.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -13,13 +14,89 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::process::{Directory, Launch, Process, Signal, free_port};
+use super::process::{IN_MEMORY, Launch, Place, Process, Signal, free_port};
 use super::wanted::is_wanted;
-
-const NAME: &str = "mongodb";
 
 /// The longest that one answer may take.
 const ANSWER: Duration = Duration::from_secs(5);
+
+/// MiB of a server's cache: there are many at once, and none has much.
+const CACHE_MIB: u32 = 256;
+
+/// Of the server's log, in place of files of 100 MB, of which the next one is made in advance.
+const LOG: &str = "log=(prealloc=false,file_max=16MB)";
+
+/// Which server it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Mongod,
+    FerretDb,
+}
+
+impl Kind {
+    /// What it is called in messages, and in [`super::SERVERS_VARIABLE`].
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Mongod => "mongodb",
+            Self::FerretDb => "ferretdb",
+        }
+    }
+
+    /// How it is started; it speaks TLS where the further options name a certificate.
+    fn launch(self, port: u16, is_plain: bool) -> Launch {
+        let launch = Launch::new(self.name(), self.program());
+        match self {
+            Self::Mongod => launch.arguments([
+                "--dbpath=.".to_owned(),
+                "--bind_ip=127.0.0.1".to_owned(),
+                format!("--port={port}"),
+                "--nounixsocket".to_owned(),
+                "--quiet".to_owned(),
+                format!("--wiredTigerCacheSizeGB={}", f64::from(CACHE_MIB) / 1024.0),
+                format!("--wiredTigerEngineConfigString={LOG}"),
+                "--setParameter=diagnosticDataCollectionEnabled=false".to_owned(),
+            ]),
+            Self::FerretDb => {
+                let address = format!("127.0.0.1:{port}");
+                let (plain, secured) = match is_plain {
+                    true => (address, String::new()),
+                    false => (String::new(), address),
+                };
+                let mut launch = launch.arguments([
+                    "--handler=sqlite".to_owned(),
+                    "--sqlite-url=file:./".to_owned(),
+                    format!("--listen-addr={plain}"),
+                    format!("--listen-tls={secured}"),
+                    "--debug-addr=-".to_owned(),
+                    "--state-dir=-".to_owned(),
+                    "--telemetry=disable".to_owned(),
+                    "--log-level=error".to_owned(),
+                ]);
+                // It makes much garbage, and has little to keep.
+                launch.environment = vec![("GOGC".to_owned(), "400".to_owned())];
+                launch
+            }
+        }
+    }
+
+    /// The server's program, fetched or built where it is not there yet.
+    fn program(self) -> PathBuf {
+        let (script, program) = match self {
+            Self::Mongod => ("mongod/fetch", "mongod"),
+            Self::FerretDb => ("ferretdb/build", "ferretdb"),
+        };
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let made = Command::new(root.join("scripts").join(script)).output();
+        let made = made.expect("a shell for the script");
+        assert!(
+            made.status.success(),
+            "{program} is not there; `make servers` says more:\n{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        let program = root.join("target/servers").join(program);
+        program.canonicalize().expect("what was made")
+    }
+}
 
 /// A running server.
 pub struct Mongo {
@@ -30,47 +107,56 @@ pub struct Mongo {
 }
 
 impl Mongo {
-    /// The server that all tests of this binary share. `None` where the run is not to have one.
+    /// The MongoDB that all tests of this binary share. `None` where the run is not to have one.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Mongo> = OnceLock::new();
-        is_wanted(NAME).then(|| SHARED.get_or_init(|| Self::launch(&[])))
+        Self::shared_of(Kind::Mongod, &SHARED)
     }
 
-    /// One of one's own.
+    /// The same of FerretDB.
+    pub fn shared_ferretdb() -> Option<&'static Self> {
+        static SHARED: OnceLock<Mongo> = OnceLock::new();
+        Self::shared_of(Kind::FerretDb, &SHARED)
+    }
+
+    fn shared_of(kind: Kind, shared: &'static OnceLock<Self>) -> Option<&'static Self> {
+        is_wanted(kind.name()).then(|| shared.get_or_init(|| Self::launch(kind, IN_MEMORY, &[])))
+    }
+
+    /// A MongoDB of one's own.
     pub fn start() -> Option<Self> {
-        is_wanted(NAME).then(|| Self::launch(&[]))
+        Self::start_with(&[])
     }
 
-    /// The same with further options as on the command line of `ferretdb`; it speaks TLS where they
-    /// name a certificate (`--listen-tls-cert-file=FILE` and `--listen-tls-key-file=FILE`).
+    /// The same with further options as on the command line of `mongod`.
     pub fn start_with(options: &[&str]) -> Option<Self> {
-        is_wanted(NAME).then(|| Self::launch(options))
+        let kind = Kind::Mongod;
+        is_wanted(kind.name()).then(|| Self::launch(kind, IN_MEMORY, options))
     }
 
-    fn launch(options: &[&str]) -> Self {
+    /// The same with its data on the disk.
+    pub fn start_on_disk() -> Option<Self> {
+        let kind = Kind::Mongod;
+        is_wanted(kind.name()).then(|| Self::launch(kind, Process::directory, &[]))
+    }
+
+    /// A FerretDB of one's own, with further options as on the command line of `ferretdb`.
+    pub fn start_ferretdb(options: &[&str]) -> Option<Self> {
+        let kind = Kind::FerretDb;
+        is_wanted(kind.name()).then(|| Self::launch(kind, IN_MEMORY, options))
+    }
+
+    fn launch(kind: Kind, directory: Place, options: &[&str]) -> Self {
         let port = free_port();
-        let dir = Directory::in_memory(NAME);
-        let is_plain = !options
-            .iter()
-            .any(|option| option.starts_with("--listen-tls-cert-file"));
-        let (plain, secured) = match is_plain {
-            true => (format!("127.0.0.1:{port}"), String::new()),
-            false => (String::new(), format!("127.0.0.1:{port}")),
-        };
-        let launch = Launch::new(NAME, program()).arguments([
-            "--handler=sqlite".to_owned(),
-            "--sqlite-url=file:./".to_owned(),
-            format!("--listen-addr={plain}"),
-            format!("--listen-tls={secured}"),
-            "--debug-addr=-".to_owned(),
-            "--state-dir=-".to_owned(),
-            "--telemetry=disable".to_owned(),
-            "--log-level=error".to_owned(),
-        ]);
-        let mut launch = launch.arguments(options.iter().copied());
-        // It makes much garbage, and has little to keep.
-        launch.environment = vec![("GOGC".to_owned(), "400".to_owned())];
-        let process = Process::start(launch, dir, || ready(port, is_plain));
+        let is_plain = !options.iter().any(|option| {
+            ["--listen-tls-cert-file", "--tlsMode"]
+                .iter()
+                .any(|tls| option.starts_with(tls))
+        });
+        let launch = kind
+            .launch(port, is_plain)
+            .arguments(options.iter().copied());
+        let process = Process::start(launch, directory(kind.name()), || ready(port, is_plain));
         let names = AtomicU64::new(0);
         Self {
             process,
@@ -99,15 +185,24 @@ impl Mongo {
     /// Runs a command, given as JSON, on a database. Panics when the server refuses it.
     pub fn run(&self, database: &str, command: &str) -> serde_json::Value {
         let command: bson::Document = serde_json::from_str(command).expect("a document");
-        let answer = run(self.port, database, command).expect("an answer");
+        let answer = self.answer(database, command).expect("an answer");
         assert_eq!(answer.get_f64("ok").ok(), Some(1.0), "{answer}");
         serde_json::to_value(answer).expect("JSON")
     }
 
+    /// Sends a command to a database.
+    pub(super) fn answer(
+        &self,
+        database: &str,
+        command: bson::Document,
+    ) -> io::Result<bson::Document> {
+        run(self.port, database, command)
+    }
+
     /// All documents of a collection, in the order of their `_id`s.
     pub fn documents(&self, database: &str, collection: &str) -> Vec<bson::Document> {
-        let find = bson::doc! { "find": collection, "sort": { "_id": 1 } };
-        let answer = run(self.port, database, find).expect("an answer");
+        let find = bson::doc! { "find": collection, "sort": { "_id": 1 }, "batchSize": 100_000 };
+        let answer = self.answer(database, find).expect("an answer");
         let found = answer.get_document("cursor").and_then(|cursor| {
             let documents = cursor.get_array("firstBatch")?.iter();
             Ok(documents.filter_map(bson::Bson::as_document).cloned())
@@ -118,7 +213,7 @@ impl Mongo {
     /// Inserts a document, with an `_id` that is not there yet.
     pub fn insert(&self, database: &str, collection: &str, document: bson::Document) {
         let insert = bson::doc! { "insert": collection, "documents": [document] };
-        let answer = run(self.port, database, insert).expect("an answer");
+        let answer = self.answer(database, insert).expect("an answer");
         assert!(!answer.contains_key("writeErrors"), "{answer}");
     }
 
@@ -132,20 +227,6 @@ impl Mongo {
         let (port, is_plain) = (self.port, self.is_plain);
         self.process.restart(signal, || ready(port, is_plain));
     }
-}
-
-/// The server's program, built where it is not there yet.
-fn program() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let built = Command::new(root.join("scripts/mongo-server/build")).output();
-    let built = built.expect("a shell for scripts/mongo-server/build");
-    assert!(
-        built.status.success(),
-        "the MongoDB-protocol server cannot be built; `make servers` says more:\n{}",
-        String::from_utf8_lossy(&built.stderr)
-    );
-    let program = root.join("target/servers/mongo-server");
-    program.canonicalize().expect("what was built")
 }
 
 /// Any answer to `hello` will do; under TLS, that somebody listens.
@@ -179,12 +260,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_can_be_killed_and_started_again() {
-        let Some(mongo) = Mongo::start() else { return };
-        mongo.restart(Signal::Kill);
-        assert!(mongo.url("").contains(&mongo.port().to_string()));
-        let dir = mongo.process().dir().to_owned();
-        drop(mongo);
-        assert!(!dir.exists());
+    fn servers_can_be_killed_and_started_again() {
+        for mongo in [Mongo::start(), Mongo::start_ferretdb(&[])] {
+            let Some(mongo) = mongo else { continue };
+            mongo.restart(Signal::Kill);
+            assert!(mongo.url("").contains(&mongo.port().to_string()));
+            let dir = mongo.process().dir().to_owned();
+            drop(mongo);
+            assert!(!dir.exists());
+        }
     }
 }

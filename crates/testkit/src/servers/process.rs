@@ -25,6 +25,11 @@ const POLL: Duration = Duration::from_millis(20);
 /// Removes the directory `$0` when its input ends, again after what may still be writing is gone.
 const REMOVER: &str = "trap '' INT TERM HUP; read -r _; rm -rf \"$0\"; sleep 1; rm -rf \"$0\"";
 
+/// Makes the directory of a server.
+pub(super) type Place = fn(&'static str) -> Directory;
+
+pub(super) const IN_MEMORY: Place = Directory::in_memory;
+
 /// How to start a server.
 #[derive(Clone, Debug)]
 pub struct Launch {

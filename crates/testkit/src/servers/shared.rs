@@ -7,9 +7,6 @@ use super::{Etcd, Mongo, Postgres, Redis, is_wanted};
 /// The names of the drivers on whose shared servers whole suites run.
 pub const SHARED: &[&str] = &["postgres", "redis", "etcd", "mongodb"];
 
-/// How long the MongoDB-protocol server is waited for: it may be asked by many tests at once.
-const MONGO_PATIENCE: &str = "timeout_ms=60000";
-
 /// The URL of a key space of its own in the shared server of a driver, with these options, and
 /// relaxed where commits can be. None for other drivers, and where this run is to do without.
 pub fn shared_url(driver: &str, options: &str) -> Option<String> {
@@ -20,7 +17,7 @@ pub fn shared_url(driver: &str, options: &str) -> Option<String> {
     match driver {
         "postgres" => Some(Postgres::shared()?.url(&relaxed)),
         "redis" => Some(Redis::shared()?.url(&relaxed)),
-        "mongodb" => Some(Mongo::shared()?.url(&format!("{MONGO_PATIENCE}&{relaxed}"))),
+        "mongodb" => Some(Mongo::shared()?.url(&relaxed)),
         "etcd" => Some(Etcd::shared()?.url(options)),
         _ => None,
     }
@@ -37,19 +34,8 @@ pub fn shared_among(drivers: impl Iterator<Item = &'static str>) -> Vec<&'static
 pub fn steps_on(engine: &str, steps: usize) -> usize {
     match engine {
         "etcd" => steps / 15,
-        "mongodb" => steps / 30,
         engine if SHARED.contains(&engine) => steps / 5,
         _ => steps,
-    }
-}
-
-/// How many rounds of a test with many writers, or many documents, an engine gets: a fifth, and at
-/// least one, where a commit is half a dozen commands, and each document that it changes is a
-/// transaction of the server.
-pub fn rounds_on(engine: &str, rounds: usize) -> usize {
-    match engine {
-        "mongodb" => (rounds / 5).max(1),
-        _ => rounds,
     }
 }
 

@@ -1,4 +1,4 @@
-module espalier/mongo-server
+module espalier/ferretdb
 
 go 1.22
 

@@ -1,0 +1,109 @@
+//! A replica set of MongoDB: several servers, one of which is the primary.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::mongo::Mongo;
+use super::process::wait_until;
+
+/// What the set is called.
+const NAME: &str = "rs";
+
+/// How soon a primary that does not answer is replaced.
+const ELECTION_MS: i32 = 1000;
+
+/// A running replica set.
+pub struct ReplicaSet {
+    members: Vec<Mongo>,
+    names: AtomicU64,
+}
+
+impl ReplicaSet {
+    /// One of so many members; on return there is a primary. `None` where the run is not to have
+    /// MongoDB.
+    pub fn start(count: usize) -> Option<Self> {
+        let option = format!("--replSet={NAME}");
+        let members: Option<Vec<_>> = (0..count)
+            .map(|_| Mongo::start_with(&[&option, "--oplogSize=64"]))
+            .collect();
+        let set = Self {
+            members: members?,
+            names: AtomicU64::new(0),
+        };
+        let members = set.members.iter().zip(0_i32..);
+        let members = members.map(
+            |(member, id)| bson::doc! { "_id": id, "host": format!("127.0.0.1:{}", member.port()) },
+        );
+        let config = bson::doc! {
+            "_id": NAME,
+            "members": members.collect::<Vec<_>>(),
+            "settings": { "electionTimeoutMillis": ELECTION_MS },
+        };
+        let initiate = bson::doc! { "replSetInitiate": config };
+        let answer = set.members[0].answer("admin", initiate).expect("an answer");
+        assert_eq!(answer.get_f64("ok").ok(), Some(1.0), "{answer}");
+        set.primary();
+        Some(set)
+    }
+
+    /// The URL of an empty key space in it, with options for the driver.
+    pub fn url(&self, options: &str) -> String {
+        let hosts = self.members.iter();
+        let hosts = hosts.map(|member| format!("127.0.0.1:{}", member.port()));
+        let hosts = hosts.collect::<Vec<_>>().join(",");
+        let number = self.names.fetch_add(1, Ordering::Relaxed);
+        format!("mongodb://{hosts}/test{number}?replicaSet={NAME}&{options}")
+    }
+
+    /// The servers, to hurt them.
+    pub fn members(&self) -> &[Mongo] {
+        &self.members
+    }
+
+    /// The member that is the primary, waited for.
+    pub fn primary(&self) -> &Mongo {
+        let is_primary = |member: &Mongo| -> io::Result<bool> {
+            let hello = member.answer("admin", bson::doc! { "hello": 1 })?;
+            Ok(hello.get_bool("isWritablePrimary").unwrap_or_default())
+        };
+        let mut found = None;
+        let is_found = wait_until(|| {
+            let primary = |member: &&Mongo| is_primary(member).unwrap_or_default();
+            found = self.members.iter().find(primary);
+            found
+                .map(drop)
+                .ok_or_else(|| "there is no primary".to_owned())
+        });
+        match (found, is_found) {
+            (Some(primary), Ok(())) => primary,
+            (_, problem) => panic!("{problem:?}\n{}", self.members[0].process().log()),
+        }
+    }
+
+    /// Has the primary leave its part to another one, at once.
+    pub fn step_down(&self) {
+        let step =
+            bson::doc! { "replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": true };
+        // It may close the connection instead of an answer.
+        let _ = self.primary().answer("admin", step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Signal;
+    use super::*;
+
+    #[test]
+    fn another_member_becomes_primary() {
+        let Some(set) = ReplicaSet::start(3) else {
+            return;
+        };
+        let first = set.primary();
+        first.process().stop(Signal::Kill);
+        let second = set.primary();
+        assert_ne!(first.port(), second.port());
+        assert!(set.url("").contains(&second.port().to_string()));
+        assert_eq!(set.members().len(), 3);
+    }
+}
