@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent};
 use espalier_testkit::adding::{SumWatch, add_while};
-use espalier_testkit::servers::{Mongo, Proxy, Signal, free_port};
+use espalier_testkit::servers::{Mongo, Proxy, ReplicaSet, Signal, free_port};
 use espalier_testkit::{crash, process, seed};
 use mongodb::bson::{Binary, spec};
 use rand::Rng;
@@ -427,6 +427,34 @@ fn a_commit_whose_answer_is_late_happened_once() {
         assert_eq!(get(&*late, "other"), Some(long(4)));
         assert_eq!(other.check().expect("a check"), []);
     }
+}
+
+/// A new primary does not know at once that a majority has what it has: it shows that all the same.
+#[test]
+fn a_new_primary_shows_what_was_committed() {
+    const ROUNDS: usize = 8;
+    let Some(set) = ReplicaSet::start(3) else {
+        return;
+    };
+    let url = set.url("timeout_ms=30000&page_bytes=256&tail_bytes=1024");
+    let (driver, other) = (open(&url), open(&url));
+    for number in 0..ROUNDS {
+        let mut batch = Batch::new();
+        (0..200_u32).for_each(|key| batch.put(format!("{key}"), format!("{number} of {key}")));
+        driver.commit(batch).expect("a commit");
+        match number % 2 {
+            0 => set.step_down(),
+            _ => set.primary().restart(Signal::Kill),
+        }
+        set.primary();
+        for reader in [&other, &open(&url)] {
+            for key in [0, 77, 199] {
+                let expected = format!("{number} of {key}");
+                assert_eq!(get(&**reader, &key.to_string()), Some(expected));
+            }
+        }
+    }
+    assert_eq!(other.check().expect("a check"), []);
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Watch for MongoWatch {
             if let Some(event) = recent.event(&self.range, &mut self.after) {
                 return Ok(Some(event));
             }
-            self.engine.newest()?;
+            self.engine.follow()?;
             let now = Instant::now();
             if now >= deadline {
                 return Ok(recent.event(&self.range, &mut self.after));

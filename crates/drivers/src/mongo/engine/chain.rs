@@ -364,7 +364,7 @@ impl Engine {
             let last = commits
                 .last()
                 .map_or(state.version, |commit| commit.version);
-            let more = self.commits_between(last, VERSION_MAX)?;
+            let more = self.commits(between(last, VERSION_MAX))?;
             let is_all = more.len() < COMMITS_AT_ONCE;
             commits.extend(more);
             for commit in commits.drain(..) {
@@ -391,6 +391,19 @@ impl Engine {
             Some(state) => Ok(state),
             None => Ok(self.newest()?.0),
         }
+    }
+
+    /// Looks for commits of others, to tell of them: one may be found a moment after it was acknowledged.
+    pub(in crate::mongo) fn follow(&self) -> Result<()> {
+        let (state, confirmed) = self.chain.known();
+        let next = Query::of_id(&version_text(state.version + 1)).perhaps_late();
+        if self.server.has_majority()
+            && confirmed.is_some_and(|known_at| self.is_fresh(known_at))
+            && self.commits(next)?.is_empty()
+        {
+            return Ok(());
+        }
+        self.newest().map(drop)
     }
 
     /// The newest state that this process knows, without asking where none after it can have been
@@ -437,8 +450,7 @@ impl Engine {
             let (known, _) = self.chain.known();
             let asked = self.sight();
             let query = Query::new(doc! { "_id": { "$gte": "" } }, -1, 1);
-            let newest = self.server.find("commits", query)?.pop();
-            let newest = newest.as_ref().map(Commit::read).transpose()?;
+            let newest = self.commits(query)?.pop();
             if !self.has(&known, newest.as_ref())? {
                 if self.server.is_replicated && asked.at < deadline {
                     thread::sleep(LATE_LOOK);
@@ -511,7 +523,7 @@ impl Engine {
         }
         let mut is_first = true;
         while state.version < newest.version {
-            let commits = self.commits_between(state.version, newest.version)?;
+            let commits = self.commits(between(state.version, newest.version))?;
             if commits.is_empty() {
                 return Ok(None);
             }
@@ -528,11 +540,7 @@ impl Engine {
         Ok(Some(state))
     }
 
-    /// The first commits after a version, up to another.
-    fn commits_between(&self, after: u64, last: u64) -> Result<Vec<Commit>> {
-        let (from, to) = (version_text(after), version_text(last));
-        let filter = doc! { "_id": { "$gt": from, "$lte": to } };
-        let query = Query::new(filter, 1, COMMITS_AT_ONCE);
+    fn commits(&self, query: Query) -> Result<Vec<Commit>> {
         let found = self.server.find("commits", query)?;
         found.iter().map(Commit::read).collect()
     }
@@ -546,7 +554,7 @@ impl Engine {
                 let commits = commits.filter_map(Result::transpose);
                 commits.collect::<Result<Vec<_>>>()?
             }
-            false => self.commits_between(after, newest)?,
+            false => self.commits(between(after, newest))?,
         };
         let follows = (after + 1..).zip(&commits);
         let follow = follows.take_while(|(version, commit)| commit.version == *version);
@@ -561,7 +569,13 @@ impl Engine {
 
     /// The commit of a version, where there is one.
     pub(in crate::mongo) fn commit_at(&self, version: u64) -> Result<Option<Commit>> {
-        let found = self.server.get("commits", &version_text(version))?;
-        found.as_ref().map(Commit::read).transpose()
+        Ok(self.commits(Query::of_id(&version_text(version)))?.pop())
     }
+}
+
+/// The first commits after a version, up to another.
+fn between(after: u64, last: u64) -> Query {
+    let (from, to) = (version_text(after), version_text(last));
+    let filter = doc! { "_id": { "$gt": from, "$lte": to } };
+    Query::new(filter, 1, COMMITS_AT_ONCE)
 }

@@ -59,6 +59,10 @@ pub(in crate::mongo) struct Query {
     pub(in crate::mongo) fields: Document,
     /// The index that is to be used.
     pub(in crate::mongo) index: Option<&'static str>,
+    /// What was acknowledged a moment ago need not be found. Otherwise, a primary asks a majority whether
+    /// it is that still, which takes as long as a commit: one that has just become primary does not know at
+    /// once that a majority has what it has, and one that is not it any more may not know that.
+    pub(in crate::mongo) may_be_late: bool,
 }
 
 impl Query {
@@ -70,6 +74,7 @@ impl Query {
             limit: 1,
             fields: Document::new(),
             index: None,
+            may_be_late: false,
         }
     }
 
@@ -81,6 +86,15 @@ impl Query {
             limit,
             fields: Document::new(),
             index: None,
+            may_be_late: false,
+        }
+    }
+
+    /// The same, where what was acknowledged a moment ago need not be found.
+    pub(in crate::mongo) fn perhaps_late(self) -> Self {
+        Self {
+            may_be_late: true,
+            ..self
         }
     }
 
@@ -188,9 +202,17 @@ impl Server {
         Ok(())
     }
 
-    fn collection(&self, name: &str) -> Collection<Document> {
-        let is_majority = self.is_replicated && self.durability == Durability::Durable;
-        let concern = is_majority.then(ReadConcern::majority);
+    /// Whether commits wait for a majority of members.
+    pub(in crate::mongo) fn has_majority(&self) -> bool {
+        self.is_replicated && self.durability == Durability::Durable
+    }
+
+    fn collection(&self, name: &str, may_be_late: bool) -> Collection<Document> {
+        let concern = match may_be_late {
+            true => ReadConcern::majority(),
+            false => ReadConcern::linearizable(),
+        };
+        let concern = self.has_majority().then_some(concern);
         let options = CollectionOptions::builder().read_concern(concern).build();
         let name = self.full_name(name);
         self.database.collection_with_options(&name, options)
@@ -213,7 +235,7 @@ impl Server {
     ) -> Result<Vec<Vec<Document>>> {
         let count = queries.iter().map(|(_, query)| query.limit).sum();
         let finds = queries.into_iter().map(|(name, query)| Find {
-            collection: self.collection(name),
+            collection: self.collection(name, query.may_be_late),
             options: query.options(),
             filter: query.filter,
         });

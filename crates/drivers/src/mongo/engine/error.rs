@@ -15,9 +15,9 @@ pub(super) const DUPLICATE: i32 = 11000;
 const NOT_PRIMARY: &[i32] = &[10107, 13435, 13436];
 
 /// Codes of a server that goes down or changes its part: `HostUnreachable`, `HostNotFound`,
-/// `NetworkTimeout`, `ShutdownInProgress`, `PrimarySteppedDown`, `ExceededTimeLimit`,
-/// `SocketException`, `InterruptedAtShutdown`, `InterruptedDueToReplStateChange`.
-const PASSING: &[i32] = &[6, 7, 89, 91, 189, 262, 9001, 11600, 11602];
+/// `NetworkTimeout`, `ShutdownInProgress`, `LinearizableReadConcernError`, `PrimarySteppedDown`,
+/// `ExceededTimeLimit`, `SocketException`, `InterruptedAtShutdown`, `InterruptedDueToReplStateChange`.
+const PASSING: &[i32] = &[6, 7, 89, 91, 187, 189, 262, 9001, 11600, 11602];
 
 const UNAUTHORIZED: i32 = 13;
 const AUTHENTICATION_FAILED: i32 = 18;

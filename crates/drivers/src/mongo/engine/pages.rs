@@ -69,8 +69,18 @@ pub(in crate::mongo) struct PagesOf<'a> {
 impl PagesOf<'_> {
     /// What is not in memory, from the server.
     fn fetch(&self, names: &[&str]) -> Result<Vec<Arc<Page>>> {
-        let queries = names.iter().map(|name| ("pages", Query::of_id(name)));
-        let found = self.engine.server.find_all(queries.collect())?;
+        let server = &self.engine.server;
+        let queries = names
+            .iter()
+            .map(|name| ("pages", Query::of_id(name).perhaps_late()));
+        let mut found = server.find_all(queries.collect())?;
+        if server.has_majority() {
+            for (found, name) in found.iter_mut().zip(names) {
+                if found.is_empty() {
+                    *found = server.find("pages", Query::of_id(name))?;
+                }
+            }
+        }
         let pages = found.into_iter().zip(names).map(|(found, name)| {
             let document = found.first().ok_or_else(|| self.missing(name))?;
             let page = bytes_in(document, "b").and_then(|bytes| Page::decode(&bytes));
