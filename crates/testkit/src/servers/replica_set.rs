@@ -1,6 +1,5 @@
 //! A replica set of MongoDB: several servers, one of which is the primary.
 
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::mongo::Mongo;
@@ -42,8 +41,19 @@ impl ReplicaSet {
         let initiate = bson::doc! { "replSetInitiate": config };
         let answer = set.members[0].answer("admin", initiate).expect("an answer");
         assert_eq!(answer.get_f64("ok").ok(), Some(1.0), "{answer}");
-        set.primary();
+        set.wait_until_any_may_lead();
         Some(set)
+    }
+
+    /// Waits until there is a primary and all others have what it has.
+    fn wait_until_any_may_lead(&self) {
+        let has_all = |member: &Mongo| is(member, "secondary") || is(member, "isWritablePrimary");
+        let waited = wait_until(|| match self.members.iter().all(has_all) {
+            true => Ok(()),
+            false => Err("members have not copied everything yet".to_owned()),
+        });
+        waited.expect("a replica set");
+        self.primary();
     }
 
     /// The URL of an empty key space in it, with options for the driver.
@@ -62,13 +72,9 @@ impl ReplicaSet {
 
     /// The member that is the primary, waited for.
     pub fn primary(&self) -> &Mongo {
-        let is_primary = |member: &Mongo| -> io::Result<bool> {
-            let hello = member.answer("admin", bson::doc! { "hello": 1 })?;
-            Ok(hello.get_bool("isWritablePrimary").unwrap_or_default())
-        };
         let mut found = None;
         let is_found = wait_until(|| {
-            let primary = |member: &&Mongo| is_primary(member).unwrap_or_default();
+            let primary = |member: &&Mongo| is(member, "isWritablePrimary");
             found = self.members.iter().find(primary);
             found
                 .map(drop)
@@ -87,6 +93,12 @@ impl ReplicaSet {
         // It may close the connection instead of an answer.
         let _ = self.primary().answer("admin", step);
     }
+}
+
+/// Whether a member says that of itself.
+fn is(member: &Mongo, what: &str) -> bool {
+    let hello = member.answer("admin", bson::doc! { "hello": 1 });
+    hello.is_ok_and(|hello| hello.get_bool(what).unwrap_or_default())
 }
 
 #[cfg(test)]

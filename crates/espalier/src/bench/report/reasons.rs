@@ -47,10 +47,6 @@ const ADDED: &str = "the journal takes a fifth of it; the rest is encoding the d
                      six entries in memory that does not fit into the processor's caches";
 const LOADED: &str = "parsing and checking the entries takes more than half of it, then come Redis' script and the flush of its \
                       append-only file";
-const INSERTED: &str = "in memory it takes half of that, to parse and check the entries; most of the rest is FerretDB over SQLite, the server \
-                        that the tests can have, whose own client takes 110 ms to insert 1,000 rows; sysrepo's \
-                        figure is of MongoDB, on a machine on which its JSON files take 9.3 ms for 1,000 entries, \
-                        which take 16 ms of the processor here and 22 ms in all";
 const PASSED_BY: &str = "rows that were removed stay in the memory of the journal until it is merged, and clearing a range passes \
                          them by: those of the candidates before";
 const FLUSHED: &str = "most of it is the flush of the log at the end of a durable commit, for which PostgreSQL, and Redis with \
@@ -133,17 +129,11 @@ const REASONS: &[(About, &str, &str, &str)] = &[
     (About::Target, "dodb", "get by index", MISSES),
 ];
 
-/// What is explained of one driver, the driver, what the row's name begins with, and the reason.
-const REASONS_OF_DRIVERS: &[(About, &str, &str, &str)] =
-    &[(About::Target, "mongodb", "create all items", INSERTED)];
-
 /// The reason of a row.
 pub fn of(about: About, row: &Row) -> &'static str {
-    let is_meant = |of: About, begin: &str| of == about && row.row.starts_with(begin);
-    let mut of_driver = REASONS_OF_DRIVERS.iter();
-    let mut of_suite = REASONS.iter();
-    let known = of_driver
-        .find(|known| row.driver == known.1 && is_meant(known.0, known.2))
-        .or_else(|| of_suite.find(|known| row.suite == known.1 && is_meant(known.0, known.2)));
+    let is_meant = |known: &&(About, &str, &str, &str)| {
+        known.0 == about && row.suite == known.1 && row.row.starts_with(known.2)
+    };
+    let known = REASONS.iter().find(is_meant);
     known.map_or(OTHERWISE, |known| known.3)
 }
