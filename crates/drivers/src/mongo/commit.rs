@@ -362,7 +362,11 @@ fn attempt(
     match &taken {
         Ok(Some(_)) => {}
         // Its draft leads to its pages.
-        Err(error) if error.kind() == ErrorKind::OutcomeUnknown => {}
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::OutcomeUnknown | ErrorKind::Unavailable
+            ) => {}
         Ok(None) | Err(_) => engine.drop_pages(&name),
     }
     match taken {

@@ -58,7 +58,9 @@ impl<'s, T: Send + 'static> Asking<'s, T> {
     pub(super) fn answer(mut self) -> Result<Answer<T>, Trouble> {
         let server = self.server;
         // Where the first attempt has failed meanwhile, there is time for others.
-        let deadline = self.deadline.max(Instant::now() + server.timeout);
+        let limit = self.deadline.max(Instant::now() + server.timeout);
+        // A server may have much to do, but one that cannot be reached has nothing.
+        let mut repeated_until = None;
         let mut wait = BACKOFF_MIN;
         let mut may_be_done = false;
         loop {
@@ -90,12 +92,14 @@ impl<'s, T: Send + 'static> Asking<'s, T> {
             may_be_done |= trouble.may_be_done;
             trouble.may_be_done = may_be_done;
             server.interrupted();
-            if !trouble.is_passing || Instant::now() + wait >= deadline {
+            let now = Instant::now();
+            let until = *repeated_until.get_or_insert(limit.min(now + server.timeout));
+            if !trouble.is_passing || now + wait >= until {
                 return Err(trouble);
             }
             std::thread::sleep(wait);
             wait = (wait * 2).min(BACKOFF_MAX);
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = limit.saturating_duration_since(Instant::now());
             self.sent = send(server, (self.work)(), left);
         }
     }
