@@ -172,6 +172,7 @@ mod redis {
 
 #[cfg(feature = "mongo")]
 mod mongo {
+    use std::fs;
     use std::thread;
     use std::time::{Duration, Instant};
 
@@ -187,6 +188,38 @@ mod mongo {
         let certificate = format!("--listen-tls-cert-file={}", files.text("server.crt"));
         let key = format!("--listen-tls-key-file={}", files.text("server.key"));
         Mongo::start_ferretdb(&[&[certificate.as_str(), key.as_str()], more].concat())
+    }
+
+    /// MongoDB refuses to start with a certificate that is not valid now, so it is FerretDB that has such.
+    #[test]
+    fn mongodb_and_its_clients_have_to_be_trusted() {
+        let files = Files::new();
+        let parts = ["server.crt", "server.key"].map(|name| fs::read(files.path(name)));
+        let parts = parts.map(|part| part.expect("a file"));
+        fs::write(files.path("server.pem"), parts.concat()).expect("a file");
+        let identity = format!("--tlsCertificateKeyFile={}", files.text("server.pem"));
+        let ca = format!("--tlsCAFile={}", files.text("ca"));
+        let options = ["--tlsMode=requireTLS", &identity, &ca];
+        let Some(mongo) = Mongo::start_with(&options) else {
+            return;
+        };
+        let url = mongo.url(&format!("tls&timeout_ms=2000&ca={}", files.text("ca")));
+        let [certificate, key] = ["client.crt", "client.key"].map(|name| files.text(name));
+        let known = format!("{url}&cert={certificate}&key={key}");
+        put(&*open(&known).expect("it is known"), "key");
+        // It ends the connection of who has none without a word.
+        assert_refused(open(&url), ErrorKind::Unavailable, "cannot reach");
+        drop(mongo);
+        let anybody = "--tlsAllowConnectionsWithoutCertificates";
+        let mongo = Mongo::start_with(&[&options[..], &[anybody]].concat()).expect("as before");
+        let url = mongo.url("tls");
+        let with = |ca: &str| format!("{url}&ca={}", files.text(ca));
+        put(&*open(&with("ca")).expect("it is trusted"), "key");
+        assert_refused(open(&with("other")), ErrorKind::Denied, "authority");
+        check_speech(&mongo.url(""), "add tls&ca=FILE");
+        if let Some(plain) = Mongo::start() {
+            check_speech(&plain.url("tls"), "leave tls, ca, cert and key out");
+        }
     }
 
     #[test]

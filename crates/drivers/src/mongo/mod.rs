@@ -3,8 +3,10 @@
 //!
 //! Nothing is asked of the server but that inserting a second document with the same `_id` is
 //! refused, and that changing one document is atomic. Servers that have transactions and change
-//! streams are used in the same way: no server with them is at hand where Espalier is tested, and
-//! what is not tested is not here.
+//! streams are used in the same way: one way for all of them, which is one command for most commits.
+//!
+//! Where there are members, what is acknowledged is on a majority of them, and who reads asks a majority
+//! whether the primary is that still (`Query::may_be_late` has the exceptions).
 //!
 //! # What stands where
 //! The rows are in a B+ tree whose pages are documents that never change (`engine/tree`), under what the

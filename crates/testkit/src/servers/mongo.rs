@@ -127,7 +127,8 @@ impl Mongo {
         Self::start_with(&[])
     }
 
-    /// The same with further options as on the command line of `mongod`.
+    /// The same with further options as on the command line of `mongod`; it speaks TLS with
+    /// `--tlsMode=requireTLS`.
     pub fn start_with(options: &[&str]) -> Option<Self> {
         let kind = Kind::Mongod;
         is_wanted(kind.name()).then(|| Self::launch(kind, IN_MEMORY, options))

@@ -18,7 +18,7 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
-    /// One of so many members; on return there is a primary. `None` where the run is not to have
+    /// One of so many members; on return any of them may lead. `None` where the run is not to have
     /// MongoDB.
     pub fn start(count: usize) -> Option<Self> {
         let option = format!("--replSet={NAME}");
