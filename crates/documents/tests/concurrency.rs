@@ -91,7 +91,7 @@ fn updates_of_many_threads_and_handles_add_up() {
         for cars in &handles {
             cars.refresh().expect("refreshed");
             let year = cars.get(0).expect("read").expect("a car").year;
-            assert_eq!(year, 8 * rounds as i32);
+            assert_eq!(year, 8 * rounds);
         }
     });
 }
