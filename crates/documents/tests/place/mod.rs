@@ -34,7 +34,6 @@ pub const PREFIX: &[u8] = &[0x30];
 
 /// An engine that can be closed and opened again.
 pub struct Place {
-    engine: String,
     pub url: String,
     dir: tempfile::TempDir,
     driver: Option<Arc<dyn Driver>>,
@@ -50,7 +49,6 @@ impl Place {
         let mut place = Self {
             url,
             dir,
-            engine: engine.to_owned(),
             driver: None,
         };
         place.restart();

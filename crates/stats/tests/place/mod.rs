@@ -37,7 +37,6 @@ impl Clock for TestClock {
 
 /// An engine that can be closed and opened again.
 pub struct Place {
-    engine: String,
     url: String,
     dir: tempfile::TempDir,
     driver: Option<Arc<dyn Driver>>,
@@ -55,7 +54,6 @@ impl Place {
             driver: Some(espalier_drivers::open(&url).expect(&url)),
             url,
             dir,
-            engine: engine.to_owned(),
             clock: Arc::new(TestClock::default()),
         }
     }
