@@ -30,18 +30,71 @@ impl Known {
         self.values.get(key).map(Option::as_deref)
     }
 
-    /// Fills an empty page with how a range begins, where that is known.
+    /// Fills an empty page with how a range begins, where that is known: of the range itself, or of one
+    /// around it.
     pub(crate) fn show(
         &self,
         range: &KeyRange,
         direction: Direction,
         page: &mut Page,
     ) -> Option<More> {
-        if direction == Direction::Backward {
-            return None;
-        }
-        let (_, head, more) = self.heads.iter().find(|(known, ..)| known == range)?;
-        page.clone_from(head);
-        Some(*more)
+        let heads = self.heads.iter();
+        let mut heads = heads.filter(|(known, ..)| known.includes(range));
+        heads.find_map(|(_, head, more)| {
+            let last = head.entries().next_back();
+            let is_all =
+                *more == More::Nothing || last.is_some_and(|(last, _)| !range.is_before_end(last));
+            let shown = head.entries().filter(|(key, _)| range.contains(key));
+            match (is_all, direction) {
+                (_, Direction::Forward) => shown.for_each(|(key, value)| page.push(key, value)),
+                (true, Direction::Backward) => {
+                    shown.rev().for_each(|(key, value)| page.push(key, value));
+                }
+                (false, Direction::Backward) => return None,
+            }
+            match is_all {
+                true => Some(More::Nothing),
+                false => (page.len() > 0).then_some(More::Perhaps),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The keys that are shown, and whether there may be more.
+    fn shown(known: &Known, range: &KeyRange, direction: Direction) -> Option<(Vec<u8>, More)> {
+        let mut page = Page::default();
+        let more = known.show(range, direction, &mut page)?;
+        Some((page.entries().map(|(key, _)| key[0]).collect(), more))
+    }
+
+    #[test]
+    fn a_range_is_known_by_one_around_it() {
+        let mut known = Known::default();
+        let mut head = Page::default();
+        b"bdf".iter().for_each(|&key| head.push(&[key], b"value"));
+        known.head(&KeyRange::new("b", "j"), head.clone(), More::Perhaps);
+        known.head(&KeyRange::new("m", "p"), Page::default(), More::Nothing);
+        let forward = |start: &str, end: &str| {
+            let range = KeyRange::new(start, end);
+            shown(&known, &range, Direction::Forward)
+        };
+        assert_eq!(forward("b", "j"), Some((b"bdf".to_vec(), More::Perhaps)));
+        assert_eq!(forward("c", "i"), Some((b"df".to_vec(), More::Perhaps)));
+        assert_eq!(forward("c", "f"), Some((b"d".to_vec(), More::Nothing)));
+        assert_eq!(forward("e", "f"), Some((vec![], More::Nothing)));
+        assert_eq!(forward("g", "i"), None);
+        assert_eq!(forward("a", "c"), None);
+        assert_eq!(forward("c", "k"), None);
+        assert_eq!(forward("n", "o"), Some((vec![], More::Nothing)));
+        let backward = |start: &str, end: &str| {
+            let range = KeyRange::new(start, end);
+            shown(&known, &range, Direction::Backward)
+        };
+        assert_eq!(backward("b", "f"), Some((b"db".to_vec(), More::Nothing)));
+        assert_eq!(backward("b", "j"), None);
     }
 }

@@ -70,6 +70,11 @@ impl Page {
         &self.bytes[self.start(at)..self.ends[at].0]
     }
 
+    /// The entries, in their order.
+    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
+        (0..self.len()).map(|at| self.entry(at))
+    }
+
     fn entry(&self, at: usize) -> (&[u8], &[u8]) {
         let (key_end, value_end) = self.ends[at];
         (self.key(at), &self.bytes[key_end..value_end])

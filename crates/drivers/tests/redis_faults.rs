@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 
 use espalier_drivers::redis::LOG_COMMITS_MAX;
 use espalier_drivers::{Promise, promise};
-use espalier_keyspace::{Batch, Direction, Driver, Error, ErrorKind, Expected, KeyRange, Snapshot};
+use espalier_keyspace::{
+    Batch, Change, Direction, Driver, Error, ErrorKind, Expected, KeyRange, Snapshot, Version,
+    WatchEvent,
+};
 use espalier_testkit::adding::{SumWatch, add_while, sum};
 use espalier_testkit::servers::{Proxy, Redis, Signal, wait_until};
 use espalier_testkit::{crash, process, seed};
@@ -414,6 +417,47 @@ fn an_earlier_format_is_refused_and_left_alone() {
         assert!(error.to_string().contains(advice), "{error}");
         assert_eq!(redis.command("HGET {earlier}:meta format"), "$1");
     }
+}
+
+/// Its log tells the runs of a commit as one list of lists.
+#[test]
+fn the_format_before_is_taken_over() {
+    let Some(redis) = Redis::shared() else { return };
+    let url = format!("{}?durability=relaxed&prefix=before", redis.base());
+    let commit = |driver: &dyn Driver, key: &str, value: &str| {
+        let mut batch = Batch::new();
+        batch.put(key, value);
+        driver.commit(batch).expect("a commit");
+    };
+    commit(&*open(&url), "a", "1");
+    redis.command("HSET {before}:meta format 4 version 2");
+    let lists = r"\x92\xdd\x00\x00\x00\x02\xa1a\xa12\xdd\x00\x00\x00\x02\xa1b\xa13";
+    let told = lists.replace(r"\xdd", r"\xa9\xdd");
+    redis.command(&format!("XADD {{before}}:log 2-0 s 21 l \"{told}\""));
+    let driver = open(&url);
+    assert_eq!(redis.command("HGET {before}:meta format"), "$1");
+    commit(&*driver, "c", "4");
+    let mut watch = driver
+        .watch(KeyRange::all(), Version(0))
+        .expect("a watcher");
+    let mut told = Vec::new();
+    while told.len() < 3 {
+        let event = watch.next(Duration::from_secs(10)).expect("an answer");
+        match event.expect("an event") {
+            WatchEvent::Commit { changes, .. } => told.push(changes),
+            WatchEvent::Gap { version } => panic!("{version:?} is not told"),
+        }
+    }
+    let put = |key: &str, value: &str| Change::Put {
+        key: key.into(),
+        value: value.into(),
+    };
+    let expected = [
+        vec![put("a", "1")],
+        vec![put("a", "2"), put("b", "3")],
+        vec![put("c", "4")],
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]

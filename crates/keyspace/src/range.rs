@@ -58,6 +58,15 @@ impl KeyRange {
         self.end.as_deref().is_none_or(|end| key < end)
     }
 
+    /// Whether every key of another range lies in this one.
+    pub fn includes(&self, other: &Self) -> bool {
+        let is_before_end = match (&other.end, &self.end) {
+            (Some(one), Some(two)) => one <= two,
+            (_, end) => end.is_none(),
+        };
+        other.start >= self.start && is_before_end
+    }
+
     /// The keys that lie in both ranges.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
@@ -121,6 +130,19 @@ mod tests {
         assert!(!range.contains(b"b") && !range.contains(b"a\xfe"));
         assert_eq!(KeyRange::prefix(b"\xff\xff").end, None);
         assert!(!KeyRange::below(b"a").contains(b"a") && KeyRange::below(b"a").contains(b"a\0"));
+    }
+
+    #[test]
+    fn a_range_includes_those_that_end_no_later() {
+        let range = KeyRange::new("b", "d");
+        let from = |start: &str| KeyRange {
+            start: start.into(),
+            end: None,
+        };
+        assert!(range.includes(&range) && range.includes(&KeyRange::new("b\0", "c")));
+        assert!(!range.includes(&KeyRange::new("a", "c")));
+        assert!(!range.includes(&KeyRange::new("c", "d\0")) && !range.includes(&from("c")));
+        assert!(from("b").includes(&range) && from("b").includes(&from("c")));
     }
 
     #[test]

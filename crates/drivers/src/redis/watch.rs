@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 use redis::{RedisResult, Value};
 
-use super::engine::{Engine, Link, broken, bytes, changes_of, wrong_answer};
+use super::engine::{Engine, Link, broken, bytes, tell, wrong_answer};
 use crate::recent::{clip, deadline};
 
 /// Entries that are read at once.
@@ -80,7 +80,7 @@ impl RedisWatch {
         Ok(stream.into_iter().nth(1).map(list).unwrap_or_default())
     }
 
-    /// Takes `[id, [s, size, name, data]]`.
+    /// Takes `[id, [s, size, name, text, name, text, …]]`.
     fn take(&mut self, entry: Value) -> Result<()> {
         let mut entry = list(entry).into_iter();
         let id = entry.next().map(bytes).transpose()?.flatten();
@@ -89,26 +89,31 @@ impl RedisWatch {
             .and_then(version_of)
             .ok_or_else(wrong_answer)?;
         let fields = entry.next().map(list).unwrap_or_default();
-        let mut fields = fields.into_iter().skip(2);
-        let mut next = || bytes(fields.next().ok_or_else(wrong_answer)?);
-        let (name, data) = (next()?.unwrap_or_default(), next()?.unwrap_or_default());
+        let mut told = fields.into_iter().skip(2).map(bytes);
+        let mut changes = Vec::new();
+        let mut is_told = false;
+        while let Some(name) = told.next() {
+            let (name, text) = (name?, told.next().transpose()?.flatten());
+            let text = text.ok_or_else(wrong_answer)?;
+            is_told |= !text.is_empty();
+            tell(&name.unwrap_or_default(), &text, &mut changes)?;
+        }
         if version.0 > self.after.0 + 1 {
             let version = Version(version.0 - 1);
             self.events.push_back(WatchEvent::Gap { version });
         }
         self.after = version;
-        match changes_of(&name, &data)? {
-            None => self.events.push_back(WatchEvent::Gap { version }),
-            Some(changes) => {
-                let changes = changes
-                    .iter()
-                    .filter_map(|change| clip(change, &self.range));
-                let changes: Vec<_> = changes.collect();
-                if !changes.is_empty() {
-                    let event = WatchEvent::Commit { version, changes };
-                    self.events.push_back(event);
-                }
-            }
+        if !is_told {
+            self.events.push_back(WatchEvent::Gap { version });
+            return Ok(());
+        }
+        let changes = changes.iter();
+        let changes: Vec<_> = changes
+            .filter_map(|change| clip(change, &self.range))
+            .collect();
+        if !changes.is_empty() {
+            let event = WatchEvent::Commit { version, changes };
+            self.events.push_back(event);
         }
         Ok(())
     }

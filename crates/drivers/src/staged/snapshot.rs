@@ -216,11 +216,26 @@ impl Known {
         }
     }
 
-    /// How a range begins, and how many cells of it were asked for.
+    /// How a range begins, and how many cells of it were asked for: of the range itself, or of one around
+    /// it.
     fn head(&self, range: &KeyRange, direction: Direction) -> Option<(Vec<Cell>, usize)> {
-        let mut heads = self.heads.iter();
-        let head = heads.find(|(known, ..)| known == range)?;
-        (direction == Direction::Forward).then(|| (head.2.clone(), head.1))
+        let heads = self.heads.iter();
+        let mut heads = heads.filter(|(known, ..)| known.includes(range));
+        heads.find_map(|(_, limit, cells)| {
+            let last = cells.last();
+            let is_all =
+                cells.len() < *limit || last.is_some_and(|last| !range.is_before_end(&last.key));
+            let shown = cells.iter().filter(|cell| range.contains(&cell.key));
+            let mut shown: Vec<_> = shown.cloned().collect();
+            match (is_all, direction) {
+                (true, Direction::Backward) => shown.reverse(),
+                (false, Direction::Backward) => return None,
+                (false, Direction::Forward) if shown.is_empty() => return None,
+                (_, Direction::Forward) => {}
+            }
+            let asked = shown.len() + usize::from(is_all);
+            Some((shown, asked))
+        })
     }
 }
 

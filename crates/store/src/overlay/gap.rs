@@ -41,6 +41,8 @@ impl Gaps {
 struct Gap {
     range: Option<KeyRange>,
     misses: u32,
+    /// The first of the keys that were looked for since the range was.
+    first: Vec<u8>,
 }
 
 impl Gap {
@@ -50,32 +52,58 @@ impl Gap {
         }
         let found = base.get(key)?;
         if found.is_none() {
+            if self.misses == 0 {
+                self.first = key.to_vec();
+            }
             self.misses += 1;
             if self.misses >= MISSES {
                 self.misses = 0;
-                self.range = Some(around(base, key)?);
+                self.range = Some(self.around(base, key)?);
             }
         }
         Ok(found)
     }
+
+    /// The range around a key that is absent, from the first that was. Most come in their order, and then
+    /// nobody asks what is before that: so this is looked for the second time only.
+    fn around(&self, base: &dyn Snapshot, key: &[u8]) -> Result<KeyRange> {
+        let first = self.first.as_slice().min(key);
+        let mut range = after(base, first)?;
+        if !range.is_before_end(key) {
+            range = after(base, key)?;
+        }
+        if self.range.is_some() {
+            range.start = before(base, key)?;
+        }
+        Ok(range)
+    }
 }
 
-/// The range between the keys that stand before and after one that is absent, within its subspace:
-/// an engine may bring many rows with the first, and those of other subspaces are large.
-fn around(base: &dyn Snapshot, key: &[u8]) -> Result<KeyRange> {
-    let KeyRange { start, end } = KeyRange::prefix(&key[..key.len().min(1)]);
-    let from = KeyRange {
+/// The range from a key that is absent to the one that stands after it, within its subspace: an engine
+/// may bring many rows with the first, and those of other subspaces are large.
+fn after(base: &dyn Snapshot, key: &[u8]) -> Result<KeyRange> {
+    let mut range = KeyRange {
         start: key.to_vec(),
-        end: end.clone(),
+        ..subspace(key)
     };
+    let next = base.scan(&range, Direction::Forward)?.next()?.map(owned);
+    range.end = next.or(range.end);
+    Ok(range)
+}
+
+/// Where the range begins that ends with such a key.
+fn before(base: &dyn Snapshot, key: &[u8]) -> Result<Vec<u8>> {
+    let KeyRange { start, .. } = subspace(key);
     let upto = KeyRange::new(start.clone(), key.to_vec());
-    let mut after = base.scan(&from, Direction::Forward)?;
-    let mut before = base.scan(&upto, Direction::Backward)?;
-    Ok(KeyRange {
-        // The first key after another is the same with a zero.
-        start: before
-            .next()?
-            .map_or(start, |(key, _)| [key, &[0]].concat()),
-        end: after.next()?.map(|(key, _)| key.to_vec()).or(end),
-    })
+    let last = base.scan(&upto, Direction::Backward)?.next()?.map(owned);
+    // The first key after another is the same with a zero.
+    Ok(last.map_or(start, |last| [&last[..], &[0]].concat()))
+}
+
+fn owned((key, _): (&[u8], &[u8])) -> Vec<u8> {
+    key.to_vec()
+}
+
+fn subspace(key: &[u8]) -> KeyRange {
+    KeyRange::prefix(&key[..key.len().min(1)])
 }

@@ -3,9 +3,11 @@
 //! | key after the tree's prefix | value |
 //! |---|---|
 //! | none | how many versions are kept, where that was said ([`Retention`](super::history::Retention)) |
-//! | version | the header: time, author, comment, and records |
-//! | version, chunk | further records, where the header would exceed [`CHUNK_BYTES`] |
+//! | version | the header: time, author, comment; and the records, where that is at most [`HEADER_ROW_BYTES_MAX`] |
+//! | version, chunk | records, where it would be more, about [`CHUNK_BYTES`] in each |
 //!
+//! Every commit reads the oldest header, and a list of commits all of them: so what changed stands apart
+//! where it is much.
 //! The chunks of a version, one after the other, are one text: a record may go on in the next.
 //! A record is a kind, the key without its tree prefix (the subspace, then the rest), and the value
 //! that it held before. Reading records backwards from the newest version gives every older state,
@@ -18,6 +20,9 @@ use crate::error::{Error, Result};
 use crate::fragment::put_varint;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
+
+/// The records are in the row of the header up to this many bytes.
+const HEADER_ROW_BYTES_MAX: usize = 1 << 10;
 
 /// Records beyond this many bytes go into a further chunk.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -84,6 +89,8 @@ impl LogTarget for dyn Writer + '_ {
 pub(super) struct CommitLog {
     prefix: usize,
     key: Vec<u8>,
+    /// Bytes of the header.
+    header: usize,
     chunk: Vec<u8>,
     chunks: u64,
     has_records: bool,
@@ -103,6 +110,7 @@ impl CommitLog {
         Self {
             prefix,
             key,
+            header: chunk.len(),
             chunk,
             chunks: 0,
             has_records: false,
@@ -150,7 +158,14 @@ impl CommitLog {
         if self.chunk.len() <= bytes {
             return Ok(());
         }
-        for part in self.chunk.chunks(PART_BYTES_MAX) {
+        let chunk = std::mem::take(&mut self.chunk);
+        let header = match self.chunks {
+            0 if chunk.len() > HEADER_ROW_BYTES_MAX => self.header,
+            _ => 0,
+        };
+        let (header, records) = chunk.split_at(header);
+        let parts = [header, records].into_iter();
+        for part in parts.flat_map(|text| text.chunks(PART_BYTES_MAX)) {
             let mut key = self.key.clone();
             if self.chunks > 0 {
                 tuple::put_unsigned(&mut key, self.chunks);
@@ -158,7 +173,6 @@ impl CommitLog {
             target.put(&key, part)?;
             self.chunks += 1;
         }
-        self.chunk.clear();
         Ok(())
     }
 }

@@ -221,9 +221,10 @@ impl Tree {
         if self.is_validated() && !self.compiled().index_definition.is_empty() {
             expected.key(definition_key(self.id()));
         }
-        // What is to be kept of the log, and the oldest of it.
+        // What is to be kept of the log, and the oldest of it: one row where nobody said it, else two.
         let log = self.id().prefix(Subspace::Log);
-        expected.range(KeyRange::prefix(&log), 2);
+        expected.range(KeyRange::prefix(&log), 1);
+        expected.range(KeyRange::below(&log), 1);
         if self.datastore() == Datastore::Operational {
             let origins = self.id().prefix(Subspace::Origin);
             expected.range(KeyRange::prefix(&origins), 1);

@@ -18,19 +18,39 @@ const MODEL: &str = r#"module m { yang-version 1.1; namespace urn:m; prefix m;
   container system { list user { key id; leaf id { type uint32; } leaf age { type uint8; } } }
 }"#;
 
-/// What was read of a tree that was not expected.
-type Unexpected = Arc<Mutex<Vec<KeyRange>>>;
+/// What a server would be asked for.
+#[derive(Default)]
+struct Asked {
+    /// Keys and ranges that were read and not expected.
+    unexpected: Vec<KeyRange>,
+    /// Bytes of what was expected.
+    expected_bytes: usize,
+}
 
-/// A driver over another one that notes which keys and ranges are read that were not expected.
+/// A driver over another one that notes what it is asked for.
 struct Noting {
     inner: Arc<dyn Driver>,
-    unexpected: Unexpected,
+    asked: Arc<Mutex<Asked>>,
 }
 
 struct NotingSnapshot {
     inner: Box<dyn Snapshot + Send>,
     expected: Expected,
-    unexpected: Unexpected,
+    asked: Arc<Mutex<Asked>>,
+}
+
+/// Bytes that an engine brings for what is expected.
+fn bytes_of(expected: &Expected, snapshot: &dyn Snapshot) -> Result<usize> {
+    let keys: Vec<_> = expected.keys().iter().map(Vec::as_slice).collect();
+    let values = snapshot.get_many(&keys)?;
+    let mut bytes = values.iter().flatten().map(|value| value.len()).sum();
+    for (range, keys) in expected.ranges() {
+        let mut cursor = snapshot.scan(range, Direction::Forward)?;
+        for _ in 0..*keys {
+            bytes += cursor.next()?.map_or(0, |(_, value)| value.len());
+        }
+    }
+    Ok(bytes)
 }
 
 impl Driver for Noting {
@@ -49,10 +69,12 @@ impl Driver for Noting {
     fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
         let mut expected = Expected::new();
         expect(&mut expected);
+        let inner = self.inner.snapshot()?;
+        self.asked.lock().unwrap().expected_bytes += bytes_of(&expected, &*inner)?;
         Ok(Box::new(NotingSnapshot {
-            inner: self.inner.snapshot()?,
+            inner,
             expected,
-            unexpected: Arc::clone(&self.unexpected),
+            asked: Arc::clone(&self.asked),
         }))
     }
 
@@ -88,29 +110,33 @@ impl Snapshot for NotingSnapshot {
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         if !self.expected.keys().iter().any(|expected| expected == key) {
-            let mut unexpected = self.unexpected.lock().unwrap();
-            unexpected.push(KeyRange::new(key, [key, &[0]].concat()));
+            let range = KeyRange::new(key, [key, &[0]].concat());
+            self.asked.lock().unwrap().unexpected.push(range);
         }
         self.inner.get(key)
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
         let mut expected = self.expected.ranges().iter();
-        if !expected.any(|(expected, _)| expected == range) {
-            self.unexpected.lock().unwrap().push(range.clone());
+        if !expected.any(|(expected, _)| expected.includes(range)) {
+            self.asked.lock().unwrap().unexpected.push(range.clone());
         }
         self.inner.scan(range, direction)
     }
 }
 
-/// A tree in memory, and what is read of it unexpectedly.
-fn noted() -> (Tree, Unexpected) {
-    let unexpected = Unexpected::default();
+/// A tree in memory, and what is asked of it.
+fn noted() -> (Tree, Arc<Mutex<Asked>>) {
+    let asked = Arc::<Mutex<Asked>>::default();
     let noting = Noting {
         inner: espalier_drivers::open("memory:").unwrap(),
-        unexpected: Arc::clone(&unexpected),
+        asked: Arc::clone(&asked),
     };
-    (open_tree(Arc::new(noting), MODEL), unexpected)
+    (open_tree(Arc::new(noting), MODEL), asked)
+}
+
+fn take(asked: &Mutex<Asked>) -> Asked {
+    std::mem::take(&mut *asked.lock().unwrap())
 }
 
 fn merge(tree: &Tree, id: u32, age: u32) -> Edit {
@@ -120,7 +146,7 @@ fn merge(tree: &Tree, id: u32, age: u32) -> Edit {
 
 #[test]
 fn a_commit_of_one_entry_reads_what_it_told() {
-    let (running, unexpected) = noted();
+    let (running, asked) = noted();
     let pushed = running.beside(Datastore::Operational, "").unwrap();
     for tree in [&running, &pushed] {
         let all: Vec<_> = (1..100).map(|id| merge(tree, id, 1)).collect();
@@ -142,9 +168,9 @@ fn a_commit_of_one_entry_reads_what_it_told() {
                 Edit::remove(path("/m:system/user[id='70']")),
             ),
         ] {
-            unexpected.lock().unwrap().clear();
+            take(&asked);
             assert!(commit(tree, &[edit]).is_ok());
-            let ranges = std::mem::take(&mut *unexpected.lock().unwrap());
+            let ranges = take(&asked).unexpected;
             assert!(
                 ranges.is_empty(),
                 "{:?}, {name}: {ranges:?}",
@@ -156,7 +182,7 @@ fn a_commit_of_one_entry_reads_what_it_told() {
 
 #[test]
 fn a_reading_reads_what_it_told() {
-    let (running, unexpected) = noted();
+    let (running, asked) = noted();
     let all: Vec<_> = (1..100).map(|id| merge(&running, id, 1)).collect();
     assert!(commit(&running, &all).is_ok());
     for text in [
@@ -168,13 +194,39 @@ fn a_reading_reads_what_it_told() {
     ] {
         let path = InstancePath::parse_cli_path(running.schema(), text).unwrap();
         let selection = Selection::default();
-        unexpected.lock().unwrap().clear();
+        take(&asked);
         let view = running.view_to_read(&path, &selection).unwrap();
         let mut builder = TreeBuilder::new();
         let found = view.read(&path, &selection, &mut builder).unwrap();
         assert_eq!(found, !text.contains("160"), "{text}");
         view.stamp(&path).unwrap();
-        let ranges = std::mem::take(&mut *unexpected.lock().unwrap());
+        let ranges = take(&asked).unexpected;
         assert!(ranges.is_empty(), "{text}: {ranges:?}");
     }
+}
+
+/// The first commits are the oldest of the log, of which every later one reads the header.
+#[test]
+fn a_commit_of_one_entry_does_not_bring_what_a_large_one_changed() {
+    let (running, asked) = noted();
+    for ids in [0..2000, 2000..4000] {
+        let all: Vec<_> = ids.map(|id| merge(&running, id, 1)).collect();
+        assert!(commit(&running, &all).is_ok());
+    }
+    take(&asked);
+    assert!(commit(&running, &[merge(&running, 50, 2)]).is_ok());
+    let bytes = take(&asked).expected_bytes;
+    assert!((1..2000).contains(&bytes), "{bytes} bytes are brought");
+}
+
+/// And nothing else that was not told.
+#[test]
+fn new_entries_in_order_ask_once_what_stands_behind_them() {
+    let (running, asked) = noted();
+    assert!(commit(&running, &[merge(&running, 1, 1)]).is_ok());
+    take(&asked);
+    let all: Vec<_> = (2..200).map(|id| merge(&running, id, 1)).collect();
+    assert!(commit(&running, &all).is_ok());
+    let unexpected = take(&asked).unexpected;
+    assert!(unexpected.len() <= 1, "{unexpected:?}");
 }

@@ -25,9 +25,11 @@ const RUNS_ROWS_MIN: usize = 64;
 /// Operations that the script looks at together, at most.
 const GROUP: usize = 128;
 
-/// The names of what the log tells of a commit of [`Kind::Puts`] and of one of [`Kind::Runs`].
+/// The names of what the log tells of a commit of [`Kind::Puts`], and of each run of one of
+/// [`Kind::Runs`]; format 4 had a list of all of them.
 const PUTS: &[u8] = b"p";
-const RUNS: &[u8] = b"l";
+const RUN: &[u8] = b"r";
+const LISTS: &[u8] = b"l";
 
 /// What the operations of a batch are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,24 +308,21 @@ fn latest<'a>(
     known.map(|(_, known)| known.clone())
 }
 
-/// The changes that an entry of the log tells, by the name of what it tells; `None` for one that is
-/// told as a gap.
-pub(crate) fn changes_of(name: &[u8], data: &[u8]) -> Result<Option<Vec<Change>>> {
-    if data.is_empty() {
-        return Ok(None);
+/// Appends the changes that a text of the log tells, by its name; none, where it is empty.
+pub(crate) fn tell(name: &[u8], text: &[u8], changes: &mut Vec<Change>) -> Result<()> {
+    if text.is_empty() {
+        return Ok(());
     }
     let corrupt = || {
         let message = "an entry of the log is no list of changes";
         Error::new(ErrorKind::Corrupt, message)
     };
-    let mut changes = Vec::new();
-    let mut strings = Strings::of(data).map_err(|_| corrupt())?;
-    if name == RUNS {
-        for list in strings {
+    let mut strings = Strings::of(text).map_err(|_| corrupt())?;
+    if name == LISTS {
+        return strings.try_for_each(|list| {
             let list = list.map_err(|_| corrupt())?.unwrap_or_default();
-            changes.extend(changes_of(PUTS, list)?.unwrap_or_default());
-        }
-        return Ok(Some(changes));
+            tell(PUTS, list, changes)
+        });
     }
     while let Some(first) = strings.next() {
         let owned = |string: Result<Option<&[u8]>>| match string {
@@ -332,7 +331,7 @@ pub(crate) fn changes_of(name: &[u8], data: &[u8]) -> Result<Option<Vec<Change>>
         };
         let first = owned(first)?;
         let mut next = || strings.next().map_or_else(|| Err(corrupt()), owned);
-        if name == PUTS {
+        if name == PUTS || name == RUN {
             let value = next()?;
             changes.push(Change::Put { key: first, value });
             continue;
@@ -352,7 +351,7 @@ pub(crate) fn changes_of(name: &[u8], data: &[u8]) -> Result<Option<Vec<Change>>
             _ => return Err(corrupt()),
         });
     }
-    Ok(Some(changes))
+    Ok(())
 }
 
 #[cfg(test)]
@@ -382,6 +381,11 @@ mod tests {
         (blocks.kind, blocks.is_told)
     }
 
+    fn told(name: &[u8], text: &[u8]) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        tell(name, text, &mut changes).map(|()| changes)
+    }
+
     fn put(key: &str, value: &str) -> Change {
         Change::Put {
             key: key.into(),
@@ -397,8 +401,8 @@ mod tests {
         batch.put("a", "1");
         let blocks = Blocks::of(&batch);
         assert_eq!((blocks.kind, blocks.blocks.len()), (Kind::Puts, 1));
-        let told = changes_of(PUTS, &blocks.blocks[0]).expect("changes");
-        assert_eq!(told, Some(vec![put("a", "1"), put("b", "2")]));
+        let told = told(PUTS, &blocks.blocks[0]).expect("changes");
+        assert_eq!(told, [put("a", "1"), put("b", "2")]);
         let mut twice = batch.clone();
         twice.put("a", "3");
         assert_eq!(kind_of(&twice), (Kind::Any, true));
@@ -423,11 +427,14 @@ mod tests {
         let names: Vec<_> = names.map(|name| String::from_utf8_lossy(name)).collect();
         assert_eq!(names, ["31", "33", "33a", "65", "97", "99"]);
         let lists = blocks.blocks.iter().skip(2).step_by(3);
-        let mut all = Encoder::new(usize::MAX);
-        lists.for_each(|list| all.item(&[list]));
-        let told = changes_of(RUNS, &all.finish()[0]).expect("changes");
-        let told = told.expect("all of them");
+        let (mut one_by_one, mut all) = (Vec::new(), Encoder::new(usize::MAX));
+        for list in lists {
+            tell(RUN, list, &mut one_by_one).expect("changes");
+            all.item(&[list]);
+        }
+        let told = told(LISTS, &all.finish()[0]).expect("changes");
         assert_eq!((told.len(), &told[70]), (101, &put("69", "short")));
+        assert_eq!(one_by_one, told);
     }
 
     #[test]
@@ -453,12 +460,12 @@ mod tests {
         batch.delete("\0");
         let blocks = Blocks::of(&batch);
         assert_eq!(blocks.kind, Kind::Any);
-        let changes = changes_of(b"d", b"\x92\xa1d\xa1\0").expect("changes");
+        let changes = told(b"d", b"\x92\xa1d\xa1\0").expect("changes");
         let key = b"\0".to_vec();
-        assert_eq!(changes, Some(vec![Change::Delete { key }]));
-        assert_eq!(changes_of(b"d", b"").expect("a gap"), None);
+        assert_eq!(changes, [Change::Delete { key }]);
+        assert_eq!(told(b"d", b"").expect("a gap"), []);
         for wrong in [&b"\x91"[..], b"\x91\xa1x", b"\x92\xa1p\xa1k", b"\x01"] {
-            assert!(changes_of(b"d", wrong).is_err());
+            assert!(told(b"d", wrong).is_err());
         }
     }
 }

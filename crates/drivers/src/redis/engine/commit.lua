@@ -10,7 +10,7 @@ local pack = cmsgpack.pack
 local FIXED = 10
 
 local state = call('HMGET', meta, 'format', 'version', 'undo_bytes', 'log_bytes', 'log_count', 'packed_rows')
-if state[1] ~= '4' then return {'format', state[1] or ''} end
+if state[1] ~= '5' then return {'format', state[1] or ''} end
 local done = call('GET', lane)
 if done then
   local sequence, outcome = string.match(done, '^(%d+) (.*)$')
@@ -288,14 +288,14 @@ local function is_free(first, last)
   return is_before(last, stored and is_run(stored) and first_of(stored) or name)
 end
 
--- Removes the runs of which all rows are put, which are in some lists.
-local function replace_runs(first, last, new_lists)
-  local names = call('ZRANGEBYLEX', runs, '[' .. first, '[' .. last, 'LIMIT', 0, 512)
+-- Removes the runs of which all rows are put, by those that are the arguments from one to another.
+local function replace_runs(at, last)
+  local names = call('ZRANGEBYLEX', runs, '[' .. sub(ARGV[at + 1], 5), '[' .. ARGV[last], 'LIMIT', 0, 512)
   if #names == 0 then return end
   local is_put, gone = {}, {}
-  for _, list in ipairs(new_lists) do
-    local items = cmsgpack.unpack(list)
-    for at = 1, #items, 2 do is_put[items[at]] = true end
+  for place = at, last, 3 do
+    local items = cmsgpack.unpack(ARGV[place + 2])
+    for item = 1, #items, 2 do is_put[items[item]] = true end
   end
   local stored = call('HMGET', values, unpack(names))
   for number, list in ipairs(call('HMGET', rows, unpack(names))) do
@@ -314,36 +314,40 @@ local function replace_runs(first, last, new_lists)
 end
 
 -- Runs of puts, in order, which are the arguments from one to another. Those that nothing stands between
--- stay packed.
+-- stay packed; where something does, one half is looked at after the other.
 local RUNS_TOGETHER = 64
 local function put_runs(from, to)
-  local loose = {}
+  local loose, scored, held, lists = {}, {}, {}, {}
+  local function put_loose(at)
+    for _, item in ipairs(cmsgpack.unpack(ARGV[at + 2])) do loose[#loose + 1] = item end
+  end
+  local function put_run(at)
+    local name, head, list = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+    local count, number = struct.unpack('>I4', head), #scored + 1
+    if count == 1 then return put_loose(at) end
+    packed_rows = packed_rows + count
+    scored[number], scored[number + 1] = '0', name
+    held[number], held[number + 1] = name, run_stamp .. head
+    lists[number], lists[number + 1] = name, list
+  end
+  local function put(at, last)
+    if is_free(sub(ARGV[at + 1], 5), ARGV[last]) then
+      for place = at, last, 3 do put_run(place) end
+    elseif at < last then
+      local middle = at + 3 * math.floor((last - at) / 6)
+      put(at, middle)
+      put(middle + 3, last)
+    else
+      put_loose(at)
+    end
+  end
   for at = from, to, 3 * RUNS_TOGETHER do
-    local last, scored, held, lists = math.min(at + 3 * RUNS_TOGETHER - 3, to - 2), {}, {}, {}
-    local first = sub(ARGV[at + 1], 5)
-    local are_free = is_free(first, ARGV[last])
-    if not are_free and packed_rows > 0 then
-      local new_lists = {}
-      for place = at, last, 3 do new_lists[#new_lists + 1] = ARGV[place + 2] end
-      replace_runs(first, ARGV[last], new_lists)
-    end
-    for place = at, last, 3 do
-      local name, head, list = ARGV[place], ARGV[place + 1], ARGV[place + 2]
-      local count = struct.unpack('>I4', head)
-      if count > 1 and (are_free or is_free(sub(head, 5), name)) then
-        packed_rows = packed_rows + count
-        local number = #scored + 1
-        scored[number], scored[number + 1] = '0', name
-        held[number], held[number + 1] = name, run_stamp .. head
-        lists[number], lists[number + 1] = name, list
-      else
-        for _, item in ipairs(cmsgpack.unpack(list)) do loose[#loose + 1] = item end
-      end
-    end
+    local last = math.min(at + 3 * RUNS_TOGETHER - 3, to - 2)
+    if packed_rows > 0 then replace_runs(at, last) end
+    put(at, last)
     send('ZADD', keys, scored)
     send('ZADD', runs, scored)
-    send('HSET', values, held)
-    send('HSET', rows, lists)
+    scored, held, lists = {}, send('HSET', values, held), send('HSET', rows, lists)
     if #loose > 2 * TOGETHER then
       put_all(loose)
       loose = {}
@@ -473,20 +477,25 @@ local function operate(items)
   end
 end
 
-local data, kind = '', 'p'
+-- What the log tells: texts, each after what it is; nothing for a gap. Those of runs come one by one, as
+-- it would take Lua a while to make one of them.
+local told, told_bytes = {}, 0
+local function tell(kind, text)
+  told[#told + 1], told[#told + 2] = kind, text
+  told_bytes = told_bytes + #text
+end
 local is_told = ARGV[9] == 'told'
 if ARGV[10] == 'runs' then
-  local from, to, lists = FIXED + checks + 1, #ARGV, {}
+  local from, to = FIXED + checks + 1, #ARGV
   put_runs(from, to)
-  for place = from + 2, to, 3 do lists[#lists + 1] = ARGV[place] end
-  data, kind = is_told and pack(lists) or '', 'l'
+  for place = from + 2, is_told and to or 0, 3 do tell('r', ARGV[place]) end
 else
   local apply = ARGV[10] == 'any' and operate or put_all
   for number = checks + 1, blocks do apply(block(number)) end
-  if ARGV[10] == 'any' then
-    data, kind = changes and pack(changes) or '', 'd'
-  elseif is_told then
-    data = block_text(checks + 1)
+  if ARGV[10] == 'puts' and is_told then
+    tell('p', block_text(checks + 1))
+  elseif ARGV[10] == 'any' and changes then
+    tell('d', pack(changes))
   end
 end
 if staged then call('DEL', stage) end
@@ -539,8 +548,8 @@ else
   total, floor = 0, text
 end
 
-call('XADD', log, text .. '-0', 's', #data, kind, data)
-local log_bytes, log_count = tonumber(state[4]) + #data, tonumber(state[5]) + 1
+call('XADD', log, text .. '-0', 's', told_bytes, unpack(told))
+local log_bytes, log_count = tonumber(state[4]) + told_bytes, tonumber(state[5]) + 1
 while log_count > tonumber(ARGV[6]) or log_bytes > tonumber(ARGV[7]) do
   local oldest = call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
   call('XDEL', log, oldest[1])

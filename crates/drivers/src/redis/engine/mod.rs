@@ -11,7 +11,7 @@ mod rows;
 mod script;
 mod upkeep;
 
-pub(super) use block::{Blocks, Kind, changes_of};
+pub(super) use block::{Blocks, Kind, tell};
 pub(super) use error::{broken, wrong_answer};
 pub(super) use link::{Answer, Link, bytes};
 pub use open::{DIRECT_BYTES_MAX, FORMAT, LOG_BYTES_MAX, LOG_COMMITS_MAX, UNDO_OPERATIONS_MAX};

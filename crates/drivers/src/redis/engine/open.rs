@@ -17,7 +17,10 @@ use crate::promise::Promise;
 use crate::redis::config::Config;
 
 /// The layout of names that this code writes and reads.
-pub const FORMAT: u64 = 4;
+pub const FORMAT: u64 = 5;
+
+/// The one that is taken over: its log told the runs of a commit as one text.
+const FORMAT_BEFORE: u64 = 4;
 
 /// Bytes of a batch that is sent with the script that applies it: 16 MiB. A larger one is staged.
 pub const DIRECT_BYTES_MAX: usize = 16 << 20;
@@ -88,11 +91,11 @@ impl fmt::Display for LogSettings {
 pub(crate) fn open(config: Config) -> Result<Engine> {
     let engine = Engine::new(&config)?;
     engine.check_server(config.durability)?;
-    let format = FORMAT.to_string();
+    let [format, before] = [FORMAT, FORMAT_BEFORE].map(|format| format.to_string());
     let mut answer = engine.ask(|link| {
         let script = &engine.scripts.open;
         let names = [engine.names.meta.as_str(), &engine.names.keys];
-        link.script(script, &names, &[format.as_bytes()])
+        link.script(script, &names, &[format.as_bytes(), before.as_bytes()])
     })?;
     let found = answer.bytes()?.unwrap_or_default();
     if found != format.as_bytes() {
