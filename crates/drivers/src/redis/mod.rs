@@ -16,7 +16,7 @@
 //! | `packed` | hash | version, big endian, and a number, to keys and what they held before a commit of many changes; or their members in `undo`, when they are there |
 //! | `pending` | sorted set | names in `packed` whose keys are not in `undo` yet, by version |
 //! | `queue` | list | of what each commit saved: version, bytes, and its members of `undo` or a name in `packed`, in the order of time |
-//! | `log` | stream | the changes of each commit, by version |
+//! | `log` | stream | the changes of each commit, by version: `s` and how many bytes they are, then what they are, in one text or in one for each run |
 //! | `lane:*` | string | the last commit of a connection, and what became of it; an hour long |
 //! | `stage:*` | list | a large batch on its way; an hour long |
 //!
