@@ -148,8 +148,7 @@ fn a_view_to_change_asks_for_nothing_after_two_own_commits() {
 fn what_a_tree_costs_does_not_grow_with_it() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("page_bytes=1024&tail_bytes=1024");
-    let (_, path) = url.rsplit_once('/').expect("a path");
-    let database = path.split('?').next().expect("a name");
+    let database = Mongo::database(&url);
     let driver = espalier_drivers::open(&url).expect("open");
     put(&*driver, 0..20_000);
     let pages = || {

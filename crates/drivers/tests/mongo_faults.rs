@@ -41,12 +41,6 @@ fn get(driver: &dyn Driver, key: &str) -> Option<String> {
     value.map(|value| String::from_utf8_lossy(&value).into_owned())
 }
 
-/// The name of the database in a URL.
-fn database(url: &str) -> &str {
-    let (_, rest) = url.rsplit_once('/').expect("a path");
-    rest.split('?').next().expect("a name")
-}
-
 #[test]
 fn a_killed_server_keeps_what_it_acknowledged() {
     let Some(mongo) = Mongo::start() else { return };
@@ -145,7 +139,7 @@ fn old_versions_are_kept_for_their_time() {
     let Some(mongo) = Mongo::shared() else { return };
     let url = mongo.url("keep_ms=1000&tail_bytes=1024");
     let (driver, other) = (open(&url), open(&url));
-    let count = |name: &str| mongo.documents(database(&url), name).len();
+    let count = |name: &str| mongo.documents(Mongo::database(&url), name).len();
     (0..20).for_each(|number| put(&*driver, "key", &long(number)));
     put(&*driver, "other", "value");
     let old = other.snapshot().expect("a snapshot");
@@ -174,7 +168,7 @@ fn pages_that_nobody_has_are_deleted_and_no_others() {
     let url = mongo.url("keep_ms=1000&tail_bytes=1024");
     let driver = open(&url);
     let names = |collection: &str| -> Vec<String> {
-        let found = mongo.documents(database(&url), collection);
+        let found = mongo.documents(Mongo::database(&url), collection);
         let names = found.iter().filter_map(|page| page.get_str("_id").ok());
         names.map(str::to_owned).collect()
     };
@@ -182,9 +176,11 @@ fn pages_that_nobody_has_are_deleted_and_no_others() {
     let made = names("espalier.drafts").pop().expect("a draft");
     let place = made.get(..8).expect("a version");
     let insert = |collection: &str, name: &str| {
-        let mut page = mongo.documents(database(&url), "espalier.pages").remove(0);
+        let mut page = mongo
+            .documents(Mongo::database(&url), "espalier.pages")
+            .remove(0);
         page.insert("_id", name);
-        mongo.insert(database(&url), collection, page);
+        mongo.insert(Mongo::database(&url), collection, page);
     };
     // Another one wanted the same place, and one wants the next one and is never heard of again.
     let (refused, lost) = (
@@ -261,7 +257,7 @@ fn a_turn_that_nobody_takes_passes() {
     let url = mongo.url("timeout_ms=1000");
     let (driver, other) = (open(&url), open(&url));
     put(&*driver, "key", "value");
-    let mut commits = mongo.documents(database(&url), "espalier.commits");
+    let mut commits = mongo.documents(Mongo::database(&url), "espalier.commits");
     let mut turn = commits.remove(0);
     // Bytes that are not compressed, and none of them.
     let nothing = Binary {
@@ -274,7 +270,7 @@ fn a_turn_that_nobody_takes_passes() {
     turn.insert("transaction", "-------1------");
     turn.insert("turn_ms", 2500_i64);
     turn.insert("changes", nothing);
-    mongo.insert(database(&url), "espalier.commits", turn);
+    mongo.insert(Mongo::database(&url), "espalier.commits", turn);
     let begun = Instant::now();
     put(&*other, "key", "next");
     assert!(begun.elapsed() >= Duration::from_millis(2500));
@@ -288,13 +284,13 @@ fn a_commit_that_was_lost_is_noticed() {
     let url = mongo.url("");
     let driver = open(&url);
     (0..3).for_each(|number| put(&*driver, "key", &number.to_string()));
-    let commits = mongo.documents(database(&url), "espalier.commits");
+    let commits = mongo.documents(Mongo::database(&url), "espalier.commits");
     let delete = |at: usize| {
         let id = commits[at].get_str("_id").expect("a version");
         let command = format!(
             r#"{{"delete": "espalier.commits", "deletes": [{{"q": {{"_id": "{id}"}}, "limit": 1}}]}}"#
         );
-        mongo.run(database(&url), &command);
+        mongo.run(Mongo::database(&url), &command);
     };
     delete(2);
     let other = open(&url);
@@ -322,7 +318,9 @@ fn how_long_versions_are_kept_stands_in_the_key_space() {
     }
     let kept = open(&url).snapshot().expect("a snapshot").version();
     assert_eq!(
-        mongo.documents(database(&url), "espalier.commits").len() as u64,
+        mongo
+            .documents(Mongo::database(&url), "espalier.commits")
+            .len() as u64,
         kept.0
     );
     let value = old.get(b"key").expect("it is kept");
@@ -341,7 +339,7 @@ fn a_late_commit_in_a_deleted_place_is_not_told() {
     let mut watch = other.watch(KeyRange::all(), start).expect("a watch");
     put(&*driver, "key", "true");
     put(&*driver, "key", "late");
-    let mut commits = mongo.documents(database(&url), "espalier.commits");
+    let mut commits = mongo.documents(Mongo::database(&url), "espalier.commits");
     let (late, deleted) = (commits.pop(), commits.pop());
     let (mut late, deleted) = late.zip(deleted).expect("two commits");
     thread::sleep(Duration::from_millis(1200));
@@ -351,10 +349,10 @@ fn a_late_commit_in_a_deleted_place_is_not_told() {
     }
     late.insert("_id", deleted.get("_id").cloned());
     // It would have made a tree without what is the newest now.
-    let pages = mongo.documents(database(&url), "espalier.pages");
+    let pages = mongo.documents(Mongo::database(&url), "espalier.pages");
     let pages = pages.iter().filter_map(|page| page.get_str("_id").ok());
     late.insert("freed", pages.collect::<String>());
-    mongo.insert(database(&url), "espalier.commits", late);
+    mongo.insert(Mongo::database(&url), "espalier.commits", late);
     let told = watch.next(Duration::from_secs(20)).expect("a watch");
     assert!(matches!(told, Some(WatchEvent::Gap { .. })), "{told:?}");
     for _ in 0..4 {
@@ -522,7 +520,7 @@ fn another_format_is_refused_and_left_alone() {
             r#"{{"update": "espalier.state", "updates": [
                 {{"q": {{"_id": "format"}}, "u": {{"$set": {{"format": {format}}}}}}}]}}"#
         );
-        mongo.run(database(&url), &update);
+        mongo.run(Mongo::database(&url), &update);
     };
     for (format, advice) in [
         (7, "use a newer one"),
@@ -546,7 +544,7 @@ fn a_deleted_key_space_is_noticed() {
     let url = mongo.url("keep_ms=1000");
     let driver = open(&url);
     put(&*driver, "key", "value");
-    mongo.run(database(&url), r#"{"dropDatabase": 1}"#);
+    mongo.run(Mongo::database(&url), r#"{"dropDatabase": 1}"#);
     thread::sleep(Duration::from_millis(600));
     let error = driver.snapshot().err().expect("nothing is there");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");

@@ -45,10 +45,8 @@ fn open(url: &str) -> Arc<dyn Driver> {
 }
 
 fn rows(mongo: &Mongo, url: &str) -> Vec<String> {
-    let (_, rest) = url.rsplit_once('/').expect("a path");
-    let database = rest.split('?').next().expect("a name");
     let found = mongo.run(
-        database,
+        Mongo::database(url),
         r#"{"find": "espalier.data", "filter": {"node": "/rows"}, "sort": {"path": 1},
             "projection": {"_id": 0, "document": 1, "path": 1, "leaves": 1}}"#,
     );

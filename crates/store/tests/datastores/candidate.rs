@@ -389,6 +389,29 @@ fn what_running_replaces_beside_what_a_candidate_changed_has_another_stamp_there
 }
 
 #[test]
+fn what_running_loads_beside_what_a_candidate_changed_has_another_stamp_each_time() {
+    for running in [memory_tree(MODEL), forgetful(MODEL)] {
+        let with = |y: u8| format!(r#"{{"m:top":"t","m:plain":{{"x":"a","inner":{{"y":{y}}}}}}}"#);
+        let load = |y: u8| {
+            crate::setting::load_json(&running, espalier_store::LoadMode::Replace, &with(y))
+                .unwrap();
+        };
+        load(1);
+        let candidate = candidate(&running);
+        merge(&candidate, r#"{"m:plain":{"colour":["green"]}}"#);
+        let inner = path(running.schema(), "/plain/inner");
+        let stamp = || candidate.view().unwrap().stamp(&inner).unwrap();
+        let mut stamps = vec![stamp()];
+        for y in 2..6 {
+            load(y);
+            assert!(text(&candidate).contains(&format!(r#""inner":{{"y":{y}}}"#)));
+            assert!(!stamps.contains(&stamp()), "{stamps:?} before {y}");
+            stamps.push(stamp());
+        }
+    }
+}
+
+#[test]
 fn what_running_loaded_anew_is_a_conflict_where_the_candidate_deleted_it() {
     let (running, candidate) = forgotten(
         r#"{"m:named":[{"@":{"ietf-netconf:operation":"delete"},"name":"x"}]}"#,

@@ -185,6 +185,12 @@ impl Mongo {
         format!("mongodb://127.0.0.1:{}/test{number}", self.port)
     }
 
+    /// The database that such a URL names.
+    pub fn database(url: &str) -> &str {
+        let (_, rest) = url.rsplit_once('/').expect("a path");
+        rest.split('?').next().expect("a name")
+    }
+
     /// The port it listens on.
     pub fn port(&self) -> u16 {
         self.port

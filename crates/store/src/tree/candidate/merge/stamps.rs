@@ -1,38 +1,73 @@
 //! The stamps of what the candidate changed, where running changed something in it too.
 
-use super::run::Merging;
+use espalier_keyspace::KeyRange;
+
+use super::run::{Known, Merging};
 use crate::error::Result;
 use crate::overlay::Changes;
 use crate::subspace::Subspace;
-use crate::tree::stamp::{StampRecord, stamp_key};
+use crate::tree::locate::in_subspace;
+use crate::tree::stamp::{self, StampRecord, stamp_key};
 
 impl Merging<'_> {
     /// Such stamps count on with the versions of running.
     pub fn stamps(&self) -> Result<Changes> {
         let mut stamps = Changes::default();
         let tree = self.running.stored.tree.prefix(Subspace::Tree);
-        self.count_on(&tree, &mut stamps)?;
-        let changed = [self.changed.rows(), self.changed.positions()].concat();
-        for (key, _) in changed {
+        let around = self.count_on(&tree, StampRecord::default(), &mut stamps)?;
+        for key in self.touched() {
             let Some(trail) = self.running.trail(&key)? else {
                 continue;
             };
+            let mut around = around;
             for point in &trail {
-                self.count_on(&key[..point.end], &mut stamps)?;
+                around = self.count_on(&key[..point.end], around, &mut stamps)?;
             }
         }
         Ok(stamps)
     }
 
-    fn count_on(&self, key: &[u8], stamps: &mut Changes) -> Result<()> {
+    /// What running may have changed something in.
+    fn touched(&self) -> Vec<Vec<u8>> {
+        let changed = [self.changed.rows(), self.changed.positions()].concat();
+        let mut touched: Vec<_> = changed.into_iter().map(|(key, _)| key).collect();
+        if self.basis.known != Known::Everything {
+            // Nobody knows all that running changed, but only the candidate's stamps can need it.
+            let stamps = KeyRange::prefix(&self.running.stored.tree.prefix(Subspace::Stamp));
+            let stamps = self.changes.written_in(&stamps);
+            touched.extend(stamps.map(|(key, _)| in_subspace(key, Subspace::Tree)));
+        }
+        touched
+    }
+
+    /// Has the candidate's stamp of a resource count on. Tells what running says of the resource, by what
+    /// it says of the one around it.
+    fn count_on(
+        &self,
+        key: &[u8],
+        around: StampRecord,
+        stamps: &mut Changes,
+    ) -> Result<StampRecord> {
+        let running = stamp::record(&self.running, key)?.unwrap_or(StampRecord {
+            any: around.whole,
+            ..around
+        });
+        let is_older = |base| running.any.version <= base;
         let stamp = stamp_key(key);
-        let Some(Some(held)) = self.changes.get(&stamp) else {
-            return Ok(());
+        let held = self.changes.get(&stamp).flatten();
+        let Some(held) =
+            held.filter(|_| !matches!(self.basis.known, Known::Changed(base) if is_older(base)))
+        else {
+            return Ok(running);
         };
         let mut record = StampRecord::decode(held)?;
         record.any.version += self.basis.moved;
         record.any.time = record.any.time.max(self.basis.time);
+        // Resources in it have it that nobody touched by themselves: running may have loaded them.
+        if running.whole.version > record.whole.version {
+            record.whole = running.whole;
+        }
         stamps.put(stamp, record.encode());
-        Ok(())
+        Ok(running)
     }
 }
