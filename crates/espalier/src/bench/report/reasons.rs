@@ -45,8 +45,6 @@ const DECODED: &str =
     "half of it is LMDB finding 5,000 rows on as many pages of 250,000 documents, the rest JSON";
 const ADDED: &str = "the journal takes a fifth of it; the rest is encoding the document, and finding the places of its \
                      six entries in memory that does not fit into the processor's caches";
-const LOADED: &str = "parsing and checking the entries takes two fifths of it, and Redis' script as much; the peer's figure is of a \
-                      faster machine";
 const PASSED_BY: &str = "rows that were removed stay in the memory of the journal until it is merged, and clearing a range passes \
                          them by: those of the candidates before";
 const FLUSHED: &str = "most of it is the flush of the log at the end of a durable commit, for which PostgreSQL, and Redis with \
@@ -121,7 +119,6 @@ const REASONS: &[(About, &str, &str, &str)] = &[
     (About::Raw, "cps", "Batch delete 100 non-existing", REFUSED),
     (About::Raw, "dodb", "two tags", JOINED),
     (About::Raw, "dodb", "tag", JOINED),
-    (About::Target, "drivers", "create all items", LOADED),
     (About::Target, "trifle", "TRACK of 23 values", FLUSHED),
     (About::Target, "trifle", "ASSORT of 23 values", FLUSHED),
     (About::Target, "dodb", "partition", DECODED),
