@@ -71,6 +71,7 @@ impl Page {
     }
 
     /// The entries, in their order.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
         (0..self.len()).map(|at| self.entry(at))
     }
