@@ -355,14 +355,13 @@ mod mongo {
         let url = mongo.url("");
         let failed = "Authentication failed";
         check_passwords(&url, ["requires authentication", failed, failed]);
-        let database = url.rsplit_once('/').map(|(_, path)| path.replace('?', ""));
-        let database = database.expect("a path");
+        let database = Mongo::database(&url);
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         runtime.block_on(async {
-            let admin = as_user(&url, "root:p%40ss").replace(&database, "admin");
+            let admin = as_user(&url, "root:p%40ss").replace(database, "admin");
             let client = mongodb::Client::with_uri_str(&admin).await.expect("a URL");
             for (user, role) in [("writer", "readWrite"), ("reader", "read")] {
-                let roles = vec![doc! { "role": role, "db": &database }];
+                let roles = vec![doc! { "role": role, "db": database }];
                 let create = doc! { "createUser": user, "pwd": "p@ss", "roles": roles };
                 let created = client.database("admin").run_command(create).await;
                 created.expect("a user");

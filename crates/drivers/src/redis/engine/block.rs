@@ -25,10 +25,9 @@ const RUNS_ROWS_MIN: usize = 64;
 /// Operations that the script looks at together, at most.
 const GROUP: usize = 128;
 
-/// The names of what the log tells of a commit of [`Kind::Puts`], and of each run of one of
-/// [`Kind::Runs`]; format 4 had a list of all of them.
+/// The names of what the log tells of a commit of [`Kind::Puts`], or of each run of one of
+/// [`Kind::Runs`]; and of all runs in one list, as format 4 had it.
 const PUTS: &[u8] = b"p";
-const RUN: &[u8] = b"r";
 const LISTS: &[u8] = b"l";
 
 /// What the operations of a batch are.
@@ -331,7 +330,7 @@ pub(crate) fn tell(name: &[u8], text: &[u8], changes: &mut Vec<Change>) -> Resul
         };
         let first = owned(first)?;
         let mut next = || strings.next().map_or_else(|| Err(corrupt()), owned);
-        if name == PUTS || name == RUN {
+        if name == PUTS {
             let value = next()?;
             changes.push(Change::Put { key: first, value });
             continue;
@@ -429,7 +428,7 @@ mod tests {
         let lists = blocks.blocks.iter().skip(2).step_by(3);
         let (mut one_by_one, mut all) = (Vec::new(), Encoder::new(usize::MAX));
         for list in lists {
-            tell(RUN, list, &mut one_by_one).expect("changes");
+            tell(PUTS, list, &mut one_by_one).expect("changes");
             all.item(&[list]);
         }
         let told = told(LISTS, &all.finish()[0]).expect("changes");

@@ -488,7 +488,7 @@ local is_told = ARGV[9] == 'told'
 if ARGV[10] == 'runs' then
   local from, to = FIXED + checks + 1, #ARGV
   put_runs(from, to)
-  for place = from + 2, is_told and to or 0, 3 do tell('r', ARGV[place]) end
+  for place = from + 2, is_told and to or 0, 3 do tell('p', ARGV[place]) end
 else
   local apply = ARGV[10] == 'any' and operate or put_all
   for number = checks + 1, blocks do apply(block(number)) end

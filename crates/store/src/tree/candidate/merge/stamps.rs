@@ -52,14 +52,13 @@ impl Merging<'_> {
             any: around.whole,
             ..around
         });
-        let is_older = |base| running.any.version <= base;
         let stamp = stamp_key(key);
-        let held = self.changes.get(&stamp).flatten();
-        let Some(held) =
-            held.filter(|_| !matches!(self.basis.known, Known::Changed(base) if is_older(base)))
-        else {
+        let Some(held) = self.changes.get(&stamp).flatten() else {
             return Ok(running);
         };
+        if matches!(self.basis.known, Known::Changed(base) if running.any.version <= base) {
+            return Ok(running);
+        }
         let mut record = StampRecord::decode(held)?;
         record.any.version += self.basis.moved;
         record.any.time = record.any.time.max(self.basis.time);
