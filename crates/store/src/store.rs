@@ -50,6 +50,7 @@ struct Inner {
     subscriptions: Registry,
     checks: AtomicU64,
     fallbacks: AtomicU64,
+    visits: AtomicU64,
     candidates: Residents,
     providers: Arc<Providers>,
 }
@@ -180,6 +181,7 @@ impl Store {
             subscriptions: Registry::default(),
             checks: AtomicU64::new(0),
             fallbacks: AtomicU64::new(0),
+            visits: AtomicU64::new(0),
             candidates: Residents::default(),
             providers: Arc::default(),
         };
@@ -315,6 +317,7 @@ impl Store {
         Effort {
             checks: self.inner.checks.load(Ordering::Relaxed),
             fallbacks: self.inner.fallbacks.load(Ordering::Relaxed),
+            visits: self.inner.visits.load(Ordering::Relaxed),
         }
     }
 
@@ -325,6 +328,9 @@ impl Store {
         self.inner
             .fallbacks
             .fetch_add(effort.fallbacks, Ordering::Relaxed);
+        self.inner
+            .visits
+            .fetch_add(effort.visits, Ordering::Relaxed);
     }
 
     /// The changes of candidates that were read last.

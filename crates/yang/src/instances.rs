@@ -8,6 +8,7 @@
 //! leaf-list entries are told as values of the node that holds them. So reading a leaf costs one
 //! read of the fragment it is in, and no tree is built in memory.
 
+use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::ControlFlow;
@@ -27,6 +28,26 @@ pub enum Indexed {
     Yes,
     /// There was none: nothing was told, enumerate instead.
     No,
+}
+
+/// Which siblings of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Those that come earlier.
+    Before,
+    /// Those that come later.
+    After,
+}
+
+impl Side {
+    /// The other side.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Before => Self::After,
+            Self::After => Self::Before,
+        }
+    }
 }
 
 /// One state of a data tree. While a visitor is told something, it may ask further questions.
@@ -108,6 +129,32 @@ pub trait Instances {
         value: &Value,
         visit: &mut dyn FnMut(Self::Inner) -> Visit<Self::Error>,
     ) -> Result<Indexed, Self::Error>;
+
+    /// The places whose leaf (or leaf-list) `node` holds any value, from the same index; a place may come
+    /// more than once.
+    fn holders(
+        &self,
+        _node: NodeId,
+        _visit: &mut dyn FnMut(Self::Inner) -> Visit<Self::Error>,
+    ) -> Result<Indexed, Self::Error> {
+        Ok(Indexed::No)
+    }
+
+    /// The entries of a list on one side of a place that is an entry or was one, nearest first.
+    fn beside(
+        &self,
+        _entry: &Self::Inner,
+        _side: Side,
+        _visit: &mut dyn FnMut(Self::Inner) -> Visit<Self::Error>,
+    ) -> Result<Indexed, Self::Error> {
+        Ok(Indexed::No)
+    }
+
+    /// The order of two entries of one list in a place; none where it is not known without a look at
+    /// all entries.
+    fn compare_entries(&self, _left: &Self::Inner, _right: &Self::Inner) -> Option<Ordering> {
+        None
+    }
 
     /// The entries of a list in a place whose leaves of the `unique` statement of this index hold
     /// these values, from an index: perhaps more than those, never fewer.

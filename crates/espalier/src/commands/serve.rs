@@ -345,6 +345,7 @@ fn metrics(store: Store) -> Result<ops::RenderMetrics> {
         let effort = store.validation_effort();
         metrics::counter!("espalier_validation_checks_total").absolute(effort.checks);
         metrics::counter!("espalier_validation_fallbacks_total").absolute(effort.fallbacks);
+        metrics::counter!("espalier_validation_visits_total").absolute(effort.visits);
         if let Some(lag) = store.driver().residence().lag {
             metrics::gauge!("espalier_memory_lag_seconds").set(lag.as_secs_f64());
         }

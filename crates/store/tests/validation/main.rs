@@ -14,6 +14,7 @@ mod compare;
 mod differences;
 mod documents;
 mod edits;
+mod effort;
 mod generator;
 mod moved;
 mod regressions;

@@ -226,3 +226,139 @@ fn a_when_of_a_choice_case_or_uses_at_the_top_level_is_evaluated_at_the_root() {
         check(model, "{}", &[Merge(r#"{"m:a":""}"#)], &Refused);
     }
 }
+
+#[test]
+fn an_entry_is_compared_with_its_nearest_sibling_whichever_changes() {
+    let model = "list l { key k; ordered-by user; leaf k { type string; } leaf v { type uint8; }
+        must \"not(preceding-sibling::l[1]/v > v)\"; }";
+    let before = r#"{"m:l":[{"k":"a","v":1},{"k":"b","v":2},{"k":"c","v":3}]}"#;
+    let without_b = Tree(r#"{"m:l":[{"k":"a","v":1},{"k":"c","v":3}]}"#);
+    check(
+        model,
+        before,
+        &[Merge(r#"{"m:l":[{"k":"b","v":5}]}"#)],
+        &Refused,
+    );
+    check(
+        model,
+        before,
+        &[Merge(r#"{"m:l":[{"k":"d","v":2}]}"#)],
+        &Refused,
+    );
+    check(model, before, &[Delete("/m:l=b")], &without_b);
+    let others = r#"{"m:l":[{"k":"a","v":3},{"k":"b","v":3},{"k":"c","v":2}]}"#;
+    check(model, before, &[Merge(others)], &Refused);
+    let middle = r#"{"m:l":[{"k":"a","v":2}]}"#;
+    let after = r#"{"m:l":[{"k":"a","v":2},{"k":"c","v":3}]}"#;
+    check(
+        model,
+        before,
+        &[Delete("/m:l=b"), Merge(middle)],
+        &Tree(after),
+    );
+    let high = r#"{"m:l":[{"k":"a","v":4}]}"#;
+    check(model, before, &[Delete("/m:l=b"), Merge(high)], &Refused);
+}
+
+#[test]
+fn a_target_may_go_while_another_has_its_value() {
+    let model = "list l { key k; leaf k { type string; } leaf w { type string; } }
+        leaf r { type leafref { path ../l/w; } }";
+    let before = r#"{"m:l":[{"k":"a","w":"x"},{"k":"b","w":"x"}],"m:r":"x"}"#;
+    let after = r#"{"m:l":[{"k":"b","w":"x"}],"m:r":"x"}"#;
+    check(model, before, &[Delete("/m:l=a")], &Tree(after));
+    check(
+        model,
+        before,
+        &[Delete("/m:l=a"), Delete("/m:l=b")],
+        &Refused,
+    );
+    let relative = "list o { key k; leaf k { type string; } leaf-list t { type string; }
+        container c { leaf r { type leafref { path ../../t; } } } }";
+    let before = r#"{"m:o":[{"k":"a","t":["x"],"c":{"r":"x"}},{"k":"b","t":["x"]}]}"#;
+    check(relative, before, &[Delete("/m:o=a/t=x")], &Refused);
+}
+
+#[test]
+fn a_union_of_leafrefs_loses_the_target_of_its_second_member() {
+    let model = "leaf-list i { type uint8; } leaf-list s { type string; }
+        leaf u { type union { type leafref { path ../i; } type leafref { path ../s; } } }";
+    let before = r#"{"m:s":["5"],"m:u":5}"#;
+    check(model, before, &[Delete("/m:s=5")], &Refused);
+}
+
+#[test]
+fn the_value_of_a_leaf_list_that_an_instance_identifier_names_may_not_go() {
+    let model = "leaf-list v { type string; } leaf r { type instance-identifier; }";
+    let before = r#"{"m:v":["a","b"],"m:r":"/m:v[.='a']"}"#;
+    let after = r#"{"m:v":["a"],"m:r":"/m:v[.='a']"}"#;
+    check(model, before, &[Delete("/m:v=b")], &Tree(after));
+    check(model, before, &[Delete("/m:v=a")], &Refused);
+    let many: Vec<String> = (0..40).map(|number| format!("\"{number}\"")).collect();
+    let before = format!(r#"{{"m:v":[{}],"m:r":"/m:v[.='7']"}}"#, many.join(","));
+    check(
+        model,
+        &before,
+        &[ReplaceAll(r#"{"m:v":["8"],"m:r":"/m:v[.='7']"}"#)],
+        &Refused,
+    );
+    check(
+        model,
+        &before,
+        &[ReplaceAll(r#"{"m:v":["7"],"m:r":"/m:v[.='7']"}"#)],
+        &Tree(r#"{"m:v":["7"],"m:r":"/m:v[.='7']"}"#),
+    );
+}
+
+#[test]
+fn a_must_on_a_group_counts_the_group_of_each_entry() {
+    for count in [
+        "count(../e[g = current()/g])",
+        "count(//e[g = current()/g])",
+        "count(/c/e[current()/g = g])",
+    ] {
+        let model = format!(
+            "container c {{ list e {{ key k; leaf k {{ type uint16; }} leaf g {{ type string; }}
+                must \"{count} <= 20\"; }} }}"
+        );
+        let entries = |range: std::ops::Range<u16>, group: &str| -> String {
+            let all: Vec<String> = range
+                .map(|k| format!(r#"{{"k":{k},"g":"{group}"}}"#))
+                .collect();
+            all.join(",")
+        };
+        let document = |entries: &[String]| format!(r#"{{"m:c":{{"e":[{}]}}}}"#, entries.join(","));
+        let before = document(&[entries(0..20, "a"), entries(20..39, "b")]);
+        check(
+            &model,
+            &before,
+            &[Merge(&document(&[entries(40..41, "a")]))],
+            &Refused,
+        );
+        check(
+            &model,
+            &before,
+            &[Merge(&document(&[entries(40..42, "b")]))],
+            &Refused,
+        );
+        check(
+            &model,
+            &before,
+            &[Merge(&document(&[entries(3..5, "b")]))],
+            &Refused,
+        );
+        check(
+            &model,
+            "{}",
+            &[Merge(&document(&[entries(0..21, "a")]))],
+            &Refused,
+        );
+        check_way(
+            Way::Load,
+            &model,
+            "{}",
+            &[ReplaceAll(&document(&[entries(0..21, "a")]))],
+            &Refused,
+        );
+    }
+}

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::tree::{Content, DataNode, DataTree};
 use crate::error::DataError;
-use crate::instances::{Indexed, Instances, Visit};
+use crate::instances::{Indexed, Instances, Side, Visit};
 use crate::path::{InstancePath, Keys, Step};
 use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
@@ -37,6 +37,8 @@ impl fmt::Debug for TreeInstances<'_> {
 struct Inner<'a> {
     node: Option<NodeId>,
     parent: u32,
+    /// Where it stands among the places of its parent.
+    index: u32,
     /// Whether it exists by itself or holds something.
     is_stored: bool,
     /// By node; the values of a leaf-list in order.
@@ -97,6 +99,7 @@ impl<'a> TreeInstances<'a> {
         self.inner.push(Inner {
             node,
             parent,
+            index: 0,
             is_stored: node.is_none_or(|node| !self.schema.node(node).is_np_container()),
             values: Vec::new(),
             places: Vec::new(),
@@ -138,6 +141,9 @@ impl<'a> TreeInstances<'a> {
                     self.several.entry(at).or_insert(entry);
                 }
             }
+        }
+        for (index, (_, entry)) in (0..).zip(&places) {
+            self.inner[*entry as usize].index = index;
         }
         let holds_more = places
             .iter()
@@ -357,6 +363,42 @@ impl Instances for TreeInstances<'_> {
     fn count(&self, parent: &Place, node: NodeId) -> Result<u64, DataError> {
         let values = self.values_of(parent, node).len();
         Ok((values + self.places_of(parent, node).len()) as u64)
+    }
+
+    fn beside(
+        &self,
+        entry: &Place,
+        side: Side,
+        visit: &mut dyn FnMut(Place) -> Visit<DataError>,
+    ) -> Result<Indexed, DataError> {
+        let At::Tree(own) = entry.0 else {
+            return Ok(Indexed::No);
+        };
+        let own = &self.inner[own as usize];
+        let siblings = &self.inner[own.parent as usize].places;
+        let mut index = own.index as usize;
+        loop {
+            let next = match side {
+                Side::Before => index.checked_sub(1),
+                Side::After => Some(index + 1),
+            };
+            let sibling = next.and_then(|next| siblings.get(next));
+            let Some((_, place)) = sibling.filter(|(node, _)| Some(*node) == own.node) else {
+                return Ok(Indexed::Yes);
+            };
+            if visit(Place(At::Tree(*place)))?.is_break() {
+                return Ok(Indexed::Yes);
+            }
+            index = self.inner[*place as usize].index as usize;
+        }
+    }
+
+    fn compare_entries(&self, left: &Place, right: &Place) -> Option<std::cmp::Ordering> {
+        let (At::Tree(left), At::Tree(right)) = (&left.0, &right.0) else {
+            return None;
+        };
+        let index = |place: u32| self.inner[place as usize].index;
+        Some(index(*left).cmp(&index(*right)))
     }
 
     fn find(

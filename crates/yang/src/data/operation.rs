@@ -1,12 +1,13 @@
 //! A datastore with an operation or notification in it (RFC 7950 §6.4.1): what XPath sees when it is
 //! asked about the input or output of an operation, or about a notification.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::ControlFlow;
 
 use super::instances::{Place, TreeInstances};
 use crate::error::DataError;
-use crate::instances::{Indexed, Instances, Visit};
+use crate::instances::{Indexed, Instances, Side, Visit};
 use crate::path::InstancePath;
 use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
@@ -245,6 +246,42 @@ impl<T: Instances> Instances for WithOperation<'_, T> {
             DataOrOperation::Data(place) => self.data.count(place, node),
             DataOrOperation::Operation(place) => Ok(self.operation.count(place, node)?),
             DataOrOperation::Absent(..) => Ok(0),
+        }
+    }
+
+    fn beside(
+        &self,
+        entry: &Self::Inner,
+        side: Side,
+        visit: &mut dyn FnMut(Self::Inner) -> Visit<T::Error>,
+    ) -> Result<Indexed, T::Error> {
+        match entry {
+            DataOrOperation::Data(place) => {
+                let mut entry = |entry| visit(DataOrOperation::Data(entry));
+                self.data.beside(place, side, &mut entry)
+            }
+            DataOrOperation::Operation(place) => {
+                let mut answer = Indexed::No;
+                let mut entry = |entry| visit(DataOrOperation::Operation(entry));
+                lifted(&mut entry, |entry| {
+                    answer = self.operation.beside(place, side, entry)?;
+                    Ok(())
+                })?;
+                Ok(answer)
+            }
+            DataOrOperation::Absent(..) => Ok(Indexed::No),
+        }
+    }
+
+    fn compare_entries(&self, left: &Self::Inner, right: &Self::Inner) -> Option<Ordering> {
+        match (left, right) {
+            (DataOrOperation::Data(left), DataOrOperation::Data(right)) => {
+                self.data.compare_entries(left, right)
+            }
+            (DataOrOperation::Operation(left), DataOrOperation::Operation(right)) => {
+                self.operation.compare_entries(left, right)
+            }
+            _ => None,
         }
     }
 

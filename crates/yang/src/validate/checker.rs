@@ -127,7 +127,7 @@ impl<'a, T: Instances> Checker<'a, T> {
         let evaluator = &self.evaluator;
         let mut is_known_violated = false;
         self.instances(at, &rule.chain, &mut |item| {
-            let holds = !is_known_violated && evaluator.test(&must.expression, &item)?;
+            let holds = !is_known_violated && evaluator.test_shared(&must.expression, &item)?;
             match (holds, rule.is_uniform) {
                 (true, true) => return Ok(ControlFlow::Break(())),
                 (true, false) => {}

@@ -48,7 +48,7 @@ impl<T: Instances> Checker<'_, T> {
         for when in &choice.whens {
             let context = climb(self.data, at, when.context_levels_up.into());
             let context = Item::Inner(context.unwrap_or_else(|| self.data.root()));
-            if !self.evaluator.test(&when.expression, &context)? {
+            if !self.evaluator.test_shared(&when.expression, &context)? {
                 return Ok(());
             }
         }

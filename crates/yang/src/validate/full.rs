@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::checker::Checker;
+use super::incremental::Effort;
 use super::plan::Plan;
 use crate::error::Errors;
 use crate::instances::Instances;
@@ -45,12 +46,33 @@ pub fn validate<T: Instances>(
     limits: Limits,
     share: Share,
 ) -> Result<Errors, T::Error> {
+    let (errors, _) = validate_measured(plan, data, from, limits, share)?;
+    Ok(errors)
+}
+
+/// The same, with how much was looked at.
+///
+/// # Errors
+/// What reading the data returns; violations are in the result.
+pub fn validate_measured<T: Instances>(
+    plan: &Plan,
+    data: &T,
+    from: &T::Inner,
+    limits: Limits,
+    share: Share,
+) -> Result<(Errors, Effort), T::Error> {
     let mut walk = Walk {
         checker: Checker::new(data, plan, limits, Scope::Config),
         share,
+        checks: 0,
     };
     walk.place(from, share.workers > 1)?;
-    Ok(walk.checker.errors)
+    let effort = Effort {
+        checks: walk.checks,
+        fallbacks: 0,
+        visits: walk.checker.evaluator.take_visits(),
+    };
+    Ok((walk.checker.errors, effort))
 }
 
 /// Validates the input or output of an operation, or a notification (RFC 7950 §8.3.1): `data` has
@@ -67,6 +89,7 @@ pub fn validate_operation<T: Instances>(
     let mut walk = Walk {
         checker: Checker::new(data, plan, limits, Scope::All),
         share: Share::ALL,
+        checks: 0,
     };
     walk.place(from, false)?;
     Ok(walk.checker.errors)
@@ -75,6 +98,7 @@ pub fn validate_operation<T: Instances>(
 struct Walk<'a, T: Instances> {
     checker: Checker<'a, T>,
     share: Share,
+    checks: u64,
 }
 
 impl<T: Instances> Walk<'_, T> {
@@ -85,6 +109,7 @@ impl<T: Instances> Walk<'_, T> {
         let node = data.node(place);
         if !is_shared || self.share.worker == 0 {
             for &rule in plan.anchored(node) {
+                self.checks += 1;
                 self.checker.check(rule, place, None)?;
             }
         }

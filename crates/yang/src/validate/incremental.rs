@@ -13,8 +13,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::checker::Checker;
 use super::plan::{Demand, Plan, RuleId};
+use super::referrers::Gone;
 use super::route::chain;
 use super::target::climb;
+use super::trace::Traced;
 use crate::error::Errors;
 use crate::instances::Instances;
 use crate::schema::{NodeId, NodeKind, Schema};
@@ -71,6 +73,14 @@ pub enum Removal<I> {
     Value(I, NodeId, Value),
 }
 
+impl std::ops::AddAssign for Effort {
+    fn add_assign(&mut self, other: Self) {
+        self.checks += other.checks;
+        self.fallbacks += other.fallbacks;
+        self.visits += other.visits;
+    }
+}
+
 /// How much a validation had to look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
@@ -79,6 +89,8 @@ pub struct Effort {
     /// How often there was no way back from a change to the places of a rule, so that all places
     /// of the rule in some part of the tree were checked.
     pub fallbacks: u64,
+    /// Nodes that expressions visited, and places that indexes named.
+    pub visits: u64,
 }
 
 /// A rule that is due in a place, or in all places of its anchor below.
@@ -114,6 +126,9 @@ pub struct Incremental<I> {
     pub(super) settled: FxHashSet<(RuleId, I)>,
     pub(super) due: FxHashSet<Due<I>>,
     fired: FxHashSet<(NodeId, I)>,
+    pub(super) gone: Gone<I>,
+    /// What equalities in expressions led to already.
+    pub(super) traced: FxHashSet<Traced<I>>,
     errors: Errors,
     pub(super) effort: Effort,
 }
@@ -125,6 +140,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
             settled: FxHashSet::default(),
             due: FxHashSet::default(),
             fired: FxHashSet::default(),
+            gone: Gone::default(),
+            traced: FxHashSet::default(),
             errors: Errors::new(),
             effort: Effort::default(),
         }
@@ -151,7 +168,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             Change::Deleted(place) => {
                 self.place_changed(states, place)?;
                 match states.new.data.is_stored(place)? {
-                    true => self.named_within(states, place),
+                    true => self.names_within(states, place),
                     false => Ok(()),
                 }
             }
@@ -172,7 +189,9 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                 value,
             } => {
                 self.value_changed(states, holder, *node, value)?;
-                self.target_went(states, *node, value)
+                self.name_went(states, *node, holder, Some(value))?;
+                self.target_went(states, *node, holder, value);
+                Ok(())
             }
         }
     }
@@ -208,7 +227,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         let default = states.new.schema().node(node).as_value();
         let default = default.and_then(|leaf| leaf.defaults.first());
         if let Some(value) = old.or(default) {
-            self.target_went(states, node, value)?;
+            self.target_went(states, node, holder, value);
         }
         match old.is_some() != new.is_some() {
             true => self.child_changed(states, node, holder),
@@ -223,7 +242,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         node: NodeId,
         value: &Value,
     ) -> Result<(), T::Error> {
-        self.fire(states, node, holder)?;
+        self.fire_triggers(states, node, holder)?;
         let plan = states.new.plan;
         let leaf_list = states.new.schema().node(node).as_value();
         let defaults = leaf_list.map_or(&[][..], |node| &node.defaults);
@@ -238,7 +257,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         }
         // The defaults are in use where there is no entry.
         for default in defaults {
-            self.target_went(states, node, default)?;
+            self.name_went(states, node, holder, Some(default))?;
+            self.target_went(states, node, holder, default);
         }
         self.child_changed(states, node, holder)
     }
@@ -338,7 +358,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                 self.own(states, child, place);
                 self.unique_changed(states, child, place);
                 for default in &value.defaults {
-                    self.target_went(states, child, default)?;
+                    self.target_went(states, child, place, default);
                 }
             }
         } else if node.is_np_container() {
@@ -416,10 +436,17 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         node: NodeId,
         place: &I,
     ) -> Result<(), T::Error> {
+        self.name_went(states, node, place, None)?;
+        self.fire_triggers(states, node, place)
+    }
+
+    fn fire_triggers<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        node: NodeId,
+        place: &I,
+    ) -> Result<(), T::Error> {
         let plan = states.new.plan;
-        if !plan.instance_identifiers.is_empty() {
-            self.named_by_identifier(states, node, place)?;
-        }
         let triggers = &plan.triggers[node.0 as usize];
         if triggers.is_empty() || !self.fired.insert((node, place.clone())) {
             return Ok(());
@@ -433,6 +460,9 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
 
     pub(super) fn take_errors<T: Instances<Inner = I>>(&mut self, states: &mut States<'_, T>) {
         self.errors.append(std::mem::take(&mut states.new.errors));
+        let evaluators = [&states.old.evaluator, &states.new.evaluator];
+        let visits = evaluators.map(|evaluator| evaluator.take_visits());
+        self.effort.visits += visits.iter().sum::<u64>();
     }
 
     /// The places of a rule's anchor at or below a place, as far as they exist.
@@ -474,6 +504,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         mut self,
         states: &mut States<'_, T>,
     ) -> Result<(Errors, Effort), T::Error> {
+        self.referrers_due(states)?;
         let mut wide: FxHashMap<RuleId, FxHashSet<I>> = FxHashMap::default();
         let plan = states.new.plan;
         for (rule, scope, _) in &self.due {

@@ -32,6 +32,6 @@ mod target;
 mod trace;
 mod unique;
 
-pub use full::{Share, validate, validate_operation};
+pub use full::{Share, validate, validate_measured, validate_operation};
 pub use incremental::{Change, Effort, Incremental, Removal, States};
 pub use plan::Plan;

@@ -4,6 +4,7 @@
 //! nodes that it can come to. What is read is told rather too much than too little: a constraint
 //! is then checked without need, never left out.
 
+use crate::instances::Side;
 use crate::schema::{NodeId, NodeKind, Schema, TypeKind};
 use crate::xpath::{
     Axis, BinaryOperator, Expr, Expression, Function, NodeTest, PathStep, is_positional,
@@ -252,6 +253,7 @@ impl Analysis<'_> {
         leg.up = super::route::depth(self.schema, leg.start);
         leg.down.clear();
         leg.joins.clear();
+        leg.nearest = None;
         // A way from the root does not depend on where the leg began.
         if spot.legs.len() > 1 {
             let start = self.context.last().start;
@@ -272,7 +274,8 @@ impl Analysis<'_> {
                     return Vec::new();
                 }
             }
-            let next = self.distinct(next);
+            let mut next = self.distinct(next);
+            self.nearest(&spots, step, &mut next);
             spots = self.filtered(next, &step.predicates);
             if !matches!(step.axis, Axis::SelfNode | Axis::Parent) {
                 for spot in &spots {
@@ -281,6 +284,25 @@ impl Analysis<'_> {
             }
         }
         spots
+    }
+
+    /// A step to the nearest sibling, `preceding-sibling::entry[1]`, from the entries of the same list.
+    fn nearest(&self, from: &[Route], step: &PathStep, next: &mut [Route]) {
+        let side = match step.axis {
+            Axis::PrecedingSibling => Side::Before,
+            Axis::FollowingSibling => Side::After,
+            _ => return,
+        };
+        let ([from], [to]) = (from, next) else {
+            return;
+        };
+        let is_first = step.predicates.first() == Some(&Expr::Number(1.0));
+        let is_upwards = from.legs.len() == 1 && from.last().down.is_empty();
+        let end = to.last().end(self.schema);
+        let is_list = end.is_some_and(|end| self.schema.node(end).is_list());
+        if is_first && is_upwards && is_list && end == from.last().end(self.schema) {
+            to.last_mut().nearest = Some(side);
+        }
     }
 
     fn axis(&mut self, spot: &Route, step: &PathStep, next: &mut Vec<Route>) {

@@ -1,13 +1,43 @@
-//! What refers to a node that changed: leafrefs by its value, instance identifiers by its name.
+//! What refers to a node that went: leafrefs by its value, instance identifiers by its name.
+//!
+//! A change only notes what went. Referrers are looked for once, when the change is whole: a target whose
+//! value is still somewhere has no referrer to check, and where more went than there are references of a
+//! kind, the references are read instead of being looked for one by one.
 
 use std::hash::Hash;
 use std::ops::ControlFlow;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::incremental::{Incremental, States, children};
 use super::plan::RuleId;
-use crate::instances::Instances;
-use crate::schema::{NodeId, NodeKind};
+use crate::instances::{Indexed, Instances};
+use crate::path::{InstancePath, Keys};
+use crate::schema::{ModuleNames, NodeId, NodeKind, Schema, TypeKind};
 use crate::value::Value;
+
+/// So many references are looked for one by one before all references of a kind are read instead.
+const LOOKUPS_MAX: usize = 16;
+
+/// What went that references may name, as far as a change is known.
+#[derive(Debug)]
+pub(super) struct Gone<I> {
+    /// By leafref: which of its paths led to the target, the place where that path goes down from, and
+    /// the value that is not there any more.
+    targets: FxHashMap<NodeId, FxHashSet<(Option<usize>, I, Value)>>,
+    /// Nodes that instance identifiers may name: in the place itself, or the leaf in it, or one value of
+    /// the leaf-list in it.
+    names: FxHashSet<(NodeId, I, Option<Value>)>,
+}
+
+impl<I> Default for Gone<I> {
+    fn default() -> Self {
+        Self {
+            targets: FxHashMap::default(),
+            names: FxHashSet::default(),
+        }
+    }
+}
 
 impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
     /// A value that leafrefs may refer to is not in a place any more.
@@ -15,80 +45,53 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         &mut self,
         states: &States<'_, T>,
         target: NodeId,
+        holder: &I,
         value: &Value,
-    ) -> Result<(), T::Error> {
-        let plan = states.new.plan;
-        for &leafref in &plan.referrers[target.0 as usize] {
-            if let Some(&rule) = plan.references.get(&leafref) {
-                self.holders(states, leafref, value, rule)?;
+    ) {
+        let (plan, data) = (states.new.plan, states.new.data);
+        let referrers = &plan.referrers[target.0 as usize];
+        for &leafref in referrers {
+            let value = as_referred(data.schema(), leafref, value);
+            let paths = plan.targets.get(&leafref).map_or(&[][..], Vec::as_slice);
+            let mut starts = Vec::new();
+            for (index, (_, path)) in paths.iter().enumerate() {
+                if path.end() == Some(target)
+                    && let Some(from) = path.start_above(data, holder)
+                {
+                    starts.push((Some(index), from));
+                }
             }
+            // A member of a union whose path only evaluation follows may lead there from anywhere.
+            if starts.len() < referrers.iter().filter(|other| **other == leafref).count() {
+                starts.push((None, data.root()));
+            }
+            let starts = starts.into_iter();
+            let gone = starts.map(|(path, from)| (path, from, value.clone()));
+            self.gone.targets.entry(leafref).or_default().extend(gone);
         }
-        Ok(())
     }
 
-    /// The rule on references is due wherever a leaf holds a value.
-    fn holders<T: Instances<Inner = I>>(
-        &mut self,
-        states: &States<'_, T>,
-        leaf: NodeId,
-        value: &Value,
-        rule: RuleId,
-    ) -> Result<(), T::Error> {
-        let data = states.new.data;
-        let root = data.root();
-        let due = &mut self.due;
-        let answer = data.find(&root, leaf, value, &mut |holder| {
-            due.insert((rule, holder, Some(value.clone())));
-            Ok(ControlFlow::Continue(()))
-        })?;
-        let defaults = data.schema().node(leaf).as_value();
-        let is_default = defaults.is_some_and(|node| node.defaults.contains(value));
-        if answer == crate::instances::Indexed::No || is_default {
-            self.due.insert((rule, root, None));
-        }
-        Ok(())
-    }
-
-    /// Instance identifiers that name a node which may have gone.
-    pub(super) fn named_by_identifier<T: Instances<Inner = I>>(
+    /// A node that instance identifiers may name may have gone; of a leaf-list, one value where it is given.
+    pub(super) fn name_went<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         node: NodeId,
         place: &I,
+        value: Option<&Value>,
     ) -> Result<(), T::Error> {
-        let data = states.old.data;
-        let schema = data.schema();
-        let is_leaf = states.new.data.node(place) != Some(node);
-        if !states.old.evaluator.is_accessible(place)? {
-            return Ok(());
-        }
-        let path = data.path(place)?;
-        let mut names = Vec::new();
-        if !is_leaf {
-            names.push(path);
-        } else if schema.node(node).is_leaf_list() {
-            // Defaults too: they are not in use any more once there is an entry.
-            states.old.evaluator.values(place, node, &mut |value, _| {
-                names.push(path.child(node, crate::path::Keys::Values(vec![value])));
-                Ok(ControlFlow::Continue(()))
-            })?;
-        } else {
-            names.push(path.child(node, crate::path::Keys::None));
-        }
-        for name in names {
-            let value = Value::InstanceIdentifier(name.to_instance_identifier(schema).into());
-            for &rule in &states.new.plan.instance_identifiers {
-                if let Some(leaf) = states.new.plan.rule(rule).node {
-                    self.holders(states, leaf, &value, rule)?;
-                }
-            }
+        if !states.new.plan.instance_identifiers.is_empty()
+            && states.old.evaluator.is_accessible(place)?
+        {
+            self.gone
+                .names
+                .insert((node, place.clone(), value.cloned()));
         }
         Ok(())
     }
 
     /// Instance identifiers that name something in an entry that another took the place of. What is in
-    /// both alike is no change, and told by nobody; yet it has another name.
-    pub(super) fn named_within<T: Instances<Inner = I>>(
+    /// both alike is no change, and is not reported as one; yet it has another name.
+    pub(super) fn names_within<T: Instances<Inner = I>>(
         &mut self,
         states: &States<'_, T>,
         place: &I,
@@ -107,13 +110,201 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
                 NodeKind::Container { .. } => {
                     places.extend(states.old.evaluator.container(place, child)?);
                 }
-                _ => self.named_by_identifier(states, child, place)?,
+                _ => self.name_went(states, child, place, None)?,
             }
             for place in &places {
-                self.named_by_identifier(states, child, place)?;
-                self.named_within(states, place)?;
+                self.name_went(states, child, place, None)?;
+                self.names_within(states, place)?;
             }
         }
         Ok(())
     }
+
+    /// Makes the rules due on what refers to what went.
+    pub(super) fn referrers_due<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+    ) -> Result<(), T::Error> {
+        let plan = states.new.plan;
+        let gone = std::mem::take(&mut self.gone);
+        for (leafref, targets) in gone.targets {
+            let Some(&rule) = plan.references.get(&leafref) else {
+                continue;
+            };
+            if self.all_due(states, leafref, rule, targets.len())? {
+                continue;
+            }
+            for (path, from, value) in targets {
+                self.leafrefs_due(states, (leafref, rule), path, &from, &value)?;
+            }
+        }
+        let mut searched = Vec::new();
+        for &rule in &plan.instance_identifiers {
+            if let Some(leaf) = plan.rule(rule).node
+                && !gone.names.is_empty()
+                && !self.all_due(states, leaf, rule, gone.names.len())?
+            {
+                searched.push((leaf, rule));
+            }
+        }
+        if searched.is_empty() {
+            return Ok(());
+        }
+        let root = states.new.data.root();
+        for (node, place, value) in gone.names {
+            for path in names_of(states, node, &place, value)? {
+                let name = path.to_instance_identifier(states.new.schema());
+                let name = Value::InstanceIdentifier(name.into());
+                for &(leaf, rule) in &searched {
+                    if self.is_referred(states, leaf, &root, &name)?
+                        && states.new.evaluator.resolve(&path)?.is_none()
+                    {
+                        self.holders_due(states, (leaf, rule), &root, &name)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a reference below a place may have a value.
+    fn is_referred<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        leaf: NodeId,
+        within: &I,
+        value: &Value,
+    ) -> Result<bool, T::Error> {
+        if is_default(states, leaf, value) {
+            return Ok(true);
+        }
+        self.effort.visits += 1;
+        let mut is_referred = false;
+        let answer = states.new.data.find(within, leaf, value, &mut |_| {
+            is_referred = true;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(is_referred || answer == Indexed::No)
+    }
+
+    /// Makes a rule due on all references of a leaf, if there are no more of them than look-ups would be.
+    fn all_due<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        leaf: NodeId,
+        rule: RuleId,
+        lookups: usize,
+    ) -> Result<bool, T::Error> {
+        let data = states.new.data;
+        let has_default = data.schema().node(leaf).as_value();
+        if lookups < LOOKUPS_MAX || has_default.is_some_and(|node| !node.defaults.is_empty()) {
+            return Ok(false);
+        }
+        let mut holders = Vec::new();
+        let mut are_all = true;
+        let answer = data.holders(leaf, &mut |holder| {
+            are_all = holders.len() < lookups;
+            holders.push(holder);
+            Ok(match are_all {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
+        })?;
+        self.effort.visits += holders.len() as u64;
+        let is_known = answer == Indexed::Yes && are_all;
+        if is_known {
+            self.due
+                .extend(holders.into_iter().map(|holder| (rule, holder, None)));
+        }
+        Ok(is_known)
+    }
+
+    /// The rule is due on the leafrefs with a value, if what they refer to is not there any more.
+    fn leafrefs_due<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        (leafref, rule): (NodeId, RuleId),
+        path: Option<usize>,
+        from: &I,
+        value: &Value,
+    ) -> Result<(), T::Error> {
+        if !self.is_referred(states, leafref, from, value)? {
+            return Ok(());
+        }
+        let path = path.and_then(|index| states.new.plan.targets.get(&leafref)?.get(index));
+        if let Some((_, path)) = path
+            && path.is_there(&states.new.evaluator, from, leafref, value)?
+        {
+            return Ok(());
+        }
+        self.holders_due(states, (leafref, rule), from, value)
+    }
+
+    /// The rule on references is due wherever a leaf holds a value.
+    fn holders_due<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        (leaf, rule): (NodeId, RuleId),
+        within: &I,
+        value: &Value,
+    ) -> Result<(), T::Error> {
+        let data = states.new.data;
+        let due = &mut self.due;
+        let before = due.len();
+        let answer = data.find(within, leaf, value, &mut |holder| {
+            due.insert((rule, holder, Some(value.clone())));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        self.effort.visits += 1 + (due.len() - before) as u64;
+        if answer == Indexed::No || is_default(states, leaf, value) {
+            self.due.insert((rule, data.root(), None));
+        }
+        Ok(())
+    }
+}
+
+/// A value of a target as a leafref to it holds it: in a union, the first member that has the text decides.
+fn as_referred(schema: &Schema, leafref: NodeId, value: &Value) -> Value {
+    let node = schema.node(leafref);
+    let of = node.as_value().map(|leaf| &leaf.value_type);
+    let Some(of) = of.filter(|of| matches!(of.kind, TypeKind::Union(_))) else {
+        return value.clone();
+    };
+    let names = ModuleNames {
+        leaf_module: node.module,
+    };
+    let parsed = of.parse(schema, &value.to_string(), &names);
+    parsed.unwrap_or_else(|_| value.clone())
+}
+
+fn is_default<T: Instances>(states: &States<'_, T>, leaf: NodeId, value: &Value) -> bool {
+    let leaf = states.new.schema().node(leaf).as_value();
+    leaf.is_some_and(|leaf| leaf.defaults.contains(value))
+}
+
+/// The paths of a node as it was: of all values of a leaf-list where none is given.
+fn names_of<T: Instances>(
+    states: &States<'_, T>,
+    node: NodeId,
+    place: &T::Inner,
+    value: Option<Value>,
+) -> Result<Vec<InstancePath>, T::Error> {
+    let data = states.old.data;
+    let schema = data.schema();
+    let path = data.path(place)?;
+    let mut names = Vec::new();
+    if data.node(place) == Some(node) {
+        names.push(path);
+    } else if let Some(value) = value {
+        names.push(path.child(node, Keys::Values(vec![value])));
+    } else if schema.node(node).is_leaf_list() {
+        // Defaults too: they are not in use any more once there is an entry.
+        states.old.evaluator.values(place, node, &mut |value, _| {
+            names.push(path.child(node, Keys::Values(vec![value])));
+            Ok(ControlFlow::Continue(()))
+        })?;
+    } else {
+        names.push(path.child(node, Keys::None));
+    }
+    Ok(names)
 }

@@ -1,5 +1,6 @@
 //! How an expression gets from its context node to what it reads, in terms of the schema.
 
+use crate::instances::Side;
 use crate::schema::{NodeId, Schema};
 
 /// The way from a context node to a node that is read.
@@ -20,6 +21,9 @@ pub(crate) struct Leg {
     pub down: Vec<NodeId>,
     /// What is known of entries on the way down.
     pub joins: Vec<Join>,
+    /// Of the entries of the first list on the way down, it leads to the nearest one on a side of the
+    /// entry that it came up from.
+    pub nearest: Option<Side>,
 }
 
 /// The expression reads only entries in which a leaf equals a leaf that the context node leads to.
@@ -69,6 +73,7 @@ impl Leg {
             up,
             down: Vec::new(),
             joins: Vec::new(),
+            nearest: None,
         }
     }
 
@@ -87,6 +92,7 @@ impl Leg {
             Some(_) => {
                 let depth = self.down.len();
                 self.joins.retain(|join| join.depth < depth);
+                self.nearest = self.nearest.filter(|_| depth > 0);
             }
         }
     }

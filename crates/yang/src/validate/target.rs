@@ -79,6 +79,40 @@ impl TargetPath {
             })
     }
 
+    /// The target.
+    pub fn end(&self) -> Option<NodeId> {
+        self.down.last().copied()
+    }
+
+    /// The place from which the path goes down to a target in a place.
+    pub fn start_above<T: Instances>(&self, data: &T, holder: &T::Inner) -> Option<T::Inner> {
+        match self.up {
+            None => Some(data.root()),
+            Some(_) => climb(data, holder, self.down.len().saturating_sub(1)),
+        }
+    }
+
+    /// Whether there is a target with a value below the place from which the path goes down. False where
+    /// that depends on the leafref.
+    pub fn is_there<T: Instances>(
+        &self,
+        evaluator: &Evaluator<'_, T>,
+        from: &T::Inner,
+        leafref: NodeId,
+        value: &Value,
+    ) -> Result<bool, T::Error> {
+        if !self.keys.is_empty() {
+            return Ok(false);
+        }
+        let sought = Sought {
+            evaluator,
+            // Nothing reads it where there are no predicates.
+            context: Item::leaf(from.clone(), leafref, value.clone()),
+            value,
+        };
+        self.below(&sought, from, 0)
+    }
+
     fn gives(&self, depth: usize, key: NodeId) -> bool {
         self.keys
             .iter()

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::incremental::{Incremental, States};
 use super::plan::Trigger;
 use super::route::{Join, Leg, chain};
-use crate::instances::{Indexed, Instances};
+use crate::instances::{Indexed, Instances, Side};
 use crate::schema::{NodeId, Schema};
 use crate::shortest::{Told, in_common};
 use crate::value::Value;
@@ -55,9 +55,61 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             self.is_due(states, trigger.rule, place);
             return Ok(());
         }
+        if let Some(side) = leg.nearest
+            && let Some(entry) = inner.checked_sub(1).and_then(|index| places.get(index))
+        {
+            return self.trace_nearest(states, trigger, entry, side.opposite());
+        }
         if !self.trace_joins(states, trigger, leg, &places)? {
             self.is_due(states, trigger.rule, top);
         }
+        Ok(())
+    }
+
+    /// Back from an entry that changed to the one that has it as its nearest sibling. An entry that lost its
+    /// nearest sibling is now the nearest to where that was, or to one that is new there.
+    fn trace_nearest<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        trigger: &Trigger,
+        entry: &I,
+        side: Side,
+    ) -> Result<(), T::Error> {
+        let data = states.new.data;
+        let mut nearest = None;
+        let answer = data.beside(entry, side, &mut |entry| {
+            nearest = Some(entry);
+            Ok(ControlFlow::Break(()))
+        })?;
+        self.effort.visits += 1;
+        let place = match answer {
+            Indexed::Yes => nearest,
+            Indexed::No => data.parent(entry),
+        };
+        match place {
+            Some(place) => self.due_around(states, trigger, place),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a rule due at the anchor that a place is in, or at those in the place.
+    fn due_around<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        trigger: &Trigger,
+        scope: I,
+    ) -> Result<(), T::Error> {
+        let data = states.new.data;
+        let schema = data.schema();
+        let anchor = states.new.plan.rule(trigger.rule).anchor;
+        let place = match chain(schema, data.node(&scope), anchor) {
+            Some(below) if !below.iter().any(|&node| schema.node(node).is_list()) => below
+                .iter()
+                .fold(scope, |place, &node| data.container(&place, node)),
+            Some(_) => scope,
+            None => return self.trace_above(states, trigger, &scope),
+        };
+        self.is_due(states, trigger.rule, place);
         Ok(())
     }
 
@@ -135,77 +187,102 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         leg: &Leg,
         places: &[I],
     ) -> Result<bool, T::Error> {
-        let data = states.new.data;
-        let schema = data.schema();
-        let anchor = states.new.plan.rule(trigger.rule).anchor;
         // Equalities with leaves around one place lead to places of one kind; the outermost are most.
         let Some(up) = leg.joins.iter().map(|join| join.up).min() else {
             return Ok(false);
         };
         let joins: SmallVec<[&Join; 2]> = leg.joins.iter().filter(|join| join.up == up).collect();
-        let found = in_common(joins.len(), |which, limit, scopes| {
-            joined_places(states, leg, joins[which], places, limit, scopes)
+        let mut sought = Vec::with_capacity(joins.len());
+        for join in &joins {
+            sought.push(Sought::of(states, leg, join, places)?);
+        }
+        // Entries of one group lead to the same places: once is enough, however many of them change.
+        let step = (std::ptr::from_ref(leg) as usize, sought);
+        if self.traced.contains(&step) {
+            return Ok(true);
+        }
+        let sought = &step.1;
+        let found = in_common(joins.len(), |which, limit, scopes| match &sought[which] {
+            Some(sought) => joined_places(states, joins[which], sought, limit, scopes),
+            None => Ok(Told::Nothing),
         })?;
         let Some(scopes) = found else {
             return Ok(false);
         };
+        self.traced.insert(step);
+        self.effort.visits += scopes.len() as u64;
         for scope in scopes {
-            let place = match chain(schema, data.node(&scope), anchor) {
-                Some(below) if !below.iter().any(|&node| schema.node(node).is_list()) => below
-                    .iter()
-                    .fold(scope, |place, &node| data.container(&place, node)),
-                Some(_) => scope,
-                None => {
-                    self.trace_above(states, trigger, &scope)?;
-                    continue;
-                }
-            };
-            self.is_due(states, trigger.rule, place);
+            self.due_around(states, trigger, scope)?;
         }
         Ok(true)
     }
 }
 
-/// The places that an equality leads to from an entry that changed: those whose leaf holds what the
-/// leaf of the entry holds, or held.
+/// What an equality looks for: a leaf with one of these values, below a place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Sought<I> {
+    within: I,
+    values: SmallVec<[Value; 2]>,
+}
+
+/// A leg of a route by its address in the plan, and what each of its equalities looks for.
+pub(super) type Traced<I> = (usize, Vec<Option<Sought<I>>>);
+
+impl<I: Clone + Eq + Hash + std::fmt::Debug> Sought<I> {
+    /// What an equality looks for from an entry that changed: what the leaf of the entry holds, or held.
+    fn of<T: Instances<Inner = I>>(
+        states: &States<'_, T>,
+        leg: &Leg,
+        join: &Join,
+        places: &[I],
+    ) -> Result<Option<Self>, T::Error> {
+        let data = states.new.data;
+        let schema = data.schema();
+        // `places` begins with the end of the way, or the holder of the leaf at its end.
+        let inner = places.len() - 1;
+        let is_own_value = is_leaf_like(schema, leg.down[join.depth]);
+        let level = (inner + usize::from(is_own_value)).checked_sub(join.depth + 1);
+        let entry = level.and_then(|level| places.get(level));
+        let (Some(entry), Some((&leaf, containers))) = (entry, join.leaf.split_last()) else {
+            return Ok(None);
+        };
+        let holder = containers
+            .iter()
+            .fold(entry.clone(), |place, &node| data.container(&place, node));
+        let mut values = Vec::new();
+        for checker in [&states.old, &states.new] {
+            values_at(checker, &holder, leaf, &mut values)?;
+        }
+        let within = match join.up <= leg.up {
+            true => places[inner].clone(),
+            false => data.root(),
+        };
+        Ok(Some(Self {
+            within,
+            values: values.into(),
+        }))
+    }
+}
+
+/// The places that an equality leads to: those whose leaf holds what is looked for.
 fn joined_places<T: Instances>(
     states: &States<'_, T>,
-    leg: &Leg,
     join: &Join,
-    places: &[T::Inner],
+    sought: &Sought<T::Inner>,
     limit: usize,
     scopes: &mut Vec<T::Inner>,
 ) -> Result<Told, T::Error> {
     let data = states.new.data;
-    let schema = data.schema();
-    // `places` begins with the end of the way, or the holder of the leaf at its end.
-    let inner = places.len() - 1;
-    let is_own_value = is_leaf_like(schema, leg.down[join.depth]);
-    let level = (inner + usize::from(is_own_value)).checked_sub(join.depth + 1);
-    let entry = level.and_then(|level| places.get(level));
-    let (Some(entry), Some((&leaf, containers)), Some(&operand)) =
-        (entry, join.leaf.split_last(), join.down.last())
-    else {
+    let Some(&operand) = join.down.last() else {
         return Ok(Told::Nothing);
-    };
-    let holder = containers
-        .iter()
-        .fold(entry.clone(), |place, &node| data.container(&place, node));
-    let mut values = Vec::new();
-    for checker in [&states.old, &states.new] {
-        values_at(checker, &holder, leaf, &mut values)?;
-    }
-    let within = match join.up <= leg.up {
-        true => places[inner].clone(),
-        false => data.root(),
     };
     let levels = join.down.len() - 1;
     let mut told = Told::All;
-    for value in values {
-        if is_default(schema, operand, &value) {
+    for value in &sought.values {
+        if is_default(data.schema(), operand, value) {
             return Ok(Told::Nothing);
         }
-        let answer = data.find(&within, operand, &value, &mut |holder| {
+        let answer = data.find(&sought.within, operand, value, &mut |holder| {
             if scopes.len() >= limit {
                 told = Told::Part;
                 return Ok(ControlFlow::Break(()));

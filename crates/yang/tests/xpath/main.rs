@@ -9,4 +9,5 @@ mod plans;
 mod random_data;
 mod random_expressions;
 mod random_schema;
+mod shared;
 mod speed;

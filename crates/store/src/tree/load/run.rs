@@ -184,7 +184,9 @@ impl Tree {
             rebuild(compiled, tree, writer)?;
             if !compiled.plan.is_empty() {
                 let written = writer.snapshot()?;
-                validate_whole(compiled, tree, &*written, Share::ALL)?.into_result()?;
+                let (errors, effort) = validate_whole(compiled, tree, &*written, Share::ALL)?;
+                self.store().count_effort(effort);
+                errors.into_result()?;
             }
         }
         if !done.is_changed {

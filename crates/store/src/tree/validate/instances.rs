@@ -2,19 +2,20 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use espalier_keyspace::{Direction, KeyRange};
-use espalier_yang::instances::Visit;
+use espalier_yang::instances::{Side, Visit};
 use espalier_yang::{Indexed, InstancePath, Instances, NodeId, Schema, Value};
 
 use super::index;
 use crate::error::{Error, Result};
 use crate::fragment::{Packed, Reader, take_entry_value, take_varint};
-use crate::keys::{put_key_value, put_local_id};
+use crate::keys::{put_key_value, put_local_id, skip_key_values};
 use crate::subspace::Subspace;
 use crate::tree::locate::{State, order_key};
 use crate::tree::read::skip_entry;
@@ -151,17 +152,30 @@ impl<'a> StoreInstances<'a> {
 
     /// Visits the keys of the entries of a list or leaf-list, each with its value.
     fn scan(&self, list: &[u8], node: NodeId, visit: &mut VisitPair<'_>) -> Result<()> {
+        let range = KeyRange::below(list);
+        self.scan_entries(list, node, &range, Direction::Forward, visit)
+    }
+
+    /// The same of the entries in a range of keys. Backward, the value is that of a key in the entry.
+    fn scan_entries(
+        &self,
+        list: &[u8],
+        node: NodeId,
+        range: &KeyRange,
+        direction: Direction,
+        visit: &mut VisitPair<'_>,
+    ) -> Result<()> {
         let node = self.schema().node(node);
-        let mut cursor = self
-            .state
-            .snapshot
-            .scan(&KeyRange::below(list), Direction::Forward)?;
+        let mut cursor = self.state.snapshot.scan(range, direction)?;
         let mut entry: Vec<u8> = Vec::new();
         while let Some((key, value)) = cursor.next()? {
             if !entry.is_empty() && key.starts_with(&entry) {
-                match KeyRange::prefix(&entry).end {
-                    Some(end) => cursor.seek(&end)?,
-                    None => break,
+                match (direction, KeyRange::prefix(&entry).end) {
+                    (Direction::Forward, Some(end)) => cursor.seek(&end)?,
+                    (Direction::Forward, None) => break,
+                    // The key of the entry itself comes last.
+                    (Direction::Backward, _) if key.len() > entry.len() => cursor.seek(&entry)?,
+                    (Direction::Backward, _) => {}
                 }
                 continue;
             }
@@ -357,6 +371,61 @@ impl Instances for StoreInstances<'_> {
         let mut prefix = index::values_prefix(&self.state, node);
         put_key_value(&mut prefix, value);
         self.visit_index(prefix, within, visit)
+    }
+
+    fn holders(
+        &self,
+        node: NodeId,
+        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+    ) -> Result<Indexed> {
+        if self.indexes == Indexes::Missing || !self.state.compiled.plan.is_indexed(node) {
+            return Ok(Indexed::No);
+        }
+        let prefix = index::values_prefix(&self.state, node);
+        let range = KeyRange::prefix(&prefix);
+        let mut cursor = self.state.snapshot.scan(&range, Direction::Forward)?;
+        while let Some((key, _)) = cursor.next()? {
+            let mut place = &key[prefix.len()..];
+            skip_key_values(&mut place, 1)?;
+            if let Some(place) = self.place_at(&[self.root.key(), place].concat())?
+                && visit(place)?.is_break()
+            {
+                break;
+            }
+        }
+        Ok(Indexed::Yes)
+    }
+
+    fn beside(
+        &self,
+        entry: &Place,
+        side: Side,
+        visit: &mut dyn FnMut(Place) -> Visit<Error>,
+    ) -> Result<Indexed> {
+        let (Some(node), Some(parent)) = (entry.node(), self.parent(entry)) else {
+            return Ok(Indexed::No);
+        };
+        let list = self.list_key(&parent, node);
+        let mut range = KeyRange::below(&list);
+        let direction = match side {
+            Side::Before => {
+                range.end = Some(entry.key().to_vec());
+                Direction::Backward
+            }
+            Side::After => {
+                range.start = KeyRange::prefix(entry.key()).end.unwrap_or(range.start);
+                Direction::Forward
+            }
+        };
+        self.scan_entries(&list, node, &range, direction, &mut |entry, _| {
+            visit(Place::new(entry.to_vec(), Some(node), Some(parent.clone())))
+        })?;
+        Ok(Indexed::Yes)
+    }
+
+    /// Keys stand in the order of entries.
+    fn compare_entries(&self, left: &Place, right: &Place) -> Option<Ordering> {
+        Some(left.key().cmp(right.key()))
     }
 
     fn find_entries(

@@ -2,9 +2,7 @@
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::data::Operation;
-use espalier_yang::validate::{
-    Effort, Incremental, Removal, Share, States, validate as validate_all,
-};
+use espalier_yang::validate::{Effort, Incremental, Removal, Share, States, validate_measured};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Instances, Keys};
 
@@ -184,16 +182,13 @@ impl Validation<'_> {
         let new = StoreInstances::new(state(overlay), Indexes::Kept);
         let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
         let mut states = States::new(&compiled.plan, &old, &new, Limits::default());
-        let (mut errors, effort) = self.incremental.finish(&mut states)?;
+        let (mut errors, mut effort) = self.incremental.finish(&mut states)?;
         // Nothing was validated before: the change is everything, and an empty tree may be invalid.
         if errors.is_empty() && !state(overlay.base()).any(&data_range(tree))? {
-            errors = validate_all(
-                &compiled.plan,
-                &new,
-                &new.root(),
-                Limits::default(),
-                Share::ALL,
-            )?;
+            let (plan, limits) = (&compiled.plan, Limits::default());
+            let (found, more) = validate_measured(plan, &new, &new.root(), limits, Share::ALL)?;
+            errors = found;
+            effort += more;
         }
         errors.into_result()?;
         Ok(effort)

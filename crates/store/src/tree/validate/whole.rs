@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use espalier_keyspace::{Snapshot, Version};
-use espalier_yang::validate::{Share, validate};
+use espalier_yang::validate::{Effort, Share, validate_measured};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Errors, Instances};
 
@@ -27,7 +27,7 @@ pub(in crate::tree) fn validate_whole(
     tree: TreeId,
     snapshot: &dyn Snapshot,
     share: Share,
-) -> Result<Errors> {
+) -> Result<(Errors, Effort)> {
     let state = State {
         snapshot,
         compiled,
@@ -35,7 +35,7 @@ pub(in crate::tree) fn validate_whole(
     };
     let data = StoreInstances::new(state, Indexes::Kept);
     let root = data.root();
-    validate(&compiled.plan, &data, &root, Limits::default(), share)
+    validate_measured(&compiled.plan, &data, &root, Limits::default(), share)
 }
 
 /// The indexes that the constraints need, where a state has none or others, as changes over it: with
@@ -65,7 +65,7 @@ impl View {
             base: state.snapshot,
             changes: &*missing_indexes(compiled, tree, state.snapshot)?,
         };
-        let errors = validate_whole(compiled, tree, &indexed, Share::ALL)?;
+        let (errors, _) = validate_whole(compiled, tree, &indexed, Share::ALL)?;
         Ok(errors.into_result()?)
     }
 }
@@ -88,7 +88,7 @@ impl Tree {
                 scope.spawn(move || {
                     let share = Share { worker, workers };
                     let indexed = Overlay::with(snapshot, missing);
-                    validate_whole(&compiled, tree, &indexed, share)
+                    Ok(validate_whole(&compiled, tree, &indexed, share)?.0)
                 })
             };
             let threads: Vec<_> = snapshots.into_iter().enumerate().map(work).collect();

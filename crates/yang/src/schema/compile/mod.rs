@@ -3,11 +3,13 @@
 //! - `ffi`: libyang, which reads and compiles the modules; the only unsafe code of the crate.
 //! - `texts`: where libyang gets the texts from.
 //! - `tree`, `types`, `modules`: the walks over what libyang compiled, which copy it.
+//! - `descents`: `//name` in constraints, written out.
 //! - `error`, `locate`: what is wrong with a model, and where.
 //!
 //! A libyang context lives as long as one compilation. Keeping it, and looking at it through views,
 //! was refused: it would tie every reader of the schema to C, its locks and its lifetimes.
 
+mod descents;
 mod error;
 mod ffi;
 mod locate;

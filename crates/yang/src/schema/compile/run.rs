@@ -6,7 +6,7 @@ use super::error::{SchemaError, SchemaErrors};
 use super::ffi::{Context, Message};
 use super::locate::{locate, locate_import};
 use super::texts::{SourceTexts, file_name, find};
-use super::{modules, tree};
+use super::{descents, modules, tree};
 use crate::schema::statement::{STATEMENT_DEPTH_MAX, too_deep};
 use crate::schema::{Features, Schema, SchemaSource};
 
@@ -30,8 +30,10 @@ impl Schema {
         }
         let mut schema = Self::default();
         let indexes = modules::copy(&context, &names, &mut schema)?;
-        tree::copy(&context, indexes, schema)
-            .map_err(|errors| SchemaErrors::new(located(errors.into_vec(), source)))
+        let mut schema = tree::copy(&context, indexes, schema)
+            .map_err(|errors| SchemaErrors::new(located(errors.into_vec(), source)))?;
+        descents::write_out(&mut schema);
+        Ok(schema)
     }
 }
 

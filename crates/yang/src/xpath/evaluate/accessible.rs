@@ -14,7 +14,7 @@ use crate::instances::{Instances, Visit};
 use crate::schema::{CaseChoice, Constraint, NodeId, NodeKind};
 use crate::value::Value;
 
-impl<T: Instances> Evaluator<'_, T> {
+impl<'a, T: Instances> Evaluator<'a, T> {
     /// The value of a leaf in a place, and whether it is a default in use.
     pub fn leaf(&self, holder: &T::Inner, leaf: NodeId) -> Result<Option<(Value, bool)>, T::Error> {
         match self.leaf_below(holder, leaf)? {
@@ -98,13 +98,15 @@ impl<T: Instances> Evaluator<'_, T> {
     /// place that is [`Constraint::context_levels_up`] above it.
     pub fn when(
         &self,
-        when: &Constraint,
+        when: &'a Constraint,
         holder: &T::Inner,
         node: NodeId,
     ) -> Result<bool, T::Error> {
         let context = self.context_of(when.context_levels_up, holder, node);
-        self.budget
-            .run(|| self.truth(&when.expression.root, &Env::at(&context)))
+        let root = &when.expression.root;
+        self.lasting(root, || {
+            self.budget.run(|| self.truth(root, &Env::at(&context)))
+        })
     }
 
     /// The node so many levels above an instance of a node; a dummy for the instance itself.

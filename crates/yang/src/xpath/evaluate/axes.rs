@@ -1,10 +1,12 @@
 //! The other axes (XPath 1.0 §2.2). Forward axes give nodes in document order, reverse axes in reverse
 //! document order, so that the n-th node given is the one at position n.
 
+use std::ops::ControlFlow;
+
 use super::evaluator::{GO_ON, STOP, Visitor};
 use super::reach::Reach;
 use super::{Evaluator, Item};
-use crate::instances::{Instances, Visit};
+use crate::instances::{Indexed, Instances, Side, Visit};
 use crate::schema::NodeId;
 use crate::xpath::{Axis, NodeTest};
 
@@ -33,12 +35,8 @@ impl<T: Instances> Evaluator<'_, T> {
                 }
                 self.descendants(from, test, visit)
             }
-            Axis::FollowingSibling => self.siblings(from, Side::After, &mut |sibling| {
-                self.tested(sibling, test, visit)
-            }),
-            Axis::PrecedingSibling => self.siblings(from, Side::Before, &mut |sibling| {
-                self.tested(sibling, test, visit)
-            }),
+            Axis::FollowingSibling => self.siblings(from, Side::After, test, visit),
+            Axis::PrecedingSibling => self.siblings(from, Side::Before, test, visit),
             Axis::Following => self.following(from, test, visit),
             Axis::Preceding => self.preceding(from, test, visit),
             Axis::Attribute | Axis::Namespace => Ok(GO_ON),
@@ -145,35 +143,74 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(GO_ON)
     }
 
-    /// The siblings on one side of a node, nearest first.
-    fn siblings(&self, of: &Item<T>, side: Side, visit: &mut Visitor<'_, T>) -> Visit<T::Error> {
+    /// The siblings on one side of a node that pass a test, nearest first.
+    fn siblings(
+        &self,
+        of: &Item<T>,
+        side: Side,
+        test: &NodeTest,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
         let (Some(Item::Inner(place)), Some(own)) = (self.parent(of), self.sibling_node(of)) else {
             return Ok(GO_ON);
         };
+        let mut tested = |item| self.tested(item, test, visit);
+        if self.may_pass(own, test)
+            && self
+                .entries_on(side, of, &place, own, &mut tested)?
+                .is_break()
+        {
+            return Ok(STOP);
+        }
         let children = self.schema_children(self.data.node(&place));
+        let is_other = |child: &&NodeId| **child != own;
         match side {
             Side::After => {
-                if self.later_entries(of, &place, own, visit)?.is_break() {
-                    return Ok(STOP);
-                }
-                for &child in children.skip_while(|child| **child != own).skip(1) {
-                    if self.instances(&place, child, visit)?.is_break() {
+                for &child in children.skip_while(is_other).skip(1) {
+                    if self.may_pass(child, test)
+                        && self.instances(&place, child, &mut tested)?.is_break()
+                    {
                         return Ok(STOP);
                     }
                 }
             }
             Side::Before => {
-                if self.earlier_entries(of, &place, own, visit)?.is_break() {
-                    return Ok(STOP);
-                }
-                for &child in children.rev().skip_while(|child| **child != own).skip(1) {
-                    if self.backwards(&place, child, visit)?.is_break() {
+                for &child in children.rev().skip_while(is_other).skip(1) {
+                    if self.may_pass(child, test)
+                        && self.backwards(&place, child, &mut tested)?.is_break()
+                    {
                         return Ok(STOP);
                     }
                 }
             }
         }
         Ok(GO_ON)
+    }
+
+    /// Whether instances of a schema node may pass a test.
+    fn may_pass(&self, id: NodeId, test: &NodeTest) -> bool {
+        match test {
+            NodeTest::Name(_, name) => self.named_node(id).name == *name,
+            _ => true,
+        }
+    }
+
+    /// The entries of the list or leaf-list of a node on one side of it, nearest first.
+    fn entries_on(
+        &self,
+        side: Side,
+        of: &Item<T>,
+        place: &T::Inner,
+        own: NodeId,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        if let Some(flow) = self.entries_beside(of, own, side, visit)? {
+            return Ok(flow);
+        }
+        match side {
+            Side::Before => self.earlier_entries(of, place, own, visit),
+            Side::After => self.later_entries(of, place, own, visit),
+        }
     }
 
     /// The schema node that a node is an instance of among the children of its parent.
@@ -220,6 +257,30 @@ impl<T: Instances> Evaluator<'_, T> {
         handed_back(before, visit)
     }
 
+    /// The entries of its list on one side of an entry, nearest first; none where the data cannot begin there.
+    fn entries_beside(
+        &self,
+        of: &Item<T>,
+        list: NodeId,
+        side: Side,
+        visit: &mut Visitor<'_, T>,
+    ) -> Result<Option<ControlFlow<()>>, T::Error> {
+        let node = self.schema().node(list);
+        let Some(entry) = of.as_inner().filter(|_| node.is_list()) else {
+            return Ok(None);
+        };
+        if !self.is_in_scope(node) {
+            return Ok(Some(GO_ON));
+        }
+        let mut flow = GO_ON;
+        let answer = self.data.beside(entry, side, &mut |entry| {
+            self.step_one()?;
+            flow = visit(Item::Inner(entry))?;
+            Ok(flow)
+        })?;
+        Ok((answer == Indexed::Yes).then_some(flow))
+    }
+
     /// The instances of a schema node in a place, last first.
     fn backwards(
         &self,
@@ -245,7 +306,10 @@ impl<T: Instances> Evaluator<'_, T> {
         while let Some(item) = next {
             let mut subtree =
                 |sibling: Item<T>| self.axis(&sibling, Axis::DescendantOrSelf, test, visit);
-            if self.siblings(&item, Side::After, &mut subtree)?.is_break() {
+            if self
+                .siblings(&item, Side::After, &NodeTest::Node, &mut subtree)?
+                .is_break()
+            {
                 return Ok(STOP);
             }
             next = self.parent(&item);
@@ -269,20 +333,16 @@ impl<T: Instances> Evaluator<'_, T> {
                 })?;
                 handed_back(items, visit)
             };
-            if self.siblings(&item, Side::Before, &mut subtree)?.is_break() {
+            if self
+                .siblings(&item, Side::Before, &NodeTest::Node, &mut subtree)?
+                .is_break()
+            {
                 return Ok(STOP);
             }
             next = self.parent(&item);
         }
         Ok(GO_ON)
     }
-}
-
-/// Which siblings.
-#[derive(Clone, Copy)]
-enum Side {
-    Before,
-    After,
 }
 
 /// Hands on nodes, last first.

@@ -35,7 +35,7 @@ impl Comparison {
     }
 
     /// The same with the operands exchanged.
-    fn exchanged(self) -> Self {
+    pub(super) fn exchanged(self) -> Self {
         match self {
             Self::Less => Self::Greater,
             Self::LessOrEqual => Self::GreaterOrEqual,
@@ -76,6 +76,10 @@ pub(super) struct Text<'t> {
 }
 
 impl<'t> Text<'t> {
+    pub(super) fn text(self) -> &'t str {
+        self.text
+    }
+
     pub(super) fn plain(text: &'t str) -> Self {
         Self { text, name: text }
     }
@@ -148,9 +152,7 @@ impl<T: Instances> Evaluator<'_, T> {
                     comparison.is_met_by(found == value)
                 })
             }
-            Object::Number(number) => self.any(nodes, env, &mut |item| {
-                Ok(comparison.numbers(self.number_of(item)?, number))
-            }),
+            Object::Number(number) => self.any_number(comparison, nodes, number, env),
             Object::NodeSet(_) => Ok(false),
         }
     }
@@ -164,12 +166,37 @@ impl<T: Instances> Evaluator<'_, T> {
     ) -> Result<bool, T::Error> {
         if comparison.is_of_order() {
             let number = string_to_number(text.text);
-            return self.any(nodes, env, &mut |item| {
-                Ok(comparison.numbers(self.number_of(item)?, number))
-            });
+            return self.any_number(comparison, nodes, number, env);
         }
-        self.any(nodes, env, &mut |item| {
-            Ok(comparison.is_met_by(self.equals_text(item, text)?))
+        if comparison == Comparison::Equal
+            && let Some(kept) = self.kept_others(comparison, nodes, env)?
+        {
+            return Ok(self.have_text(&kept, text));
+        }
+        self.weighed(nodes, || {
+            self.any(nodes, env, &mut |item| {
+                Ok(comparison.is_met_by(self.equals_text(item, text)?))
+            })
+        })
+    }
+
+    /// Whether there is a node that compares with a number.
+    fn any_number(
+        &self,
+        comparison: Comparison,
+        nodes: &Expr,
+        number: f64,
+        env: &Env<'_, T>,
+    ) -> Result<bool, T::Error> {
+        if comparison.is_of_order()
+            && let Some(kept) = self.kept_others(comparison, nodes, env)?
+        {
+            return Ok(self.compare_number(comparison, &kept, number));
+        }
+        self.weighed(nodes, || {
+            self.any(nodes, env, &mut |item| {
+                Ok(comparison.numbers(self.number_of(item)?, number))
+            })
         })
     }
 

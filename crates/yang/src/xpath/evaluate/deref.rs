@@ -198,6 +198,15 @@ impl<T: Instances> Evaluator<'_, T> {
                 })?;
                 found
             }
+            (NodeKind::LeafList(leaf_list), Keys::Values(values))
+                if node.is_config && leaf_list.defaults.is_empty() && self.is_in_scope(node) =>
+            {
+                let Some(value) = values.first() else {
+                    return Ok(None);
+                };
+                let is_there = self.data.has_value(place, step.node, value)?;
+                is_there.then(|| Item::leaf(place.clone(), step.node, value.clone()))
+            }
             (NodeKind::LeafList(_), Keys::Values(values)) => {
                 let mut found = None;
                 let _ = self.instances(place, step.node, &mut |item| {

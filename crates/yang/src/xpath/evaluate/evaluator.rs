@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use super::limits::Budget;
+use super::memo::Memo;
 use super::reach::Reaches;
 use super::{Item, Limits, Object};
 use crate::error::{DataError, ErrorTag};
@@ -30,6 +31,7 @@ pub struct Evaluator<'a, T: Instances> {
     pub(super) budget: Budget,
     pub(super) scope: Scope,
     pub(super) reaches: RefCell<Reaches>,
+    pub(super) memo: Memo<T>,
 }
 
 impl<T: Instances> fmt::Debug for Evaluator<'_, T> {
@@ -88,6 +90,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
             budget: Budget::new(limits),
             scope: Scope::All,
             reaches: RefCell::default(),
+            memo: Memo::default(),
         }
     }
 
@@ -95,6 +98,13 @@ impl<'a, T: Instances> Evaluator<'a, T> {
     #[must_use]
     pub fn within(mut self, scope: Scope) -> Self {
         self.scope = scope;
+        self
+    }
+
+    /// The same, keeping values of parts of expressions that visit so many nodes ([`Self::test_shared`]).
+    #[must_use]
+    pub fn keeping_from(self, steps: u64) -> Self {
+        self.memo.keep_from(steps);
         self
     }
 
@@ -109,14 +119,31 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         expression: &Expression,
         context: &Item<T>,
     ) -> Result<Object<T>, T::Error> {
-        self.budget
-            .run(|| self.object(&expression.root, &Env::at(context)))
+        self.passing(|| {
+            self.budget
+                .run(|| self.object(&expression.root, &Env::at(context)))
+        })
     }
 
     /// The same as a boolean: what a `must` or `when` asks. Stops as soon as it is known.
     pub fn test(&self, expression: &Expression, context: &Item<T>) -> Result<bool, T::Error> {
-        self.budget
-            .run(|| self.truth(&expression.root, &Env::at(context)))
+        self.passing(|| {
+            self.budget
+                .run(|| self.truth(&expression.root, &Env::at(context)))
+        })
+    }
+
+    /// [`Self::test`] of an expression that is evaluated for many context nodes: values of parts that
+    /// some of them share are computed once.
+    pub fn test_shared(
+        &self,
+        expression: &'a Expression,
+        context: &Item<T>,
+    ) -> Result<bool, T::Error> {
+        let root = &expression.root;
+        self.lasting(root, || {
+            self.budget.run(|| self.truth(root, &Env::at(context)))
+        })
     }
 
     /// The nodes that an expression gives, in document order, each once. An error where its value is
@@ -126,8 +153,10 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         expression: &Expression,
         context: &Item<T>,
     ) -> Result<Vec<Item<T>>, T::Error> {
-        self.budget
-            .run(|| self.nodes(&expression.root, &Env::at(context)))
+        self.passing(|| {
+            self.budget
+                .run(|| self.nodes(&expression.root, &Env::at(context)))
+        })
     }
 
     /// The same, one at a time, each once, in no order, until the visitor breaks off.
@@ -137,10 +166,17 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         context: &Item<T>,
         visit: &mut dyn FnMut(Item<T>) -> Visit<T::Error>,
     ) -> Result<(), T::Error> {
-        self.budget.run(|| {
-            let _ = self.stream(&expression.root, &Env::at(context), visit)?;
-            Ok(())
+        self.passing(|| {
+            self.budget.run(|| {
+                let _ = self.stream(&expression.root, &Env::at(context), visit)?;
+                Ok(())
+            })
         })
+    }
+
+    /// How many nodes all evaluations visited, and takes the number back to 0.
+    pub fn take_visits(&self) -> u64 {
+        self.budget.take_visits()
     }
 
     /// How many nodes the last evaluation visited.

@@ -2,6 +2,7 @@
 
 use super::comparison::Comparison;
 use super::evaluator::{Env, GO_ON, STOP, Visitor};
+use super::memo::{Kept, Kind};
 use super::object::string_to_number;
 use super::paths::{Flow, Order, flow_of, is_descent};
 use super::plan::is_plain_child;
@@ -60,16 +61,25 @@ impl<T: Instances> Evaluator<'_, T> {
             Expr::Call(Function::Boolean, arguments) if arguments.len() == 1 => {
                 self.truth(&arguments[0], env)
             }
-            expr if self.is_node_set(expr) => {
-                let mut is_found = false;
-                let _ = self.stream(expr, env, &mut |_| {
-                    is_found = true;
-                    Ok(STOP)
-                })?;
-                Ok(is_found)
-            }
+            expr if self.is_node_set(expr) => self.exists(expr, env),
             expr => Ok(self.object(expr, env)?.to_boolean()),
         }
+    }
+
+    /// Whether an expression gives a node.
+    fn exists(&self, expr: &Expr, env: &Env<'_, T>) -> Result<bool, T::Error> {
+        if let Some(count) = self.count_siblings(expr, env)? {
+            return Ok(count > 0);
+        }
+        let kept = self.kept(Kind::Truth, expr, env, || {
+            let mut is_found = false;
+            let _ = self.stream(expr, env, &mut |_| {
+                is_found = true;
+                Ok(STOP)
+            })?;
+            Ok(Kept::Truth(is_found))
+        })?;
+        Ok(matches!(kept, Kept::Truth(true)))
     }
 
     /// The same as a number.
@@ -138,15 +148,22 @@ impl<T: Instances> Evaluator<'_, T> {
 
     /// The first node of an expression in document order.
     pub(super) fn first(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Option<Item<T>>, T::Error> {
-        if self.flow(expr).order != Order::Document {
-            return Ok(self.nodes(expr, env)?.into_iter().next());
-        }
-        let mut first = None;
-        let _ = self.stream(expr, env, &mut |item| {
-            first = Some(item);
-            Ok(STOP)
+        let kept = self.kept(Kind::First, expr, env, || {
+            if self.flow(expr).order != Order::Document {
+                let first = self.nodes(expr, env)?.into_iter().next();
+                return Ok(Kept::First(first));
+            }
+            let mut first = None;
+            let _ = self.stream(expr, env, &mut |item| {
+                first = Some(item);
+                Ok(STOP)
+            })?;
+            Ok(Kept::First(first))
         })?;
-        Ok(first)
+        Ok(match kept {
+            Kept::First(first) => first,
+            _ => None,
+        })
     }
 
     /// What is known of the nodes of an expression before it is evaluated.
@@ -232,8 +249,22 @@ impl<T: Instances> Evaluator<'_, T> {
         Ok(items)
     }
 
-    /// `count()` of an expression: the last step is counted, not enumerated, where it can be.
+    /// `count()` of an expression.
     pub(super) fn count(&self, expr: &Expr, env: &Env<'_, T>) -> Result<u64, T::Error> {
+        if let Some(count) = self.count_siblings(expr, env)? {
+            return Ok(count);
+        }
+        let kept = self.kept(Kind::Count, expr, env, || {
+            self.count_nodes(expr, env).map(Kept::Count)
+        })?;
+        Ok(match kept {
+            Kept::Count(count) => count,
+            _ => 0,
+        })
+    }
+
+    /// The last step is counted, not enumerated, where it can be.
+    fn count_nodes(&self, expr: &Expr, env: &Env<'_, T>) -> Result<u64, T::Error> {
         if let Expr::Path(LocationPath { is_absolute, steps }) = expr
             && let Some((last, before)) = steps.split_last()
             && is_plain_child(last)

@@ -2,7 +2,7 @@
 //! [`super::strings`], what YANG adds (RFC 7950 §10) in [`super::yang_functions`].
 
 use super::evaluator::{Env, GO_ON};
-
+use super::memo::{Kept, Kind};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
 use crate::schema::NodeKind;
@@ -90,14 +90,21 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 
     fn sum(&self, arguments: &[Expr], env: &Env<'_, T>) -> Result<f64, T::Error> {
-        let mut sum = 0.0;
+        let mut total = 0.0;
         for nodes in arguments {
-            // In document order: adding numbers that are no integers is not associative.
-            for item in self.nodes(nodes, env)? {
-                sum += self.number_of(&item)?;
+            let kept = self.kept(Kind::Sum, nodes, env, || {
+                let mut sum = 0.0;
+                // In document order: adding numbers that are no integers is not associative.
+                for item in self.nodes(nodes, env)? {
+                    sum += self.number_of(&item)?;
+                }
+                Ok(Kept::Sum(sum))
+            })?;
+            if let Kept::Sum(sum) = kept {
+                total += sum;
             }
         }
-        Ok(sum)
+        Ok(total)
     }
 
     fn name(&self, function: Function, item: &Item<T>) -> String {

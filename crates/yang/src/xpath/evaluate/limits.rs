@@ -34,6 +34,8 @@ impl Default for Limits {
 pub(super) struct Budget {
     limits: Limits,
     steps: Cell<u64>,
+    /// Steps of the evaluations before.
+    visits: Cell<u64>,
     depth: Cell<u32>,
 }
 
@@ -42,6 +44,7 @@ impl Budget {
         Self {
             limits,
             steps: Cell::new(0),
+            visits: Cell::new(0),
             depth: Cell::new(0),
         }
     }
@@ -52,7 +55,7 @@ impl Budget {
         act: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, E> {
         if self.depth.get() == 0 {
-            self.steps.set(0);
+            self.visits.set(self.visits.get() + self.steps.replace(0));
         }
         self.deeper(act)
     }
@@ -72,6 +75,11 @@ impl Budget {
     /// How many nodes were visited.
     pub(super) fn steps(&self) -> u64 {
         self.steps.get()
+    }
+
+    /// How many nodes all evaluations visited, and takes the number back to 0.
+    pub(super) fn take_visits(&self) -> u64 {
+        self.visits.replace(0) + self.steps.replace(0)
     }
 
     /// Does something one level deeper.

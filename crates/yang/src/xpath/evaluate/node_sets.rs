@@ -1,11 +1,15 @@
 //! Two node-sets compared (XPath 1.0 §3.4): one is looked through, the other is kept so that each node of the
 //! first is compared with all of it at once.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::comparison::{Comparison, Text};
 use super::evaluator::{Env, GO_ON};
+use super::memo::{Kept, Kind};
+use super::values::{has_no_other_form, is_text_kept, resolved_type};
 use super::{Evaluator, Item};
 use crate::instances::Instances;
 use crate::schema::NodeId;
@@ -17,6 +21,26 @@ pub(super) enum Others<T: Instances> {
     Numbers(Option<(f64, f64)>),
     /// For the others: by schema node (none for what is compared as it is), one of the nodes and all their texts.
     Texts(SmallVec<[Alike<T>; 1]>),
+}
+
+impl<T: Instances> Others<T> {
+    /// How many texts are kept.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Numbers(_) => 0,
+            Self::Texts(all) => all.iter().map(|alike| alike.texts.len()).sum(),
+        }
+    }
+}
+
+impl Kind {
+    /// What a comparison reads.
+    fn of(comparison: Comparison) -> Self {
+        match comparison.is_of_order() {
+            true => Self::Numbers,
+            false => Self::Texts,
+        }
+    }
 }
 
 /// Nodes whose texts are compared alike.
@@ -34,45 +58,143 @@ impl<T: Instances> Evaluator<'_, T> {
         right: &Expr,
         env: &Env<'_, T>,
     ) -> Result<bool, T::Error> {
-        let mut others: Option<Others<T>> = None;
-        self.any(left, env, &mut |item| {
-            let others = match &mut others {
-                Some(others) => others,
-                none => none.insert(self.others(comparison, right, env)?),
-            };
-            match others {
-                Others::Numbers(None) => Ok(false),
-                Others::Numbers(Some((least, most))) => {
-                    let own = self.number_of(item)?;
-                    Ok(comparison.numbers(own, *least) || comparison.numbers(own, *most))
-                }
-                Others::Texts(all) => {
-                    let text = self.string_of(item)?;
-                    let mut any = all.iter();
-                    Ok(any.any(|alike| self.compares_with_one(comparison, &text, alike)))
-                }
-            }
+        if let Some(kept) = self.kept_others(comparison, left, env)?
+            && let Some(holds) = self.compare_kept(comparison, &kept, right, env)?
+        {
+            return Ok(holds);
+        }
+        self.weighed(left, || {
+            let mut others: Option<Rc<Others<T>>> = None;
+            self.any(left, env, &mut |item| {
+                let others = match &mut others {
+                    Some(others) => others,
+                    none => none.insert(self.others(comparison, right, env)?),
+                };
+                self.compares(comparison, item, others)
+            })
         })
     }
 
+    /// Whether a node compares with one of several on the right.
+    fn compares(
+        &self,
+        comparison: Comparison,
+        item: &Item<T>,
+        others: &Others<T>,
+    ) -> Result<bool, T::Error> {
+        match others {
+            Others::Numbers(None) => Ok(false),
+            Others::Numbers(Some((least, most))) => {
+                let own = self.number_of(item)?;
+                Ok(comparison.numbers(own, *least) || comparison.numbers(own, *most))
+            }
+            Others::Texts(all) => {
+                let text = self.string_of(item)?;
+                let mut any = all.iter();
+                Ok(any.any(|alike| self.compares_with_one(comparison, &text, alike)))
+            }
+        }
+    }
+
+    /// What comparisons read of an expression that many context nodes share; none where they do not, or
+    /// where it is cheap.
+    pub(super) fn kept_others(
+        &self,
+        comparison: Comparison,
+        nodes: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<Option<Rc<Others<T>>>, T::Error> {
+        let kind = Kind::of(comparison);
+        let kept = self.kept_summary(kind, nodes, env, || self.read_others(kind, nodes, env))?;
+        Ok(match kept {
+            Some(Kept::Others(others)) => Some(others),
+            _ => None,
+        })
+    }
+
+    /// Compares nodes on the left, of which all is known, with those on the right. None where the text of
+    /// the left has to be brought into the form of a type on the right.
+    fn compare_kept(
+        &self,
+        comparison: Comparison,
+        left: &Others<T>,
+        right: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<Option<bool>, T::Error> {
+        let mut is_known = true;
+        let holds = self.any(right, env, &mut |item| match left {
+            Others::Numbers(_) => self.compares(comparison.exchanged(), item, left),
+            Others::Texts(all) => {
+                if !all
+                    .iter()
+                    .all(|alike| self.keeps_text(&alike.example, item))
+                {
+                    is_known = false;
+                    return Ok(true);
+                }
+                let text = self.string_of(item)?;
+                Ok(all.iter().any(|alike| match comparison {
+                    Comparison::Equal => alike.texts.contains(&text),
+                    _ => alike.texts.iter().take(2).any(|other| *other != text),
+                }))
+            }
+        })?;
+        Ok(is_known.then_some(holds))
+    }
+
+    /// Whether texts of nodes like one on the left need not be brought into the form of the right one's type.
+    fn keeps_text(&self, left: &Item<T>, right: &Item<T>) -> bool {
+        let type_of = |item: &Item<T>| match item {
+            Item::Leaf(leaf) => self.schema().node(leaf.node).as_value(),
+            _ => None,
+        };
+        let Some(right) = type_of(right).map(|node| resolved_type(&node.value_type)) else {
+            return true;
+        };
+        match type_of(left) {
+            Some(left) => is_text_kept(resolved_type(&left.value_type), right),
+            None => has_no_other_form(right),
+        }
+    }
+
+    /// What a comparison reads of the nodes of an expression.
     fn others(
         &self,
         comparison: Comparison,
         nodes: &Expr,
         env: &Env<'_, T>,
-    ) -> Result<Others<T>, T::Error> {
-        if comparison.is_of_order() {
-            let mut found: Option<(f64, f64)> = None;
-            let _ = self.stream(nodes, env, &mut |item| {
-                let number = self.number_of(&item)?;
-                if !number.is_nan() {
-                    let (least, most) = found.unwrap_or((number, number));
-                    found = Some((least.min(number), most.max(number)));
-                }
-                Ok(GO_ON)
-            })?;
-            return Ok(Others::Numbers(found));
-        }
+    ) -> Result<Rc<Others<T>>, T::Error> {
+        let kind = Kind::of(comparison);
+        let kept = self.kept(kind, nodes, env, || self.read_others(kind, nodes, env))?;
+        Ok(match kept {
+            Kept::Others(others) => others,
+            _ => Rc::new(Others::Numbers(None)),
+        })
+    }
+
+    fn read_others(&self, kind: Kind, nodes: &Expr, env: &Env<'_, T>) -> Result<Kept<T>, T::Error> {
+        let others = match kind {
+            Kind::Numbers => Others::Numbers(self.extremes(nodes, env)?),
+            _ => self.texts(nodes, env)?,
+        };
+        Ok(Kept::Others(Rc::new(others)))
+    }
+
+    /// The least and the greatest number of nodes, if one is a number.
+    fn extremes(&self, nodes: &Expr, env: &Env<'_, T>) -> Result<Option<(f64, f64)>, T::Error> {
+        let mut found: Option<(f64, f64)> = None;
+        let _ = self.stream(nodes, env, &mut |item| {
+            let number = self.number_of(&item)?;
+            if !number.is_nan() {
+                let (least, most) = found.unwrap_or((number, number));
+                found = Some((least.min(number), most.max(number)));
+            }
+            Ok(GO_ON)
+        })?;
+        Ok(found)
+    }
+
+    fn texts(&self, nodes: &Expr, env: &Env<'_, T>) -> Result<Others<T>, T::Error> {
         let mut all: SmallVec<[Alike<T>; 1]> = SmallVec::new();
         let _ = self.stream(nodes, env, &mut |item| {
             let text = self.string_of(&item)?;
@@ -91,6 +213,35 @@ impl<T: Instances> Evaluator<'_, T> {
             Ok(GO_ON)
         })?;
         Ok(Others::Texts(all))
+    }
+
+    /// Whether a number compares with one of several nodes, of which the extremes are known.
+    pub(super) fn compare_number(
+        &self,
+        comparison: Comparison,
+        nodes: &Others<T>,
+        number: f64,
+    ) -> bool {
+        match nodes {
+            Others::Numbers(Some((least, most))) => {
+                comparison.numbers(*least, number) || comparison.numbers(*most, number)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether one of several nodes has a text, or its canonical form in the node's type.
+    pub(super) fn have_text(&self, nodes: &Others<T>, text: Text<'_>) -> bool {
+        let Others::Texts(all) = nodes else {
+            return false;
+        };
+        all.iter().any(|alike| {
+            let has = |text: &str| alike.texts.contains(text);
+            has(text.text())
+                || self
+                    .canonical(&alike.example, text)
+                    .is_some_and(|text| has(&text))
+        })
     }
 
     /// Whether a text compares with one of the nodes.

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use smallvec::SmallVec;
 
 use super::evaluator::{Env, GO_ON, STOP};
-use super::values::{has_no_other_form, resolved_type, with_text};
+use super::values::{is_text_kept, resolved_type, with_text};
 use super::{Evaluator, Item, Object, number_to_string};
 use crate::instances::{Indexed, Instances, Visit};
 use crate::schema::{Canonical, ModuleNames, NodeId, NodeKind, Type, TypeKind};
@@ -195,14 +195,9 @@ impl<T: Instances> Evaluator<'_, T> {
         };
         if let (Item::Leaf(other), Some(own)) = (other, type_of(leaf))
             && let Some(other) = type_of(other.node)
+            && !is_text_kept(own, other)
         {
-            let is_kept = has_no_other_form(other)
-                || (std::mem::discriminant(&own.kind) == std::mem::discriminant(&other.kind)
-                    && own.canonical == other.canonical
-                    && !matches!(own.kind, TypeKind::Union(_) | TypeKind::Bits(_)));
-            if !is_kept {
-                return Wanted::Unclear;
-            }
+            return Wanted::Unclear;
         }
         match self.wanted_text(leaf, text, text) {
             Wanted::Value(value) if !with_text(&value, |own| own == text) => Wanted::Nothing,

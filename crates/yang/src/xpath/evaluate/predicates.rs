@@ -78,6 +78,9 @@ impl<T: Instances> Evaluator<'_, T> {
                 return Ok(flow);
             }
         }
+        if let Some(flow) = self.siblings_by_value(from, step, env, visit)? {
+            return Ok(flow);
+        }
         let mut filter = Filter::new(&step.predicates, 0);
         let mut is_stopped = false;
         let _ = self.axis(from, step.axis, &step.test, &mut |item| {
@@ -89,6 +92,24 @@ impl<T: Instances> Evaluator<'_, T> {
             Ok(if is_stopped || is_over { STOP } else { GO_ON })
         })?;
         Ok(if is_stopped { STOP } else { GO_ON })
+    }
+
+    /// Those of several nodes, in the order of their axis, that pass predicates of which none asks how many
+    /// there are.
+    pub(super) fn pass(
+        &self,
+        items: impl Iterator<Item = Item<T>>,
+        predicates: &[Expr],
+        env: &Env<'_, T>,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        let mut filter = Filter::new(predicates, 0);
+        for item in items {
+            if self.filter_one(&mut filter, item, env, visit)?.is_break() {
+                return Ok(STOP);
+            }
+        }
+        Ok(GO_ON)
     }
 
     fn filter_one(
@@ -186,7 +207,7 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 
     /// What the predicates say of the values of the nodes that pass.
-    fn known_values(
+    pub(super) fn known_values(
         &self,
         id: NodeId,
         predicates: &[Expr],

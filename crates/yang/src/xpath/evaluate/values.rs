@@ -27,6 +27,14 @@ pub(super) fn has_no_other_form(of: &Type) -> bool {
     }
 }
 
+/// Whether the text of a value of one type stays as it is when it is brought into the form of another.
+pub(super) fn is_text_kept(own: &Type, other: &Type) -> bool {
+    has_no_other_form(other)
+        || (std::mem::discriminant(&own.kind) == std::mem::discriminant(&other.kind)
+            && own.canonical == other.canonical
+            && !matches!(own.kind, TypeKind::Union(_) | TypeKind::Bits(_)))
+}
+
 /// Whether the text of a value is not empty.
 pub(super) fn has_text(value: &Value) -> bool {
     match value {

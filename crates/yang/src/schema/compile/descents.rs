@@ -1,0 +1,186 @@
+//! `//name` in the constraints of configuration, as the absolute paths to the few nodes of that name.
+//!
+//! `//name` reads all that is around such nodes: every change would have to evaluate the constraint again, in
+//! every list on the way. The schema says where nodes of the name are, so `//name[p]/x` is
+//! `/a/b/name[p]/x`, or a union of such paths. Positions are the same: both count from each parent.
+
+use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
+use crate::xpath::{Axis, Expr, LocationPath, NodeTest, PathStep};
+
+/// A name of more nodes is left as it is.
+const PATHS_MAX: usize = 4;
+
+/// Writes out every `//name` in the constraints of configuration that names few nodes.
+pub(super) fn write_out(schema: &mut Schema) {
+    for index in 0..schema.nodes.len() {
+        if !schema.nodes[index].is_config {
+            continue;
+        }
+        let mut musts = std::mem::take(&mut schema.nodes[index].musts);
+        let mut whens = std::mem::take(&mut schema.nodes[index].whens);
+        constraints(schema, &mut musts);
+        constraints(schema, &mut whens);
+        schema.nodes[index].musts = musts;
+        schema.nodes[index].whens = whens;
+    }
+    for index in 0..schema.choices.len() {
+        if schema.choices[index].is_config {
+            let mut whens = std::mem::take(&mut schema.choices[index].whens);
+            constraints(schema, &mut whens);
+            schema.choices[index].whens = whens;
+        }
+    }
+}
+
+fn constraints(schema: &Schema, constraints: &mut [Constraint]) {
+    for constraint in constraints {
+        if constraint.text.contains("//") || constraint.text.contains("descendant-or-self") {
+            expression(schema, &mut constraint.expression.root);
+        }
+    }
+}
+
+fn expression(schema: &Schema, expr: &mut Expr) {
+    match expr {
+        Expr::Or(parts) | Expr::And(parts) | Expr::Union(parts) | Expr::Call(_, parts) => {
+            parts.iter_mut().for_each(|part| expression(schema, part));
+        }
+        Expr::Binary(_, left, right) => {
+            expression(schema, left);
+            expression(schema, right);
+        }
+        Expr::Negate(inner) => expression(schema, inner),
+        Expr::Filter {
+            primary,
+            predicates,
+            steps,
+        } => {
+            expression(schema, primary);
+            predicates
+                .iter_mut()
+                .for_each(|part| expression(schema, part));
+            inside(schema, steps);
+        }
+        Expr::Path(path) => {
+            inside(schema, &mut path.steps);
+            if let Some(paths) = paths(schema, path) {
+                *expr = match <[LocationPath; 1]>::try_from(paths) {
+                    Ok([path]) => Expr::Path(path),
+                    Err(paths) => Expr::Union(paths.into_iter().map(Expr::Path).collect()),
+                };
+            }
+        }
+        Expr::Literal(_) | Expr::Number(_) | Expr::Variable(..) => {}
+    }
+}
+
+fn inside(schema: &Schema, steps: &mut [PathStep]) {
+    let predicates = steps.iter_mut().flat_map(|step| &mut step.predicates);
+    predicates.for_each(|predicate| expression(schema, predicate));
+}
+
+/// The paths that an absolute path with `//` stands for; none where it has no `//`, or is left as it is.
+fn paths(schema: &Schema, path: &LocationPath) -> Option<Vec<LocationPath>> {
+    let at = path.steps.iter().position(is_descent)?;
+    let (before, [_, named, after @ ..]) = path.steps.split_at(at) else {
+        return None;
+    };
+    if !path.is_absolute || named.axis != Axis::Child {
+        return None;
+    }
+    let from = before
+        .iter()
+        .try_fold(None, |from, step| child(schema, from, step).map(Some))?;
+    let found: Vec<NodeId> = schema
+        .nodes
+        .iter()
+        .filter(|node| node.is_config && passes(schema, node, &named.test))
+        .map(|node| node.id)
+        .filter(|&id| is_below(schema, id, from))
+        .take(PATHS_MAX + 1)
+        .collect();
+    if found.is_empty() || found.len() > PATHS_MAX {
+        return None;
+    }
+    let written = found.into_iter().map(|node| {
+        let mut steps = before.to_vec();
+        let mut around: Vec<NodeId> = above(schema, node)
+            .skip(1)
+            .take_while(|&id| Some(id) != from)
+            .collect();
+        around.reverse();
+        steps.extend(around.into_iter().map(|id| step_to(schema, id)));
+        let mut last = step_to(schema, node);
+        last.predicates = named.predicates.clone();
+        steps.push(last);
+        steps.extend_from_slice(after);
+        LocationPath {
+            is_absolute: true,
+            steps,
+        }
+    });
+    // What comes behind may have `//` again.
+    let mut all = Vec::new();
+    for path in written {
+        match paths(schema, &path) {
+            Some(more) => all.extend(more),
+            None => all.push(path),
+        }
+    }
+    Some(all)
+}
+
+/// Whether a step is what `//` stands for.
+fn is_descent(step: &PathStep) -> bool {
+    step.axis == Axis::DescendantOrSelf && step.test == NodeTest::Node && step.predicates.is_empty()
+}
+
+/// The node that a step from another means, if it is the name of a child.
+fn child(schema: &Schema, from: Option<NodeId>, step: &PathStep) -> Option<NodeId> {
+    let NodeTest::Name(module, name) = &step.test else {
+        return None;
+    };
+    if step.axis != Axis::Child {
+        return None;
+    }
+    let children = from.map_or(schema.roots(), |node| &schema.node(node).children);
+    let is_named = |id: &&NodeId| {
+        let node = schema.node(**id);
+        *node.name == **name && is_of(schema, node, module.as_deref())
+    };
+    let mut named = children.iter().filter(is_named);
+    let found = named.next().copied();
+    found.filter(|_| named.next().is_none())
+}
+
+fn passes(schema: &Schema, node: &Node, test: &NodeTest) -> bool {
+    let is_operation = matches!(
+        node.kind,
+        NodeKind::Input | NodeKind::Output | NodeKind::Rpc | NodeKind::Action
+    );
+    match test {
+        NodeTest::Name(module, name) => {
+            !is_operation && *node.name == **name && is_of(schema, node, module.as_deref())
+        }
+        _ => false,
+    }
+}
+
+fn is_of(schema: &Schema, node: &Node, module: Option<&str>) -> bool {
+    module.is_none_or(|module| *schema.module(node.module).name == *module)
+}
+
+fn is_below(schema: &Schema, node: NodeId, from: Option<NodeId>) -> bool {
+    from.is_none_or(|from| above(schema, node).skip(1).any(|id| id == from))
+}
+
+/// A node and those around it, outwards.
+fn above(schema: &Schema, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+    std::iter::successors(Some(node), |&id| schema.node(id).parent)
+}
+
+fn step_to(schema: &Schema, node: NodeId) -> PathStep {
+    let node = schema.node(node);
+    let module = schema.module(node.module).name.clone();
+    PathStep::new(Axis::Child, NodeTest::Name(Some(module), node.name.clone()))
+}

@@ -1,0 +1,294 @@
+//! Values of parts of expressions, kept for the context nodes that share them.
+//!
+//! `count(../rule[a = current()/a])` has one value for all entries with one value of `a`. The first
+//! evaluation computes it, the others read it from the memo, so that a list of n entries in groups of g
+//! costs n and not n times g. A value is kept under what it depends on ([`super::inputs`]).
+//!
+//! An evaluator sees one state of the data, so a kept value stays true for its lifetime.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::evaluator::Env;
+use super::inputs::Inputs;
+use super::node_sets::Others;
+use super::{Evaluator, Item};
+use crate::instances::Instances;
+use crate::xpath::Expr;
+
+/// Values and entries that are kept at once. When there are more, all are dropped.
+const KEPT_MAX: usize = 1 << 18;
+
+/// A part that visits fewer nodes is evaluated again: that costs less than a look into the memo.
+const STEPS_WORTH_KEEPING: u64 = 12;
+
+/// After so many steps, all nodes of a part are visited for its summary only if summaries are shared.
+const STEPS_WASTED_MAX: u64 = 1 << 20;
+
+/// What is kept of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// How many nodes there are.
+    Count,
+    /// The sum of their numbers.
+    Sum,
+    /// Whether there is a node.
+    Truth,
+    /// The first node in document order.
+    First,
+    /// What comparisons of order read.
+    Numbers,
+    /// What comparisons for equality read.
+    Texts,
+    /// The entries of a list among which siblings are.
+    Siblings,
+}
+
+/// A kept value; its variant belongs to its [`Kind`].
+pub(super) enum Kept<T: Instances> {
+    Count(u64),
+    Sum(f64),
+    Truth(bool),
+    First(Option<Item<T>>),
+    Others(Rc<Others<T>>),
+    /// None where their order is not known.
+    Entries(Option<Entries<T>>),
+}
+
+impl<T: Instances> Kept<T> {
+    /// How much of [`KEPT_MAX`] it takes.
+    fn weight(&self) -> usize {
+        match self {
+            Self::Others(others) => 1 + others.len(),
+            Self::Entries(Some(entries)) => 1 + entries.len(),
+            _ => 1,
+        }
+    }
+}
+
+impl<T: Instances> Clone for Kept<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Count(count) => Self::Count(*count),
+            Self::Sum(sum) => Self::Sum(*sum),
+            Self::Truth(truth) => Self::Truth(*truth),
+            Self::First(first) => Self::First(first.clone()),
+            Self::Others(others) => Self::Others(Rc::clone(others)),
+            Self::Entries(entries) => Self::Entries(entries.clone()),
+        }
+    }
+}
+
+/// Entries of a list in their order.
+pub(super) type Entries<T> = Rc<[<T as Instances>::Inner]>;
+
+/// The address of a part of an expression that lives longer than the evaluator.
+pub(super) type PartId = usize;
+
+/// Whether values of a part are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Worth {
+    /// No evaluation was expensive so far.
+    #[default]
+    Cheap,
+    /// An evaluation was expensive.
+    Expensive,
+    /// Its value depends on the context node itself.
+    Individual,
+}
+
+/// What is known of a part.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    worth: Worth,
+    /// How often a value was in the memo, and how often it was not.
+    hits: u64,
+    misses: u64,
+    /// Nodes that were visited to compute values that are kept.
+    steps: u64,
+}
+
+impl Part {
+    /// Whether all nodes are visited for values that hardly any context node shares.
+    fn is_wasteful(&self) -> bool {
+        self.steps > STEPS_WASTED_MAX && self.hits < self.misses
+    }
+}
+
+/// What a value is kept under.
+type Key<T> = (PartId, Kind, Inputs<T>);
+
+/// See the module documentation.
+pub(super) struct Memo<T: Instances> {
+    /// Whether the expression that is evaluated outlives the evaluator. Parts are known by their
+    /// address, which another expression may have later otherwise.
+    is_lasting: Cell<bool>,
+    /// A part that visits fewer nodes is not kept.
+    steps_worth_keeping: Cell<u64>,
+    /// The weight of all values.
+    weight: Cell<usize>,
+    parts: RefCell<FxHashMap<PartId, Part>>,
+    values: RefCell<FxHashMap<Key<T>, Kept<T>>>,
+}
+
+impl<T: Instances> Default for Memo<T> {
+    fn default() -> Self {
+        Self {
+            is_lasting: Cell::new(false),
+            steps_worth_keeping: Cell::new(STEPS_WORTH_KEEPING),
+            weight: Cell::new(0),
+            parts: RefCell::default(),
+            values: RefCell::default(),
+        }
+    }
+}
+
+impl<'a, T: Instances> Evaluator<'a, T> {
+    /// Evaluates an expression that outlives the evaluator: values of its parts are kept.
+    pub(super) fn lasting<R>(&self, _: &'a Expr, act: impl FnOnce() -> R) -> R {
+        let before = self.memo.is_lasting.replace(true);
+        let result = act();
+        self.memo.is_lasting.set(before);
+        result
+    }
+
+    /// Evaluates an expression that may be gone before the evaluator is.
+    pub(super) fn passing<R>(&self, act: impl FnOnce() -> R) -> R {
+        let before = self.memo.is_lasting.replace(false);
+        let result = act();
+        self.memo.is_lasting.set(before);
+        result
+    }
+
+    /// The value of a part: from the memo if it is there.
+    pub(super) fn kept(
+        &self,
+        kind: Kind,
+        part: &Expr,
+        env: &Env<'_, T>,
+        compute: impl Fn() -> Result<Kept<T>, T::Error>,
+    ) -> Result<Kept<T>, T::Error> {
+        if !self.is_worth_keeping(part) {
+            return self.weighed(part, compute);
+        }
+        match self.inputs_of(part, env)? {
+            Some(inputs) => self.shared(kind, part, inputs, &compute),
+            None => compute(),
+        }
+    }
+
+    /// A value of a part that other context nodes may share; none where they do not, or where it is cheap.
+    /// For values that are more expensive than to evaluate the expression once.
+    pub(super) fn kept_summary(
+        &self,
+        kind: Kind,
+        part: &Expr,
+        env: &Env<'_, T>,
+        compute: impl Fn() -> Result<Kept<T>, T::Error>,
+    ) -> Result<Option<Kept<T>>, T::Error> {
+        let is_wasteful = || self.memo.part(part).is_wasteful();
+        if !self.is_worth_keeping(part) || is_wasteful() {
+            return Ok(None);
+        }
+        let inputs = self.inputs_of(part, env)?;
+        let shared = inputs.map(|inputs| self.shared(kind, part, inputs, &compute));
+        shared.transpose()
+    }
+
+    /// The value of a part with these inputs.
+    pub(super) fn shared(
+        &self,
+        kind: Kind,
+        part: &Expr,
+        inputs: Inputs<T>,
+        compute: &dyn Fn() -> Result<Kept<T>, T::Error>,
+    ) -> Result<Kept<T>, T::Error> {
+        let key = (address(part), kind, inputs);
+        if let Some(value) = self.memo.values.borrow().get(&key) {
+            self.budget.step(1)?;
+            self.memo.change(part, |part| part.hits += 1);
+            return Ok(value.clone());
+        }
+        let before = self.budget.steps();
+        let value = compute()?;
+        let steps = self.budget.steps() - before;
+        self.memo.change(part, |part| {
+            part.misses += 1;
+            part.steps += steps;
+        });
+        let mut values = self.memo.values.borrow_mut();
+        let weight = self.memo.weight.get() + value.weight();
+        if weight > KEPT_MAX {
+            values.clear();
+            self.memo.weight.set(value.weight());
+        } else {
+            self.memo.weight.set(weight);
+        }
+        values.insert(key, value.clone());
+        Ok(value)
+    }
+
+    /// Whether an evaluation of a part was expensive, and its value is one for several context nodes as
+    /// far as is known.
+    pub(super) fn is_worth_keeping(&self, part: &Expr) -> bool {
+        self.memo.is_lasting.get() && self.memo.part(part).worth == Worth::Expensive
+    }
+
+    /// Whether values of a part are not kept, as no evaluation was expensive so far.
+    pub(super) fn is_cheap(&self, part: &Expr) -> bool {
+        !self.memo.is_lasting.get() || self.memo.part(part).worth == Worth::Cheap
+    }
+
+    /// Evaluates a part and remembers whether that was expensive.
+    pub(super) fn weighed<R>(
+        &self,
+        part: &Expr,
+        act: impl FnOnce() -> Result<R, T::Error>,
+    ) -> Result<R, T::Error> {
+        if !self.memo.is_lasting.get() {
+            return act();
+        }
+        let before = self.budget.steps();
+        let result = act()?;
+        if self.budget.steps() - before >= self.memo.steps_worth_keeping.get() {
+            self.memo.change(part, |part| {
+                if part.worth == Worth::Cheap {
+                    part.worth = Worth::Expensive;
+                }
+            });
+        }
+        Ok(result)
+    }
+
+    /// What the value of a part depends on. None of a part that depends on the context node itself.
+    fn inputs_of(&self, part: &Expr, env: &Env<'_, T>) -> Result<Option<Inputs<T>>, T::Error> {
+        if !super::inputs::is_shared(part) {
+            self.memo
+                .change(part, |part| part.worth = Worth::Individual);
+            return Ok(None);
+        }
+        self.inputs(part, env)
+    }
+}
+
+impl<T: Instances> Memo<T> {
+    /// Keeps the values of parts that visit so many nodes.
+    pub(super) fn keep_from(&self, steps: u64) {
+        self.steps_worth_keeping.set(steps);
+    }
+
+    fn part(&self, part: &Expr) -> Part {
+        let parts = self.parts.borrow();
+        parts.get(&address(part)).copied().unwrap_or_default()
+    }
+
+    fn change(&self, part: &Expr, change: impl FnOnce(&mut Part)) {
+        change(self.parts.borrow_mut().entry(address(part)).or_default());
+    }
+}
+
+fn address(part: &Expr) -> PartId {
+    std::ptr::from_ref(part) as PartId
+}

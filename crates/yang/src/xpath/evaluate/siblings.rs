@@ -1,0 +1,187 @@
+//! Siblings with predicates: `preceding-sibling::rule[a = current()/a]`.
+//!
+//! The entries that pass are found by the values that the predicates give, as on the `child` axis. All entries
+//! of a list whose predicates have the same operands share them: which of them are earlier is a search
+//! in one sorted set ([`super::memo`]), so that the position of each entry in its group is not counted anew.
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use super::evaluator::{Env, GO_ON, Visitor};
+use super::memo::{Entries, Kept, Kind};
+use super::{Evaluator, Item};
+use crate::instances::{Instances, Side};
+use crate::schema::NodeId;
+use crate::xpath::{Axis, Expr, PathStep, is_positional};
+
+/// The side that an axis of siblings is.
+pub(super) fn side_of(axis: Axis) -> Option<Side> {
+    match axis {
+        Axis::PrecedingSibling => Some(Side::Before),
+        Axis::FollowingSibling => Some(Side::After),
+        _ => None,
+    }
+}
+
+/// A step from an entry to others of its list.
+struct Among<'s, T: Instances> {
+    side: Side,
+    entry: &'s T::Inner,
+    parent: T::Inner,
+    list: NodeId,
+}
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// The siblings that a step leads to from an entry, nearest first, found by the values that its predicates
+    /// give; none where they give none.
+    pub(super) fn siblings_by_value(
+        &self,
+        from: &Item<T>,
+        step: &PathStep,
+        env: &Env<'_, T>,
+        visit: &mut Visitor<'_, T>,
+    ) -> Result<Option<ControlFlow<()>>, T::Error> {
+        let Some(among) = self.among(from, step) else {
+            return Ok(None);
+        };
+        let known = self.known_values(among.list, &step.predicates, env)?;
+        let mut entries = Vec::new();
+        let mut is_ordered = true;
+        let found = self.look_up(&among.parent, among.list, &known, &mut |item, _| {
+            if let Item::Inner(entry) = item {
+                let order = self.data.compare_entries(&entry, among.entry);
+                is_ordered &= order.is_some();
+                if order == Some(among.side.order()) {
+                    entries.push(entry);
+                }
+            }
+            Ok(GO_ON)
+        })?;
+        if found.is_none() || !is_ordered {
+            return Ok(None);
+        }
+        self.sort_entries(&mut entries);
+        if among.side == Side::Before {
+            entries.reverse();
+        }
+        self.filter_entries(entries, step, env, visit).map(Some)
+    }
+
+    /// How many siblings the only step of a path leads to, where other entries of the list have the same
+    /// set to search.
+    pub(super) fn count_siblings(
+        &self,
+        expr: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<Option<u64>, T::Error> {
+        let Expr::Path(path) = expr else {
+            return Ok(None);
+        };
+        let ([step], false, false) = (&path.steps[..], path.is_absolute, self.is_cheap(expr))
+        else {
+            return Ok(None);
+        };
+        let Some(among) = self.among(env.item, step) else {
+            return Ok(None);
+        };
+        if step.predicates.iter().any(is_positional) {
+            return Ok(None);
+        }
+        let Some(inputs) = self.inputs_of_step(step, env)? else {
+            return Ok(None);
+        };
+        let kept = self.shared(Kind::Siblings, expr, inputs, &|| {
+            self.entries_passing(&among, step, env).map(Kept::Entries)
+        })?;
+        let Kept::Entries(Some(entries)) = kept else {
+            return Ok(None);
+        };
+        let order = |other: &T::Inner| self.data.compare_entries(other, among.entry);
+        let earlier = entries.partition_point(|other| order(other) == Some(Ordering::Less));
+        let count = match among.side {
+            Side::Before => earlier,
+            Side::After => {
+                let itself = entries.get(earlier).map(order);
+                let is_in = usize::from(itself == Some(Some(Ordering::Equal)));
+                entries.len() - earlier - is_in
+            }
+        };
+        Ok(Some(count as u64))
+    }
+
+    /// A step along an axis of siblings that gives nothing but entries of the same list.
+    fn among<'s>(&self, from: &'s Item<T>, step: &PathStep) -> Option<Among<'s, T>> {
+        let side = side_of(step.axis)?;
+        let entry = from.as_inner()?;
+        let (list, parent) = (self.data.node(entry)?, self.data.parent(entry)?);
+        let node = self.schema().node(list);
+        let is_own = node.is_list()
+            && self.is_in_scope(node)
+            && self.only_child(&parent, &step.test) == Some(list);
+        is_own.then_some(Among {
+            side,
+            entry,
+            parent,
+            list,
+        })
+    }
+
+    /// All entries of a list that pass the predicates of a step, in order; none where the order is not known.
+    fn entries_passing(
+        &self,
+        among: &Among<'_, T>,
+        step: &PathStep,
+        env: &Env<'_, T>,
+    ) -> Result<Option<Entries<T>>, T::Error> {
+        let known = self.known_values(among.list, &step.predicates, env)?;
+        let mut entries = Vec::new();
+        let mut add = |item| {
+            if let Item::Inner(entry) = item {
+                entries.push(entry);
+            }
+            Ok(GO_ON)
+        };
+        let found = self.look_up(&among.parent, among.list, &known, &mut |item, _| add(item))?;
+        if found.is_none() {
+            let _ = self.instances(&among.parent, among.list, &mut add)?;
+        }
+        let mut passing = Vec::new();
+        let _ = self.filter_entries(entries, step, env, &mut |item| {
+            if let Item::Inner(entry) = item {
+                passing.push(entry);
+            }
+            Ok(GO_ON)
+        })?;
+        let is_ordered = passing
+            .first()
+            .is_none_or(|first| self.data.compare_entries(first, among.entry).is_some());
+        self.sort_entries(&mut passing);
+        Ok(is_ordered.then(|| passing.into()))
+    }
+
+    fn sort_entries(&self, entries: &mut [T::Inner]) {
+        let order = |left: &T::Inner, right: &T::Inner| self.data.compare_entries(left, right);
+        entries.sort_by(|left, right| order(left, right).unwrap_or(Ordering::Equal));
+    }
+
+    fn filter_entries(
+        &self,
+        entries: Vec<T::Inner>,
+        step: &PathStep,
+        env: &Env<'_, T>,
+        visit: &mut Visitor<'_, T>,
+    ) -> Result<ControlFlow<()>, T::Error> {
+        let items = entries.into_iter().map(Item::Inner);
+        self.pass(items, &step.predicates, env, visit)
+    }
+}
+
+impl Side {
+    /// How an entry on this side compares with the one that it is a sibling of.
+    fn order(self) -> Ordering {
+        match self {
+            Self::Before => Ordering::Less,
+            Self::After => Ordering::Greater,
+        }
+    }
+}
