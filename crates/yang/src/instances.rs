@@ -30,6 +30,30 @@ pub enum Indexed {
     No,
 }
 
+/// A sum of integers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// The sum.
+    pub total: i128,
+    /// The sum of the absolute values.
+    pub absolute: u128,
+}
+
+impl Sum {
+    /// What one integer adds; none for what is no integer.
+    pub fn of(value: &Value) -> Option<Self> {
+        let total = match value {
+            Value::Int32(number) => i128::from(*number),
+            Value::Int64(number) => i128::from(*number),
+            Value::Uint32(number) => i128::from(*number),
+            Value::Uint64(number) => i128::from(*number),
+            _ => return None,
+        };
+        let absolute = total.unsigned_abs();
+        Some(Self { total, absolute })
+    }
+}
+
 /// Which siblings of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -154,6 +178,29 @@ pub trait Instances {
     /// all entries.
     fn compare_entries(&self, _left: &Self::Inner, _right: &Self::Inner) -> Option<Ordering> {
         None
+    }
+
+    /// The sum of an integer leaf of all entries of a list in a place, if it is kept. Only a leaf without
+    /// default, directly in the entries.
+    fn sum(
+        &self,
+        _parent: &Self::Inner,
+        _list: NodeId,
+        _leaf: NodeId,
+    ) -> Result<Option<Sum>, Self::Error> {
+        Ok(None)
+    }
+
+    /// The least and the greatest value of a number leaf of all entries of a list in a place, from an index;
+    /// an inner none where no entry has a value. Only a leaf without default, directly in the entries.
+    #[allow(clippy::type_complexity)]
+    fn extremes(
+        &self,
+        _parent: &Self::Inner,
+        _list: NodeId,
+        _leaf: NodeId,
+    ) -> Result<Option<Option<(Value, Value)>>, Self::Error> {
+        Ok(None)
     }
 
     /// The entries of a list in a place whose leaves of the `unique` statement of this index hold

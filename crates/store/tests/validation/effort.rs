@@ -306,16 +306,20 @@ fn a_must_on_a_group_costs_the_group() {
 
 #[test]
 fn a_constraint_on_the_whole_list_is_evaluated_once() {
-    let around = |condition: &str| {
+    let around = |condition: &str, growth| {
         let must = format!("must \"({condition}) or true()\";");
-        Shape::new(condition, "", Growth::List).around(&must)
+        Shape::new(condition, "", growth).around(&must)
     };
     check([
-        around("count(e) <= 100000"),
-        around("sum(e/v) <= 1"),
-        around("e/v > 100000000"),
-        around("count(//e) < 5"),
-        around("e/g = allowed"),
+        around("count(e) <= 100000", Growth::Flat),
+        around("sum(e/v) <= 1", Growth::Flat),
+        around("sum(/c/e/v) <= 1", Growth::Flat).by_user(),
+        around("e/v > 100000000", Growth::Flat),
+        around("not(e/v < 0)", Growth::Flat).by_user(),
+        around("5 > //e/v", Growth::Flat),
+        around("limit >= e/v", Growth::Flat),
+        around("count(//e) < 5", Growth::Flat),
+        around("e/g = allowed", Growth::List),
     ]);
 }
 

@@ -362,3 +362,43 @@ fn a_must_on_a_group_counts_the_group_of_each_entry() {
         );
     }
 }
+
+#[test]
+fn sums_and_extremes_of_a_list_follow_every_change() {
+    let model = "container c { must \"sum(e/v) <= 100 and not(e/v > 60) and not(-10 > e/w)\";
+        list e { key k; ordered-by user; leaf k { type uint8; } leaf v { type int32; }
+            leaf w { type decimal64 { fraction-digits 1; } } } }";
+    let entry = |k: u8, v: i32, w: &str| format!(r#"{{"k":{k},"v":{v},"w":"{w}"}}"#);
+    let document = |entries: &[String]| format!(r#"{{"m:c":{{"e":[{}]}}}}"#, entries.join(","));
+    let before = document(&[
+        entry(1, 50, "-9.5"),
+        entry(2, -20, "1.0"),
+        entry(3, 60, "0.0"),
+    ]);
+    let refused = [
+        vec![Delete("/m:c/e=2"), Delete("/m:c/e=3/w")],
+        vec![Delete("/m:c/e=2/v")],
+    ];
+    for edit in refused {
+        let more = document(&[entry(4, 1, "2.0")]);
+        let mut edit = edit;
+        edit.push(Merge(&more));
+        check(model, &before, &edit, &Refused);
+    }
+    for (k, v, w) in [(1, 61, "0.0"), (4, 11, "0.0"), (2, -20, "-10.1")] {
+        check(
+            model,
+            &before,
+            &[Merge(&document(&[entry(k, v, w)]))],
+            &Refused,
+        );
+    }
+    let after = r#"{"m:c":{"e":[{"k":1,"v":50,"w":"-9.5"},{"k":3,"v":50,"w":"-10.0"}]}}"#;
+    let lower = document(&[entry(3, 50, "-10.0")]);
+    check(
+        model,
+        &before,
+        &[Delete("/m:c/e=2"), Merge(&lower)],
+        &Tree(after),
+    );
+}

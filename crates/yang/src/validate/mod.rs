@@ -35,3 +35,4 @@ mod unique;
 pub use full::{Share, validate, validate_measured, validate_operation};
 pub use incremental::{Change, Effort, Incremental, Removal, States};
 pub use plan::Plan;
+pub(crate) use reads::{ends_in_all_entries, is_in_list};

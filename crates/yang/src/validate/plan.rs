@@ -6,6 +6,7 @@ use super::reads::Reads;
 use super::route::{Route, above, chain};
 use super::target::TargetPath;
 use crate::schema::{Node, NodeId, NodeKind, Schema, Type, TypeKind};
+use crate::xpath::evaluate::resolved_type;
 
 /// A rule of one [`Plan`]; an index into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +99,10 @@ pub struct Plan {
     pub(crate) indexed: Vec<bool>,
     /// Lists and leaf-lists whose number of entries is kept.
     pub(crate) counted: Vec<bool>,
+    /// Leaves in lists whose sum is kept.
+    pub(crate) summed: Vec<bool>,
+    /// Leaves in lists with an index from lists to their values in order.
+    pub(crate) ordered: Vec<bool>,
     /// For each node (last: the root), whether a leaf in its fragment belongs to an index.
     pub(crate) index_holders: Vec<bool>,
     /// For each node (last: the root), whether a change of its fragment can matter to a rule.
@@ -140,6 +145,16 @@ impl Plan {
     /// Whether the number of entries of a list or leaf-list is to be kept.
     pub fn is_counted(&self, node: NodeId) -> bool {
         self.counted[node.0 as usize]
+    }
+
+    /// Whether the sum of a leaf is to be kept for each list that its entries are in.
+    pub fn is_summed(&self, node: NodeId) -> bool {
+        self.summed[node.0 as usize]
+    }
+
+    /// Whether the values of a leaf are to be kept in order for each list that its entries are in.
+    pub fn is_ordered(&self, node: NodeId) -> bool {
+        self.ordered[node.0 as usize]
     }
 
     /// Whether leaves directly in the places of a node (none: the root) belong to an index, their
@@ -185,6 +200,8 @@ impl<'s> Planning<'s> {
             matters: vec![false; nodes],
             indexed: vec![false; nodes],
             counted: vec![false; nodes],
+            summed: vec![false; nodes],
+            ordered: vec![false; nodes],
             ..Plan::default()
         };
         Self {
@@ -289,6 +306,12 @@ impl<'s> Planning<'s> {
     fn watch(&mut self, rule: RuleId, reads: Reads) {
         for list in &reads.counted {
             self.plan.counted[list.0 as usize] = true;
+        }
+        for &leaf in &reads.summed {
+            self.plan.summed[leaf.0 as usize] |= is_integer(self.schema, leaf);
+        }
+        for &leaf in &reads.ordered {
+            self.plan.ordered[leaf.0 as usize] |= is_number(self.schema, leaf);
         }
         if reads.is_open {
             self.plan.open.push(rule);
@@ -415,8 +438,11 @@ impl<'s> Planning<'s> {
             let children = place.map_or(schema.roots(), |node| &schema.node(node).children);
             let own = place.map(|node| schema.node(node));
             let is_in_unique = |&child: &NodeId| plan.uniques.contains_key(&child);
-            let holds_index =
-                |child: &NodeId| plan.is_indexed(*child) && !schema.node(*child).is_leaf_list();
+            let holds_index = |child: &NodeId| {
+                let is_kept =
+                    plan.is_indexed(*child) || plan.is_summed(*child) || plan.is_ordered(*child);
+                is_kept && !schema.node(*child).is_leaf_list()
+            };
             // An entry may have its values by default, without the containers they are in.
             let has_unique = own
                 .and_then(Node::as_list)
@@ -491,6 +517,18 @@ pub(crate) fn is_validated(schema: &Schema, node: NodeId) -> bool {
     schema.node(node).is_config
         || std::iter::successors(Some(node), |&id| schema.node(id).parent)
             .any(|id| is_operation(&id))
+}
+
+fn is_integer(schema: &Schema, leaf: NodeId) -> bool {
+    let value = schema.node(leaf).as_value();
+    value
+        .is_some_and(|value| matches!(resolved_type(&value.value_type).kind, TypeKind::Integer(..)))
+}
+
+fn is_number(schema: &Schema, leaf: NodeId) -> bool {
+    let value = schema.node(leaf).as_value();
+    let kind = value.map(|value| &resolved_type(&value.value_type).kind);
+    matches!(kind, Some(TypeKind::Integer(..) | TypeKind::Decimal64(..)))
 }
 
 /// The least and the greatest number of entries of a list or leaf-list.

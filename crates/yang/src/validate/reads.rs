@@ -25,6 +25,10 @@ pub(crate) struct Reads {
     pub is_open: bool,
     /// Lists and leaf-lists that are counted as a whole.
     pub counted: Vec<NodeId>,
+    /// Leaves of which the sum over a list is read.
+    pub summed: Vec<NodeId>,
+    /// Leaves of which a comparison of order reads all of a list.
+    pub ordered: Vec<NodeId>,
     /// Siblings of the node so many levels above the context node are told apart.
     pinned: Option<usize>,
 }
@@ -87,7 +91,13 @@ impl Analysis<'_> {
                     self.read(part, at, Use::Existence);
                 }
             }
-            Expr::Binary(_, left, right) => {
+            Expr::Binary(operator, left, right) => {
+                if is_of_order(*operator) {
+                    for operand in [left, right] {
+                        let leaves = self.leaves_of_lists(operand, at);
+                        self.reads.ordered.extend(leaves);
+                    }
+                }
                 self.read(left, at, Use::Value);
                 self.read(right, at, Use::Value);
             }
@@ -121,6 +131,13 @@ impl Analysis<'_> {
                     self.used(&spots, Use::Existence);
                 }
             }
+            Function::Sum => {
+                for argument in arguments {
+                    let leaves = self.leaves_of_lists(argument, at);
+                    self.reads.summed.extend(leaves);
+                    self.read(argument, at, Use::Value);
+                }
+            }
             Function::Not
             | Function::Boolean
             | Function::LocalName
@@ -147,6 +164,16 @@ impl Analysis<'_> {
                 }
             }
         }
+    }
+
+    /// The leaves that a path ends at which goes through all entries of a list: `../entry/leaf`.
+    fn leaves_of_lists(&mut self, expr: &Expr, at: &[Route]) -> Vec<NodeId> {
+        if !ends_in_all_entries(expr) {
+            return Vec::new();
+        }
+        let ends = self.nodes(expr, at);
+        let ends = ends.iter().filter_map(|spot| spot.last().end(self.schema));
+        ends.filter(|&leaf| is_in_list(self.schema, leaf)).collect()
     }
 
     /// The spots that a node set can come to.
@@ -599,6 +626,45 @@ impl Analysis<'_> {
         }
         kept
     }
+}
+
+/// Whether a path ends with two steps to all children of a name.
+pub(crate) fn ends_in_all_entries(expr: &Expr) -> bool {
+    let Expr::Path(crate::xpath::LocationPath { steps, .. }) = expr else {
+        return false;
+    };
+    let is_plain = |step: &PathStep| {
+        step.axis == Axis::Child
+            && step.predicates.is_empty()
+            && matches!(step.test, NodeTest::Name(..))
+    };
+    let is_descent = |step: &PathStep| step.axis == Axis::DescendantOrSelf;
+    match &steps[..] {
+        [.., before, list, leaf] => !is_descent(before) && is_plain(list) && is_plain(leaf),
+        [list, leaf] => is_plain(list) && is_plain(leaf),
+        _ => false,
+    }
+}
+
+/// Whether a node is a configuration leaf without default, directly in the entries of a list.
+pub(crate) fn is_in_list(schema: &Schema, leaf: NodeId) -> bool {
+    let node = schema.node(leaf);
+    let list = node.parent.map(|parent| schema.node(parent));
+    let is_plain = match &node.kind {
+        NodeKind::Leaf(value) => value.defaults.is_empty(),
+        _ => false,
+    };
+    is_plain && node.is_config && list.is_some_and(crate::schema::Node::is_list)
+}
+
+fn is_of_order(operator: BinaryOperator) -> bool {
+    matches!(
+        operator,
+        BinaryOperator::Less
+            | BinaryOperator::LessOrEqual
+            | BinaryOperator::Greater
+            | BinaryOperator::GreaterOrEqual
+    )
 }
 
 /// Whether a path ends with a step to all children of a name.

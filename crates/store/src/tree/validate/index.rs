@@ -3,6 +3,8 @@
 //! | range | key after the tree's prefix | value |
 //! |---|---|---|
 //! | index | the local ids from the root to a leaf or leaf-list, `ff`, `00`, a value, the place that holds it | empty |
+//! | index | the local ids to a leaf in a list, `ff`, `01`, the place of the list, a value, the rest of the entry | empty |
+//! | index | the local ids to a leaf in a list, `ff`, `02`, the place of the list | the sum of the leaf and that of its absolute values, 16 bytes each |
 //! | index | the local ids to a list, `ff`, 1 + the number of a `unique`, its values, the entry | empty |
 //! | index | `ff` | which indexes these are |
 //! | count | the place of a list or leaf-list | how many entries it has |
@@ -15,10 +17,11 @@
 use std::collections::BTreeMap;
 
 use espalier_keyspace::Snapshot;
+use espalier_yang::instances::Sum;
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind, Value};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Packed, put_varint, take_entry_value, take_varint};
 use crate::keys::{TreeId, put_key_value, put_local_id};
 use crate::store::Compiled;
@@ -32,6 +35,12 @@ const END_OF_IDS: u8 = 0xff;
 
 /// An index of values, not of a `unique`.
 const VALUES: u8 = 0;
+
+/// An index of the values of a leaf in order, for each list. (A `unique` is of a list, not of a leaf.)
+const ORDERED: u8 = 1;
+
+/// The sums of a leaf.
+const SUM: u8 = 2;
 
 /// The key of the count of a list.
 pub(super) fn count_key(list: &[u8]) -> Vec<u8> {
@@ -57,6 +66,38 @@ pub(super) fn values_prefix(state: &State<'_>, node: NodeId) -> Vec<u8> {
     key
 }
 
+/// What the keys of the index of a leaf in order begin with, for the list with this key, up to the value.
+pub(super) fn ordered_prefix(state: &State<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
+    of_list(state, leaf, ORDERED, list)
+}
+
+/// The key of the sum of a leaf in the list with this key.
+pub(super) fn sum_key(state: &State<'_>, leaf: NodeId, list: &[u8]) -> Vec<u8> {
+    of_list(state, leaf, SUM, list)
+}
+
+fn of_list(state: &State<'_>, leaf: NodeId, kind: u8, list: &[u8]) -> Vec<u8> {
+    let mut key = node_prefix(state, leaf);
+    key.push(kind);
+    key.extend_from_slice(&list[state.tree.prefix(Subspace::Tree).len()..]);
+    key
+}
+
+/// A sum as it is stored.
+pub(super) fn encode_sum(sum: Sum) -> Vec<u8> {
+    [sum.total.to_be_bytes(), sum.absolute.to_be_bytes()].concat()
+}
+
+/// A stored sum.
+pub(super) fn decode_sum(bytes: &[u8]) -> Result<Sum> {
+    let corrupt = || Error::corrupt("a sum is not 32 bytes long");
+    let (total, absolute) = bytes.split_first_chunk::<16>().ok_or_else(corrupt)?;
+    Ok(Sum {
+        total: i128::from_be_bytes(*total),
+        absolute: u128::from_be_bytes(absolute.try_into().map_err(|_| corrupt())?),
+    })
+}
+
 /// What the index keys of a `unique` begin with, up to the values.
 pub(super) fn unique_prefix(state: &State<'_>, list: NodeId, unique: usize) -> Vec<u8> {
     let mut key = node_prefix(state, list);
@@ -80,6 +121,13 @@ pub(crate) fn definition(compiled: &Compiled) -> Vec<u8> {
         let uniques = node.as_list().map_or(0, |list| list.unique.len());
         let is_indexed = compiled.plan.is_indexed(node.id);
         let is_counted = compiled.plan.is_counted(node.id);
+        let is_summed = compiled.plan.is_summed(node.id);
+        let is_ordered = compiled.plan.is_ordered(node.id);
+        if is_summed || is_ordered {
+            is_any = true;
+            let line = format!("{} {is_summed} {is_ordered}\n", schema.path(node.id));
+            hasher.update(line.as_bytes());
+        }
         if uniques > 0 || is_indexed || is_counted {
             is_any = true;
             let unique = node.as_list().map(|list| {
@@ -100,6 +148,40 @@ pub(crate) fn definition(compiled: &Compiled) -> Vec<u8> {
     }
 }
 
+/// Sums by their keys: by how much they differ.
+pub(super) type SumDifferences = BTreeMap<Vec<u8>, SumDifference>;
+
+/// By how much a sum differs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SumDifference {
+    total: i128,
+    absolute: i128,
+}
+
+impl SumDifference {
+    /// Adds a value, or takes one away.
+    fn add(&mut self, value: Sum, is_there: bool) {
+        let absolute = i128::try_from(value.absolute).unwrap_or(i128::MAX);
+        let sign = if is_there { 1 } else { -1 };
+        self.total = self.total.saturating_add(sign * value.total);
+        self.absolute = self.absolute.saturating_add(sign * absolute);
+    }
+
+    /// Adds another difference.
+    pub fn merge(&mut self, other: Self) {
+        self.total = self.total.saturating_add(other.total);
+        self.absolute = self.absolute.saturating_add(other.absolute);
+    }
+
+    /// The sum after the difference.
+    pub fn apply(self, sum: Sum) -> Sum {
+        Sum {
+            total: sum.total.saturating_add(self.total),
+            absolute: sum.absolute.saturating_add_signed(self.absolute),
+        }
+    }
+}
+
 /// By how much counts differ, by the key of the count.
 pub(super) type Differences = BTreeMap<Vec<u8>, i64>;
 
@@ -109,6 +191,7 @@ pub(super) struct Updates {
     /// Index entries by key, and whether they are there now.
     entries: BTreeMap<Vec<u8>, bool>,
     counts: Differences,
+    sums: SumDifferences,
     /// Entries whose values of a `unique` may differ: list, number of the `unique`, key; and their
     /// index key before.
     uniques: BTreeMap<(NodeId, usize, Vec<u8>), Option<Vec<u8>>>,
@@ -179,8 +262,15 @@ impl Updates {
                 if others.get(*id) == Some(packed) {
                     continue;
                 }
-                if let (true, Packed::Value(value)) = (plan.is_indexed(leaf), packed) {
+                let Packed::Value(value) = packed else {
+                    continue;
+                };
+                if plan.is_indexed(leaf) {
                     self.put_value(state, leaf, value, change.key, is_there);
+                }
+                if let Some(point) = trail.last() {
+                    let list = &change.key[..point.list];
+                    self.put_aggregates(state, (leaf, value), list, change.key, is_there);
                 }
             }
         }
@@ -223,6 +313,30 @@ impl Updates {
         Ok(())
     }
 
+    /// What a value of a leaf means for the order and the sum of its list.
+    fn put_aggregates(
+        &mut self,
+        state: &State<'_>,
+        (leaf, value): (NodeId, &Value),
+        list: &[u8],
+        entry: &[u8],
+        is_there: bool,
+    ) {
+        let plan = &state.compiled.plan;
+        if plan.is_ordered(leaf) {
+            let mut key = ordered_prefix(state, leaf, list);
+            put_key_value(&mut key, value);
+            key.extend_from_slice(&entry[list.len()..]);
+            *self.entries.entry(key).or_default() |= is_there;
+        }
+        if plan.is_summed(leaf)
+            && let Some(value) = Sum::of(value)
+        {
+            let sum = self.sums.entry(sum_key(state, leaf, list)).or_default();
+            sum.add(value, is_there);
+        }
+    }
+
     fn put_value(
         &mut self,
         state: &State<'_>,
@@ -248,6 +362,12 @@ impl Updates {
         for (key, is_there) in self.entries {
             put(key, is_there.then(Vec::new))?;
         }
+        for (key, difference) in self.sums {
+            let stored = new.snapshot.get(&key)?;
+            let sum = stored.map_or(Ok(Sum::default()), |sum| decode_sum(&sum))?;
+            let sum = difference.apply(sum);
+            put(key, (sum != Sum::default()).then(|| encode_sum(sum)))?;
+        }
         for (key, difference) in self.counts {
             let stored = new.snapshot.get(&key)?;
             let count = stored.map_or(Ok(0), |count| take_varint(&mut &*count))?;
@@ -270,20 +390,20 @@ impl Updates {
         Ok(())
     }
 
-    /// The index keys that there must be after what was noted, and the differences of the counts.
+    /// The index keys that there must be after what was noted, and the differences of counts and sums.
     pub fn expected(
         mut self,
         new: &State<'_>,
-    ) -> Result<(impl Iterator<Item = Vec<u8>>, Differences)> {
+    ) -> Result<(impl Iterator<Item = Vec<u8>>, Differences, SumDifferences)> {
         self.work_out_uniques(new)?;
         let entries = self.entries.into_iter();
         let keys = entries.filter_map(|(key, is_there)| is_there.then_some(key));
-        Ok((keys, self.counts))
+        Ok((keys, self.counts, self.sums))
     }
 
     /// How many keys there are to write, about.
     pub fn len(&self) -> usize {
-        self.entries.len() + self.counts.len() + self.uniques.len()
+        self.entries.len() + self.counts.len() + self.sums.len() + self.uniques.len()
     }
 }
 

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use espalier_keyspace::{Direction, KeyRange};
-use espalier_yang::instances::{Side, Visit};
+use espalier_yang::instances::{Side, Sum, Visit};
 use espalier_yang::{Indexed, InstancePath, Instances, NodeId, Schema, Value};
 
 use super::index;
@@ -421,6 +421,55 @@ impl Instances for StoreInstances<'_> {
             visit(Place::new(entry.to_vec(), Some(node), Some(parent.clone())))
         })?;
         Ok(Indexed::Yes)
+    }
+
+    fn sum(&self, parent: &Place, list: NodeId, leaf: NodeId) -> Result<Option<Sum>> {
+        if self.indexes == Indexes::Missing || !self.state.compiled.plan.is_summed(leaf) {
+            return Ok(None);
+        }
+        let key = index::sum_key(&self.state, leaf, &self.list_key(parent, list));
+        let stored = self.state.snapshot.get(&key)?;
+        stored
+            .map_or(Ok(Sum::default()), |sum| index::decode_sum(&sum))
+            .map(Some)
+    }
+
+    fn extremes(
+        &self,
+        parent: &Place,
+        list: NodeId,
+        leaf: NodeId,
+    ) -> Result<Option<Option<(Value, Value)>>> {
+        if self.indexes == Indexes::Missing || !self.state.compiled.plan.is_ordered(leaf) {
+            return Ok(None);
+        }
+        let list_key = self.list_key(parent, list);
+        let prefix = index::ordered_prefix(&self.state, leaf, &list_key);
+        let range = KeyRange::prefix(&prefix);
+        let mut values = [None, None];
+        for (direction, value) in [Direction::Forward, Direction::Backward]
+            .into_iter()
+            .zip(&mut values)
+        {
+            let mut cursor = self.state.snapshot.scan(&range, direction)?;
+            let Some((key, _)) = cursor.next()? else {
+                return Ok(Some(None));
+            };
+            let mut entry = &key[prefix.len()..];
+            skip_key_values(&mut entry, 1)?;
+            let entry = Place::new(
+                [&list_key, entry].concat(),
+                Some(list),
+                Some(parent.clone()),
+            );
+            *value = self.leaf(&entry, leaf)?;
+        }
+        let [Some(least), Some(most)] = values else {
+            return Err(Error::corrupt(
+                "the index of values in order names an entry without a value",
+            ));
+        };
+        Ok(Some(Some((least, most))))
     }
 
     /// Keys stand in the order of entries.

@@ -1,8 +1,9 @@
 //! Examining indexes and counts: that they say what the data say, no less and no more.
 
 use espalier_keyspace::{Direction, KeyRange};
+use espalier_yang::instances::Sum;
 
-use super::index::{Differences, Updates, definition_key, is_kept};
+use super::index::{Differences, SumDifferences, Updates, decode_sum, definition_key, is_kept};
 use super::rebuild::note;
 use crate::error::Result;
 use crate::fragment::take_varint;
@@ -20,6 +21,7 @@ pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &st
     let all = KeyRange::prefix(&state.tree.prefix(Subspace::Tree));
     let (mut from, mut expected) = (Some(all.start), 0u64);
     let mut counts = Differences::new();
+    let mut sums = SumDifferences::new();
     // An entry and the containers in it may be noted apart, and say the same of a `unique` twice.
     let mut last = Vec::new();
     while let Some(start) = from.take() {
@@ -29,7 +31,10 @@ pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &st
         };
         let mut updates = Updates::default();
         from = note(state, &range, &mut updates)?;
-        let (keys, differences) = updates.expected(state)?;
+        let (keys, differences, more) = updates.expected(state)?;
+        for (key, difference) in more {
+            sums.entry(key).or_default().merge(difference);
+        }
         for key in keys {
             if state.snapshot.get(&key)?.is_none() {
                 wrong(&key, "the index lacks a value that is stored");
@@ -40,6 +45,18 @@ pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &st
         for (key, difference) in differences {
             *counts.entry(key).or_default() += difference;
         }
+    }
+    for (key, sum) in sums {
+        let sum = sum.apply(Sum::default());
+        let stored = state.snapshot.get(&key)?;
+        let is_right = match stored.as_deref() {
+            Some(stored) => decode_sum(stored)? == sum && sum != Sum::default(),
+            None => sum == Sum::default(),
+        };
+        if !is_right {
+            wrong(&key, "a sum is another than that of the values");
+        }
+        expected += u64::from(sum != Sum::default());
     }
     let stored = index_keys(state)?;
     if stored != expected {

@@ -93,6 +93,9 @@ impl<T: Instances> Evaluator<'_, T> {
         let mut total = 0.0;
         for nodes in arguments {
             let kept = self.kept(Kind::Sum, nodes, env, || {
+                if let Some(sum) = self.kept_sum(nodes, env)? {
+                    return Ok(Kept::Sum(sum));
+                }
                 let mut sum = 0.0;
                 // In document order: adding numbers that are no integers is not associative.
                 for item in self.nodes(nodes, env)? {

@@ -24,6 +24,7 @@
 //! - The place of an `input` or `output` has the name of its operation (RFC 7950 §6.4.1).
 
 mod accessible;
+mod aggregates;
 mod axes;
 mod children;
 mod comparison;
@@ -51,3 +52,4 @@ pub use evaluator::{Evaluator, Scope};
 pub use item::{Item, Leaf};
 pub use limits::{DEPTH_MAX, Limits, STEPS_MAX};
 pub use object::{Object, number_to_string, string_to_number};
+pub(crate) use values::resolved_type;

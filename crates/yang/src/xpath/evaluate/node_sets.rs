@@ -105,6 +105,11 @@ impl<T: Instances> Evaluator<'_, T> {
         env: &Env<'_, T>,
     ) -> Result<Option<Rc<Others<T>>>, T::Error> {
         let kind = Kind::of(comparison);
+        if kind == Kind::Numbers
+            && let Some(extremes) = self.indexed_extremes(nodes, env)?
+        {
+            return Ok(Some(Rc::new(Others::Numbers(extremes))));
+        }
         let kept = self.kept_summary(kind, nodes, env, || self.read_others(kind, nodes, env))?;
         Ok(match kept {
             Some(Kept::Others(others)) => Some(others),
@@ -182,6 +187,9 @@ impl<T: Instances> Evaluator<'_, T> {
 
     /// The least and the greatest number of nodes, if one is a number.
     fn extremes(&self, nodes: &Expr, env: &Env<'_, T>) -> Result<Option<(f64, f64)>, T::Error> {
+        if let Some(found) = self.indexed_extremes(nodes, env)? {
+            return Ok(found);
+        }
         let mut found: Option<(f64, f64)> = None;
         let _ = self.stream(nodes, env, &mut |item| {
             let number = self.number_of(&item)?;

@@ -11,7 +11,7 @@ use crate::value::Value;
 use crate::xpath::{Axis, NodeTest};
 
 /// The type that the values of a type are of, leafrefs resolved.
-pub(super) fn resolved_type(of: &Type) -> &Type {
+pub(crate) fn resolved_type(of: &Type) -> &Type {
     match &of.kind {
         TypeKind::LeafRef { target_type, .. } => resolved_type(target_type),
         _ => of,
@@ -58,7 +58,7 @@ pub(super) fn with_text<R>(value: &Value, act: impl FnOnce(&str) -> R) -> R {
 }
 
 /// `number()` of a value.
-fn number_of_value(value: &Value) -> f64 {
+pub(super) fn number_of_value(value: &Value) -> f64 {
     match value {
         Value::Int32(number) => f64::from(*number),
         Value::Uint32(number) => f64::from(*number),

@@ -1,0 +1,92 @@
+//! Sums and extremes of a leaf of all entries of a list: `sum(../entry/leaf)`, `../entry/leaf > 5`. The data may
+//! keep them ([`Instances::sum`], [`Instances::extremes`]), so that no entry is read.
+
+use super::Evaluator;
+use super::evaluator::{Env, GO_ON, STOP};
+use super::values::number_of_value;
+use crate::instances::{Instances, Sum};
+use crate::schema::NodeId;
+use crate::validate::{ends_in_all_entries, is_in_list};
+use crate::xpath::{Expr, LocationPath};
+
+/// Integers up to this are numbers of XPath exactly, and so are sums of them in whatever order.
+const EXACT_MAX: u128 = 1 << 53;
+
+/// Takes the place around a list, the list, and a leaf in it; whether to go on.
+type VisitList<'v, T> = dyn FnMut(&<T as Instances>::Inner, NodeId, NodeId) -> Result<bool, <T as Instances>::Error>
+    + 'v;
+
+impl<T: Instances> Evaluator<'_, T> {
+    /// The sum of a path, where the data keep it and it is exact.
+    pub(super) fn kept_sum(&self, expr: &Expr, env: &Env<'_, T>) -> Result<Option<f64>, T::Error> {
+        let mut sum = Sum::default();
+        let is_kept = self.each_list(expr, env, &mut |place, list, leaf| {
+            let Some(more) = self.data.sum(place, list, leaf)? else {
+                return Ok(false);
+            };
+            sum.total += more.total;
+            sum.absolute = sum.absolute.saturating_add(more.absolute);
+            Ok(true)
+        })?;
+        Ok((is_kept && sum.absolute <= EXACT_MAX).then_some(sum.total as f64))
+    }
+
+    /// The least and the greatest number of a path, where the data have an index of them.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn indexed_extremes(
+        &self,
+        expr: &Expr,
+        env: &Env<'_, T>,
+    ) -> Result<Option<Option<(f64, f64)>>, T::Error> {
+        let mut found: Option<(f64, f64)> = None;
+        let is_kept = self.each_list(expr, env, &mut |place, list, leaf| {
+            let Some(extremes) = self.data.extremes(place, list, leaf)? else {
+                return Ok(false);
+            };
+            if let Some((least, most)) = extremes {
+                let (least, most) = (number_of_value(&least), number_of_value(&most));
+                let (before_least, before_most) = found.unwrap_or((least, most));
+                found = Some((least.min(before_least), most.max(before_most)));
+            }
+            Ok(true)
+        })?;
+        Ok(is_kept.then_some(found))
+    }
+
+    /// Visits the lists that a path goes through all entries of, to one leaf in them, until the visitor returns
+    /// false; false then, or where it is no such path.
+    fn each_list(
+        &self,
+        expr: &Expr,
+        env: &Env<'_, T>,
+        visit: &mut VisitList<'_, T>,
+    ) -> Result<bool, T::Error> {
+        let (Expr::Path(path), true) = (expr, ends_in_all_entries(expr)) else {
+            return Ok(false);
+        };
+        let LocationPath { is_absolute, steps } = path;
+        let Some((leaf_step, steps)) = steps.split_last() else {
+            return Ok(false);
+        };
+        let Some((list_step, before)) = steps.split_last() else {
+            return Ok(false);
+        };
+        let root = super::Item::Inner(self.data.root());
+        let from = if *is_absolute { &root } else { env.item };
+        let mut is_kept = true;
+        let _ = self.stream_steps(from, before, env, &mut |item| {
+            let nodes = item.as_inner().and_then(|place| {
+                let list = self.only_child(place, &list_step.test)?;
+                let leaf = self.only_child_of(Some(list), &leaf_step.test)?;
+                Some((place, list, leaf)).filter(|_| is_in_list(self.schema(), leaf))
+            });
+            self.step_one()?;
+            is_kept = match nodes {
+                Some((place, list, leaf)) => visit(place, list, leaf)?,
+                None => false,
+            };
+            Ok(if is_kept { GO_ON } else { STOP })
+        })?;
+        Ok(is_kept)
+    }
+}
