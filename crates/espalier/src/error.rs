@@ -35,6 +35,8 @@ pub struct Failure {
     message: String,
     file: Option<String>,
     errors: Vec<DataError>,
+    /// What the message says, for programs.
+    detail: Option<DataError>,
     hint: Option<String>,
     is_answered: bool,
 }
@@ -62,6 +64,13 @@ impl Failure {
     /// Anything else that went wrong.
     pub fn data(message: impl Into<String>) -> Self {
         Self::new(Kind::Data, message)
+    }
+
+    /// There is nothing at a path, as the user wrote it and as an instance identifier.
+    pub fn nothing_at(written: &str, path: String) -> Self {
+        let message = format!("there is nothing at {written}");
+        let error = DataError::new(ErrorTag::DataMissing, message.clone()).at(path);
+        Self::data(message).detail(error)
     }
 
     /// Somebody else changed the same data meanwhile.
@@ -106,6 +115,7 @@ impl Failure {
             message: message.into(),
             file: None,
             errors: Vec::new(),
+            detail: None,
             hint: None,
             is_answered: false,
         }
@@ -115,6 +125,14 @@ impl Failure {
     #[must_use]
     pub fn in_file(mut self, file: impl fmt::Display) -> Self {
         self.file = Some(file.to_string());
+        self
+    }
+
+    /// The same failure, with the error in data that its message describes: `--json` lists its tag and
+    /// path, and the text does not repeat it.
+    #[must_use]
+    pub fn detail(mut self, error: DataError) -> Self {
+        self.detail = Some(error);
         self
     }
 
@@ -155,7 +173,8 @@ impl Failure {
     pub fn into_errors(self) -> Errors {
         let mut errors = Errors::new();
         if self.errors.is_empty() {
-            errors.push(DataError::new(ErrorTag::OperationFailed, self.message));
+            let own = DataError::new(ErrorTag::OperationFailed, self.message);
+            errors.push(self.detail.unwrap_or(own));
         }
         self.errors.into_iter().for_each(|error| errors.push(error));
         errors
@@ -172,7 +191,8 @@ impl Failure {
 
     /// The machine-readable form, printed with `--json`.
     pub fn to_json(&self) -> Value {
-        let errors: Vec<_> = self.errors.iter().map(|error| self.item(error)).collect();
+        let errors = self.errors.iter().chain(&self.detail);
+        let errors: Vec<_> = errors.map(|error| self.item(error)).collect();
         json!({"error": {
             "message": self.message,
             "file": self.file,

@@ -12,6 +12,7 @@ pub fn parse(schema: &Schema, text: &str) -> Result<InstancePath> {
     InstancePath::parse_cli_path(schema, text).map_err(|error| {
         Failure::usage(format!("the path {text}: {}", error.message))
             .hint("`espalier schema` shows which paths there are")
+            .detail(error.at(text))
     })
 }
 

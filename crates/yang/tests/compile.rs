@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use espalier_yang::schema::{ModuleSource, SchemaError, SchemaSource};
+use espalier_yang::schema::{Features, ModuleSource, SchemaError, SchemaSource};
 use espalier_yang::{Schema, standard};
 
 fn compile(texts: &[&str]) -> Result<Schema, Vec<SchemaError>> {
@@ -216,4 +216,57 @@ fn compilations_run_side_by_side() {
             });
         }
     });
+}
+
+/// CESNET/libyang#2217: entries have a `unique` in common only where all of its leaves exist.
+#[test]
+fn a_unique_with_a_leaf_whose_feature_is_off_binds_nothing() {
+    let model = r#"module m { yang-version 1.1; namespace "urn:m"; prefix m; feature f;
+        list l { key k; unique "a off"; unique a; unique "off b"; unique "m:c/ch/cs/d a"; unique "g/d a";
+            leaf k { type string; } leaf a { type string; } leaf b { type string; }
+            leaf off { if-feature f; type string; }
+            container c { choice ch { case cs { leaf d { type string; } } } }
+            container g { if-feature f; leaf d { type string; } } }
+        list n { key k; leaf k { type string; } leaf x { type string; }
+            leaf y { if-feature f; type string; } } }"#;
+    let deviations = r#"module d { yang-version 1.1; namespace "urn:d"; prefix d; import m { prefix p; }
+        deviation /p:n { deviate add { unique "p:x p:y"; unique "p:x"; } } }"#;
+    let modules = [model, deviations].map(|text| ModuleSource::from_text(text).unwrap());
+    let uniques = |features: Features| {
+        let source = SchemaSource {
+            modules: modules.to_vec(),
+            features: [("m".to_owned(), features)].into_iter().collect(),
+            ..SchemaSource::default()
+        };
+        let schema = Schema::compile(&source).unwrap();
+        let module = schema.module_by_name("m").unwrap();
+        ["l", "n"].map(|name| {
+            let list = schema.child(None, module, name).unwrap();
+            let unique = &schema.node(list).as_list().unwrap().unique;
+            let leaves = unique.iter().map(|leaves| {
+                let names = leaves.iter().map(|&leaf| &*schema.node(leaf).name);
+                names.collect::<Vec<_>>().join(" ")
+            });
+            leaves.collect::<Vec<_>>().join(", ")
+        })
+    };
+    assert_eq!(uniques(Features::Only(Vec::new())), ["a, d a", "x"]);
+    assert_eq!(
+        uniques(Features::All),
+        ["a off, a, off b, d a, d a", "x y, x"]
+    );
+}
+
+/// RFC 7952 §3.
+#[test]
+fn a_module_has_the_annotations_that_it_defines() {
+    let schema = compile(
+        &[r#"module m { yang-version 1.1; namespace "urn:m"; prefix m;
+        import ietf-yang-metadata { prefix md; }
+        md:annotation seen { type string; } md:annotation by { type string; } }"#],
+    )
+    .unwrap();
+    let module = schema.module(schema.module_by_name("m").unwrap());
+    let names: Vec<&str> = module.annotations.iter().map(|name| &**name).collect();
+    assert_eq!(names, ["seen", "by"]);
 }

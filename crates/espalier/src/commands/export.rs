@@ -115,7 +115,10 @@ impl Export {
         out.progress.finish();
         match found {
             Found::Something => Ok(bytes),
-            Found::Nothing => Err(Failure::data(format!("there is nothing at {}", self.path))),
+            Found::Nothing => Err(Failure::nothing_at(
+                &self.path,
+                read.path.to_instance_identifier(&*target.schema()?),
+            )),
         }
     }
 }

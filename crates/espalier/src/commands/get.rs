@@ -104,7 +104,10 @@ impl Get {
         };
         match target.read(&read, &mut io::stdout().lock())? {
             Found::Something => Ok(()),
-            Found::Nothing => Err(Failure::data(format!("there is nothing at {}", self.path))),
+            Found::Nothing => {
+                let place = path.to_instance_identifier(&*target.schema()?);
+                Err(Failure::nothing_at(&self.path, place))
+            }
         }
     }
 }

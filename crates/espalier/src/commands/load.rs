@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use espalier_store::LoadMode;
-use espalier_yang::data::{ParseOptions, Root};
+use espalier_yang::data::{Metadata, ParseOptions, Root};
 use espalier_yang::{Mark, NodeId, Schema, Sink, Value};
 use serde_json::json;
 
@@ -111,7 +111,10 @@ impl Load {
         let (input, length) = documents::open(&self.file)?;
         let mut input = ProgressReader::new(input, "checking", length);
         let mut count = Count::default();
-        let options = ParseOptions::default();
+        let options = ParseOptions {
+            metadata: Metadata::Plain,
+            ..ParseOptions::default()
+        };
         documents::parse(
             format,
             schema,

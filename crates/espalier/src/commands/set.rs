@@ -3,7 +3,7 @@
 use clap::Args;
 use espalier_yang::data::{Content, DataNode, DataTree};
 use espalier_yang::schema::ModuleNames;
-use espalier_yang::{InstancePath, Keys, NodeKind, Schema, Value};
+use espalier_yang::{DataError, InstancePath, Keys, NodeKind, Schema, Value};
 
 use crate::error::{Failure, Result};
 use crate::paths;
@@ -68,7 +68,10 @@ pub fn tree_of(schema: &Schema, path: &InstancePath, value: Option<&str>) -> Res
             let value = leaf
                 .value_type
                 .parse(schema, text, &names)
-                .map_err(|error| Failure::data(format!("{}: {}", name(), error.message)))?;
+                .map_err(|error| {
+                    let message = format!("{}: {}", name(), error.message);
+                    Failure::data(message).detail(DataError::from(error).at(name()))
+                })?;
             DataNode::new(last.node, Content::Value(value))
         }
         (NodeKind::LeafList(_), Keys::Values(values), None) if values.len() == 1 => {

@@ -112,10 +112,11 @@ fn apply(
     }
 }
 
-/// Whether the errors tell what running and a candidate changed differently.
-fn is_conflict(errors: &Errors) -> bool {
-    let tags = errors.iter().map(|error| error.app_tag.as_deref());
-    tags.take(1).any(|tag| tag == Some("candidate-conflict"))
+/// Whether the first error is one of the data: a constraint that would be broken, or what running and
+/// a candidate changed differently. Such an error has a place in the data, or an application's tag.
+fn is_of_data(errors: &Errors) -> bool {
+    let first = errors.iter().next();
+    first.is_some_and(|error| error.app_tag.is_some() || !error.path.is_empty())
 }
 
 /// The answer that tells errors.
@@ -144,7 +145,7 @@ pub fn refusal(errors: &Errors) -> Response {
             | ErrorTag::LockDenied
             | ErrorTag::ResourceDenied,
         ) => StatusCode::CONFLICT,
-        Some(ErrorTag::OperationFailed) if is_conflict(errors) => StatusCode::PRECONDITION_FAILED,
+        Some(ErrorTag::OperationFailed) if is_of_data(errors) => StatusCode::PRECONDITION_FAILED,
         Some(ErrorTag::OperationNotSupported) => StatusCode::METHOD_NOT_ALLOWED,
         Some(ErrorTag::OperationFailed) => StatusCode::INTERNAL_SERVER_ERROR,
         Some(ErrorTag::TooBig) => StatusCode::PAYLOAD_TOO_LARGE,

@@ -241,7 +241,9 @@ fn lock(tree: &Tree, paths: &[String], session: &str) -> Result<Outcome> {
         tree.lock(session)?;
         return Ok(done(json!({"locked": true}), "locked"));
     }
-    let parse = |text: &String| InstancePath::parse_cli_path(tree.schema(), text);
+    let parse = |text: &String| {
+        InstancePath::parse_cli_path(tree.schema(), text).map_err(|error| error.at(text))
+    };
     let paths = paths
         .iter()
         .map(parse)

@@ -221,7 +221,10 @@ impl Local {
         };
         let input: &mut dyn io::Read = upload.input;
         let report = self.tree.load(options, &mut |sink| {
-            let options = ParseOptions::default();
+            let options = ParseOptions {
+                metadata: Metadata::Plain,
+                ..ParseOptions::default()
+            };
             documents::parse(
                 upload.format,
                 &schema,

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use espalier_store::{Tree, View, write_change_json, write_change_text};
+use espalier_store::{Tree, View, WithDefaults, write_change_json, write_change_text};
 use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
@@ -84,8 +84,23 @@ pub fn print_view(
         with_origin: read.with_origin,
         ..espalier_store::Selection::default()
     };
+    if is_empty_container(view, read)? {
+        return Ok(Found::Nothing);
+    }
     let options = documents::print_options(read.format, read.path);
     documents::print(read.format, schema, options, out, |sink| {
         Ok(Found::from_store(view.read(read.path, &selection, sink)?))
     })
+}
+
+/// Whether a path names a container without presence that holds nothing, not even a default that is to
+/// be shown. A server answers 404 for it.
+fn is_empty_container(view: &View, read: &Read<'_>) -> Result<bool> {
+    let shows_defaults = matches!(
+        read.with_defaults,
+        WithDefaults::ReportAll | WithDefaults::ReportAllTagged
+    );
+    let target = read.path.target().map(|node| view.schema().node(node));
+    let is_container = target.is_some_and(|node| node.is_np_container());
+    Ok(is_container && !shows_defaults && !view.has_content(read.path)?)
 }

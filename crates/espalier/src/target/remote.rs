@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use espalier_protocols::restconf::{
-    AUTHOR_HEADER, COMMENT_HEADER, PRIVATE_CANDIDATE, SESSION_HEADER,
+    AUTHOR_HEADER, COMMENT_HEADER, DOCUMENT_BARE, DOCUMENT_HEADER, PRIVATE_CANDIDATE,
+    SESSION_HEADER,
 };
 use espalier_store::{
     CommitInfo, Content, Datastore, LoadMode, Retention, WithDefaults, WithOrigin,
@@ -119,12 +120,27 @@ impl Remote {
         format: Format,
         body: SendBody<'_>,
     ) -> Result<Response<Body>> {
+        self.send_with(method, path, format, &[], body)
+    }
+
+    /// The same, with more headers.
+    fn send_with(
+        &self,
+        method: &str,
+        path: &str,
+        format: Format,
+        headers: &[(&str, &str)],
+        body: SendBody<'_>,
+    ) -> Result<Response<Body>> {
         let url = format!("{}{path}", self.base);
-        let request = match method {
+        let mut request = match method {
             "PUT" => self.agent.put(url),
             "PATCH" => self.agent.patch(url),
             _ => self.agent.post(url),
         };
+        for &(name, value) in headers {
+            request = request.header(name, value);
+        }
         let answer = self
             .by(request)
             .header("content-type", format.media_type())
@@ -279,7 +295,8 @@ impl Target for Remote {
         };
         let mut input: &mut dyn io::Read = upload.input;
         let body = SendBody::from_reader(&mut input);
-        let answer = self.send(method, &self.data, upload.format, body)?;
+        let bare = [(DOCUMENT_HEADER, DOCUMENT_BARE)];
+        let answer = self.send_with(method, &self.data, upload.format, &bare, body)?;
         Ok(Loaded {
             fragments: None,
             values: None,

@@ -312,3 +312,78 @@ fn what_reads_makes_no_store() {
         }
     }
 }
+
+/// Also of a value or path on the command line, and of nothing at a path.
+#[test]
+fn errors_of_every_command_carry_tag_and_path() {
+    const MTU: &str = "/ietf-interfaces:interfaces/interface[name='eth0']/ietf-ip:ipv4/mtu";
+    let check = |bench: &Bench, access: &[&str]| {
+        let table = [
+            (&["set", MTU, "15"][..], "invalid-value", MTU),
+            (&["set", MTU, "abc"], "invalid-value", MTU),
+            (
+                &["get", "/ietf-interfaces:nothing"],
+                "unknown-element",
+                "/ietf-interfaces:nothing",
+            ),
+            (
+                &["set", "/nowhere:x", "1"],
+                "unknown-namespace",
+                "/nowhere:x",
+            ),
+            (
+                &["get", "/ietf-interfaces:interfaces/interface=none"],
+                "data-missing",
+                "/ietf-interfaces:interfaces/interface[name='none']",
+            ),
+            (
+                &[
+                    "export",
+                    "--path",
+                    "/ietf-interfaces:interfaces/interface=none",
+                ],
+                "data-missing",
+                "/ietf-interfaces:interfaces/interface[name='none']",
+            ),
+        ];
+        for (command, tag, path) in table {
+            let outcome = bench.run(&[command, &["--json"], access].concat());
+            let said: serde_json::Value = serde_json::from_str(&outcome.stdout)
+                .unwrap_or_else(|_| panic!("{command:?}: {outcome:?}"));
+            let error = &said["error"]["errors"][0];
+            assert_eq!(
+                (&error["error-tag"], &error["error-path"]),
+                (&tag.into(), &path.into()),
+                "{said}"
+            );
+        }
+    };
+    let (bench, access) = store();
+    check(&bench, &access);
+    let (bench, access) = store();
+    let server = bench.serve(&access);
+    check(&bench, &["--server", &server.url]);
+}
+
+/// Metadata that is wrong has one verdict, however it comes (RFC 7952 §5.2).
+#[test]
+fn wrong_metadata_is_refused_however_it_comes() {
+    let (bench, access) = store();
+    let wrong = r#"{"ietf-interfaces:interfaces":{"interface":[{"name":"eth0","type":"iana-if-type:ethernetCsmacd","description":"x","@description":[{}]}]}}"#;
+    bench.write("wrong.json", wrong);
+    let server = bench.serve(&access);
+    let remote = ["--server", server.url.as_str()];
+    for command in [
+        &["load", "wrong.json"][..],
+        &["load", "wrong.json", "--replace"],
+        &["edit", "wrong.json"],
+    ] {
+        for access in [&access[..], &remote[..]] {
+            let said = bench.run(&[command, access].concat()).failed(1);
+            assert!(
+                said.contains("bad-attribute") && said.contains("/description"),
+                "{said}"
+            );
+        }
+    }
+}

@@ -6,6 +6,7 @@ use espalier_store::{Error, View};
 use espalier_yang::data::{
     Annotations, Envelope, ParseError, ParseOptions, PrintError, PrintOptions, Root, json, xml,
 };
+use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, Mark, NodeId, Schema, Sink, Value};
 
 use super::media::Format;
@@ -55,44 +56,67 @@ pub(super) fn print<W: Write>(
     };
     let mut printer = Printer::new(view.schema(), format, out, options);
     let read = view.read(path, selection, &mut printer);
+    let nodes = printer.nodes;
     // What stopped the printer is the reason; the store only knows that it was stopped.
     let out = match printer.finish() {
         Ok(out) => out,
         Err(error) => return Err(AnswerError::Print(error)),
     };
     match read.map_err(AnswerError::Store)? {
+        true if nodes <= 1 && is_empty_container(view, path).map_err(AnswerError::Store)? => {
+            Ok((Found::Nothing, out))
+        }
         true => Ok((Found::Something, out)),
         false if path.is_root() => Ok((Found::Something, out)),
         false => Ok((Found::Nothing, out)),
     }
 }
 
+/// Whether a path names a container without presence that holds nothing: it is no resource that can
+/// be read, though nodes can be created in it.
+pub(super) fn is_empty_container(view: &View, path: &InstancePath) -> Result<bool, Error> {
+    let target = path.target().map(|node| view.schema().node(node));
+    Ok(target.is_some_and(Node::is_np_container) && !view.has_content(path)?)
+}
+
 /// A printer of either format.
-enum Printer<'s, W: Write> {
+struct Printer<'s, W: Write> {
+    printer: Either<'s, W>,
+    /// How many nodes were printed.
+    nodes: u64,
+}
+
+enum Either<'s, W: Write> {
     Json(json::Printer<'s, W>),
     Xml(xml::Printer<'s, W>),
 }
 
 impl<'s, W: Write> Printer<'s, W> {
     fn new(schema: &'s Schema, format: Format, out: W, options: PrintOptions) -> Self {
-        match format {
-            Format::Json => Self::Json(json::Printer::new(schema, out, options)),
-            Format::Xml => Self::Xml(xml::Printer::new(schema, out, options)),
-        }
+        let printer = match format {
+            Format::Json => Either::Json(json::Printer::new(schema, out, options)),
+            Format::Xml => Either::Xml(xml::Printer::new(schema, out, options)),
+        };
+        Self { printer, nodes: 0 }
     }
 
     fn finish(self) -> Result<W, PrintError> {
-        match self {
-            Self::Json(printer) => printer.finish(),
-            Self::Xml(printer) => printer.finish(),
+        match self.printer {
+            Either::Json(printer) => printer.finish(),
+            Either::Xml(printer) => printer.finish(),
         }
     }
 
     fn sink(&mut self) -> &mut dyn Sink {
-        match self {
-            Self::Json(printer) => printer,
-            Self::Xml(printer) => printer,
+        match &mut self.printer {
+            Either::Json(printer) => printer,
+            Either::Xml(printer) => printer,
         }
+    }
+
+    fn node(&mut self) -> &mut dyn Sink {
+        self.nodes += 1;
+        self.sink()
     }
 }
 
@@ -100,15 +124,15 @@ type Event = Result<(), espalier_yang::data::Stop>;
 
 impl<W: Write> Sink for Printer<'_, W> {
     fn open(&mut self, node: NodeId, mark: Mark) -> Event {
-        self.sink().open(node, mark)
+        self.node().open(node, mark)
     }
 
     fn leaf(&mut self, node: NodeId, value: Value, mark: Mark) -> Event {
-        self.sink().leaf(node, value, mark)
+        self.node().leaf(node, value, mark)
     }
 
     fn any(&mut self, node: NodeId, json: &str, mark: Mark) -> Event {
-        self.sink().any(node, json, mark)
+        self.node().any(node, json, mark)
     }
 
     fn close(&mut self, mark: Mark) -> Event {

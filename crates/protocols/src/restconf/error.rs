@@ -22,6 +22,8 @@ pub(super) struct Failure {
     pub(super) errors: Errors,
     /// What would be allowed, for 405.
     pub(super) allow: Option<Methods>,
+    /// The coding of bodies that would be accepted, for 415 (RFC 9110 §15.5.16).
+    pub(super) accept_encoding: Option<&'static str>,
 }
 
 impl Failure {
@@ -32,6 +34,7 @@ impl Failure {
             status: status_of(tag),
             errors: error.into(),
             allow: None,
+            accept_encoding: None,
         }
     }
 
@@ -44,6 +47,13 @@ impl Failure {
     /// A value in the request is wrong: 400.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorTag::InvalidValue, message)
+    }
+
+    /// RFC 8040 §4.3: XML has one element at the top.
+    pub(super) fn several_in_xml() -> Self {
+        Self::invalid(
+            "an answer in XML has one entry of a list at most: name its keys, or accept JSON",
+        )
     }
 
     /// There is no such resource, or no instance of it: 404.
@@ -71,6 +81,16 @@ impl Failure {
         .with_status(StatusCode::PRECONDITION_FAILED)
     }
 
+    /// The body is in a content coding that is not understood: 415, with what would be.
+    pub(super) fn content_encoding(coding: &str) -> Self {
+        let message = format!("the content coding “{coding}” of the body is not supported");
+        Self {
+            accept_encoding: Some("identity"),
+            ..Self::new(ErrorTag::InvalidValue, message)
+                .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+        }
+    }
+
     /// The request's body is larger than allowed: 413.
     pub(super) fn too_big(bytes_max: u64) -> Self {
         Self::new(
@@ -86,6 +106,9 @@ impl Failure {
         let (tag, status) = match error.kind() {
             ErrorKind::Unavailable => (ErrorTag::OperationFailed, StatusCode::SERVICE_UNAVAILABLE),
             ErrorKind::Full => (ErrorTag::ResourceDenied, StatusCode::INSUFFICIENT_STORAGE),
+            ErrorKind::KeyTooLong | ErrorKind::ValueTooLong | ErrorKind::BatchTooLarge => {
+                (ErrorTag::TooBig, StatusCode::PAYLOAD_TOO_LARGE)
+            }
             _ => (ErrorTag::OperationFailed, StatusCode::INTERNAL_SERVER_ERROR),
         };
         Self::new(tag, error.to_string()).with_status(status)
@@ -99,12 +122,22 @@ impl Failure {
     }
 }
 
-/// Whether it is for the operator to mend, and clients are told what.
+/// Whether clients get the cause: it is for the operator to mend, or a limit that they passed.
 fn is_of_engine(kind: ErrorKind) -> bool {
-    use ErrorKind::{Denied, Full, OutcomeUnknown, ReadOnly, Unavailable};
+    use ErrorKind::{
+        BatchTooLarge, Denied, Full, KeyTooLong, OutcomeUnknown, ReadOnly, Unavailable,
+        ValueTooLong,
+    };
     matches!(
         kind,
-        Denied | Full | OutcomeUnknown | ReadOnly | Unavailable
+        BatchTooLarge
+            | Denied
+            | Full
+            | KeyTooLong
+            | OutcomeUnknown
+            | ReadOnly
+            | Unavailable
+            | ValueTooLong
     )
 }
 
@@ -114,12 +147,13 @@ impl From<Errors> for Failure {
             .iter()
             .next()
             .map_or(StatusCode::INTERNAL_SERVER_ERROR, |error| {
-                status_of(error.tag)
+                status_of_data(error.tag)
             });
         Self {
             status,
             errors,
             allow: None,
+            accept_encoding: None,
         }
     }
 }
@@ -177,6 +211,15 @@ impl Failure {
     }
 }
 
+/// RFC 8040 §7 leaves a choice for `operation-failed`. Of an error in data it is the client's: a
+/// constraint of the model that would be broken.
+fn status_of_data(tag: ErrorTag) -> StatusCode {
+    match tag {
+        ErrorTag::OperationFailed => StatusCode::PRECONDITION_FAILED,
+        tag => status_of(tag),
+    }
+}
+
 /// RFC 8040 §7: the status of a tag, the first where the RFC leaves a choice.
 fn status_of(tag: ErrorTag) -> StatusCode {
     match tag {
@@ -204,6 +247,13 @@ fn status_of(tag: ErrorTag) -> StatusCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A constraint that is broken is never an error of the server.
+    #[test]
+    fn operation_failed_in_data_is_412() {
+        let error = DataError::new(ErrorTag::OperationFailed, "").with_app_tag("must-violation");
+        assert_eq!(Failure::from(error).status, 412);
+    }
 
     /// The table of RFC 8040 §7.
     #[test]

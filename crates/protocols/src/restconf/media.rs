@@ -1,10 +1,32 @@
 //! Media types (RFC 8040 §5.2): which one an answer has, and which one a body is in.
 
 use espalier_yang::ErrorTag;
-use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use espalier_yang::data::Wrapping;
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 use super::error::{Failure, Result};
+
+/// `Espalier-Document: bare` allows the body of PUT and PATCH of a datastore to be a document without
+/// the envelope `ietf-restconf:data`, in any form that `espalier load` takes. Without it, a body that
+/// is not the datastore resource deletes nothing.
+pub const DOCUMENT_HEADER: &str = "espalier-document";
+
+/// The value of [`DOCUMENT_HEADER`].
+pub const DOCUMENT_BARE: &str = "bare";
+
+/// How the body of a request for a whole datastore is wrapped.
+pub(super) fn wrapping(method: &Method, headers: &HeaderMap) -> Wrapping {
+    let is_bare = headers
+        .get(DOCUMENT_HEADER)
+        .is_some_and(|value| value.as_bytes() == DOCUMENT_BARE.as_bytes());
+    match (is_bare, method) {
+        (true, _) => Wrapping::Optional,
+        // RFC 8040 §4.5: the body is the target resource, and takes the place of all there is.
+        (false, &Method::PUT) => Wrapping::DatastoreResource,
+        (false, _) => Wrapping::ResourceOrNodes,
+    }
+}
 
 /// How data is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +166,22 @@ pub(super) fn content(headers: &HeaderMap) -> Result<Format> {
         .find(|media| media.essence().eq_ignore_ascii_case(essence))
         .map(MediaType::format)
         .ok_or_else(|| unsupported(format!("the media type “{essence}” is not supported")))
+}
+
+/// Refuses a body in a content coding (RFC 9110 §8.4): there is none that is understood.
+pub(super) fn check_encoding(headers: &HeaderMap) -> Result<()> {
+    let lines = headers.get_all(CONTENT_ENCODING).iter();
+    for line in lines {
+        let text = String::from_utf8_lossy(line.as_bytes());
+        let codings = text.split(',').map(str::trim);
+        if let Some(coding) = codings
+            .filter(|coding| !coding.is_empty())
+            .find(|coding| !coding.eq_ignore_ascii_case("identity"))
+        {
+            return Err(Failure::content_encoding(coding));
+        }
+    }
+    Ok(())
 }
 
 /// One media range of `Accept` (RFC 9110 §12.5.1).

@@ -38,6 +38,7 @@ mod xml_text;
 
 pub use config::{RestconfConfig, StateWrites};
 pub use limits::Limits;
+pub use media::{DOCUMENT_BARE, DOCUMENT_HEADER};
 pub use response_body::{BodyWriter, stream};
 pub use routes::router;
 pub use service::{PRIVATE_CANDIDATE, Restconf};

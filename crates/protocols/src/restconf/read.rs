@@ -7,9 +7,9 @@ use espalier_store::{Content, Datastore, Page, Selection, Tree, View, WithDefaul
 use espalier_yang::data::{PrintError, Stop};
 use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Mark, NodeId, Sink, Value};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use tokio::task::spawn_blocking;
 
 use super::Restconf;
@@ -116,7 +116,6 @@ async fn large(
     };
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, media.header());
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if let Some(validators) = validators {
         validators.write(headers, media.format());
     }
@@ -149,17 +148,23 @@ fn selection(tree: &Tree, path: &InstancePath, query: &Query<'_>) -> Result<Sele
         fields,
         with_defaults: query
             .with_defaults
-            .unwrap_or_else(|| basic_mode(tree.datastore())),
+            .unwrap_or_else(|| basic_mode(tree, path)),
         with_origin: with_origin(tree.datastore(), query)?,
         page,
     })
 }
 
-/// How default values show where nothing is said: operational has what is in use, and so the
-/// defaults that are (RFC 8342 §5.3).
-fn basic_mode(datastore: Datastore) -> WithDefaults {
-    match datastore {
+/// How default values show where the request has no `with-defaults`: operational has what is in
+/// use, and so the defaults that are (RFC 8342 §5.3). The default of a leaf or leaf-list that is the
+/// target itself is its value, whatever the basic mode (RFC 8040 §3.5.4).
+fn basic_mode(tree: &Tree, path: &InstancePath) -> WithDefaults {
+    let schema = tree.schema();
+    let is_value = path
+        .target()
+        .is_some_and(|target| schema.node(target).as_value().is_some());
+    match tree.datastore() {
         Datastore::Operational => WithDefaults::ReportAll,
+        _ if is_value => WithDefaults::ReportAll,
         _ => WithDefaults::default(),
     }
 }
@@ -213,7 +218,7 @@ impl Reading {
         if self.conditions.is_empty() {
             return Ok(None);
         }
-        if !self.view.exists(&self.path)? {
+        if !self.is_there()? {
             return Err(self.missing());
         }
         let Some(validators) = self.validators()? else {
@@ -228,6 +233,18 @@ impl Reading {
                 Ok(Some(answer))
             }
         }
+    }
+
+    /// Whether GET has something to show: what exists, or a default.
+    fn is_there(&self) -> Result<bool> {
+        if !self.view.exists(&self.path)? {
+            return Ok(self.count_at_most(1)? > 0);
+        }
+        let may_show_defaults = matches!(
+            self.selection.with_defaults,
+            WithDefaults::ReportAll | WithDefaults::ReportAllTagged
+        );
+        Ok(may_show_defaults || !codec::is_empty_container(&self.view, &self.path)?)
     }
 
     /// Prints into a streamed body; one that fails is left without its end.
@@ -269,6 +286,14 @@ impl Reading {
 
     /// RFC 8040 §4.3: in XML, one entry of a list at most.
     fn check_single(&self) -> Result<()> {
+        if self.count_at_most(2)? > 1 {
+            return Err(Failure::several_in_xml());
+        }
+        Ok(())
+    }
+
+    /// How many topmost nodes the answer has, as far as `limit`.
+    fn count_at_most(&self, limit: u64) -> Result<usize> {
         let page = self.selection.page.clone().unwrap_or(Page {
             after: None,
             offset: 0,
@@ -276,20 +301,16 @@ impl Reading {
         });
         let probe = Selection {
             depth: Some(1),
-            page: Some(Page {
-                limit: page.limit.min(2),
+            page: is_whole_list(self.view.schema(), &self.path).then(|| Page {
+                limit: page.limit.min(limit),
                 ..page
             }),
+            with_defaults: self.selection.with_defaults,
             ..Selection::default()
         };
         let mut count = Count::default();
         self.view.read(&self.path, &probe, &mut count)?;
-        if count.entries > 1 {
-            return Err(Failure::invalid(
-                "an answer in XML has one entry of a list at most: name its keys, or accept JSON",
-            ));
-        }
-        Ok(())
+        Ok(count.entries)
     }
 }
 

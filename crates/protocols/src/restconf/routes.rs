@@ -10,7 +10,9 @@ use axum::routing::any;
 use espalier_store::Datastore;
 use espalier_yang::path::ApiRoot;
 use espalier_yang::{DataError, ErrorTag, InstancePath};
-use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, VARY,
+};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -19,7 +21,7 @@ use super::Restconf;
 use super::address::{Address, locate};
 use super::conditions::{Conditions, Verdict};
 use super::error::{Failure, Result};
-use super::media::{self, ACCEPT_PATCH, MediaType};
+use super::media::{self, ACCEPT_PATCH, Format, MediaType};
 use super::query::{Allowed, Query};
 use super::resource::{Methods, methods_of};
 use super::system::{self, Element, Show};
@@ -57,7 +59,21 @@ async fn answer(State(service): State<Arc<Restconf>>, request: Request<Body>) ->
             refusal(&service, &parts, &failure)
         }
     };
+    let answer = with_common_headers(answer);
     observe(&parts, &answer, started);
+    answer
+}
+
+/// Adds what every answer has: whether it may be cached (RFC 8040 §5.5), and that it depends on
+/// `Accept` (RFC 9110 §12.5.5), errors included.
+fn with_common_headers(mut answer: Answer) -> Answer {
+    let headers = answer.headers_mut();
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-cache"));
+    headers
+        .entry(VARY)
+        .or_insert(HeaderValue::from_static("Accept"));
     answer
 }
 
@@ -145,7 +161,7 @@ async fn data(
     match parts.method {
         Method::GET | Method::HEAD => read::read(service, &tree, path, parts).await,
         Method::OPTIONS => Ok(options(methods)),
-        _ if methods == Methods::Invoke => Err(unsupported("actions are not supported")),
+        _ if methods == Methods::Invoke => action(&tree, &path),
         _ => {
             let target = Target {
                 tree,
@@ -155,6 +171,20 @@ async fn data(
             write::write(service, target, parts, body).await
         }
     }
+}
+
+/// An action is a resource where the node that it is in exists.
+fn action(tree: &espalier_store::Tree, path: &InstancePath) -> Result<Answer> {
+    let parent = path.parent().unwrap_or_default();
+    if !tree.view()?.exists(&parent)? {
+        let schema = tree.schema();
+        let name = parent.target().map(|node| schema.path(node));
+        let name = name.unwrap_or_default();
+        return Err(Failure::not_found(format!(
+            "there is no such instance of {name}"
+        )));
+    }
+    Err(unsupported("actions are not supported"))
 }
 
 /// Whether clients do not write a datastore: what is in use (RFC 8527 §3.2), what running becomes,
@@ -202,12 +232,14 @@ fn fixed(service: &Restconf, parts: &Parts, document: &Element) -> Result<Answer
             "“limit” and “offset” are for lists of data",
         ));
     }
-    let show = Show {
-        depth: query.depth.flatten(),
-    };
+    if media.format() == Format::Xml && document.entries() > 1 {
+        return Err(Failure::several_in_xml());
+    }
+    let depth = query.depth.flatten();
     let text = match &query.fields {
-        Some(fields) => system::selected(document.clone(), fields)?.print(media.format(), show),
-        None => document.print(media.format(), show),
+        Some(fields) => system::selected(document.clone(), fields, depth)?
+            .print(media.format(), Show { depth: None }),
+        None => document.print(media.format(), Show { depth }),
     };
     let validators = service.fixed_validators();
     let verdict = Conditions::of(&parts.headers).on_read(&validators, media.format());
@@ -239,21 +271,19 @@ pub(super) fn with_body(method: &Method, media: HeaderValue, bytes: impl Into<Ve
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, media);
     headers.insert(CONTENT_LENGTH, length);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     answer
 }
 
 fn operation(service: &Restconf, parts: &Parts, name: &str) -> Result<Answer> {
+    // One that no module defines is no resource, whatever the method.
+    InstancePath::parse_api_path(service.schema(), name, ApiRoot::Operations).map_err(unlocated)?;
     Methods::Invoke.check(&parts.method)?;
     if parts.method == Method::OPTIONS {
         return Ok(options(Methods::Invoke));
     }
-    Err(
-        match InstancePath::parse_api_path(service.schema(), name, ApiRoot::Operations) {
-            Ok(_) => unsupported(format!("the operation “{name}” is not supported")),
-            Err(error) => unsupported(error.message),
-        },
-    )
+    Err(unsupported(format!(
+        "the operation “{name}” is not supported"
+    )))
 }
 
 fn unsupported(message: impl Into<String>) -> Failure {
@@ -262,14 +292,14 @@ fn unsupported(message: impl Into<String>) -> Failure {
 
 /// The text of a module (RFC 8040 §3.7).
 fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<Answer> {
-    Methods::Read.check(&parts.method)?;
-    if parts.method == Method::OPTIONS {
-        return Ok(options(Methods::Read));
-    }
     let text = service
         .texts
         .get(key)
         .ok_or_else(|| Failure::not_found(format!("there is no module “{key}”")))?;
+    Methods::Read.check(&parts.method)?;
+    if parts.method == Method::OPTIONS {
+        return Ok(options(Methods::Read));
+    }
     Ok(with_body(
         &parts.method,
         HeaderValue::from_static(YANG),
@@ -279,11 +309,14 @@ fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<Answer> {
 
 async fn host_meta(State(service): State<Arc<Restconf>>, request: Request<Body>) -> Answer {
     let (parts, _) = request.into_parts();
-    match parts.method {
-        Method::GET | Method::HEAD => {}
-        Method::OPTIONS => return options(Methods::Read),
-        _ => return refusal(&service, &parts, &Failure::not_allowed(Methods::Read)),
-    }
+    with_common_headers(match parts.method {
+        Method::GET | Method::HEAD => host_meta_document(&service, &parts),
+        Method::OPTIONS => options(Methods::Read),
+        _ => refusal(&service, &parts, &Failure::not_allowed(Methods::Read)),
+    })
+}
+
+fn host_meta_document(service: &Restconf, parts: &Parts) -> Answer {
     let accept = parts
         .headers
         .get(ACCEPT)
@@ -309,8 +342,16 @@ fn refusal(service: &Restconf, parts: &Parts, failure: &Failure) -> Answer {
     let text = error_body::print(failure.errors.iter(), media.format(), service.schema());
     let mut answer = with_body(&parts.method, media.header(), text);
     *answer.status_mut() = failure.status;
+    let headers = answer.headers_mut();
     if let Some(allow) = failure.allow {
-        answer.headers_mut().insert(ALLOW, allow.header());
+        headers.insert(ALLOW, allow.header());
+    }
+    if let Some(coding) = failure.accept_encoding {
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding));
+    } else if failure.status == StatusCode::UNSUPPORTED_MEDIA_TYPE && parts.method == Method::PATCH
+    {
+        // RFC 5789 §2.2.
+        headers.insert(ACCEPT_PATCH_HEADER, HeaderValue::from_static(ACCEPT_PATCH));
     }
     answer
 }

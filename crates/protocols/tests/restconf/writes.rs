@@ -208,7 +208,6 @@ fn operations_are_not_supported_yet() {
     let server = Server::start();
     let paths = [
         "/restconf/operations/garden:prune",
-        "/restconf/operations/garden:none",
         "/restconf/data/garden:garden/water",
     ];
     for path in paths {

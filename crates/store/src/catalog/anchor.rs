@@ -9,10 +9,10 @@ use super::schema_set::{Record, record};
 use super::{keys, name};
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
-use crate::keys::anchor_prefix;
+use crate::keys::{TreeId, anchor_prefix};
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
-use crate::tree::Datastore;
+use crate::tree::{Datastore, Stamp, StampRecord, stamp_key};
 
 const KIND: &str = "anchor";
 
@@ -62,6 +62,21 @@ impl Store {
             let id = Self::allocate_id(snapshot, batch)?;
             batch.put(key, encode(id, schema_set, Validation::default()));
             batch.put(keys::use_by(dataspace, set.id, id), name.as_bytes());
+            // Since when running is as it is, before anything is committed.
+            let made = Stamp {
+                version: 0,
+                time: self.now(),
+            };
+            let record = StampRecord {
+                any: made,
+                whole: made,
+            };
+            let running = TreeId {
+                anchor: id,
+                datastore: Datastore::Running.id(),
+            };
+            let root = running.prefix(Subspace::Tree);
+            batch.put(stamp_key(&root), record.encode());
             Ok(())
         })
     }

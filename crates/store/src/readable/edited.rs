@@ -1,7 +1,7 @@
 //! Documents that were edited by hand: parsed, validated and committed like any change.
 
 use espalier_keyspace::EditedDocument;
-use espalier_yang::data::{ParseOptions, Root, TreeBuilder, json};
+use espalier_yang::data::{Metadata, ParseOptions, Root, TreeBuilder, json};
 use espalier_yang::{Errors, Schema, Sink};
 
 use super::lines::with_lines;
@@ -63,7 +63,10 @@ fn load(tree: &Tree, text: &[u8], comment: &str) -> Result<()> {
 
 fn parse(schema: &Schema, text: &[u8], sink: &mut dyn Sink) -> Result<()> {
     let mut text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let options = ParseOptions::default();
+    let options = ParseOptions {
+        metadata: Metadata::Plain,
+        ..ParseOptions::default()
+    };
     json::parse(schema, Root::Datastore, &mut text, sink, &options)?;
     Ok(())
 }

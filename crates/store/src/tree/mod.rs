@@ -28,6 +28,7 @@ mod selection;
 mod settle;
 mod stamp;
 mod subscribe;
+mod too_big;
 mod trail;
 mod validate;
 mod view;

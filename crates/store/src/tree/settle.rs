@@ -6,14 +6,18 @@ use espalier_keyspace::{
     Batch, Direction, ErrorKind, Expect, Expected, KeyRange, Precondition, Snapshot,
 };
 
+use espalier_yang::Errors;
+
 use super::change::{each_change, logged_ranges};
 use super::commit::{Commit, CommitOptions, Tree};
 use super::confirm::{Plan, is_overdue};
 use super::datastore::Datastore;
 use super::edit::{Touch, Touched};
+use super::locate::State;
 use super::log::CommitLog;
 use super::operational::record_origins;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
+use super::too_big::is_too_big;
 use super::validate::{definition_key, is_kept, rebuild, validate};
 use super::view::View;
 use crate::catalog::AnchorRow;
@@ -162,9 +166,7 @@ impl Tree {
         );
         let mut batch = beside;
         batch.read_in_order();
-        each_change(&overlay, &logged_ranges(self.id()), &mut |change| {
-            log.record(change.key, change.old, change.new, &mut batch)
-        })?;
+        self.record(&overlay, &mut log, &mut batch)?;
         if !log.has_records() {
             return Ok(Commit {
                 version: last.version,
@@ -197,6 +199,27 @@ impl Tree {
             time: stamp.time,
             is_changed: true,
         })
+    }
+
+    /// Records what changes in the log. Every key and value that no key space takes is an error.
+    fn record(&self, overlay: &Overlay, log: &mut CommitLog, batch: &mut Batch) -> Result<()> {
+        let mut too_big = Vec::new();
+        each_change(overlay, &logged_ranges(self.id()), &mut |change| {
+            if let Some(new) = change.new.filter(|new| is_too_big(change.key, new)) {
+                too_big.push((change.key.to_vec(), new.to_vec()));
+            }
+            log.record(change.key, change.old, change.new, batch)
+        })?;
+        let state = State {
+            snapshot: overlay,
+            compiled: self.compiled(),
+            tree: self.id(),
+        };
+        let mut errors = Errors::new();
+        for (key, value) in too_big {
+            errors.push(state.too_big(&key, &value)?);
+        }
+        Ok(errors.into_result()?)
     }
 
     /// What is stored, with the indexes that the constraints need.

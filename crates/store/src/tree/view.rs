@@ -5,11 +5,13 @@ use std::sync::Arc;
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{InstancePath, Schema, Sink};
 
+use super::datastore::Datastore;
 use super::locate::State;
 use super::operational::{Operational, OperationalData, Warning};
 use super::read::{Sources, read};
 use super::selection::Selection;
 use super::stamp::{self, Stamp};
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::overlay::ReadOnce;
@@ -151,7 +153,9 @@ impl View {
 
     /// The last change of a resource or of something in it. Kept for containers, list entries and
     /// the datastore; for others, that of the container or entry around them. Of the operational
-    /// state, the last push.
+    /// state, the last push. A datastore that nothing was committed to has version 0, and the time
+    /// since when it cannot have changed: that of its anchor, or when running was last replaced as a
+    /// whole.
     pub fn stamp(&self, path: &InstancePath) -> Result<Stamp> {
         if matches!(self.data, Data::Operational(_)) {
             let root = self.state().root();
@@ -160,7 +164,24 @@ impl View {
         let Some(place) = self.state().locate(path)? else {
             return Ok(Stamp::default());
         };
-        stamp::find(self.snapshot(), &place.key, &place.boundaries)
+        let found = stamp::find(self.snapshot(), &place.key, &place.boundaries)?;
+        match found == Stamp::default() {
+            true => self.stamp_of_new(),
+            false => Ok(found),
+        }
+    }
+
+    fn stamp_of_new(&self) -> Result<Stamp> {
+        let running = TreeId {
+            datastore: Datastore::Running.id(),
+            ..self.tree
+        };
+        let root = running.prefix(Subspace::Tree);
+        let record = stamp::record(self.snapshot(), &root)?;
+        Ok(Stamp {
+            version: 0,
+            time: record.map_or(Timestamp(0), |record| record.whole.time),
+        })
     }
 
     /// Sends a resource as events: the target itself, not the nodes around it. The datastore sends

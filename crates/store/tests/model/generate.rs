@@ -110,9 +110,8 @@ impl Generator<'_> {
                 self.instances(child, depth, kind, &mut nodes);
             }
         }
-        if kind == Kind::Document {
-            self.settle_cases(&mut nodes);
-        }
+        // In an edit too: data of two cases are refused.
+        self.settle_cases(&mut nodes);
         nodes
     }
 

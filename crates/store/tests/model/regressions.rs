@@ -230,7 +230,7 @@ fn depth_counts_from_what_fields_select() {
     );
     assert_eq!(
         show_selected(&tree, "/", &selection(3)),
-        r#"{"m:plain":{"inner":{"z":"1","deep":[{"k":1,"v":"x"}]}}}"#
+        r#"{"m:plain":{"inner":{"z":"1","deep":[{"k":1,"v":"x","in":{}}]}}}"#
     );
 }
 

@@ -4,7 +4,7 @@
 use std::io;
 
 use super::frame::{Frame, PathWriter};
-use super::options::{Accept, Metadata, ParseError, ParseOptions, Root};
+use super::options::{Accept, Metadata, ParseError, ParseOptions, Root, Wrapping};
 use super::seen::{ENTRIES_MAX, Entry, KeyValues};
 use super::sink::{Annotations, Mark, Sink, Stop};
 use super::tree::TreeBuilder;
@@ -37,6 +37,12 @@ pub(super) fn malformed(mark: Mark, message: impl Into<String>) -> Halt {
     Halt::Refused(Box::new(error))
 }
 
+/// A part of the document is past a limit of its length.
+pub(super) fn too_big(mark: Mark, message: impl Into<String>) -> Halt {
+    let error = DataError::new(ErrorTag::TooBig, message).on_line(mark.line);
+    Halt::Refused(Box::new(error))
+}
+
 /// The name of a child, as its format writes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ChildName<'a> {
@@ -66,6 +72,8 @@ pub(super) struct Assembler<'a> {
     depth: usize,
     /// How many hashes of entries all open frames keep.
     tracked: usize,
+    /// The child that was noted last: where reading is when a limit ends it.
+    noted: Option<NodeId>,
 }
 
 impl<'a> Assembler<'a> {
@@ -86,6 +94,7 @@ impl<'a> Assembler<'a> {
             frames: vec![document],
             depth: 1,
             tracked: 0,
+            noted: None,
         }
     }
 
@@ -95,6 +104,11 @@ impl<'a> Assembler<'a> {
             self.output = Output::Held(TreeBuilder::new(), sink);
         }
         self
+    }
+
+    /// Whether a child of the open node came.
+    pub(super) fn has_come(&self, id: NodeId) -> bool {
+        self.frames[self.depth - 1].has_single(id)
     }
 
     pub(super) fn keeps_metadata(&self) -> bool {
@@ -205,6 +219,7 @@ impl<'a> Assembler<'a> {
     /// Notes that a child comes, and reports one that may not: given before, or of another case.
     /// JSON calls this once a member, XML once an element.
     pub(super) fn note(&mut self, id: NodeId, comes: Comes, mark: Mark) {
+        self.noted = Some(id);
         let node = self.schema.node(id);
         let may_mix_cases = node.cases.is_empty() || self.keeps_metadata();
         let frame = &mut self.frames[self.depth - 1];
@@ -230,6 +245,28 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    /// Checks how a whole document is wrapped: `envelopes` of them, and `nodes` outside of them.
+    pub(super) fn check_envelope(&mut self, envelopes: usize, nodes: usize, mark: Mark) {
+        let is_required = match self.options.wrapping {
+            Wrapping::Optional => false,
+            Wrapping::DatastoreResource => true,
+            Wrapping::ResourceOrNodes => nodes == 0,
+        };
+        let (tag, message) = match (envelopes, nodes) {
+            (1, 0) => return,
+            (0, _) if !is_required => return,
+            (0, _) => (
+                ErrorTag::MissingElement,
+                "the body is not the datastore resource, “ietf-restconf:data” (RFC 8040 §3.4)",
+            ),
+            _ => (
+                ErrorTag::BadElement,
+                "the envelope of the datastore stands beside something else",
+            ),
+        };
+        self.report(DataError::new(tag, message), None, mark);
+    }
+
     /// A container, list entry or the like begins.
     pub(super) fn open(&mut self, id: NodeId, mark: Mark) -> Result<(), Halt> {
         let node = self.schema.node(id);
@@ -247,6 +284,10 @@ impl<'a> Assembler<'a> {
         let frame = &mut self.frames[self.depth];
         frame.reset(self.schema, Some(id), mark);
         frame.position = position;
+        if self.depth == 1 && frame.keys.len() == self.options.target_keys.len() {
+            let keys = self.options.target_keys.iter().cloned();
+            frame.keys = keys.map(Some).collect();
+        }
         self.depth += 1;
         self.emit(|sink| sink.open(id, mark))
     }
@@ -311,8 +352,7 @@ impl<'a> Assembler<'a> {
         self.tracked += seen.len() - before;
         if self.tracked > ENTRIES_MAX {
             let message = format!("more than {ENTRIES_MAX} entries (ENTRIES_MAX)");
-            let error = DataError::new(ErrorTag::TooBig, message).on_line(mark.line);
-            return Err(Halt::Refused(Box::new(error)));
+            return Err(too_big(mark, message));
         }
         Ok(entry)
     }
@@ -431,11 +471,29 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    /// An error that ended reading, at the node that was being read where the error is about that.
+    fn placed(&self, error: DataError) -> DataError {
+        if error.tag != ErrorTag::TooBig || !error.path.is_empty() {
+            return error;
+        }
+        let mut path = self.path();
+        let open = self.frames[self.depth - 1].node;
+        if let Some(noted) = self.noted.filter(|noted| {
+            Some(*noted) != open && self.schema.node(*noted).parent == self.parent()
+        }) {
+            path.node(noted);
+        }
+        error.at(path.finish())
+    }
+
     /// The end of the document, or of reading it.
     pub(super) fn finish(mut self, end: Result<(), Halt>) -> Result<(), ParseError> {
         match end {
             Ok(()) => {}
-            Err(Halt::Refused(error)) => self.errors.push(*error),
+            Err(Halt::Refused(error)) => {
+                let error = self.placed(*error);
+                self.errors.push(error);
+            }
             Err(Halt::Read(error)) => return Err(ParseError::Read(error)),
             Err(Halt::Stopped) => return Err(ParseError::Stopped),
         }

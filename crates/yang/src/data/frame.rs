@@ -125,6 +125,11 @@ impl Frame {
         }
     }
 
+    /// Whether a child that may come once has come.
+    pub(super) fn has_single(&self, node: NodeId) -> bool {
+        self.singles.binary_search(&node).is_ok()
+    }
+
     /// Notes the cases of a child; the first one that contradicts an earlier child, and that child.
     pub(super) fn note_cases(
         &mut self,

@@ -19,6 +19,41 @@ pub(super) const ORIGIN: (&str, &str) = ("ietf-origin", "urn:ietf:params:xml:ns:
 pub(super) const WITH_DEFAULTS_MODULE: &str =
     "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults";
 
+/// The annotations that have a meaning of their own, though no module of the schema need define
+/// them.
+const OWN: [(&str, &str); 6] = [
+    (NETCONF.0, "operation"),
+    (YANG.0, "insert"),
+    (YANG.0, "key"),
+    (YANG.0, "value"),
+    (WITH_DEFAULTS.0, "default"),
+    (ORIGIN.0, "origin"),
+];
+
+/// Refuses an annotation that neither has a meaning of its own nor is defined by a module of the
+/// schema (RFC 7952 §3): a client must not send what the server does not advertise (§4).
+pub(super) fn check_known(schema: &Schema, module: &str, name: &str) -> Result<(), DataError> {
+    if OWN.contains(&(module, name)) {
+        return Ok(());
+    }
+    let modules = schema.modules().iter();
+    let mut defining = modules.filter(|one| &*one.name == module);
+    if defining.any(|one| one.annotations.iter().any(|known| &**known == name)) {
+        return Ok(());
+    }
+    let message = format!("no module defines the annotation “{module}:{name}”");
+    Err(DataError::new(ErrorTag::UnknownAttribute, message))
+}
+
+/// Whether the value of an annotation is a boolean, and so written without quotes in JSON; `None`
+/// where its type is not known here.
+pub(super) fn is_boolean(module: &str, name: &str) -> Option<bool> {
+    match (module, name) {
+        (module, "default") if module == WITH_DEFAULTS.0 => Some(true),
+        pair => OWN.contains(&pair).then_some(false),
+    }
+}
+
 /// The annotation of a module (empty where none is given), name and value.
 pub(super) fn annotation(module: &str, name: &str, value: &str) -> Result<Annotation, DataError> {
     match (module, name) {

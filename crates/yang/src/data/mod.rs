@@ -23,6 +23,7 @@ pub use instances::{Place, TreeInstances};
 pub use operation::{DataOrOperation, WithOperation};
 pub use options::{
     Accept, Envelope, Layout, Metadata, ParseError, ParseOptions, PrintError, PrintOptions, Root,
+    Wrapping,
 };
 pub use origin::Origin;
 pub use seen::ENTRIES_MAX;

@@ -6,6 +6,7 @@ use std::io;
 use crate::error::Errors;
 use crate::path::InstancePath;
 use crate::schema::NodeId;
+use crate::value::Value;
 
 /// What a document holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,17 +36,36 @@ pub enum Accept {
 /// What is done with metadata: XML attributes with a namespace, JSON members under `@` (RFC 7952).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Metadata {
-    /// It is read past. For documents of any size.
+    /// It is read past unchecked: for documents that this program wrote itself.
     #[default]
     Ignored,
-    /// It is read past, but what only edits may say (operations, places of entries) is an error:
-    /// better refused than not done. For documents of any size.
+    /// It is checked (RFC 7952 §5) and then dropped. What only edits may say (operations, places
+    /// of entries) is an error: better refused than not done. For documents of any size.
     Plain,
     /// It is given to [`crate::Sink::annotate`]. JSON may put it after the node it is about, so a
     /// JSON document is held in memory as a whole first ([`crate::data::NODES_MAX`] limits it):
     /// for edits, not for bulk data. A document with edit operations may hold data of two cases
     /// of one choice (deleting one, creating the other), so that is not an error here.
     Kept,
+}
+
+/// Whether a document of a datastore's content is wrapped in an envelope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wrapping {
+    /// It may be, in one of [`Envelope::ALL`].
+    #[default]
+    Optional,
+    /// It is the datastore resource: exactly `ietf-restconf:data` (RFC 8040 §3.4).
+    DatastoreResource,
+    /// It is the datastore resource, or at least one of its nodes.
+    ResourceOrNodes,
+}
+
+impl Wrapping {
+    /// Whether this envelope is accepted.
+    pub(super) fn accepts(self, envelope: Envelope) -> bool {
+        self == Self::Optional || envelope == Envelope::RESTCONF_DATA
+    }
 }
 
 /// How a document is read.
@@ -58,6 +78,30 @@ pub struct ParseOptions {
     /// Where the document's content stands in the datastore: the data node above it. Only used
     /// in the paths of errors.
     pub place: InstancePath,
+    /// Whether there is an envelope, for [`Root::Datastore`].
+    pub wrapping: Wrapping,
+    /// The key values of the one list entry that the document holds, for a document that need not
+    /// repeat them because they are in the URL (RFC 8040 §4.6.1). Empty: the document has them.
+    /// They only complete what is checked; the sink does not receive them.
+    pub target_keys: Vec<Value>,
+}
+
+impl ParseOptions {
+    /// Whether a JSON member of this name is an envelope.
+    pub(super) fn is_envelope_json(&self, name: &str) -> bool {
+        name.split_once(':')
+            .is_some_and(|name| self.is_envelope(|one| (one.module, one.name) == name))
+    }
+
+    /// Whether an XML element of this namespace and name is an envelope.
+    pub(super) fn is_envelope_xml(&self, namespace: &str, name: &str) -> bool {
+        self.is_envelope(|one| (one.namespace, one.name) == (namespace, name))
+    }
+
+    fn is_envelope(&self, is_it: impl Fn(Envelope) -> bool) -> bool {
+        let known = Envelope::ALL.into_iter();
+        known.filter(|one| self.wrapping.accepts(*one)).any(is_it)
+    }
 }
 
 /// Why a document was not read to its end, or was refused at its end.

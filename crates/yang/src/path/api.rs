@@ -39,8 +39,13 @@ impl InstancePath {
         if text.is_empty() {
             return Ok(descent.finish());
         }
+        let mut has_keys = false;
         for segment in text.split('/') {
-            api_step(&mut descent, segment, root)?;
+            api_step(&mut descent, segment, root).map_err(|error| match has_keys {
+                true => with_slash_hint(error),
+                false => error,
+            })?;
+            has_keys |= segment.contains('=');
         }
         Ok(descent.finish())
     }
@@ -70,6 +75,14 @@ impl InstancePath {
         }
         Some(out)
     }
+}
+
+/// A slash that was not encoded ends a key value, and what follows is mostly no name.
+pub(super) fn with_slash_hint(mut error: DataError) -> DataError {
+    error
+        .message
+        .push_str("; a “/” within a key value is written %2F");
+    error
 }
 
 /// Takes one segment: `api-identifier` or `list-instance`.

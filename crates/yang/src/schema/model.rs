@@ -32,6 +32,8 @@ pub struct Module {
     pub features: Vec<Box<str>>,
     /// Names of the modules that deviate this one.
     pub deviated_by: Vec<Box<str>>,
+    /// Names of the metadata annotations that it defines (RFC 7952 §3).
+    pub annotations: Vec<Box<str>>,
 }
 
 /// An identity and what is derived from it.

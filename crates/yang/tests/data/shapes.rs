@@ -7,7 +7,7 @@ use espalier_yang::data::{
     Accept, Content, Envelope, Layout, Metadata, Operation, ParseOptions, PrintError, PrintOptions,
     Root, json, xml,
 };
-use espalier_yang::schema::Schema;
+use espalier_yang::schema::{ModuleSource, Schema, SchemaSource};
 
 fn farm_child(schema: &Schema, name: &str) -> espalier_yang::NodeId {
     let module = schema.module_by_name("farm").unwrap();
@@ -224,7 +224,7 @@ fn annotations_of_edits_are_kept_wherever_they_stand() {
         metadata: Metadata::Kept,
         ..ParseOptions::default()
     };
-    let json = r#"{"farm:farm":{"@":{"ietf-netconf:operation":"none"},"@name":{"operation":"replace"},"name":"n","@orchard:name":{"ietf-netconf:operation":"delete"},"field":[{"name":"a","step":[{"@":{"yang:insert":"after","yang:key":"[farm:id='01']"},"id":"2"}]}],"barn":{"order":["a","b","c"],"@order":[null,{"yang:insert":"first"}],"int8":5,"@int8":{"ietf-netconf-with-defaults:default":true}}}}"#;
+    let json = r#"{"farm:farm":{"@":{"ietf-netconf:operation":"none"},"@name":{"ietf-netconf:operation":"replace"},"name":"n","@orchard:name":{"ietf-netconf:operation":"delete"},"field":[{"name":"a","step":[{"@":{"yang:insert":"after","yang:key":"[farm:id='01']"},"id":"2"}]}],"barn":{"order":["a","b","c"],"@order":[null,{"yang:insert":"first"}],"int8":5,"@int8":{"ietf-netconf-with-defaults:default":true}}}}"#;
     let tree = parse_json(&schema, json, Root::Datastore, &options).unwrap();
     let farm = &tree.nodes[0];
     assert_eq!(farm.operation(), Some(Operation::None));
@@ -256,6 +256,52 @@ fn annotations_of_edits_are_kept_wherever_they_stand() {
             parse_json(&schema, json, Root::Datastore, &ParseOptions::default()).is_ok(),
             "{json}"
         );
+    }
+}
+
+/// RFC 7952 §5.2.2: the metadata of an anydata is a member of its object.
+#[test]
+fn annotations_of_anydata_stand_within() {
+    let schema = schema();
+    let options = ParseOptions {
+        metadata: Metadata::Kept,
+        ..ParseOptions::default()
+    };
+    for json in [
+        r#"{"farm:farm":{"note":{"@":{"ietf-netconf:operation":"replace"},"orchard:cellar":{"bottles":4}}}}"#,
+        r#"{"farm:farm":{"note":{"@":{"ietf-netconf:operation":"replace"}}}}"#,
+    ] {
+        let tree = parse_json(&schema, json, Root::Datastore, &options).unwrap();
+        let note = tree.nodes[0].child(farm_child(&schema, "note")).unwrap();
+        assert_eq!(note.operation(), Some(Operation::Replace));
+        assert_eq!(json_of(&schema, &tree), json);
+        let again = parse_xml(&schema, &xml_of(&schema, &tree), Root::Datastore, &options);
+        assert!(again.unwrap().same_as(&tree, &schema));
+    }
+}
+
+/// What ends reading by a limit names the node that is too large.
+#[test]
+fn a_value_that_is_too_long_is_named() {
+    let schema = schema();
+    let long = "x".repeat(json::TOKEN_LENGTH_MAX + 1);
+    let options = ParseOptions::default();
+    let leaf = format!(r#"{{"farm:farm":{{"barn":{{"int8":1,"text":"{long}"}}}}}}"#);
+    let any = format!(r#"{{"farm:farm":{{"barn":{{"int8":1}},"letter":["{long}"]}}}}"#);
+    let xml =
+        format!("<farm xmlns=\"urn:espalier:test:farm\"><barn><text>{long}</text></barn></farm>");
+    let found = [
+        errors_of(parse_json(&schema, &leaf, Root::Datastore, &options)),
+        errors_of(parse_xml(&schema, &xml, Root::Datastore, &options)),
+        errors_of(parse_json(&schema, &any, Root::Datastore, &options)),
+    ];
+    let expected = [
+        "/farm:farm/barn/text",
+        "/farm:farm/barn/text",
+        "/farm:farm/letter",
+    ];
+    for (found, path) in found.into_iter().zip(expected) {
+        assert_eq!(found, [(1, "too-big", path.to_owned())]);
     }
 }
 
@@ -429,5 +475,45 @@ fn characters_that_yang_does_not_have_are_refused() {
                 "{xml:?}"
             );
         }
+    }
+}
+
+/// Both formats accept the same expressions: prefixes must mean a module of the schema.
+#[test]
+fn an_expression_as_data_has_one_verdict() {
+    let module = r#"module m { yang-version 1.1; namespace "urn:m"; prefix p;
+        import ietf-yang-types { prefix yang; }
+        container c { leaf x { type yang:xpath1.0; } } }"#;
+    let source = SchemaSource {
+        modules: vec![ModuleSource::from_text(module).unwrap()],
+        ..SchemaSource::default()
+    };
+    let schema = Schema::compile(&source).unwrap();
+    // In XML the prefix `m` is declared for the module of that name, and `gone` for no module.
+    let cases = [
+        ("/m:c/m:x", true),
+        ("//m:*", true),
+        ("/c", true),
+        ("1 + count(/m:c)", true),
+        ("/nowhere:c", false),
+        ("/gone:c", false),
+        ("/m:c[nowhere:x = 1]", false),
+        ("/m:c/", false),
+        ("f(", false),
+        ("'nowhere:x'", true),
+    ];
+    for (expression, is_accepted) in cases {
+        let json = format!(r#"{{"m:c":{{"x":"{expression}"}}}}"#);
+        let xml = format!(
+            "<c xmlns=\"urn:m\" xmlns:m=\"urn:m\" xmlns:gone=\"urn:gone\"><x>{expression}</x></c>"
+        );
+        let options = ParseOptions::default();
+        let json = parse_json(&schema, &json, Root::Datastore, &options);
+        let xml = parse_xml(&schema, &xml, Root::Datastore, &options);
+        assert_eq!(
+            (json.is_ok(), xml.is_ok()),
+            (is_accepted, is_accepted),
+            "{expression}"
+        );
     }
 }

@@ -34,16 +34,42 @@ pub(in crate::restconf) fn find(documents: &[&Element], path: &str) -> Result<El
     found.ok_or_else(missing)
 }
 
-/// The node with only those nodes below that `fields` names (RFC 8040 §4.8.3).
-pub(in crate::restconf) fn selected(mut element: Element, fields: &str) -> Result<Element> {
+/// The node with only those nodes below that `fields` names (RFC 8040 §4.8.3), each to a depth that
+/// counts from itself (§4.8.2).
+pub(in crate::restconf) fn selected(
+    mut element: Element,
+    fields: &str,
+    depth: Option<u32>,
+) -> Result<Element> {
     let (wanted, rest) = parse_fields(fields)?;
     if !rest.is_empty() {
         return Err(Failure::invalid(format!(
             "“{rest}” cannot stand in “fields”"
         )));
     }
-    element.content = pick(element.content, &wanted)?;
+    element.content = pick(element.content, &wanted, depth)?;
     Ok(element)
+}
+
+/// Content of which only this many levels are left, the node itself being the first.
+fn shallow(content: Content, depth: u32) -> Content {
+    let children = |children: Vec<Element>| match depth {
+        0 | 1 => Vec::new(),
+        _ => children
+            .into_iter()
+            .map(|child| Element {
+                content: shallow(child.content, depth - 1),
+                ..child
+            })
+            .collect(),
+    };
+    match content {
+        Content::Container(below) => Content::Container(children(below)),
+        Content::List(keys, entries) => {
+            Content::List(keys, entries.into_iter().map(children).collect())
+        }
+        leaf => leaf,
+    }
 }
 
 fn children(element: Element) -> Option<Vec<Element>> {
@@ -147,20 +173,27 @@ fn parse_field(text: &str) -> Result<(Field<'_>, &str)> {
     Ok((Field { name, below }, rest))
 }
 
-fn pick(content: Content, wanted: &[Field<'_>]) -> Result<Content> {
+fn pick(content: Content, wanted: &[Field<'_>], depth: Option<u32>) -> Result<Content> {
     match content {
-        Content::Container(children) => Ok(Content::Container(pick_children(children, wanted)?)),
+        Content::Container(children) => {
+            let picked = pick_children(children, wanted, depth)?;
+            Ok(Content::Container(picked))
+        }
         Content::List(keys, entries) => {
             let entries = entries
                 .into_iter()
-                .map(|entry| pick_children(entry, wanted));
+                .map(|entry| pick_children(entry, wanted, depth));
             Ok(Content::List(keys, entries.collect::<Result<_>>()?))
         }
         _ => Err(Failure::invalid("“fields” goes below a leaf")),
     }
 }
 
-fn pick_children(children: Vec<Element>, wanted: &[Field<'_>]) -> Result<Vec<Element>> {
+fn pick_children(
+    children: Vec<Element>,
+    wanted: &[Field<'_>],
+    depth: Option<u32>,
+) -> Result<Vec<Element>> {
     let mut picked = Vec::new();
     for mut child in children {
         let named = |field: &&Field<'_>| {
@@ -174,7 +207,9 @@ fn pick_children(children: Vec<Element>, wanted: &[Field<'_>]) -> Result<Vec<Ele
             continue;
         };
         if !field.below.is_empty() {
-            child.content = pick(child.content, &field.below)?;
+            child.content = pick(child.content, &field.below, depth)?;
+        } else if let Some(depth) = depth {
+            child.content = shallow(child.content, depth);
         }
         picked.push(child);
     }
@@ -200,7 +235,7 @@ mod tests {
     fn get(path: &str, fields: Option<&str>) -> Option<String> {
         let mut element = find(&[&document()], path).ok()?;
         if let Some(fields) = fields {
-            element = selected(element, fields).ok()?;
+            element = selected(element, fields, None).ok()?;
         }
         Some(element.print(Format::Json, Show { depth: None }))
     }
@@ -239,6 +274,10 @@ mod tests {
             ),
             ("y/z", None),
             ("item(", None),
+            (
+                "item;y",
+                Some(r#"{"m:top":{"item":[{"name":"a","x":"1"},{"name":"b/c","x":"1"}],"y":"2"}}"#),
+            ),
             ("item(x", None),
             ("y)", None),
             ("", None),
@@ -246,5 +285,8 @@ mod tests {
         for (fields, expected) in table {
             assert_eq!(get("m:top", Some(fields)).as_deref(), expected, "{fields}");
         }
+        let shallow = selected(find(&[&document()], "m:top").unwrap(), "item", Some(1)).unwrap();
+        let text = shallow.print(Format::Json, Show { depth: None });
+        assert_eq!(text, r#"{"m:top":{"item":[{},{}]}}"#);
     }
 }

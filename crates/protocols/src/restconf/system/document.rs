@@ -73,6 +73,15 @@ impl Element {
         }
     }
 
+    /// How many instances of the node there are.
+    pub(crate) fn entries(&self) -> usize {
+        match &self.content {
+            Content::List(_, entries) => entries.len(),
+            Content::LeafList(values) => values.len(),
+            Content::Container(_) | Content::Leaf(_) => 1,
+        }
+    }
+
     /// The same node, in a module of its own.
     pub(crate) fn of(mut self, names: Names) -> Self {
         self.names = Some(names);

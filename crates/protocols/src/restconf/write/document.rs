@@ -1,9 +1,10 @@
 //! The document in a request's body.
 
 use espalier_yang::data::{
-    DataNode, DataTree, Metadata, ParseError, ParseOptions, Root, TreeBuilder,
+    Content, DataNode, DataTree, Metadata, ParseError, ParseOptions, Root, TreeBuilder,
 };
-use espalier_yang::{InstancePath, Keys, NodeId, Step, Value};
+use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Step, Value};
+use http::Method;
 
 use super::job::Job;
 use crate::restconf::codec;
@@ -24,11 +25,61 @@ impl Job {
             accept: self.accept,
             metadata,
             place,
+            wrapping: self.wrapping,
+            // RFC 8040 §4.6.1: the body of a plain patch need not repeat the keys of its target.
+            target_keys: match self.method {
+                Method::PATCH => self.target_keys().to_vec(),
+                _ => Vec::new(),
+            },
         };
         let mut builder = TreeBuilder::new();
         match codec::parse(self.schema(), format, root, body, &mut builder, &options) {
             Ok(()) | Err(ParseError::Stopped) => Ok(builder.finish()?),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The key values in the URL, where the target is a list entry.
+    fn target_keys(&self) -> &[Value] {
+        match self.path().steps.last() {
+            Some(Step {
+                node,
+                keys: Keys::Values(values),
+            }) if self.schema().node(*node).is_list() => values,
+            _ => &[],
+        }
+    }
+
+    /// Gives the target the keys that the body leaves out.
+    pub(super) fn complete_keys(&self, tree: &mut DataTree) {
+        let Some(node) = tree.nodes.first_mut() else {
+            return;
+        };
+        let names = self.schema().node(node.node).keys();
+        let Content::Inner(children) = &mut node.content else {
+            return;
+        };
+        for (index, (&key, value)) in names.iter().zip(self.target_keys()).enumerate() {
+            if !children.iter().any(|child| child.node == key) {
+                let place = index.min(children.len());
+                children.insert(place, DataNode::new(key, Content::Value(value.clone())));
+            }
+        }
+    }
+
+    /// A plain patch changes its target: an operation on the target itself (delete, replace, create)
+    /// is another method's (RFC 8040 §4.6.1).
+    pub(super) fn check_target_operation(&self, tree: &DataTree) -> Result<()> {
+        let target = tree.nodes.first().filter(|_| !self.path().is_root());
+        match target.and_then(|node| Some((node.mark, node.operation()?))) {
+            None => Ok(()),
+            Some((mark, _)) => {
+                let message =
+                    "a plain patch has no operation on its own target: use DELETE, PUT or POST";
+                let path = self.path().to_instance_identifier(self.schema());
+                let error = DataError::new(ErrorTag::BadAttribute, message);
+                Err(error.at(path).on_line(mark.line).into())
+            }
         }
     }
 

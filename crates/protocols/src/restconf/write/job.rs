@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use espalier_store::{Commit, Tree};
-use espalier_yang::data::Accept;
+use espalier_yang::data::{Accept, Wrapping};
 use espalier_yang::{InstancePath, Schema};
 use http::header::LOCATION;
 use http::{HeaderValue, Method, StatusCode};
@@ -29,6 +29,8 @@ pub(super) struct Job {
     pub(super) target: Target,
     pub(super) conditions: Conditions,
     pub(super) placement: Option<Placement>,
+    /// How the body is wrapped, where it is for a whole datastore.
+    pub(super) wrapping: Wrapping,
     pub(super) accept: Accept,
     pub(super) author: String,
     pub(super) who: Who,

@@ -28,6 +28,8 @@ impl Job {
             accept: self.accept,
             metadata: Metadata::Plain,
             place: InstancePath::root(),
+            wrapping: self.wrapping,
+            ..ParseOptions::default()
         };
         let guard = Guard::new(|view: &View| self.check_existing(view));
         let examine = |view: &View| guard.examine(view);

@@ -75,8 +75,10 @@ impl Job {
             Some((node, parent)) => (Root::Resource(node), parent),
             None => (Root::Datastore, InstancePath::root()),
         };
-        let tree = self.parse(format, body, root, parent.clone(), Metadata::Kept)?;
+        let mut tree = self.parse(format, body, root, parent.clone(), Metadata::Kept)?;
+        self.complete_keys(&mut tree);
         self.check_keys(&tree)?;
+        self.check_target_operation(&tree)?;
         let edit = Edit::merge(parent, tree);
         let commit = self.commit(edit, |view| self.check_existing(view))?;
         Done::new(self, StatusCode::NO_CONTENT, self.path(), &commit)

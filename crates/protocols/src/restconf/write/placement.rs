@@ -5,6 +5,9 @@ use espalier_yang::path::{ApiRoot, Step};
 use espalier_yang::schema::Ordering;
 use espalier_yang::{InstancePath, Keys, NodeKind, Schema};
 
+use http::Method;
+
+use super::job::Job;
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::query::{Insert, Query};
 
@@ -54,6 +57,16 @@ impl Placement {
             });
         }
         Ok(())
+    }
+}
+
+impl Job {
+    /// A whole datastore has no place among others. Other targets are checked with their body.
+    pub(super) fn check_placement(&self) -> Result<()> {
+        match &self.placement {
+            Some(_) if self.method == Method::PUT && self.path().is_root() => Err(not_ordered()),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -35,7 +35,9 @@ pub(in crate::restconf) async fn write(
         let done = finish(spawn_blocking(move || run(permit, || job.delete()))).await?;
         return Ok(status_only(done.status));
     }
+    media::check_encoding(&parts.headers)?;
     let format = media::content(&parts.headers)?;
+    job.check_placement()?;
     let done = if job.path().is_root() {
         whole_datastore(service, job, format, parts, body).await?
     } else {
@@ -59,6 +61,7 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
     let query = Query::parse(parts.uri.query(), allowed, limit)?;
     let who = Who::of(&parts.headers)?;
     Ok(Job {
+        wrapping: media::wrapping(&parts.method, &parts.headers),
         placement: Placement::of(&query, target.tree.schema())?,
         method: parts.method.clone(),
         conditions: Conditions::of(&parts.headers),
@@ -91,6 +94,8 @@ async fn whole_datastore(
     let held_max = match job.method {
         // Held as long as it may be, for it may carry operations.
         Method::PATCH => limits.edit_bytes_max.max(LOAD_FROM_BYTES),
+        // And so is one that has a place.
+        _ if job.placement.is_some() => limits.edit_bytes_max.max(LOAD_FROM_BYTES),
         _ => LOAD_FROM_BYTES,
     };
     match gather(body, held_max, limits.body_pause_max).await? {
@@ -101,6 +106,7 @@ async fn whole_datastore(
             }))
             .await
         }
+        Gathered::More { .. } if job.placement.is_some() => Err(Failure::too_big(held_max as u64)),
         Gathered::More { start } => {
             let permit = permit(service).await?;
             let pause = limits.body_pause_max;

@@ -216,8 +216,33 @@ impl<'a> Applying<'a> {
         }
     }
 
-    /// Applies the children of a resource: its leaves together, then the others in order.
+    /// Applies the children of a resource.
     fn children(
+        &mut self,
+        around: &Around,
+        nodes: &[DataNode],
+        operation: Operation,
+        leaves: Leaves,
+    ) -> Result<()> {
+        let first = self.check_cases(nodes, operation);
+        if first.is_empty() || !matches!(leaves, Leaves::Stored) {
+            return self.children_in_order(around, nodes, operation, leaves);
+        }
+        // What creates data of one case deletes that of the others. What the edit deletes itself comes
+        // before that, else it would be missing.
+        let (mut deleted, mut others) = (Vec::new(), Vec::new());
+        for (index, data) in nodes.iter().enumerate() {
+            match first.contains(&index) {
+                true => deleted.push(data.clone()),
+                false => others.push(data.clone()),
+            }
+        }
+        self.children_in_order(around, &deleted, operation, Leaves::Stored)?;
+        self.children_in_order(around, &others, operation, Leaves::Stored)
+    }
+
+    /// Applies the children of a resource: its leaves together, then the others in order.
+    fn children_in_order(
         &mut self,
         around: &Around,
         nodes: &[DataNode],

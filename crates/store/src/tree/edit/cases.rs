@@ -1,8 +1,10 @@
 //! Choices: creating a node of one case deletes the nodes of the others (RFC 7950 §7.9).
 
 use espalier_keyspace::KeyRange;
-use espalier_yang::schema::Node;
-use espalier_yang::{NodeId, Schema};
+use espalier_yang::data::{DataNode, Operation};
+use espalier_yang::schema::{CaseChoice, Node};
+use espalier_yang::{ErrorTag, Keys, NodeId, Schema, Step};
+use smallvec::SmallVec;
 
 use super::apply::{Applying, Around, Touch};
 use crate::error::Result;
@@ -32,7 +34,73 @@ fn is_rival(node: &Node, other: &Node) -> bool {
     differing.take(1).any(|is_same_choice| is_same_choice)
 }
 
+/// Whether a node of an edit makes data exist. What is deleted does not, nor what the operation `none`
+/// only passes through on the way to it. `inherited` is the operation of a node that has none.
+fn creates(schema: &Schema, data: &DataNode, inherited: Operation) -> bool {
+    let operation = data.operation().unwrap_or(inherited);
+    match operation {
+        Operation::Delete | Operation::Remove => false,
+        Operation::None => {
+            let mut children = data.children().iter();
+            children.any(|child| creates(schema, child, operation))
+        }
+        _ => true,
+    }
+}
+
 impl Applying<'_> {
+    /// Reports siblings that would create data of two cases of one choice (RFC 7950 §7.9): the last
+    /// one would delete the others. Only what is deleted may be of another case: gives the indexes of
+    /// such siblings.
+    pub(super) fn check_cases(&mut self, nodes: &[DataNode], operation: Operation) -> Vec<usize> {
+        let schema = self.schema();
+        let mut deleting = Vec::new();
+        let mut known: SmallVec<[(CaseChoice, NodeId); 4]> = SmallVec::new();
+        for (index, data) in nodes.iter().enumerate() {
+            let node = schema.node(data.node);
+            if node.cases.is_empty() {
+                continue;
+            }
+            if !creates(schema, data, operation) {
+                deleting.push(index);
+                continue;
+            }
+            let mut cases = node.cases.iter();
+            let rival = cases.find_map(|case| {
+                let mut known_cases = known.iter();
+                match known_cases.find(|(known, _)| known.choice == case.choice) {
+                    Some((known, other)) => {
+                        (known.case != case.case).then_some((case.choice, *other))
+                    }
+                    None => {
+                        known.push((case.clone(), data.node));
+                        None
+                    }
+                }
+            });
+            if let Some((choice, other)) = rival {
+                let message = format!(
+                    "'{}' and '{}' belong to two cases of the choice '{}'",
+                    schema.node(other).name,
+                    node.name,
+                    schema.choices()[choice as usize].name,
+                );
+                self.path.steps.push(Step {
+                    node: data.node,
+                    keys: Keys::None,
+                });
+                self.fail_on(data, ErrorTag::BadElement, message);
+                self.path.steps.pop();
+            }
+        }
+        let is_rival = |case: &CaseChoice| {
+            let mut known = known.iter();
+            known.any(|(known, _)| known.choice == case.choice && known.case != case.case)
+        };
+        deleting.retain(|&index| schema.node(nodes[index].node).cases.iter().any(is_rival));
+        deleting
+    }
+
     /// Deletes what is stored in other cases than that of `node`, which is about to be created.
     pub fn clear_rivals(&mut self, around: &Around, node: &Node) -> Result<()> {
         if node.cases.is_empty()

@@ -4,17 +4,18 @@ use std::borrow::Cow;
 
 use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::schema::Node;
-use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, NodeKind, Value};
+use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, NodeKind, Step, Value};
 
 use super::options::LoadMode;
 use super::sink::{Frame, Loading};
 use crate::error::Result;
-use crate::fragment::{Fragment, put_leaf, put_value};
+use crate::fragment::{Fragment, put_leaf, put_leaf_value, put_value};
 use crate::keys::{put_key_value, put_local_id};
 use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::edit::rivals;
 use crate::tree::locate::{in_subspace, order_key};
+use crate::tree::too_big::{is_too_big, too_big};
 
 impl Loading<'_, '_> {
     /// Gives the innermost frame its key: that of the frame around it, its local id, and its key
@@ -140,21 +141,26 @@ impl Loading<'_, '_> {
         }
         let mut value = Vec::with_capacity(64);
         let keys = node.map(Node::keys).unwrap_or_default();
-        for (&key, packed) in keys.iter().zip(frame.keys.drain(..)) {
-            if let Some(packed) = packed {
-                put_leaf(
-                    &mut value,
-                    self.compiled.layout.id(key),
-                    &crate::fragment::Packed::Value(packed),
-                );
+        for (&key, known) in keys.iter().zip(&frame.keys) {
+            if let Some(known) = known {
+                put_leaf_value(&mut value, self.compiled.layout.id(key), known);
             }
         }
         frame.leaves.sort_by_key(|(id, _)| *id);
         for (id, packed) in &frame.leaves {
             put_leaf(&mut value, *id, packed);
         }
-        self.put(&frame.key, &value)?;
+        self.put_frame(&frame, &value)?;
         Ok(frame)
+    }
+
+    /// Writes the fragment of a frame that closed.
+    fn put_frame(&mut self, frame: &Frame, value: &[u8]) -> Result<()> {
+        if is_too_big(&frame.key, value) {
+            let path = path_of(self.frames.iter().chain([frame]));
+            return Err(too_big(self.compiled, path, &frame.key, value).into());
+        }
+        self.put(&frame.key, value)
     }
 
     fn merge(&mut self, mut frame: Frame, node: Option<&Node>) -> Result<Frame> {
@@ -163,13 +169,12 @@ impl Loading<'_, '_> {
         let mut fragment = match &stored {
             Some(stored) => Fragment::decode(stored, keys.len())?,
             None => {
-                let leaf = |(&key, value): (&NodeId, &mut Option<Value>)| {
-                    Some((
-                        self.compiled.layout.id(key),
-                        crate::fragment::Packed::Value(value.take()?),
-                    ))
+                let leaf = |(&key, value): (&NodeId, &Option<Value>)| {
+                    let value = value.clone()?;
+                    let id = self.compiled.layout.id(key);
+                    Some((id, crate::fragment::Packed::Value(value)))
                 };
-                let leaves: Vec<_> = keys.iter().zip(&mut frame.keys).filter_map(leaf).collect();
+                let leaves: Vec<_> = keys.iter().zip(&frame.keys).filter_map(leaf).collect();
                 Fragment {
                     keys: leaves.len(),
                     leaves,
@@ -194,7 +199,7 @@ impl Loading<'_, '_> {
             }
             fragment.set(id, packed);
         }
-        self.put(&frame.key, &fragment.encode())?;
+        self.put_frame(&frame, &fragment.encode())?;
         Ok(frame)
     }
 
@@ -224,6 +229,10 @@ impl Loading<'_, '_> {
         }
         let mut bytes = Vec::with_capacity(16);
         put_value(&mut bytes, value);
+        if is_too_big(&key, &bytes) {
+            let path = path_of(self.frames.iter()).child(id, Keys::None);
+            return Err(too_big(self.compiled, path, &key, &bytes).into());
+        }
         self.put(&key, &bytes)
     }
 
@@ -280,5 +289,20 @@ impl Loading<'_, '_> {
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         Ok(self.writer.put(key, value)?)
+    }
+}
+
+/// The path of open frames, the outermost first.
+fn path_of<'f>(frames: impl Iterator<Item = &'f Frame>) -> InstancePath {
+    let steps = frames.filter_map(|frame| {
+        let values: Option<Vec<Value>> = frame.keys.iter().cloned().collect();
+        let values = values.filter(|values| !values.is_empty());
+        Some(Step {
+            node: frame.node?,
+            keys: values.map_or(Keys::None, Keys::Values),
+        })
+    });
+    InstancePath {
+        steps: steps.collect(),
     }
 }

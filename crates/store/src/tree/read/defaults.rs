@@ -7,11 +7,11 @@
 use espalier_yang::data::Annotation;
 use espalier_yang::schema::{CaseChoice, Node};
 use espalier_yang::xpath::evaluate::{Evaluator, Limits};
-use espalier_yang::{InstancePath, Instances, Mark, NodeId, NodeKind, Schema};
+use espalier_yang::{InstancePath, Instances, Mark, NodeId, NodeKind, Schema, Value};
 
 use super::super::selection::WithDefaults;
 use super::super::validate::{Indexes, Place, StoreInstances, is_kept};
-use super::frame::{Flow, Reading};
+use super::frame::{Flow, Reading, Stored};
 use crate::error::Result;
 
 /// Whether the case of a node is in use beside the siblings that are there.
@@ -71,13 +71,18 @@ impl Reading<'_> {
             return Ok(());
         };
         for default in &value.defaults {
-            if self.selection.with_defaults == WithDefaults::ReportAllTagged {
-                self.sink.annotate(vec![Annotation::Default])?;
-            }
-            self.tell_default_origin(id)?;
-            self.sink.leaf(id, default.clone(), Mark::default())?;
+            self.send_default(id, default)?;
         }
         Ok(())
+    }
+
+    /// Sends one default of a leaf or leaf-list.
+    pub fn send_default(&mut self, id: NodeId, default: &Value) -> Flow<()> {
+        if self.selection.with_defaults == WithDefaults::ReportAllTagged {
+            self.sink.annotate(vec![Annotation::Default])?;
+        }
+        self.tell_default_origin(id)?;
+        Ok(self.sink.leaf(id, default.clone(), Mark::default())?)
     }
 
     /// Whether what is not stored of a node is in use in the place at hand.
@@ -167,7 +172,7 @@ impl Reading<'_> {
     fn push_absent(&mut self, container: NodeId) -> Flow<()> {
         let key = self.key_at_hand().to_vec();
         let was_lazy = std::mem::replace(&mut self.is_lazy, true);
-        let pushed = self.push(container, &key, key.len());
+        let pushed = self.push_frame(container, &key, key.len(), Stored::No);
         self.is_lazy = was_lazy;
         pushed
     }

@@ -59,6 +59,13 @@ pub(super) struct Frame {
     pub seen: Vec<NodeId>,
 }
 
+/// Whether a container or list entry has a key, or stands for defaults that are in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stored {
+    Yes,
+    No,
+}
+
 /// One reading of one resource.
 pub(super) struct Reading<'a> {
     pub state: State<'a>,
@@ -88,9 +95,20 @@ pub(super) struct Reading<'a> {
 impl Reading<'_> {
     /// A container or list entry begins; its key is the first `length` bytes of `key`.
     pub fn push(&mut self, node: NodeId, key: &[u8], length: usize) -> Flow<()> {
+        self.push_frame(node, key, length, Stored::Yes)
+    }
+
+    /// The same, of a container that may not be stored.
+    pub fn push_frame(
+        &mut self,
+        node: NodeId,
+        key: &[u8],
+        length: usize,
+        stored: Stored,
+    ) -> Flow<()> {
         let depth = self.depth_below();
         let is_whole = self.is_whole(node);
-        let shows_itself = is_whole && self.is_shown_empty(node);
+        let shows_itself = is_whole && self.is_shown_empty(node, stored);
         let (told_origin, origin) = self.origin_of_frame(node, key, length)?;
         self.see(node);
         self.key.clear();
@@ -125,12 +143,15 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Whether a node that is wholly selected says something by being there: as state, or as
-    /// config that is not left out; containers without presence say nothing.
-    fn is_shown_empty(&self, node: NodeId) -> bool {
+    /// Whether a node that is wholly selected is shown though nothing in it may be: as state, or as
+    /// config that is not left out. Of a container without presence, only one that holds something
+    /// (perhaps beyond the depth).
+    fn is_shown_empty(&self, node: NodeId, stored: Stored) -> bool {
         let node = self.state.schema().node(node);
-        let is_content = self.selection.content != Content::NonConfig || !node.is_config;
-        is_content && !node.is_np_container()
+        match self.selection.content {
+            Content::NonConfig => !node.is_config && !node.is_np_container(),
+            _ => stored == Stored::Yes || !node.is_np_container(),
+        }
     }
 
     /// Remembers that a node is there, where that decides on defaults.

@@ -53,7 +53,7 @@ impl Reading<'_> {
     fn target(&mut self, place: &Place, path: &InstancePath) -> Flow<bool> {
         match (place.shape, place.node) {
             (Shape::Leaf, Some(node)) => self.leaf_target(place, node, path),
-            (Shape::Entry, Some(node)) => self.entry_target(place, node),
+            (Shape::Entry, Some(node)) => self.entry_target(place, node, path),
             (Shape::Whole, Some(node)) => self.whole_target(place, node, path),
             (Shape::Inner, Some(node)) => self.inner_target(place, node, path),
             _ => self.root_target(place),
@@ -132,29 +132,78 @@ impl Reading<'_> {
 
     /// The defaults of a leaf or leaf-list that was not set, where they are asked for.
     fn default_target(&mut self, node: NodeId, path: &InstancePath) -> Flow<bool> {
+        if !self.is_default_in_use(node, path)? {
+            return Ok(false);
+        }
+        let (offset, limit) = match &self.selection.page {
+            Some(page) => (page.offset, page.limit),
+            None => (0, u64::MAX),
+        };
+        let value = self.state.schema().node(node).as_value();
+        let defaults = value.map_or(&[][..], |value| &value.defaults).iter();
+        let shown = (0..).zip(defaults).skip_while(|(index, _)| *index < offset);
+        for (index, default) in shown {
+            if index - offset == limit {
+                break;
+            }
+            self.send_default(node, default)?;
+        }
+        Ok(true)
+    }
+
+    /// Whether the defaults of a leaf or leaf-list that was not set are in use, and asked for.
+    fn is_default_in_use(&self, node: NodeId, path: &InstancePath) -> Flow<bool> {
         let defaults = self.state.schema().node(node).as_value();
         let has_default = defaults.is_some_and(|value| !value.defaults.is_empty());
         let parent = path.parent().unwrap_or_default();
         if !has_default || !self.reports_defaults || !self.has_parent(&parent)? {
             return Ok(false);
         }
-        let is_in_use =
-            self.ask_at(&parent, |evaluator, place| evaluator.is_in_use(place, node))?;
-        if is_in_use {
-            self.send_defaults(node)?;
-        }
-        Ok(is_in_use)
+        self.ask_at(&parent, |evaluator, place| evaluator.is_in_use(place, node))
     }
 
-    fn entry_target(&mut self, place: &Place, node: NodeId) -> Flow<bool> {
+    fn entry_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {
         let Some(value) = self.state.snapshot.get(&place.key)? else {
-            return Ok(false);
+            return self.default_entry_target(node, path);
         };
         let packed = Packed::Value(take_entry_value(&value)?);
         self.see_sources(&place.key)?;
         self.tell_leaf_origin(node, &packed)?;
         self.send(node, packed)?;
         Ok(true)
+    }
+
+    /// An entry of a leaf-list that was not set, and has this value by default.
+    fn default_entry_target(&mut self, node: NodeId, path: &InstancePath) -> Flow<bool> {
+        let Some((last, above)) = path.steps.split_last() else {
+            return Ok(false);
+        };
+        let Keys::Values(values) = &last.keys else {
+            return Ok(false);
+        };
+        let mut list = InstancePath {
+            steps: above.to_vec(),
+        };
+        list.steps.push(espalier_yang::Step {
+            node,
+            keys: Keys::None,
+        });
+        let is_set = match self.state.locate(&list)? {
+            Some(place) => self.state.any(&KeyRange::below(&place.key))?,
+            None => false,
+        };
+        if is_set || !self.is_default_in_use(node, path)? {
+            return Ok(false);
+        }
+        let value = self.state.schema().node(node).as_value();
+        let default = value.and_then(|value| {
+            let mut defaults = value.defaults.iter();
+            defaults.find(|default| values.first() == Some(default))
+        });
+        match default {
+            Some(default) => self.send_default(node, default).map(|()| true),
+            None => Ok(false),
+        }
     }
 
     fn whole_target(&mut self, place: &Place, node: NodeId, path: &InstancePath) -> Flow<bool> {

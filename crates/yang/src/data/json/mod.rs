@@ -1,6 +1,7 @@
 //! JSON (RFC 7951), with metadata (RFC 7952), as streams.
 
 mod escape;
+mod metadata;
 mod print;
 mod read;
 mod token;

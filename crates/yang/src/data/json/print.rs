@@ -8,7 +8,7 @@ use crate::data::metadata;
 use crate::data::options::{Layout, PrintError, PrintOptions};
 use crate::data::pieces::{write_full, write_last};
 use crate::data::sink::{Annotation, Annotations, Mark, Sink, Stop};
-use crate::schema::{NodeId, Schema};
+use crate::schema::{NodeId, NodeKind, Schema};
 use crate::value::Value;
 
 /// Prints events as one JSON object (RFC 7951), in bounded memory.
@@ -277,6 +277,20 @@ impl<W: Write> Sink for Printer<'_, W> {
 
     fn any(&mut self, id: NodeId, json: &str, _: Mark) -> Result<(), Stop> {
         self.start(id)?;
+        let is_data = matches!(self.schema.node(id).kind, NodeKind::AnyData);
+        if let (true, Some(members)) = (is_data, json.strip_prefix('{'))
+            && !self.pending.is_empty()
+        {
+            // RFC 7952 §5.2.2: as the first member of its object.
+            let annotations = mem::take(&mut self.pending);
+            self.buffer.extend_from_slice(b"{\"@\":");
+            self.metadata(&annotations);
+            if members != "}" {
+                self.buffer.push(b',');
+            }
+            self.buffer.extend_from_slice(members.as_bytes());
+            return self.end_value(id);
+        }
         self.buffer.extend_from_slice(json.as_bytes());
         self.end_value(id)
     }

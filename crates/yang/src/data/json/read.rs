@@ -2,11 +2,12 @@
 
 use std::io::Read;
 
+use super::escape::write_string;
+use super::metadata::Pending;
 use super::token::{Place, Scalar, Shape, Tokens};
 use crate::data::assemble::{Assembler, ChildName, Comes, Halt};
-use crate::data::metadata;
-use crate::data::options::{Envelope, Metadata, ParseError, ParseOptions, Root};
-use crate::data::sink::{Annotation, Annotations, Mark, Sink};
+use crate::data::options::{Metadata, ParseError, ParseOptions, Root};
+use crate::data::sink::{Annotations, Mark, Sink};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{JsonScalar, ModuleNames, NodeId, NodeKind, Schema};
 
@@ -60,13 +61,11 @@ fn read(input: impl Read, assembler: Assembler<'_>, nesting: Nesting) -> Result<
     reader.assembler.finish(end)
 }
 
-struct Reader<'a, R> {
-    tokens: Tokens<R>,
-    assembler: Assembler<'a>,
+/// A document being read.
+pub(super) struct Reader<'a, R> {
+    pub(super) tokens: Tokens<R>,
+    pub(super) assembler: Assembler<'a>,
 }
-
-/// The metadata of one object, applied at its end because it may come before what it is about.
-type Pending = Vec<(NodeId, Vec<Annotations>, Mark)>;
 
 impl<R: Read> Reader<'_, R> {
     fn document(&mut self, nesting: Nesting) -> Result<(), Halt> {
@@ -93,13 +92,15 @@ impl<R: Read> Reader<'_, R> {
         self.tokens.descend()?;
         let mut count = 0;
         let mut place = Place::First;
-        let mut pending = Pending::new();
+        let mut pending = Pending::default();
+        let mut envelopes = 0;
         while self.tokens.another(b'}', place)? {
             place = Place::Later;
             self.tokens.peek()?;
             let mark = self.tokens.mark();
             let name = self.tokens.name()?;
-            if nesting == Nesting::Outermost && is_envelope(name) {
+            if nesting == Nesting::Outermost && self.assembler.options.is_envelope_json(name) {
+                envelopes += 1;
                 self.envelope(mark)?;
                 continue;
             }
@@ -110,12 +111,14 @@ impl<R: Read> Reader<'_, R> {
             }
             count += 1;
             match self.assembler.find(ChildName::Json(name), mark) {
-                Some(child) => self.member(child, mark)?,
+                Some(child) => self.member(child, mark, &mut pending)?,
                 None => self.tokens.skip()?,
             }
         }
-        for (node, annotations, mark) in pending {
-            self.assembler.annotate_children(node, annotations, mark);
+        self.apply_metadata(pending);
+        if nesting == Nesting::Outermost {
+            let mark = self.tokens.mark();
+            self.assembler.check_envelope(envelopes, count, mark);
         }
         Ok(count)
     }
@@ -130,14 +133,19 @@ impl<R: Read> Reader<'_, R> {
     }
 
     /// A member whose node is known; its value comes next.
-    fn member(&mut self, node: NodeId, mark: Mark) -> Result<(), Halt> {
+    fn member(&mut self, node: NodeId, mark: Mark, pending: &mut Pending) -> Result<(), Halt> {
         let is_at_root = self.assembler.is_at_root();
         self.assembler.note(node, Comes::Once, mark);
         match &self.assembler.schema.node(node).kind {
             NodeKind::Leaf(_) => self.leaf(node),
-            NodeKind::LeafList(_) => self.array(node, is_at_root, mark),
-            NodeKind::List(_) => self.array(node, is_at_root, mark),
-            NodeKind::AnyData | NodeKind::AnyXml => self.any(node, mark),
+            NodeKind::LeafList(_) => {
+                let entries = self.array(node, is_at_root, mark)?;
+                pending.count(node, entries);
+                Ok(())
+            }
+            NodeKind::List(_) => self.array(node, is_at_root, mark).map(drop),
+            NodeKind::AnyData => self.anydata(node, mark),
+            NodeKind::AnyXml => self.anyxml(node, mark),
             _ => self.object(node),
         }
     }
@@ -152,13 +160,13 @@ impl<R: Read> Reader<'_, R> {
         self.assembler.close(self.tokens.mark())
     }
 
-    /// A list or leaf-list.
-    fn array(&mut self, node: NodeId, is_at_root: bool, mark: Mark) -> Result<(), Halt> {
+    /// A list or leaf-list; how many entries it has.
+    fn array(&mut self, node: NodeId, is_at_root: bool, mark: Mark) -> Result<usize, Halt> {
         if self.tokens.shape()? != Shape::Array {
-            return self.refuse(node, "an array");
+            return self.refuse(node, "an array").map(|()| 0);
         }
         let is_list = self.assembler.schema.node(node).is_list();
-        let mut count = 0u64;
+        let mut count = 0;
         self.tokens.descend()?;
         while self.tokens.another(b']', place_of(count))? {
             count += 1;
@@ -172,7 +180,7 @@ impl<R: Read> Reader<'_, R> {
             let error = DataError::new(ErrorTag::BadElement, message);
             self.assembler.report(error, Some(node), mark);
         }
-        Ok(())
+        Ok(count)
     }
 
     /// The value of a leaf or of a leaf-list entry.
@@ -204,7 +212,7 @@ impl<R: Read> Reader<'_, R> {
     }
 
     /// Reads an array; whether it is `[null]`.
-    fn only_null(&mut self) -> Result<OnlyNull, Halt> {
+    pub(super) fn only_null(&mut self) -> Result<OnlyNull, Halt> {
         self.tokens.descend()?;
         let mut count = 0;
         let mut is_null = OnlyNull::No;
@@ -223,14 +231,49 @@ impl<R: Read> Reader<'_, R> {
         Ok(is_null)
     }
 
-    /// The content of an `anydata` or `anyxml`, kept as it is but for white space.
-    fn any(&mut self, node: NodeId, mark: Mark) -> Result<(), Halt> {
-        let is_data = matches!(self.assembler.schema.node(node).kind, NodeKind::AnyData);
-        if is_data && self.tokens.shape()? != Shape::Object {
-            return self.refuse(node, "an object");
-        }
+    /// The content of an `anyxml`, kept as it is but for white space.
+    fn anyxml(&mut self, node: NodeId, mark: Mark) -> Result<(), Halt> {
         let mut json = Vec::new();
         self.tokens.copy(&mut json, ANY_LENGTH_MAX)?;
+        self.any(node, json, mark)
+    }
+
+    /// The content of an `anydata`, kept as it is but for white space and its metadata (RFC 7952
+    /// §5.2.2).
+    fn anydata(&mut self, node: NodeId, mark: Mark) -> Result<(), Halt> {
+        if self.tokens.shape()? != Shape::Object {
+            return self.refuse(node, "an object");
+        }
+        let is_ignored = self.assembler.options.metadata == Metadata::Ignored;
+        let mut annotations = Annotations::new();
+        let mut json = vec![b'{'];
+        self.tokens.descend()?;
+        let mut place = Place::First;
+        while self.tokens.another(b'}', place)? {
+            place = Place::Later;
+            let name = self.tokens.name()?;
+            if name != "@" {
+                if json.len() > 1 {
+                    json.push(b',');
+                }
+                write_string(&mut json, name);
+                json.push(b':');
+                self.tokens.copy(&mut json, ANY_LENGTH_MAX)?;
+            } else if is_ignored {
+                self.tokens.skip()?;
+            } else if self.tokens.shape()? == Shape::Object {
+                annotations.extend(self.annotations(Some(node))?);
+            } else {
+                let message = "metadata is an object (RFC 7952 §5.2)";
+                self.refuse_metadata(Some(node), mark, message)?;
+            }
+        }
+        json.push(b'}');
+        self.assembler.annotate(annotations)?;
+        self.any(node, json, mark)
+    }
+
+    fn any(&mut self, node: NodeId, json: Vec<u8>, mark: Mark) -> Result<(), Halt> {
         // Copied from strings and ASCII.
         let json = String::from_utf8(json).unwrap_or_default();
         if has_forbidden_character(&json) {
@@ -256,115 +299,6 @@ impl<R: Read> Reader<'_, R> {
         self.assembler.report(error, Some(node), mark);
         Ok(())
     }
-
-    /// A metadata member: of the open node for an empty name, of a child else (RFC 7952 §5.2).
-    fn metadata(&mut self, about: &str, mark: Mark, pending: &mut Pending) -> Result<(), Halt> {
-        if !self.assembler.keeps_metadata() {
-            return match self.assembler.options.metadata {
-                Metadata::Plain => self.plain_metadata(mark),
-                _ => self.tokens.skip(),
-            };
-        }
-        if about.is_empty() {
-            let annotations = self.annotations(self.assembler.parent())?;
-            self.assembler.annotate_open(annotations);
-            return Ok(());
-        }
-        let Some(node) = self.assembler.find(ChildName::Json(about), mark) else {
-            return self.tokens.skip();
-        };
-        let mut all = Vec::new();
-        if self.tokens.shape()? == Shape::Array {
-            self.tokens.descend()?;
-            while self.tokens.another(b']', place_of(all.len() as u64))? {
-                all.push(self.annotations(Some(node))?);
-            }
-        } else {
-            all.push(self.annotations(Some(node))?);
-        }
-        pending.push((node, all, mark));
-        Ok(())
-    }
-
-    /// Metadata that is read past, unless it is for edits.
-    fn plain_metadata(&mut self, mark: Mark) -> Result<(), Halt> {
-        let mut all = Annotations::new();
-        if self.tokens.shape()? == Shape::Array {
-            self.tokens.descend()?;
-            let mut place = Place::First;
-            while self.tokens.another(b']', place)? {
-                place = Place::Later;
-                all.extend(self.annotations(None)?);
-            }
-        } else {
-            all = self.annotations(None)?;
-        }
-        for error in all.iter().filter_map(metadata::refused_as_plain) {
-            self.assembler.report(error, None, mark);
-        }
-        Ok(())
-    }
-
-    /// One metadata object, or `null` for none.
-    fn annotations(&mut self, node: Option<NodeId>) -> Result<Annotations, Halt> {
-        let mut annotations = Annotations::new();
-        let mark = self.tokens.mark();
-        match self.tokens.shape()? {
-            Shape::Object => {}
-            Shape::Scalar if self.tokens.scalar()? == Scalar::Null => return Ok(annotations),
-            Shape::Scalar => return self.wrong_metadata(mark).map(|()| annotations),
-            Shape::Array => {
-                self.tokens.skip()?;
-                return self.wrong_metadata(mark).map(|()| annotations);
-            }
-        }
-        self.tokens.descend()?;
-        let mut place = Place::First;
-        while self.tokens.another(b'}', place)? {
-            place = Place::Later;
-            let name = self.tokens.name()?.to_owned();
-            let mark = self.tokens.mark();
-            let (module, name) = name.split_once(':').unwrap_or(("", &name));
-            if self.tokens.shape()? != Shape::Scalar {
-                self.tokens.skip()?;
-                self.wrong_metadata(mark)?;
-                continue;
-            }
-            let value = match self.tokens.scalar()? {
-                Scalar::String(text) | Scalar::Number(text) => text,
-                Scalar::Boolean(true) => "true",
-                Scalar::Boolean(false) => "false",
-                Scalar::Null => "",
-            };
-            let annotation = metadata::annotation(module, name, value);
-            match annotation.and_then(|one| canonical(self.assembler.schema, node, one)) {
-                Ok(annotation) => annotations.push(annotation),
-                Err(error) => self.assembler.report(error, None, mark),
-            }
-        }
-        Ok(annotations)
-    }
-
-    fn wrong_metadata(&mut self, mark: Mark) -> Result<(), Halt> {
-        let message = "metadata must be an object of values (RFC 7952 §5.2)";
-        let error = DataError::new(ErrorTag::BadAttribute, message);
-        self.assembler.report(error, None, mark);
-        Ok(())
-    }
-}
-
-fn canonical(
-    schema: &Schema,
-    node: Option<NodeId>,
-    annotation: Annotation,
-) -> Result<Annotation, DataError> {
-    let Some(node) = node else {
-        return Ok(annotation);
-    };
-    let names = ModuleNames {
-        leaf_module: schema.node(node).module,
-    };
-    metadata::canonical(schema, node, annotation, &names)
 }
 
 /// Whether a string in JSON as [`Tokens::copy`] writes it, where only control characters have
@@ -381,7 +315,7 @@ fn has_forbidden_character(json: &str) -> bool {
     })
 }
 
-fn place_of(count: u64) -> Place {
+fn place_of(count: usize) -> Place {
     if count == 0 {
         Place::First
     } else {
@@ -389,16 +323,11 @@ fn place_of(count: u64) -> Place {
     }
 }
 
+/// Whether an array is `[null]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OnlyNull {
+pub(super) enum OnlyNull {
     Yes,
     No,
-}
-
-fn is_envelope(name: &str) -> bool {
-    let known = Envelope::ALL.iter();
-    let parts = name.split_once(':');
-    parts.is_some_and(|parts| known.into_iter().any(|one| parts == (one.module, one.name)))
 }
 
 /// Whether an object may hold the datastore's envelope.

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use super::escape::write_string;
-use crate::data::assemble::{Halt, malformed};
+use crate::data::assemble::{Halt, malformed, too_big};
 use crate::data::sink::Mark;
 
 /// A string, name or number longer than this (in bytes of the document) is refused.
@@ -208,7 +208,7 @@ impl<R: Read> Tokens<R> {
     pub(super) fn copy(&mut self, out: &mut Vec<u8>, length_max: usize) -> Result<(), Halt> {
         if out.len() > length_max {
             let limit = format!("content longer than {length_max} bytes (ANY_LENGTH_MAX)");
-            return Err(malformed(self.mark(), limit));
+            return Err(too_big(self.mark(), limit));
         }
         let (open, close) = match self.shape()? {
             Shape::Scalar => return self.copy_scalar(out),
@@ -289,7 +289,7 @@ impl<R: Read> Tokens<R> {
         if self.end == self.buffer.len() {
             if self.end >= TOKEN_LENGTH_MAX {
                 let limit = format!("longer than {TOKEN_LENGTH_MAX} bytes (TOKEN_LENGTH_MAX)");
-                return Err(malformed(self.mark(), limit));
+                return Err(too_big(self.mark(), limit));
             }
             self.buffer.resize(self.end * 2, 0);
         }
@@ -348,7 +348,7 @@ impl<R: Read> Tokens<R> {
             self.scratch.extend_from_slice(&self.buffer[plain]);
             if self.scratch.len() > TOKEN_LENGTH_MAX {
                 let limit = format!("longer than {TOKEN_LENGTH_MAX} bytes (TOKEN_LENGTH_MAX)");
-                return Err(malformed(self.mark(), limit));
+                return Err(too_big(self.mark(), limit));
             }
             self.position += length;
             match self.buffer[..self.end].get(self.position) {

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use quick_xml::events::Event;
 use quick_xml::reader::NsReader;
 
-use crate::data::assemble::{Halt, malformed};
+use crate::data::assemble::{Halt, malformed, too_big};
 use crate::data::sink::Mark;
 
 /// A tag or a piece of text longer than this (in bytes) is refused.
@@ -106,7 +106,7 @@ pub(super) fn next<'b, R: Read>(
 fn halt(error: quick_xml::Error, mark: Mark) -> Halt {
     match error {
         quick_xml::Error::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            malformed(mark, error.to_string())
+            too_big(mark, error.to_string())
         }
         quick_xml::Error::Io(error) => Halt::Read(io::Error::new(error.kind(), error)),
         error => malformed(mark, error.to_string()),

@@ -8,10 +8,10 @@ use quick_xml::name::{Namespace, NamespaceResolver, QName, ResolveResult};
 use super::any;
 use super::capture::{Capture, Side};
 use super::input::{self, DEPTH_MAX, TOKEN_LENGTH_MAX, Xml};
-use crate::data::assemble::{Assembler, ChildName, Comes, Halt, malformed};
+use crate::data::assemble::{Assembler, ChildName, Comes, Halt, malformed, too_big};
 use crate::data::json::ANY_LENGTH_MAX;
 use crate::data::metadata;
-use crate::data::options::{Envelope, Metadata, ParseError, ParseOptions, Root};
+use crate::data::options::{Metadata, ParseError, ParseOptions, Root};
 use crate::data::sink::{Annotation, Annotations, Mark, Sink, deletes};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{NodeId, NodeKind, Schema, XmlPrefixes};
@@ -67,6 +67,10 @@ struct Reader<'a, R: Read> {
     /// How many nodes the document has at its top.
     topmost: usize,
     envelope: Envelopes,
+    /// How many envelopes there were.
+    envelopes: usize,
+    /// How many elements stand at the top of the text beside them.
+    outside: usize,
 }
 
 /// What the innermost open element is.
@@ -81,12 +85,11 @@ enum Inside {
     Skipped(usize),
 }
 
-/// Whether an envelope may come, or is open.
+/// Whether an envelope may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Envelopes {
     Never,
     Possible,
-    Open,
 }
 
 impl<'a, R: Read> Reader<'a, R> {
@@ -99,6 +102,8 @@ impl<'a, R: Read> Reader<'a, R> {
             depth: 0,
             topmost: 0,
             envelope: Envelopes::Never,
+            envelopes: 0,
+            outside: 0,
         }
     }
 
@@ -127,6 +132,10 @@ impl<'a, R: Read> Reader<'a, R> {
     fn finish(&mut self, mark: Mark) -> Result<(), Halt> {
         if self.depth > 0 {
             return Err(malformed(mark, "the document ends too early"));
+        }
+        if self.envelope != Envelopes::Never {
+            self.assembler
+                .check_envelope(self.envelopes, self.outside, mark);
         }
         let topmost = self.topmost;
         if self.assembler.is_single() && topmost != 1 {
@@ -184,18 +193,18 @@ impl<'a, R: Read> Reader<'a, R> {
             }
         };
         let local = local.as_ref();
-        if self.envelope == Envelopes::Possible
-            && self.topmost == 0
-            && Envelope::ALL
-                .iter()
-                .any(|one| (one.namespace, one.name) == (namespace, local))
+        if self.envelope != Envelopes::Never
+            && self.depth == 1
+            && self.assembler.options.is_envelope_xml(namespace, local)
         {
-            self.envelope = Envelopes::Open;
+            self.envelopes += 1;
+            self.refuse_attributes(start, mark);
             return Ok(());
         }
         if self.assembler.is_at_root() {
             self.topmost += 1;
         }
+        self.outside += usize::from(self.depth == 1);
         let Some(id) = self.assembler.find(ChildName::Xml(namespace, local), mark) else {
             self.inside = Inside::Skipped(1);
             return Ok(());
@@ -227,10 +236,7 @@ impl<'a, R: Read> Reader<'a, R> {
     fn end(&mut self, name: &str, mark: Mark) -> Result<(), Halt> {
         self.depth -= 1;
         match std::mem::replace(&mut self.inside, Inside::Nodes) {
-            Inside::Nodes if self.assembler.is_at_root() => {
-                self.envelope = Envelopes::Never;
-                Ok(())
-            }
+            Inside::Nodes if self.assembler.is_at_root() => Ok(()),
             Inside::Nodes => self.assembler.close(mark),
             Inside::Leaf(node, mark, annotations) => self.leaf(node, annotations, mark),
             Inside::Any(node, mark, mut capture) => match capture.end(name) {
@@ -286,7 +292,7 @@ impl<'a, R: Read> Reader<'a, R> {
         };
         if length > TOKEN_LENGTH_MAX.min(ANY_LENGTH_MAX) {
             let message = format!("longer than {TOKEN_LENGTH_MAX} bytes (TOKEN_LENGTH_MAX)");
-            return Err(malformed(mark, message));
+            return Err(too_big(mark, message));
         }
         Ok(())
     }
@@ -307,6 +313,26 @@ impl<'a, R: Read> Reader<'a, R> {
         let prefixes = XmlPrefixes(|prefix: Option<&str>| namespace_of(scope, prefix));
         let value = leaf.value_type.parse(schema, &self.text, &prefixes);
         self.assembler.leaf(id, value, mark)
+    }
+
+    /// Reports attributes of an element that is no data node, and so cannot have any.
+    fn refuse_attributes(&mut self, start: &BytesStart<'_>, mark: Mark) {
+        if self.assembler.options.metadata == Metadata::Ignored {
+            return;
+        }
+        for attribute in start.attributes().flatten() {
+            if attribute.key.as_namespace_binding().is_some() {
+                continue;
+            }
+            let (namespace, _) = self.xml.resolver().resolve_attribute(attribute.key);
+            if !matches!(
+                namespace,
+                ResolveResult::Bound(Namespace(XML_NAMESPACE | XSI_NAMESPACE))
+            ) {
+                let error = unknown_attribute(attribute.key.as_ref());
+                self.assembler.report(error, None, mark);
+            }
+        }
     }
 
     /// The annotations of an element, where they are kept.
@@ -367,6 +393,7 @@ impl<'a, R: Read> Reader<'a, R> {
         };
         let scope = self.xml.resolver();
         let prefixes = XmlPrefixes(|prefix: Option<&str>| namespace_of(scope, prefix));
+        metadata::check_known(schema, module, name)?;
         let annotation = metadata::annotation(module, name, value)?;
         metadata::canonical(schema, node, annotation, &prefixes)
     }

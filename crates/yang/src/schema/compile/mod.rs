@@ -18,5 +18,6 @@ mod run;
 mod texts;
 mod tree;
 mod types;
+mod unique;
 
 pub use error::{SchemaError, SchemaErrors};

@@ -87,6 +87,7 @@ fn copy_module(module: ffi::Module<'_>) -> Module {
             .collect(),
         features: boxed(module.features()),
         deviated_by: boxed(module.deviated_by()),
+        annotations: boxed(module.annotations()),
     }
 }
 

@@ -6,6 +6,7 @@ use super::error::{SchemaError, SchemaErrors};
 use super::ffi::{self, NodeType};
 use super::modules::Indexes;
 use super::types::{ModelPrefixes, TypeCopier, expression};
+use super::unique::{self, Written};
 use crate::schema::model::Names;
 use crate::schema::{
     Case, CaseChoice, Choice, Constraint, ListNode, ModuleId, Node, NodeId, NodeKind, Ordering,
@@ -53,7 +54,7 @@ pub(super) fn copy(
         );
         walk.schema.notifications.append(&mut notifications);
     }
-    walk.finish()
+    walk.finish(&modules)
 }
 
 /// What a node takes over from what is above it.
@@ -315,12 +316,60 @@ impl<'c> Walk<'c, '_> {
         });
     }
 
-    fn finish(mut self) -> Result<Schema, SchemaErrors> {
+    /// The `unique` statements of a list that bind.
+    fn uniques(
+        &self,
+        list: NodeId,
+        node: ffi::Node<'c>,
+        added: &[(&str, &str)],
+    ) -> Vec<Vec<NodeId>> {
+        let compiled = node.uniques();
+        if compiled.is_empty() {
+            return Vec::new();
+        }
+        let place = self.names_below(None, list);
+        let added = added.iter();
+        let added = added.filter(|(target, _)| unique::leads_to(&unique::segments(target), &place));
+        let arguments = node.written_uniques().into_iter();
+        let arguments = arguments.chain(added.map(|&(_, argument)| argument));
+        let written: Vec<Written<'_>> = arguments.map(Written::parse).collect();
+        let leaves = compiled.into_iter().filter_map(|addresses| {
+            let ids = addresses
+                .iter()
+                .map(|address| self.ids.get(address).copied());
+            ids.collect::<Option<Vec<NodeId>>>()
+        });
+        let mut binding: Vec<Vec<NodeId>> = Vec::new();
+        for leaves in leaves {
+            let names = leaves
+                .iter()
+                .map(|&leaf| self.names_below(Some(list), leaf));
+            let names: Vec<_> = names.collect();
+            let is_whole = written.iter().any(|statement| statement.names(&names));
+            // What is left of one statement may be another one.
+            if is_whole && !binding.contains(&leaves) {
+                binding.push(leaves);
+            }
+        }
+        binding
+    }
+
+    /// The names of the data nodes on the way from a node (none: the root) down to another.
+    fn names_below(&self, from: Option<NodeId>, to: NodeId) -> Vec<&str> {
+        let above = std::iter::successors(Some(to), |&id| self.schema.node(id).parent);
+        let mut names: Vec<&str> = above
+            .take_while(|&id| Some(id) != from)
+            .map(|id| &*self.schema.node(id).name)
+            .collect();
+        names.reverse();
+        names
+    }
+
+    fn finish(mut self, modules: &[ffi::Module<'c>]) -> Result<Schema, SchemaErrors> {
+        let added = modules.iter().flat_map(|module| module.added_uniques());
+        let added: Vec<_> = added.collect();
         for (id, node) in std::mem::take(&mut self.lists) {
-            let uniques = node.uniques().into_iter();
-            let unique = uniques
-                .map(|leaves| leaves.iter().filter_map(|leaf| self.id(*leaf)).collect())
-                .collect();
+            let unique = self.uniques(id, node, &added);
             if let NodeKind::List(list) = &mut self.schema.nodes[id.0 as usize].kind {
                 list.unique = unique;
             }

@@ -81,16 +81,16 @@ pub(super) fn expression<'t>(input: Input<'_>) -> Result<Value, Mismatch<'t>> {
         let module = input.namespaces.module(input.schema, Some(prefix))?;
         Some(input.schema.module(module).name.clone())
     };
-    // Names without a prefix, or with one that no module here has, are no errors in themselves.
+    // A name may have no prefix. One that no module here has is found by `with_modules`.
     Expression::parse(input.text, &|prefix| {
         Some(prefix.unwrap_or_default().into())
     })
     .map_err(|_| Mismatch::Malformed)?;
+    let with_modules = with_modules(input.text, &module_of).map_err(|_| Mismatch::Malformed)?;
     let canonical = match input.namespaces.form() {
+        // Kept as it is written, though a module name may be there that could be left out.
         NameForm::Json => input.text.into(),
-        NameForm::Xml => with_modules(input.text, &module_of)
-            .map_err(|_| Mismatch::Malformed)?
-            .into(),
+        NameForm::Xml => with_modules.into(),
     };
     Ok(Value::InstanceIdentifier(canonical))
 }

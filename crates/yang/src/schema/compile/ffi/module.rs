@@ -82,6 +82,59 @@ impl<'c> Module<'c> {
         }
     }
 
+    /// The metadata annotations that it defines.
+    pub(in crate::schema::compile) fn annotations(self) -> Vec<&'c str> {
+        unsafe {
+            let Some(compiled) = self.0.compiled.as_ref() else {
+                return Vec::new();
+            };
+            raw::sized_array(compiled.exts)
+                .iter()
+                .filter(|instance| {
+                    instance.def.as_ref().is_some_and(|definition| {
+                        let module = definition
+                            .module
+                            .as_ref()
+                            .map(|module| raw::text(module.name));
+                        module == Some("ietf-yang-metadata")
+                            && raw::text(definition.name) == "annotation"
+                    })
+                })
+                .filter_map(|instance| raw::optional_text(instance.argument))
+                .collect()
+        }
+    }
+
+    /// The `unique` statements that its deviations add: the target of the deviation, and the
+    /// statement's argument.
+    pub(in crate::schema::compile) fn added_uniques(self) -> Vec<(&'c str, &'c str)> {
+        let mut added = Vec::new();
+        unsafe {
+            let Some(parsed) = self.0.parsed.as_ref() else {
+                return added;
+            };
+            let submodules = raw::sized_array(parsed.includes)
+                .iter()
+                // A `lysp_submodule` begins as a `lysp_module` does.
+                .filter_map(|include| include.submodule.cast::<sys::lysp_module>().as_ref());
+            for part in std::iter::once(parsed).chain(submodules) {
+                for deviation in raw::sized_array(part.deviations) {
+                    let target = raw::text(deviation.nodeid);
+                    let mut deviate = deviation.deviates.as_ref();
+                    while let Some(one) = deviate {
+                        if u32::from(one.mod_) == sys::LYS_DEV_ADD {
+                            let add = &*std::ptr::from_ref(one).cast::<sys::lysp_deviate_add>();
+                            let uniques = raw::sized_array(add.uniques).iter();
+                            added.extend(uniques.map(|unique| (target, raw::text(unique.str_))));
+                        }
+                        deviate = one.next.as_ref();
+                    }
+                }
+            }
+        }
+        added
+    }
+
     pub(in crate::schema::compile) fn identities(self) -> impl Iterator<Item = Identity<'c>> {
         unsafe { raw::sized_array(self.0.identities).iter().map(Identity) }
     }

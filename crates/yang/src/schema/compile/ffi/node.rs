@@ -278,8 +278,10 @@ impl<'c> Node<'c> {
         (min, Some(max).filter(|&max| max != 0 && max != u32::MAX))
     }
 
-    /// The leaves of each `unique` of a list.
-    pub(in crate::schema::compile) fn uniques(self) -> Vec<Vec<Self>> {
+    /// The addresses of the leaves of each `unique` of a list, as libyang has compiled it: without
+    /// the leaves whose `if-feature` is false. They are not read, because libyang may leave the
+    /// address of such a leaf there although it has freed the leaf.
+    pub(in crate::schema::compile) fn uniques(self) -> Vec<Vec<usize>> {
         if self.node_type() != Some(NodeType::List) {
             return Vec::new();
         }
@@ -287,12 +289,25 @@ impl<'c> Node<'c> {
             raw::sized_array(self.cast::<sys::lysc_node_list>().uniques)
                 .iter()
                 .map(|&leaves| {
-                    raw::sized_array(leaves.cast_const())
-                        .iter()
-                        .filter_map(|leaf| Self::from_raw(leaf.cast()))
-                        .collect()
+                    let leaves = raw::sized_array(leaves.cast_const()).iter();
+                    leaves.map(|leaf| leaf.cast::<()>() as usize).collect()
                 })
                 .collect()
+        }
+    }
+
+    /// The arguments of the `unique` statements that the model has for a list, without deviations.
+    pub(in crate::schema::compile) fn written_uniques(self) -> Vec<&'c str> {
+        if self.node_type() != Some(NodeType::List) {
+            return Vec::new();
+        }
+        // LY_CTX_SET_PRIV_PARSED is on: `priv` is the parsed node, of the same node type.
+        unsafe {
+            let parsed = self.0.priv_.cast::<sys::lysp_node_list>().as_ref();
+            parsed.map_or_else(Vec::new, |list| {
+                let uniques = raw::sized_array(list.uniques).iter();
+                uniques.map(|unique| raw::text(unique.str_)).collect()
+            })
         }
     }
 

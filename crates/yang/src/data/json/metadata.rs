@@ -1,0 +1,289 @@
+//! Metadata in JSON (RFC 7952 §5.2): which members hold it, and what is wrong with them.
+
+use std::io::Read;
+
+use smallvec::SmallVec;
+
+use super::read::Reader;
+use super::token::{Place, Scalar, Shape};
+use crate::data::assemble::{ChildName, Halt};
+use crate::data::metadata;
+use crate::data::options::Metadata;
+use crate::data::sink::{Annotation, Annotations, Mark, deletes};
+use crate::error::{DataError, ErrorTag};
+use crate::schema::{ModuleNames, NodeId, NodeKind};
+
+/// The metadata members of one object. They are applied at its end, because they may come before
+/// the nodes that they are about.
+#[derive(Default)]
+pub(super) struct Pending {
+    has_own: bool,
+    members: Vec<Member>,
+    /// How many entries each leaf-list of the object has.
+    counts: SmallVec<[(NodeId, usize); 2]>,
+}
+
+/// The metadata of one child.
+struct Member {
+    node: NodeId,
+    form: Form,
+    annotations: Vec<Annotations>,
+    mark: Mark,
+}
+
+/// How the metadata of a child is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// One object: of a leaf or `anyxml` (§5.2.3).
+    Object,
+    /// An array of objects and nulls: of the entries of a leaf-list (§5.2.4).
+    Array,
+}
+
+impl Pending {
+    /// Notes a leaf-list of the object.
+    pub(super) fn count(&mut self, leaf_list: NodeId, entries: usize) {
+        self.counts.push((leaf_list, entries));
+    }
+
+    fn entries(&self, leaf_list: NodeId) -> usize {
+        let counts = self.counts.iter();
+        let own = counts.filter(|(node, _)| *node == leaf_list);
+        own.map(|(_, entries)| entries).sum()
+    }
+}
+
+impl<R: Read> Reader<'_, R> {
+    /// A metadata member: of the open node for an empty name, of a child else.
+    pub(super) fn metadata(
+        &mut self,
+        about: &str,
+        mark: Mark,
+        pending: &mut Pending,
+    ) -> Result<(), Halt> {
+        if self.assembler.options.metadata == Metadata::Ignored {
+            return self.tokens.skip();
+        }
+        if about.is_empty() {
+            return self.own_metadata(mark, pending);
+        }
+        let Some(node) = self.assembler.find(ChildName::Json(about), mark) else {
+            return self.tokens.skip();
+        };
+        if pending.members.iter().any(|member| member.node == node) {
+            return self.refuse_metadata(Some(node), mark, "the metadata is given twice");
+        }
+        let is_leaf_list = self.assembler.schema.node(node).is_leaf_list();
+        let (form, annotations) = match self.tokens.shape()? {
+            Shape::Object => (Form::Object, vec![self.annotations(Some(node))?]),
+            Shape::Array if is_leaf_list => (Form::Array, self.of_entries(node)?),
+            _ => {
+                let expected = "metadata is an object; that of a leaf-list, an array with an \
+                                object or null for each entry (RFC 7952 §5.2)";
+                return self.refuse_metadata(Some(node), mark, expected);
+            }
+        };
+        pending.members.push(Member {
+            node,
+            form,
+            annotations,
+            mark,
+        });
+        Ok(())
+    }
+
+    /// The metadata of the entries of a leaf-list.
+    fn of_entries(&mut self, node: NodeId) -> Result<Vec<Annotations>, Halt> {
+        let mut all = Vec::new();
+        self.tokens.descend()?;
+        let mut place = Place::First;
+        while self.tokens.another(b']', place)? {
+            place = Place::Later;
+            let shape = self.tokens.shape()?;
+            let mark = self.tokens.mark();
+            all.push(match shape {
+                Shape::Object => self.annotations(Some(node))?,
+                Shape::Scalar if self.tokens.scalar()? == Scalar::Null => Annotations::new(),
+                shape => {
+                    if shape == Shape::Array {
+                        self.tokens.skip()?;
+                    }
+                    self.report_metadata(
+                        Some(node),
+                        mark,
+                        "metadata of an entry is an object or null",
+                    );
+                    Annotations::new()
+                }
+            });
+        }
+        Ok(all)
+    }
+
+    /// `@`: the metadata of the node whose object this is (§5.2.2).
+    fn own_metadata(&mut self, mark: Mark, pending: &mut Pending) -> Result<(), Halt> {
+        if self.assembler.is_at_root() {
+            let message =
+                "the document itself has no metadata: “@” belongs into the object of a node";
+            return self.refuse_metadata(None, mark, message);
+        }
+        if std::mem::replace(&mut pending.has_own, true) {
+            return self.refuse_metadata(None, mark, "the metadata is given twice");
+        }
+        if self.tokens.shape()? != Shape::Object {
+            return self.refuse_metadata(None, mark, "metadata is an object (RFC 7952 §5.2)");
+        }
+        let annotations = self.annotations(self.assembler.parent())?;
+        self.assembler.annotate_open(annotations);
+        Ok(())
+    }
+
+    /// The end of an object: its metadata is checked against its nodes, and applied.
+    pub(super) fn apply_metadata(&mut self, mut pending: Pending) {
+        for member in std::mem::take(&mut pending.members) {
+            match self.mistake(&member, &pending) {
+                Some((tag, message)) => {
+                    let error = DataError::new(tag, message);
+                    self.assembler.report(error, Some(member.node), member.mark);
+                }
+                None if self.assembler.keeps_metadata() => {
+                    let Member {
+                        node, annotations, ..
+                    } = member;
+                    self.assembler
+                        .annotate_children(node, annotations, member.mark);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn mistake(&self, member: &Member, pending: &Pending) -> Option<(ErrorTag, &'static str)> {
+        if !self.assembler.has_come(member.node) {
+            // A node that is to be deleted need not be there.
+            let is_bare = member.annotations.len() == 1 && deletes(&member.annotations[0]);
+            let message = "metadata of a node that is not there";
+            return (!is_bare).then_some((ErrorTag::MissingElement, message));
+        }
+        match (&self.assembler.schema.node(member.node).kind, member.form) {
+            (NodeKind::Leaf(_) | NodeKind::AnyXml, Form::Object) => None,
+            (NodeKind::LeafList(_), Form::Array) => {
+                let is_longer = member.annotations.len() > pending.entries(member.node);
+                let message = "metadata of more entries than there are";
+                is_longer.then_some((ErrorTag::MissingElement, message))
+            }
+            (NodeKind::LeafList(_), Form::Object) => {
+                let message = "metadata of a leaf-list is an array (RFC 7952 §5.2.4)";
+                Some((ErrorTag::BadAttribute, message))
+            }
+            _ => {
+                let message = "metadata of a container, list entry or anydata is the member “@” \
+                               of its object (RFC 7952 §5.2.2)";
+                Some((ErrorTag::BadAttribute, message))
+            }
+        }
+    }
+
+    /// One metadata object; the tokens are at its bracket.
+    pub(super) fn annotations(&mut self, node: Option<NodeId>) -> Result<Annotations, Halt> {
+        let mut annotations = Annotations::new();
+        let mut names: SmallVec<[String; 2]> = SmallVec::new();
+        self.tokens.descend()?;
+        let mut place = Place::First;
+        while self.tokens.another(b'}', place)? {
+            place = Place::Later;
+            let name = self.tokens.name()?.to_owned();
+            let mark = self.tokens.mark();
+            if names.contains(&name) {
+                let message = format!("the annotation “{name}” is given twice");
+                self.refuse_metadata(None, mark, &message)?;
+                continue;
+            }
+            match self.annotation(&name, node)? {
+                Ok(annotation) => annotations.push(annotation),
+                Err(error) => self.assembler.report(error, None, mark),
+            }
+            names.push(name);
+        }
+        if self.assembler.options.metadata == Metadata::Plain {
+            let mark = self.tokens.mark();
+            for error in annotations
+                .drain(..)
+                .filter_map(|one| metadata::refused_as_plain(&one))
+            {
+                self.assembler.report(error, None, mark);
+            }
+        }
+        Ok(annotations)
+    }
+
+    /// One annotation, whose value comes next.
+    fn annotation(
+        &mut self,
+        name: &str,
+        node: Option<NodeId>,
+    ) -> Result<Result<Annotation, DataError>, Halt> {
+        let bad = |message: String| DataError::new(ErrorTag::BadAttribute, message);
+        let Some((module, local)) = name.split_once(':') else {
+            self.tokens.skip()?;
+            // RFC 7952 §5.2.1.
+            let message = format!("the annotation “{name}” needs its module: “module:{name}”");
+            return Ok(Err(bad(message)));
+        };
+        let schema = self.assembler.schema;
+        if let Err(error) = metadata::check_known(schema, module, local) {
+            self.tokens.skip()?;
+            return Ok(Err(error));
+        }
+        let is_boolean = metadata::is_boolean(module, local);
+        let wrong = || {
+            Err(bad(format!(
+                "the annotation “{name}” has a value of the wrong kind"
+            )))
+        };
+        let value = match self.tokens.shape()? {
+            // An annotation of type `empty` (RFC 7951 §6.9).
+            Shape::Array => match self.only_null()? {
+                super::read::OnlyNull::Yes => "",
+                super::read::OnlyNull::No => return Ok(wrong()),
+            },
+            Shape::Object => {
+                self.tokens.skip()?;
+                return Ok(wrong());
+            }
+            Shape::Scalar => match self.tokens.scalar()? {
+                Scalar::String(text) if is_boolean != Some(true) => text,
+                Scalar::Number(text) if is_boolean.is_none() => text,
+                Scalar::Boolean(value) if is_boolean != Some(false) => match value {
+                    true => "true",
+                    false => "false",
+                },
+                _ => return Ok(wrong()),
+            },
+        };
+        let annotation = metadata::annotation(module, local, value);
+        let Some(node) = node else {
+            return Ok(annotation);
+        };
+        let names = ModuleNames {
+            leaf_module: schema.node(node).module,
+        };
+        Ok(annotation.and_then(|one| metadata::canonical(schema, node, one, &names)))
+    }
+
+    fn report_metadata(&mut self, node: Option<NodeId>, mark: Mark, message: &str) {
+        let error = DataError::new(ErrorTag::BadAttribute, message);
+        self.assembler.report(error, node, mark);
+    }
+
+    /// Reports metadata that is not as it must be, and reads past it.
+    pub(super) fn refuse_metadata(
+        &mut self,
+        node: Option<NodeId>,
+        mark: Mark,
+        message: &str,
+    ) -> Result<(), Halt> {
+        self.report_metadata(node, mark, message);
+        self.tokens.skip()
+    }
+}
