@@ -39,6 +39,8 @@ impl<'a> Layered<'a> {
             base,
             from_base: Pair::default(),
             has_base: false,
+            is_rewritten: false,
+            is_unread: false,
             written: Box::new(std::iter::empty()),
             next_written: None,
             current: Pair::default(),
@@ -93,6 +95,10 @@ struct Merged<'a> {
     /// The next visible key of the base, where it has one.
     from_base: Pair,
     has_base: bool,
+    /// Whether the key of the base is written again: the written one is next in its place.
+    is_rewritten: bool,
+    /// Whether the next key of the base was not looked for yet.
+    is_unread: bool,
     /// The written keys after the next, deleted ones left out.
     written: Box<dyn Iterator<Item = (&'a [u8], &'a [u8])> + 'a>,
     next_written: Option<(&'a [u8], &'a [u8])>,
@@ -100,9 +106,9 @@ struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    /// Takes the next key of the base that no change hides.
+    /// Takes the next key of the base that was not deleted.
     fn read_base(&mut self) -> Result<()> {
-        self.has_base = false;
+        (self.has_base, self.is_unread) = (false, false);
         while let Some((key, value)) = self.base.next()? {
             self.from_base.set(key, value);
             let key = &self.from_base.key;
@@ -110,8 +116,12 @@ impl<'a> Merged<'a> {
                 if !self.skip(&hidden)? {
                     return Ok(());
                 }
-            } else if !self.changes.has_written(key) {
-                self.has_base = true;
+                continue;
+            }
+            let written = self.changes.get(key);
+            if written != Some(None) {
+                // What is behind a rewritten key is read when it is needed: there may be many of them.
+                (self.has_base, self.is_rewritten) = (true, written.is_some());
                 return Ok(());
             }
         }
@@ -172,8 +182,14 @@ impl<'a> Merged<'a> {
 
 impl Cursor for Merged<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        if self.is_unread {
+            self.read_base()?;
+        }
         if let Some((key, value)) = self.next_written {
             let base = self.from_base.key.as_slice();
+            if self.has_base && self.is_rewritten && key == base {
+                (self.has_base, self.is_unread) = (false, true);
+            }
             let is_first = match self.direction {
                 Direction::Forward => key < base,
                 Direction::Backward => key > base,

@@ -201,6 +201,13 @@ impl Measured {
         self.commit(&[Change::Delete(path).to_edit()])
     }
 
+    /// Deletes entries one by one in one commit.
+    fn delete_each(&self, entries: std::ops::Range<usize>) -> u64 {
+        let path = |entry| InstancePath::parse_cli_path(&self.schema, &format!("/m:c/e={entry}"));
+        let delete = |entry| Change::Delete(path(entry).unwrap()).to_edit();
+        self.commit(&entries.map(delete).collect::<Vec<_>>())
+    }
+
     fn commit(&self, edits: &[Edit]) -> u64 {
         self.cost(|measured| {
             let done = measured.tree.commit(edits, CommitOptions::default());
@@ -232,6 +239,27 @@ fn costs(shape: &Shape, entries: usize, group: usize) -> (u64, Vec<(&'static str
             measured.delete(&format!("/m:c/allowed={middle}")),
         ),
         ("unrelated", measured.merge(r#"{"m:c":{"limit":6}}"#)),
+        ("change many", {
+            // Values that no entry has.
+            let all = (1..entries / 4)
+                .map(|entry| format!(r#"{{"k":{entry},"v":{}}}"#, 2_000_000 + entry));
+            measured.merge(&entry(all.collect::<Vec<_>>().join(",")))
+        }),
+        ("add many", {
+            let all = entries + 1..entries + entries / 4;
+            let all = all.map(|number| shape.entry(number, group));
+            measured.merge(&entry(all.collect::<Vec<_>>().join(",")))
+        }),
+        (
+            "delete many",
+            measured.delete_each(entries / 4 * 3..entries),
+        ),
+        ("join many", {
+            // The others keep the groups in which something refers to them.
+            let all = (1..entries / 4).step_by(2);
+            let all = all.map(|entry| format!(r#"{{"k":{entry},"g":1}}"#));
+            measured.merge(&entry(all.collect::<Vec<_>>().join(",")))
+        }),
         ("delete all", measured.delete("/m:c/e")),
     ];
     (load, changes)
@@ -257,7 +285,7 @@ fn grows(shape: &Shape) -> Vec<String> {
         compare("load", small_load, large_load, FACTOR);
         for ((what, small), (_, large)) in small.into_iter().zip(large) {
             let is_flat = match what {
-                "delete all" => false,
+                "delete all" | "delete many" | "change many" | "add many" | "join many" => false,
                 "unrelated" => true,
                 _ => match shape.growth {
                     Growth::Flat => true,
@@ -296,6 +324,9 @@ fn a_must_on_a_group_costs_the_group() {
         group("preceding-sibling::e[1]/v < v").by_user(),
         group("following-sibling::e[1]/v > v").by_user(),
         group("not(../e[k != current()/k and s = current()/s])"),
+        list("not(../e[v > current()/v])"),
+        list("not(../e[current()/v >= v and s != ''])"),
+        group("not(../e[k != current()/k][g = current()/g])"),
         list("count(preceding-sibling::e) < 100000"),
         list("sum(../e/v) >= v"),
         list("not(v > ../e/v)"),

@@ -402,3 +402,35 @@ fn sums_and_extremes_of_a_list_follow_every_change() {
         &Tree(after),
     );
 }
+
+#[test]
+fn a_comparison_in_a_predicate_looks_at_every_other_entry() {
+    let model =
+        "list l { key k; leaf k { type string; } leaf v { type uint8; } leaf m { type uint8; }
+        must \"not(../l[v > current()/m]) and not(../l[k != current()/k and v = current()/v])\"; }";
+    let before = r#"{"m:l":[{"k":"a","v":1,"m":5}]}"#;
+    let after = r#"{"m:l":[{"k":"a","v":1,"m":5},{"k":"b","v":5,"m":9}]}"#;
+    let merged = |v: u8, m: u8| format!(r#"{{"m:l":[{{"k":"b","v":{v},"m":{m}}}]}}"#);
+    check(model, before, &[Merge(&merged(5, 9))], &Tree(after));
+    for (v, m) in [(6, 9), (1, 9), (0, 0)] {
+        check(model, before, &[Merge(&merged(v, m))], &Refused);
+    }
+    check(
+        model,
+        after,
+        &[Merge(r#"{"m:l":[{"k":"a","m":4}]}"#)],
+        &Refused,
+    );
+}
+
+#[test]
+fn a_number_next_to_a_comparison_in_a_predicate_is_no_position() {
+    let model =
+        "list l { ordered-by user; key k; leaf k { type string; } leaf v { type uint8; } leaf m { type uint8; }
+        must \"not(../l[v > current()/m and 3])\"; }";
+    let before = r#"{"m:l":[{"k":"a","v":1,"m":5}]}"#;
+    let merged = |v: u8| format!(r#"{{"m:l":[{{"k":"b","v":{v},"m":9}}]}}"#);
+    check(model, before, &[Merge(&merged(6))], &Refused);
+    let after = r#"{"m:l":[{"k":"a","v":1,"m":5},{"k":"b","v":5,"m":9}]}"#;
+    check(model, before, &[Merge(&merged(5))], &Tree(after));
+}

@@ -16,7 +16,7 @@ use super::plan::{Demand, Plan, RuleId};
 use super::referrers::Gone;
 use super::route::chain;
 use super::target::climb;
-use super::trace::Traced;
+use super::trace::{Nearest, Traced};
 use crate::error::Errors;
 use crate::instances::Instances;
 use crate::schema::{NodeId, NodeKind, Schema};
@@ -129,6 +129,8 @@ pub struct Incremental<I> {
     pub(super) gone: Gone<I>,
     /// What equalities in expressions led to already.
     pub(super) traced: FxHashSet<Traced<I>>,
+    /// The last nearest sibling that was looked for in this state.
+    pub(super) nearest: Option<Nearest<I>>,
     errors: Errors,
     pub(super) effort: Effort,
 }
@@ -142,6 +144,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Default for Incremental<I> {
             fired: FxHashSet::default(),
             gone: Gone::default(),
             traced: FxHashSet::default(),
+            nearest: None,
             errors: Errors::new(),
             effort: Effort::default(),
         }

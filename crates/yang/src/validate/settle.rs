@@ -23,6 +23,8 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         states: &mut States<'_, T>,
     ) -> Result<Vec<Removal<I>>, T::Error> {
         let mut removals = Vec::new();
+        // What is removed may have been the nearest sibling.
+        self.nearest = None;
         let Some((_, whens)) = self.whens.pop_first() else {
             return Ok(removals);
         };

@@ -1,5 +1,6 @@
 //! The way back: from what changed to the places whose rules read it.
 
+use std::cmp::Ordering;
 use std::hash::Hash;
 use std::ops::ControlFlow;
 
@@ -76,17 +77,32 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         side: Side,
     ) -> Result<(), T::Error> {
         let data = states.new.data;
-        let mut nearest = None;
-        let answer = data.beside(entry, side, &mut |entry| {
-            nearest = Some(entry);
-            Ok(ControlFlow::Break(()))
-        })?;
-        self.effort.visits += 1;
-        let place = match answer {
-            Indexed::Yes => nearest,
-            Indexed::No => data.parent(entry),
+        let same_run = self.nearest.take().filter(|last| last.side == side);
+        let same_run = match same_run {
+            Some(last) if last.reaches(states, entry)? => Some(last.nearest),
+            _ => None,
         };
-        match place {
+        let nearest = match same_run {
+            Some(nearest) => nearest,
+            None => {
+                self.effort.visits += 1;
+                let mut nearest = None;
+                let answer = data.beside(entry, side, &mut |entry| {
+                    nearest = Some(entry);
+                    Ok(ControlFlow::Break(()))
+                })?;
+                match answer {
+                    Indexed::Yes => nearest,
+                    Indexed::No => data.parent(entry),
+                }
+            }
+        };
+        self.nearest = Some(Nearest {
+            side,
+            entry: entry.clone(),
+            nearest: nearest.clone(),
+        });
+        match nearest {
             Some(place) => self.due_around(states, trigger, place),
             None => Ok(()),
         }
@@ -196,6 +212,32 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         for join in &joins {
             sought.push(Sought::of(states, leg, join, places)?);
         }
+        // What an entry held and what it holds are two groups, and each has others.
+        if let [Some(one)] = &sought[..]
+            && one.values.len() > 1
+        {
+            for value in &one.values {
+                let one = Sought {
+                    within: one.within.clone(),
+                    values: SmallVec::from_elem(value.clone(), 1),
+                };
+                if !self.trace_sought(states, trigger, leg, &joins, vec![Some(one)])? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        self.trace_sought(states, trigger, leg, &joins, sought)
+    }
+
+    fn trace_sought<T: Instances<Inner = I>>(
+        &mut self,
+        states: &States<'_, T>,
+        trigger: &Trigger,
+        leg: &Leg,
+        joins: &[&Join],
+        sought: Vec<Option<Sought<I>>>,
+    ) -> Result<bool, T::Error> {
         // Entries of one group lead to the same places: once is enough, however many of them change.
         let step = (std::ptr::from_ref(leg) as usize, sought);
         if self.traced.contains(&step) {
@@ -215,6 +257,51 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             self.due_around(states, trigger, scope)?;
         }
         Ok(true)
+    }
+}
+
+/// The nearest entry that is left on a side of an entry that changed. Where many entries in a row are deleted, it is the
+/// same for all of them, and looking for it would pass by all that are deleted.
+#[derive(Debug)]
+pub(super) struct Nearest<I> {
+    side: Side,
+    entry: I,
+    nearest: Option<I>,
+}
+
+impl<I: Clone + Eq + Hash + std::fmt::Debug> Nearest<I> {
+    /// Whether it is that of another entry too.
+    fn reaches<T: Instances<Inner = I>>(
+        &self,
+        states: &States<'_, T>,
+        entry: &I,
+    ) -> Result<bool, T::Error> {
+        let (old, new) = (states.old.data, states.new.data);
+        if new.parent(&self.entry) != new.parent(entry) || new.node(&self.entry) != new.node(entry)
+        {
+            return Ok(false);
+        }
+        if *entry == self.entry {
+            return Ok(true);
+        }
+        let is_before =
+            |left: &I, right: &I| new.compare_entries(left, right) == Some(Ordering::Less);
+        match self.side {
+            Side::After => Ok(is_before(&self.entry, entry)
+                && self
+                    .nearest
+                    .as_ref()
+                    .is_none_or(|nearest| is_before(entry, nearest))),
+            // What is new between the two is due by itself.
+            Side::Before => {
+                let mut before = None;
+                old.beside(entry, Side::Before, &mut |other| {
+                    before = Some(other);
+                    Ok(ControlFlow::Break(()))
+                })?;
+                Ok(before.as_ref() == Some(&self.entry) && !new.is_stored(&self.entry)?)
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! every list on the way. The schema says where nodes of the name are, so `//name[p]/x` is
 //! `/a/b/name[p]/x`, or a union of such paths. Positions are the same: both count from each parent.
 
+use super::existence;
 use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
 use crate::xpath::{Axis, Expr, LocationPath, NodeTest, PathStep};
 
@@ -18,6 +19,9 @@ pub(super) fn write_out(schema: &mut Schema) {
         }
         let mut musts = std::mem::take(&mut schema.nodes[index].musts);
         let mut whens = std::mem::take(&mut schema.nodes[index].whens);
+        for constraint in musts.iter_mut().chain(&mut whens) {
+            existence::write_out(&mut constraint.expression.root);
+        }
         constraints(schema, &mut musts);
         constraints(schema, &mut whens);
         schema.nodes[index].musts = musts;

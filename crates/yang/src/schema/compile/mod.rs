@@ -3,7 +3,7 @@
 //! - `ffi`: libyang, which reads and compiles the modules; the only unsafe code of the crate.
 //! - `texts`: where libyang gets the texts from.
 //! - `tree`, `types`, `modules`: the walks over what libyang compiled, which copy it.
-//! - `descents`: `//name` in constraints, written out.
+//! - `descents`: `//name` in constraints, written out; `existence`: conditions that are comparisons.
 //! - `error`, `locate`: what is wrong with a model, and where.
 //!
 //! A libyang context lives as long as one compilation. Keeping it, and looking at it through views,
@@ -11,6 +11,7 @@
 
 mod descents;
 mod error;
+mod existence;
 mod ffi;
 mod locate;
 mod modules;

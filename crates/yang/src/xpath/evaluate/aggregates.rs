@@ -12,6 +12,9 @@ use crate::xpath::{Expr, LocationPath};
 /// Integers up to this are numbers of XPath exactly, and so are sums of them in whatever order.
 const EXACT_MAX: u128 = 1 << 53;
 
+/// The least and the greatest of some numbers, if there are any.
+pub(super) type Extremes = Option<(f64, f64)>;
+
 /// Takes the place around a list, the list, and a leaf in it; whether to go on.
 type VisitList<'v, T> = dyn FnMut(&<T as Instances>::Inner, NodeId, NodeId) -> Result<bool, <T as Instances>::Error>
     + 'v;
@@ -32,25 +35,43 @@ impl<T: Instances> Evaluator<'_, T> {
     }
 
     /// The least and the greatest number of a path, where the data have an index of them.
-    #[allow(clippy::type_complexity)]
     pub(super) fn indexed_extremes(
         &self,
         expr: &Expr,
         env: &Env<'_, T>,
-    ) -> Result<Option<Option<(f64, f64)>>, T::Error> {
-        let mut found: Option<(f64, f64)> = None;
+    ) -> Result<Option<Extremes>, T::Error> {
+        let mut found: Extremes = None;
         let is_kept = self.each_list(expr, env, &mut |place, list, leaf| {
-            let Some(extremes) = self.data.extremes(place, list, leaf)? else {
+            let Some(extremes) = self.extremes_of_list(place, list, leaf)? else {
                 return Ok(false);
             };
             if let Some((least, most)) = extremes {
-                let (least, most) = (number_of_value(&least), number_of_value(&most));
                 let (before_least, before_most) = found.unwrap_or((least, most));
                 found = Some((least.min(before_least), most.max(before_most)));
             }
             Ok(true)
         })?;
         Ok(is_kept.then_some(found))
+    }
+
+    /// The extremes of a leaf in one list; asked of the data once, as there may be many deleted values before the
+    /// first that is left.
+    fn extremes_of_list(
+        &self,
+        place: &T::Inner,
+        list: NodeId,
+        leaf: NodeId,
+    ) -> Result<Option<Extremes>, T::Error> {
+        let key = (place.clone(), leaf);
+        if let Some(known) = self.extremes.borrow().get(&key) {
+            return Ok(Some(*known));
+        }
+        let Some(found) = self.data.extremes(place, list, leaf)? else {
+            return Ok(None);
+        };
+        let numbers = found.map(|(least, most)| (number_of_value(&least), number_of_value(&most)));
+        self.extremes.borrow_mut().insert(key, numbers);
+        Ok(Some(numbers))
     }
 
     /// Visits the lists that a path goes through all entries of, to one leaf in them, until the visitor returns

@@ -4,13 +4,16 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ops::ControlFlow;
 
+use rustc_hash::FxHashMap;
+
+use super::aggregates::Extremes;
 use super::limits::Budget;
 use super::memo::Memo;
 use super::reach::Reaches;
 use super::{Item, Limits, Object};
 use crate::error::{DataError, ErrorTag};
 use crate::instances::{Instances, Visit};
-use crate::schema::Schema;
+use crate::schema::{NodeId, Schema};
 use crate::xpath::Expression;
 
 /// Which nodes an expression sees (RFC 7950 §6.4.1).
@@ -32,6 +35,8 @@ pub struct Evaluator<'a, T: Instances> {
     pub(super) scope: Scope,
     pub(super) reaches: RefCell<Reaches>,
     pub(super) memo: Memo<T>,
+    /// The extremes of leaves in lists, by the place around the list and the leaf.
+    pub(super) extremes: RefCell<FxHashMap<(T::Inner, NodeId), Extremes>>,
 }
 
 impl<T: Instances> fmt::Debug for Evaluator<'_, T> {
@@ -91,6 +96,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
             scope: Scope::All,
             reaches: RefCell::default(),
             memo: Memo::default(),
+            extremes: RefCell::default(),
         }
     }
 

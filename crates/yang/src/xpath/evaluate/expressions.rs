@@ -62,6 +62,13 @@ impl<T: Instances> Evaluator<'_, T> {
                 self.truth(&arguments[0], env)
             }
             expr if self.is_node_set(expr) => self.exists(expr, env),
+            // These look at all nodes: `derived-from-or-self(/acls/acl/type, 'ipv4-acl-type')`.
+            Expr::Call(Function::DerivedFrom | Function::DerivedFromOrSelf, _) => {
+                let kept = self.kept(Kind::Truth, expr, env, || {
+                    Ok(Kept::Truth(self.object(expr, env)?.to_boolean()))
+                })?;
+                Ok(matches!(kept, Kept::Truth(true)))
+            }
             expr => Ok(self.object(expr, env)?.to_boolean()),
         }
     }
