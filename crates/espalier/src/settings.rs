@@ -3,6 +3,7 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::Args;
 use espalier_store::Datastore;
@@ -37,6 +38,14 @@ pub struct Access {
     /// [env: ESPALIER_SERVER_CA]
     #[arg(long, value_name = "FILE")]
     pub server_ca: Option<PathBuf>,
+
+    /// The certificate that this command shows to the server, PEM [env: ESPALIER_CLIENT_CERT]
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    pub client_cert: Option<PathBuf>,
+
+    /// The key of that certificate, PEM [env: ESPALIER_CLIENT_KEY]
+    #[arg(long, value_name = "FILE", requires = "client_cert")]
+    pub client_key: Option<PathBuf>,
 
     /// YANG modules: a file, a folder (every .yang file below it) or the name of a built-in IETF
     /// module such as `ietf-ip`. Needed once: a store remembers its modules. Given again, the
@@ -115,6 +124,10 @@ pub struct Settings {
     pub server: Option<String>,
     /// The certificate that the server's must be signed by, PEM.
     pub server_ca: Option<PathBuf>,
+    /// The certificate to show to the server, PEM.
+    pub client_cert: Option<PathBuf>,
+    /// Its key, PEM.
+    pub client_key: Option<PathBuf>,
     /// Files, folders or names of modules.
     pub yang: Vec<String>,
     /// The modules to implement.
@@ -141,6 +154,22 @@ pub struct Settings {
     pub tls_cert: Option<PathBuf>,
     /// The server's key, PEM.
     pub tls_key: Option<PathBuf>,
+    /// The authorities that clients must have a certificate of, PEM.
+    pub client_ca: Option<PathBuf>,
+    /// Whether everybody is served, also beyond loopback.
+    pub insecure_no_authentication: Option<bool>,
+    /// Hosts that requests may name beside the server's own.
+    pub allowed_host: Vec<String>,
+    /// Connections at a time.
+    pub connections_max: Option<usize>,
+    /// Seconds that a connection may stay without a request.
+    pub header_timeout: Option<u64>,
+    /// Seconds that the server waits for the next byte of a body.
+    pub body_pause: Option<u64>,
+    /// The folder for large bodies.
+    pub spill_dir: Option<PathBuf>,
+    /// Bytes that all bodies may take there.
+    pub spill_max: Option<u64>,
     /// What is logged, as `RUST_LOG` has it.
     pub log: Option<String>,
     /// How it is logged: `text` or `json`.
@@ -153,6 +182,8 @@ impl From<&Access> for Settings {
             store: access.store.clone(),
             server: access.server.clone(),
             server_ca: access.server_ca.clone(),
+            client_cert: access.client_cert.clone(),
+            client_key: access.client_key.clone(),
             yang: access.yang.clone(),
             implement: access.implement.clone(),
             features: access.features.clone(),
@@ -172,7 +203,7 @@ impl Settings {
     /// What environment and file say: `file` where it is named, else `espalier.toml` where it
     /// exists in the working directory.
     pub fn surroundings(file: Option<&Path>) -> Result<Self> {
-        let environment = Self::from_environment(&|name| env::var(name).ok());
+        let environment = Self::from_environment(&|name| env::var(name).ok())?;
         let file = match file {
             Some(file) => Self::from_file(file)?,
             None if Path::new(DEFAULT_FILE).is_file() => Self::from_file(Path::new(DEFAULT_FILE))?,
@@ -181,17 +212,20 @@ impl Settings {
         Ok(environment.over(file))
     }
 
-    fn from_environment(variable: &dyn Fn(&str) -> Option<String>) -> Self {
+    fn from_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         let text = |name: &str| variable(name).filter(|value| !value.is_empty());
         let list = |name: &str, separator: char| -> Vec<String> {
             let value = text(name).unwrap_or_default();
             let parts = value.split(separator).filter(|part| !part.is_empty());
             parts.map(str::to_owned).collect()
         };
-        Self {
+        let path = |name: &str| text(name).map(PathBuf::from);
+        Ok(Self {
             store: text("ESPALIER_STORE"),
             server: text("ESPALIER_SERVER"),
-            server_ca: text("ESPALIER_SERVER_CA").map(PathBuf::from),
+            server_ca: path("ESPALIER_SERVER_CA"),
+            client_cert: path("ESPALIER_CLIENT_CERT"),
+            client_key: path("ESPALIER_CLIENT_KEY"),
             yang: list("ESPALIER_YANG", ':'),
             implement: list("ESPALIER_IMPLEMENT", ','),
             features: list("ESPALIER_FEATURES", ' '),
@@ -203,11 +237,19 @@ impl Settings {
             author: text("ESPALIER_AUTHOR"),
             comment: None,
             listen: text("ESPALIER_LISTEN"),
-            tls_cert: text("ESPALIER_TLS_CERT").map(PathBuf::from),
-            tls_key: text("ESPALIER_TLS_KEY").map(PathBuf::from),
+            tls_cert: path("ESPALIER_TLS_CERT"),
+            tls_key: path("ESPALIER_TLS_KEY"),
+            client_ca: path("ESPALIER_CLIENT_CA"),
+            insecure_no_authentication: parsed(variable, "ESPALIER_INSECURE_NO_AUTHENTICATION")?,
+            allowed_host: list("ESPALIER_ALLOWED_HOST", ','),
+            connections_max: parsed(variable, "ESPALIER_CONNECTIONS_MAX")?,
+            header_timeout: parsed(variable, "ESPALIER_HEADER_TIMEOUT")?,
+            body_pause: parsed(variable, "ESPALIER_BODY_PAUSE")?,
+            spill_dir: path("ESPALIER_SPILL_DIR"),
+            spill_max: parsed(variable, "ESPALIER_SPILL_MAX")?,
             log: text("ESPALIER_LOG"),
             log_format: text("ESPALIER_LOG_FORMAT"),
-        }
+        })
     }
 
     fn from_file(file: &Path) -> Result<Self> {
@@ -244,6 +286,8 @@ impl Settings {
             store,
             server,
             server_ca: self.server_ca.or(weaker.server_ca),
+            client_cert: self.client_cert.or(weaker.client_cert),
+            client_key: self.client_key.or(weaker.client_key),
             yang: first(self.yang, weaker.yang),
             implement: first(self.implement, weaker.implement),
             features: first(self.features, weaker.features),
@@ -257,6 +301,16 @@ impl Settings {
             listen: self.listen.or(weaker.listen),
             tls_cert: self.tls_cert.or(weaker.tls_cert),
             tls_key: self.tls_key.or(weaker.tls_key),
+            client_ca: self.client_ca.or(weaker.client_ca),
+            insecure_no_authentication: self
+                .insecure_no_authentication
+                .or(weaker.insecure_no_authentication),
+            allowed_host: first(self.allowed_host, weaker.allowed_host),
+            connections_max: self.connections_max.or(weaker.connections_max),
+            header_timeout: self.header_timeout.or(weaker.header_timeout),
+            body_pause: self.body_pause.or(weaker.body_pause),
+            spill_dir: self.spill_dir.or(weaker.spill_dir),
+            spill_max: self.spill_max.or(weaker.spill_max),
             log: self.log.or(weaker.log),
             log_format: self.log_format.or(weaker.log_format),
         }
@@ -308,6 +362,15 @@ impl Settings {
     }
 }
 
+/// A variable of a type; none where it is not set, or empty.
+fn parsed<T: FromStr>(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<T>> {
+    let Some(value) = variable(name).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let wrong = |_| Failure::usage(format!("{name}={value}: this cannot be read"));
+    value.parse().map(Some).map_err(wrong)
+}
+
 fn first(strong: Vec<String>, weak: Vec<String>) -> Vec<String> {
     if strong.is_empty() { weak } else { strong }
 }
@@ -322,8 +385,11 @@ mod tests {
             "ESPALIER_STORE" => Some("embedded:environment".into()),
             "ESPALIER_YANG" => Some("a:b".into()),
             "ESPALIER_ANCHOR" => Some(String::new()),
+            "ESPALIER_ALLOWED_HOST" => Some("x.example,*.y.example".into()),
+            "ESPALIER_CONNECTIONS_MAX" => Some("7".into()),
             _ => None,
         });
+        let environment = environment.expect("an environment");
         let file = "server = \"http://file\"\nanchor = \"file\"\nyang = [\"c\"]";
         let file = Settings::from_toml(file).expect("a file");
         let access = Access {
@@ -337,6 +403,18 @@ mod tests {
             (all.dataspace(), all.yang.as_slice()),
             ("flag", &["a".into(), "b".into()][..])
         );
+        assert_eq!(all.allowed_host, ["x.example", "*.y.example"]);
+        assert_eq!(all.connections_max, Some(7));
+    }
+
+    #[test]
+    fn a_mistake_in_the_environment_is_reported_with_its_name() {
+        let wrong = Settings::from_environment(&|name| match name {
+            "ESPALIER_HEADER_TIMEOUT" => Some("soon".into()),
+            _ => None,
+        });
+        let error = wrong.expect_err("no number").to_string();
+        assert!(error.contains("ESPALIER_HEADER_TIMEOUT=soon"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Front ends: bytes on a socket to store requests and back. Nothing else.
 //!
 //! - [`documents`]: document collections, with the OpenAPI description of their operations.
+//! - [`intake`]: bodies of requests, taken in whole before anything is done with them.
 //! - [`restconf`]: RESTCONF (RFC 8040), one anchor's tree under one root.
 //! - [`server`]: the HTTP listener that every HTTP front end shares: HTTP/1.1, HTTP/2, TLS, limits,
 //!   graceful shutdown.
@@ -12,7 +13,9 @@
 
 mod api;
 pub mod documents;
+pub mod intake;
 pub mod ops;
+mod refusal;
 pub mod restconf;
 pub mod server;
 pub mod stats;

@@ -69,8 +69,8 @@ impl Server {
                 // A dropped sender ends it too.
                 let _ = stopped.await;
             };
-            let limits = server::Limits::default();
-            runtime.block_on(server::serve(listener, router, None, limits, until))?;
+            let config = server::Config::default();
+            runtime.block_on(server::serve(listener, router, config, until))?;
             Ok(())
         });
         Ok(Self {

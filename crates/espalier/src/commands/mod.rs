@@ -1,6 +1,7 @@
 //! The commands, one file each: what its arguments are, what it does, what it prints.
 
 mod acting;
+mod admin_api;
 mod backup;
 mod bench;
 mod building;
@@ -20,6 +21,7 @@ mod export;
 mod get;
 mod history;
 mod info;
+mod listening;
 mod load;
 mod lock;
 mod no_models;

@@ -8,24 +8,20 @@
 //!
 //! Errors have the body of RFC 8040 §7.1.
 
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Bytes;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use espalier_protocols::restconf::{BodyWriter, stream};
 use espalier_store::{CommitOptions, Content, Error, Tree, WithDefaults, WithOrigin};
-use espalier_yang::{DataError, ErrorTag, Errors, InstancePath};
+use espalier_yang::{DataError, ErrorTag, InstancePath};
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tokio::sync::oneshot;
 
-use super::shell_routes::refusal;
+use super::admin_api::{AdminApi, Asked, Refused, Takes, Write, json_answer, refusal};
 use crate::documents::{Format, Found};
 use crate::error::Failure;
 use crate::target::{
@@ -36,19 +32,30 @@ use crate::target::{
 /// A client that takes nothing for so long has left.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// The routes for a tree.
-pub fn router(tree: Tree) -> Router {
-    Router::new()
-        .route(HISTORY_PATH, get(history))
-        .route(DIFF_PATH, get(diff))
-        .route(AT_PATH, get(at))
-        .route(ROLLBACK_PATH, post(rollback))
-        .route(RETENTION_PATH, get(retention).post(set_retention))
-        .with_state(tree)
-}
+/// Bytes in a request that writes, at the most.
+const ASKED_BYTES_MAX: u64 = 1 << 20;
 
-/// Why a request is refused.
-type Refused = Errors;
+/// Adds the routes for a tree.
+pub fn add(api: AdminApi) -> AdminApi {
+    api.reads(HISTORY_PATH, "The newest commits, newest first", history)
+        .reads(DIFF_PATH, "What differs between two versions", diff)
+        .reads(AT_PATH, "Data as it was at a version", at)
+        .reads(RETENTION_PATH, "How many versions are kept", retention)
+        .writes(Write {
+            path: ROLLBACK_PATH,
+            summary: "Bring back a version, in a new commit",
+            takes: Takes::Json,
+            bytes_max: ASKED_BYTES_MAX,
+            handler: rollback,
+        })
+        .writes(Write {
+            path: RETENTION_PATH,
+            summary: "Change how many versions are kept; the others are removed",
+            takes: Takes::Json,
+            bytes_max: ASKED_BYTES_MAX,
+            handler: set_retention,
+        })
+}
 
 fn refused(error: Error) -> Refused {
     match error {
@@ -75,18 +82,6 @@ async fn blocking<T: Send + 'static>(
             tracing::error!(%error, "a request ended early");
             Err(StatusCode::INTERNAL_SERVER_ERROR.into_response())
         }
-    }
-}
-
-fn request<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
-    serde_json::from_slice(body)
-        .map_err(|error| DataError::new(ErrorTag::MalformedMessage, error.to_string()).into())
-}
-
-fn json_answer(value: &impl Serialize) -> Response {
-    match serde_json::to_vec(value) {
-        Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 
@@ -188,20 +183,15 @@ async fn at(
     .await
 }
 
-async fn rollback(State(tree): State<Tree>, body: Bytes) -> Response {
-    let done = blocking(move || {
-        let asked: Rollback = request(&body)?;
-        let options = CommitOptions {
-            author: &asked.author,
-            comment: &asked.comment,
-            ..CommitOptions::default()
-        };
-        tree.rollback(asked.version, options).map_err(refused)
-    });
-    match done.await {
-        Ok(commit) => json_answer(&Changed::from(commit)),
-        Err(response) => response,
-    }
+fn rollback(tree: &Tree, asked: &Asked) -> Result<Response, Refused> {
+    let asked: Rollback = asked.object()?;
+    let options = CommitOptions {
+        author: &asked.author,
+        comment: &asked.comment,
+        ..CommitOptions::default()
+    };
+    let commit = tree.rollback(asked.version, options).map_err(refused)?;
+    Ok(json_answer(&Changed::from(commit)))
 }
 
 async fn retention(State(tree): State<Tree>) -> Response {
@@ -211,15 +201,10 @@ async fn retention(State(tree): State<Tree>) -> Response {
     }
 }
 
-async fn set_retention(State(tree): State<Tree>, body: Bytes) -> Response {
-    let done = blocking(move || {
-        let asked: RetentionBody = request(&body)?;
-        tree.set_retention(asked.into()).map_err(refused)
-    });
-    match done.await {
-        Ok(()) => StatusCode::NO_CONTENT.into_response(),
-        Err(response) => response,
-    }
+fn set_retention(tree: &Tree, asked: &Asked) -> Result<Response, Refused> {
+    let asked: RetentionBody = asked.object()?;
+    tree.set_retention(asked.into()).map_err(refused)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 fn parsed(tree: &Tree, path: &str) -> Result<InstancePath, Refused> {
@@ -270,7 +255,7 @@ struct Starting {
     writer: BodyWriter,
 }
 
-impl Write for Starting {
+impl io::Write for Starting {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(start) = self.start.take()
             && start.send(Ok(Found::Something)).is_err()

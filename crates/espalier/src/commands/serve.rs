@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use axum::Router;
 use clap::Args;
 use espalier_documents::Documents;
 use espalier_protocols::documents::{self, DocumentsService};
+use espalier_protocols::intake::Intake;
 use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
 use espalier_protocols::stats;
 use espalier_protocols::{ops, server};
@@ -17,14 +17,15 @@ use espalier_stats::Stats;
 use espalier_store::{Datastore, Store, Subspace, Tree};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value as Json, json};
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli;
+use crate::commands::admin_api::AdminApi;
 use crate::commands::building::go_on_building;
+use crate::commands::listening::{self, Listening, intake_config, server_config};
 use crate::commands::{datastore_routes, no_models, past_routes, served_tree, shell_routes};
 use crate::error::{Failure, Result};
-use crate::settings::{Access, DEFAULT_LISTEN, Settings, Talk};
+use crate::settings::{Access, Settings, Talk};
 use crate::target;
 
 /// The buckets of durations, in seconds.
@@ -61,7 +62,7 @@ const EXPIRY_REST: Duration = Duration::from_millis(50);
 Examples:
   espalier serve --store embedded:data
   espalier serve --store embedded:data --yang models --listen 0.0.0.0:8443 \\
-      --tls-cert cert.pem --tls-key key.pem
+      --tls-cert cert.pem --tls-key key.pem --client-ca clients.pem
   espalier serve --store memory: --yang ietf-interfaces --yang ietf-ip --listen 127.0.0.1:0
 
 Then:
@@ -74,19 +75,6 @@ Then:
 A store without models, which has statistics or documents only, is served without RESTCONF.
 SIGINT or SIGTERM ends it when the requests under way are done; a second one ends it at once.")]
 pub struct Serve {
-    /// The address to listen on; port 0 takes a free one [env: ESPALIER_LISTEN]
-    /// [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    listen: Option<String>,
-
-    /// The certificate chain, PEM: serve over TLS [env: ESPALIER_TLS_CERT]
-    #[arg(long, value_name = "FILE")]
-    tls_cert: Option<PathBuf>,
-
-    /// The key of the certificate, PEM [env: ESPALIER_TLS_KEY]
-    #[arg(long, value_name = "FILE")]
-    tls_key: Option<PathBuf>,
-
     /// How often buckets of statistics that are no longer kept are removed
     #[arg(long, value_name = "SECONDS", default_value = "60",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -95,6 +83,9 @@ pub struct Serve {
     /// Let clients write state data (config false) too, which RFC 8040 refuses
     #[arg(long)]
     allow_state_writes: bool,
+
+    #[command(flatten)]
+    listening: Listening,
 
     #[command(flatten)]
     access: Access,
@@ -106,12 +97,7 @@ pub struct Serve {
 impl Serve {
     /// Runs it until a signal comes.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let flags = Settings {
-            listen: self.listen.clone(),
-            tls_cert: self.tls_cert.clone(),
-            tls_key: self.tls_key.clone(),
-            ..Settings::from(&self.access)
-        };
+        let flags = self.listening.over(Settings::from(&self.access));
         let settings = Settings {
             // All datastores are served.
             datastore: None,
@@ -121,64 +107,62 @@ impl Serve {
             return Err(Failure::usage("serve needs a store, not a server")
                 .hint("add --store embedded:DIR"));
         }
+        let config = server_config(&settings)?;
         let served = Served::open(&settings)?;
         roll_back_in_time(&served.store);
         let stats = open_stats(&served.store)?;
         follow_settings(&stats);
         remove_expired(&stats, Duration::from_secs(self.stats_expiry));
-        let mut router = served.router(stats)?;
+        let intake = Intake::new(intake_config(&settings));
+        let mut router = served.router(stats, intake.clone())?;
         go_on_building(served.documents.clone());
         router = match &served.tree {
-            Some(tree) => router.merge(self.follow_tree(tree, &settings)?),
+            Some(tree) => router.merge(self.follow_tree(tree, &settings, intake)?),
             None => router.merge(no_models::router()),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
-        runtime.block_on(self.listen(&settings, &served, router))?;
+        runtime.block_on(self.listen(&settings, config, &served, router))?;
         served.store.driver().bring_up_to_date()?;
         tracing::info!("stopped");
         Ok(())
     }
 
     /// What is served of a tree, whatever other processes do to its models.
-    fn follow_tree(&self, tree: &Tree, settings: &Settings) -> Result<Router> {
+    fn follow_tree(&self, tree: &Tree, settings: &Settings, intake: Intake) -> Result<Router> {
         let state_writes = match self.allow_state_writes {
             true => StateWrites::Allowed,
             false => StateWrites::Refused,
         };
-        let routes = tree_router(tree, settings, state_writes)?;
+        let restconf = RestconfConfig {
+            state_writes,
+            intake,
+            ..RestconfConfig::default()
+        };
+        let routes = tree_router(tree, settings, restconf.clone())?;
         let store = tree.store().clone();
         let settings = settings.clone();
         let open = Box::new(move || {
             let tree = target::tree_of(&store, &settings)?;
-            let routes = tree_router(&tree, &settings, state_writes)?;
+            let routes = tree_router(&tree, &settings, restconf.clone())?;
             Ok((tree, routes))
         });
         Ok(served_tree::router(tree.clone(), routes, open))
     }
 
-    async fn listen(&self, settings: &Settings, served: &Served, router: Router) -> Result<()> {
-        let address = settings.listen.as_deref().unwrap_or(DEFAULT_LISTEN);
-        let tls = match (&settings.tls_cert, &settings.tls_key) {
-            (Some(certificate), Some(key)) => {
-                let files = server::TlsFiles {
-                    certificate: certificate.clone(),
-                    key: key.clone(),
-                    client_authorities: None,
-                };
-                let config = server::tls_config(&files)
-                    .map_err(|error| Failure::usage(error.to_string()))?;
-                Some(config)
-            }
-            (None, None) => None,
-            _ => return Err(Failure::usage("--tls-cert and --tls-key go together")),
+    async fn listen(
+        &self,
+        settings: &Settings,
+        config: server::Config,
+        served: &Served,
+        router: Router,
+    ) -> Result<()> {
+        let listener = listening::bind(settings).await?;
+        let scheme = match config.tls {
+            Some(_) => "https",
+            None => "http",
         };
-        let listener = TcpListener::bind(address).await.map_err(|error| {
-            Failure::data(format!("cannot listen on {address}: {error}"))
-                .hint("choose another address with --listen ADDRESS:PORT; port 0 takes a free one")
-        })?;
-        let scheme = if tls.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{}", listener.local_addr()?);
         let (restconf, text) = match &served.tree {
             Some(_) => (json!("/restconf"), format!("serving {url}/restconf")),
@@ -197,26 +181,22 @@ impl Serve {
             // A feed would else be a request under way as long as its client likes.
             documents.end_feeds();
         };
-        server::serve(listener, router, tls, server::Limits::default(), stop).await?;
+        server::serve(listener, router, config, stop).await?;
         Ok(())
     }
 }
 
 /// What is served of a tree.
-fn tree_router(tree: &Tree, settings: &Settings, state_writes: StateWrites) -> Result<Router> {
-    let config = RestconfConfig {
-        state_writes,
-        ..RestconfConfig::default()
-    };
+fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Result<Router> {
+    let admin = AdminApi::new(tree.clone(), config.intake.clone());
     let source = target::source_of(tree, settings)?;
     let mut service = Restconf::new(tree.clone(), &source, config);
     for datastore in SERVED {
         service = service.with_datastore(datastore.name(), tree.beside(datastore, "")?);
     }
-    Ok(restconf::router(Arc::new(service))
-        .merge(past_routes::router(tree.clone()))
-        .merge(datastore_routes::router(tree.clone()))
-        .merge(shell_routes::router(tree.clone(), &source)?))
+    let admin = datastore_routes::add(past_routes::add(admin));
+    let admin = shell_routes::add(admin, &source)?;
+    Ok(restconf::router(Arc::new(service)).merge(admin.router()))
 }
 
 /// What is served.
@@ -255,7 +235,7 @@ impl Served {
     }
 
     /// What is served of any store.
-    fn router(&self, stats: Arc<Stats>) -> Result<Router> {
+    fn router(&self, stats: Arc<Stats>, intake: Intake) -> Result<Router> {
         let (store, tree) = (self.store.clone(), self.tree.clone());
         let health = Arc::new(move || {
             let unwell = match &tree {
@@ -271,8 +251,11 @@ impl Served {
         Ok(Router::new()
             .merge(ops::metrics(metrics(self.store.clone())?))
             .merge(ops::health(health))
-            .merge(documents::router(Arc::clone(&self.documents_service)))
-            .merge(stats::router(stats)))
+            .merge(documents::router(
+                Arc::clone(&self.documents_service),
+                intake.clone(),
+            ))
+            .merge(stats::router(stats, intake)))
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Acting {
 
 /// What is done with a datastore.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Act {
     /// Says what holds the datastore.
     #[default]

@@ -35,6 +35,7 @@ pub enum LineStyle {
 
 /// Going back to a version.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rollback {
     /// The version.
     pub version: u64,

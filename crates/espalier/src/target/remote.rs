@@ -21,7 +21,7 @@ use espalier_yang::data::{ParseOptions, PrintOptions, Root};
 use espalier_yang::schema::SchemaSource;
 use serde::Serialize;
 use ureq::http::Response;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, RequestBuilder, SendBody};
 
 use crate::documents::{self, Format, Found};
@@ -69,10 +69,7 @@ impl Remote {
         }
         let config = Agent::config_builder().http_status_as_error(false);
         let datastore = settings.datastore()?;
-        let config = match settings.server_ca.as_deref() {
-            Some(file) => config.tls_config(trusting(file)?),
-            None => config,
-        };
+        let config = config.tls_config(tls_config(settings)?);
         Ok(Self {
             agent: Agent::new_with_config(config.build()),
             base: url.trim_end_matches('/').to_owned(),
@@ -187,16 +184,49 @@ fn who(settings: &Settings) -> Vec<(&'static str, String)> {
     told.collect()
 }
 
-/// Trust in one certificate alone.
-fn trusting(file: &Path) -> Result<TlsConfig> {
+/// Which server is trusted, and which certificate is shown to it.
+fn tls_config(settings: &Settings) -> Result<TlsConfig> {
+    let mut config = TlsConfig::builder();
+    if let Some(file) = &settings.server_ca {
+        let certificate = pem("--server-ca", file, |text| Certificate::from_pem(text))?;
+        config = config.root_certs(RootCerts::new_with_certs(&[certificate]));
+    }
+    match (&settings.client_cert, &settings.client_key) {
+        (Some(certificate), Some(key)) => {
+            let chain = pem("--client-cert", certificate, chain)?;
+            let key = pem("--client-key", key, |text| PrivateKey::from_pem(text))?;
+            let shown = ClientCert::new_with_certs(&chain, key);
+            config = config.client_cert(Some(shown));
+        }
+        (None, None) => {}
+        _ => return Err(Failure::usage("--client-cert and --client-key go together")),
+    }
+    Ok(config.build())
+}
+
+/// All certificates of a text, that of the client first.
+fn chain(text: &[u8]) -> std::result::Result<Vec<Certificate<'static>>, ureq::Error> {
+    // The error of a text without any.
+    Certificate::from_pem(text)?;
+    let items = parse_pem(text).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    });
+    items.collect()
+}
+
+/// What a file of an option holds.
+fn pem<T>(
+    option: &str,
+    file: &Path,
+    read: fn(&[u8]) -> std::result::Result<T, ureq::Error>,
+) -> Result<T> {
     let failed = |reason: String| {
-        Failure::usage(format!("--server-ca: no certificate can be read: {reason}"))
-            .in_file(file.display())
+        Failure::usage(format!("{option}: this cannot be read: {reason}")).in_file(file.display())
     };
     let text = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
-    let certificate = Certificate::from_pem(&text).map_err(|error| failed(error.to_string()))?;
-    let roots = RootCerts::new_with_certs(&[certificate]);
-    Ok(TlsConfig::builder().root_certs(roots).build())
+    read(&text).map_err(|error| failed(error.to_string()))
 }
 
 /// What a successful change over RESTCONF tells.

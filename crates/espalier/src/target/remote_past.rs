@@ -45,6 +45,7 @@ pub struct CommitBody {
 
 /// How many versions are kept, in requests and answers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RetentionBody {
     versions: u64,
     age_ms: Option<u64>,

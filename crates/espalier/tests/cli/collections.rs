@@ -444,7 +444,7 @@ fn a_server_ends_although_somebody_watches() {
         let server = garage.bench.serve(&["--store", garage.url]);
         let address = server.url.trim_start_matches("http://");
         let mut stream = TcpStream::connect(address).expect("connected");
-        let request = "GET /documents/cars/changes HTTP/1.1\r\nhost: a\r\n\r\n";
+        let request = "GET /documents/cars/changes HTTP/1.1\r\nhost: localhost\r\n\r\n";
         stream.write_all(request.as_bytes()).expect("sent");
         let mut text = BufReader::new(stream);
         let mut line = String::new();

@@ -10,6 +10,7 @@ mod engines;
 mod errors;
 mod example;
 mod files;
+mod guards;
 mod guide;
 mod help;
 mod history;

@@ -1,9 +1,9 @@
 //! A request, taken apart.
 
+use std::cell::Cell;
 use std::str::FromStr;
 
 use axum::body::Body;
-use bytes::Bytes;
 use espalier_documents::{ErrorKind, check_exact, exact_json};
 use http::header::{CONTENT_TYPE, ETAG, HeaderName, LOCATION};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::problem::{Problem, Result};
+use crate::intake::{Held, Staged, StagedReader};
 
 /// The media type of JSON.
 pub(crate) const JSON: &str = "application/json";
@@ -28,7 +29,15 @@ pub(crate) struct Call<'a, S> {
     pub(crate) path: Vec<String>,
     pub(crate) query: Vec<(String, String)>,
     pub(crate) headers: &'a HeaderMap,
-    pub(crate) body: Bytes,
+    pub(crate) body: CallBody,
+}
+
+/// The body of a request.
+pub(crate) enum CallBody {
+    /// In memory.
+    Held(Held),
+    /// Lines, which are read once, one by one.
+    Lines(Cell<Option<Staged>>),
 }
 
 impl<S> Call<'_, S> {
@@ -78,9 +87,28 @@ impl<S> Call<'_, S> {
         }
     }
 
+    /// The body. That of lines is [`Self::lines`].
+    pub(crate) fn body(&self) -> &[u8] {
+        match &self.body {
+            CallBody::Held(held) => held.bytes(),
+            CallBody::Lines(_) => &[],
+        }
+    }
+
+    /// The lines of the body.
+    pub(crate) fn lines(&self) -> Result<StagedReader> {
+        let staged = match &self.body {
+            CallBody::Held(_) => None,
+            CallBody::Lines(staged) => staged.take(),
+        };
+        let staged = staged.ok_or_else(|| Problem::internal("the body is not there"))?;
+        let reader = staged.into_reader();
+        reader.map_err(|error| Problem::internal(format!("the body cannot be read: {error}")))
+    }
+
     /// The body, as JSON.
     pub(crate) fn json(&self) -> Result<Json> {
-        exact_json(&self.body).map_err(|error| {
+        exact_json(self.body()).map_err(|error| {
             Problem::request(match error.kind() {
                 ErrorKind::Syntax => format!("the body is no JSON: {error}"),
                 _ => format!("the body: {error}"),
@@ -91,20 +119,22 @@ impl<S> Call<'_, S> {
     /// The body, as an object of JSON of a type.
     pub(crate) fn object<T: DeserializeOwned>(&self) -> Result<T> {
         let object = self.raw_object()?;
-        check_exact(&self.body).map_err(|error| Problem::request(format!("the body: {error}")))?;
+        check_exact(self.body()).map_err(|error| Problem::request(format!("the body: {error}")))?;
         Ok(object)
     }
 
     /// The same, where its numbers are read digit by digit, and all are exact.
     pub(crate) fn raw_object<T: DeserializeOwned>(&self) -> Result<T> {
-        read(&self.body).map_err(|problem| problem.within("the body"))
+        read(self.body()).map_err(|problem| problem.within("the body"))
     }
 
     /// The body, as a JSON Merge Patch (RFC 7396). One that replaces everything has to say what it is
     /// by its media type.
     pub(crate) fn merge_patch(&self) -> Result<Json> {
         let patch = self.json()?;
-        if patch.is_object() || media(self.headers).as_deref() == Some(MERGE_PATCH) {
+        if patch.is_object()
+            || media(self.headers).is_some_and(|media| media.essence == MERGE_PATCH)
+        {
             return Ok(patch);
         }
         Err(Problem::request(format!(
@@ -113,12 +143,28 @@ impl<S> Call<'_, S> {
     }
 }
 
-/// The media type of a body, without parameters and in small letters.
-pub(super) fn media(headers: &HeaderMap) -> Option<String> {
-    let media = headers.get(CONTENT_TYPE)?;
-    let media = media.to_str().unwrap_or_default();
-    let media = media.split(';').next().unwrap_or_default();
-    Some(media.trim().to_ascii_lowercase())
+/// The media type of a body.
+#[derive(Debug)]
+pub(crate) struct Media {
+    /// It, without parameters and in small letters.
+    pub(crate) essence: String,
+    /// Whether it has a parameter `version`.
+    pub(crate) has_version: bool,
+}
+
+/// The media type of a body. A header that is there twice is none.
+pub(super) fn media(headers: &HeaderMap) -> Option<Media> {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(media), None) = (values.next(), values.next()) else {
+        return None;
+    };
+    let mut parts = media.to_str().unwrap_or_default().split(';');
+    let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+    let mut names = parts.filter_map(|part| Some(part.split_once('=')?.0.trim()));
+    Some(Media {
+        essence,
+        has_version: names.any(|name| name.eq_ignore_ascii_case("version")),
+    })
 }
 
 /// An object of JSON, as a type. What is wrong is told with the member that it is in.

@@ -128,16 +128,12 @@ fn content(content: Content) -> Json {
     match content {
         Content::Nothing => json!({}),
         Content::Schema(name) => json!({"application/json": {"schema": reference(name)}}),
-        Content::Lines => json!({"application/jsonl": {"schema": {"type": "string"}}}),
+        Content::Lines | Content::Text => content.media().iter().map(text_of).collect(),
         Content::Events(name) => json!({
             "text/event-stream": {
                 "schema": {"type": "string", "description": "server-sent events; the `id` of one is its version"},
                 "x-item-schema": reference(name),
             },
-        }),
-        Content::Text => json!({
-            "text/plain": {"schema": {"type": "string"}},
-            "application/openmetrics-text": {"schema": {"type": "string"}},
         }),
         Content::Csv(name) => json!({
             "application/json": {"schema": reference(name)},
@@ -148,6 +144,11 @@ fn content(content: Content) -> Json {
             "application/json": {"schema": reference(name)},
         }),
     }
+}
+
+/// A media type whose bodies are text.
+fn text_of(media: &&str) -> (String, Json) {
+    ((*media).to_owned(), json!({"schema": {"type": "string"}}))
 }
 
 /// A schema of the description.

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use http::{Method, Response};
 
-use super::call::{Call, JSON, MERGE_PATCH};
+use super::call::{Call, JSON, MERGE_PATCH, Media};
 use super::problem::{Problem, Result};
 
 /// Bytes of the body of a request that brings no lines: 16 MiB.
@@ -11,6 +11,12 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 
 /// Bytes of the body of a request that brings lines: 256 MiB. Larger ones are sent in parts.
 const LINES_BYTES_MAX: usize = 256 << 20;
+
+/// Bytes of the body of a request that needs none.
+const EMPTY_BYTES_MAX: usize = 1 << 10;
+
+/// The text format of Prometheus.
+const PROMETHEUS: &str = "text/plain; version=0.0.4";
 
 /// Answers a request.
 pub(crate) type Handler<S> = fn(&Call<'_, S>) -> Result<Response<Body>>;
@@ -45,37 +51,48 @@ impl Content {
                 "application/jsonl",
                 "application/x-ndjson",
                 JSON,
-                "text/plain",
                 "application/octet-stream",
             ],
             Self::Text => &[
-                "text/plain",
-                "application/openmetrics-text",
                 "application/octet-stream",
+                "application/openmetrics-text",
+                "application/jsonl",
+                "application/x-ndjson",
+                PROMETHEUS,
             ],
             Self::Patch(_) => &[MERGE_PATCH, JSON],
         }
     }
 
-    /// Whether a body that says that it is of a media type (in small letters) may be this. Of lines,
-    /// `curl --data-binary @FILE` says that they are a form where nobody tells it better.
-    fn may_be(self, media: &str) -> bool {
-        let is_json = media.ends_with("+json") && !media.ends_with("patch+json");
+    /// Whether a body of a media type may be this. A form of any page can send text/plain, which
+    /// therefore needs the parameter that Prometheus gives it.
+    fn may_be(self, media: &Media) -> bool {
+        let essence = media.essence.as_str();
+        let is_json = essence.ends_with("+json") && !essence.ends_with("patch+json");
         match self {
+            Self::Nothing => essence == JSON,
             Self::Schema(_) if is_json => true,
-            Self::Lines | Self::Text if media == "application/x-www-form-urlencoded" => true,
-            _ => self.media().contains(&media),
+            Self::Text if essence == "text/plain" => media.has_version,
+            _ => self.media().contains(&essence),
         }
     }
 
-    /// Refuses what says that it is something else. What says nothing is taken for what it has to be.
-    pub(crate) fn check_media(self, media: Option<&str>) -> Result<()> {
-        match media {
-            Some(media) if self != Self::Nothing && !self.may_be(media) => Err(match self {
-                Self::Patch(_) => Problem::patch_media(media),
-                _ => Problem::media(format!("the body is {media}; send {}", self.media()[0])),
-            }),
-            _ => Ok(()),
+    /// Refuses what is of another media type, or of none: a page of another site can send that without
+    /// asking the browser whether it may. What has no body says that it is JSON, likewise.
+    pub(crate) fn check_media(self, media: Option<&Media>) -> Result<()> {
+        let expected = self.media().first().copied().unwrap_or(JSON);
+        match (media, self) {
+            (Some(media), _) if self.may_be(media) => Ok(()),
+            (Some(media), Self::Patch(_)) => Err(Problem::patch_media(&media.essence)),
+            (Some(media), _) => {
+                let essence = &media.essence;
+                Err(Problem::media(format!(
+                    "the body is {essence}; send {expected}"
+                )))
+            }
+            (None, _) => Err(Problem::media(format!(
+                "the request has no Content-Type; send {expected}"
+            ))),
         }
     }
 }
@@ -163,9 +180,21 @@ impl<S> Operation<S> {
         Some(variable)
     }
 
+    /// Whether it must say of what media type its body is: wherever it changes something. Browsers let
+    /// no page of another site send DELETE.
+    pub(crate) fn needs_media(&self) -> bool {
+        !self.method.is_safe() && (self.method != Method::DELETE || self.takes_body())
+    }
+
+    /// Whether it has a body.
+    pub(crate) fn takes_body(&self) -> bool {
+        self.request != Content::Nothing
+    }
+
     /// Bytes that its body may have.
     pub(crate) fn body_bytes_max(&self) -> usize {
         match self.request {
+            Content::Nothing => EMPTY_BYTES_MAX,
             Content::Lines | Content::Text => LINES_BYTES_MAX,
             _ => BODY_BYTES_MAX,
         }

@@ -6,6 +6,7 @@ use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value as Json, json};
 
 use super::call::{ACCEPT_PATCH, MERGE_PATCH};
+use crate::intake::IntakeError;
 
 /// What a handler returns.
 pub(crate) type Result<T> = std::result::Result<T, Problem>;
@@ -19,6 +20,19 @@ pub(crate) struct Problem {
     clash: Option<Box<Json>>,
     /// A header that says what would do.
     header: Option<(HeaderName, String)>,
+}
+
+impl From<IntakeError> for Problem {
+    fn from(error: IntakeError) -> Self {
+        let kind = match &error {
+            IntakeError::TooLarge { .. } => "limit",
+            IntakeError::Timeout(_) => "timeout",
+            IntakeError::Broken(_) => "request",
+            IntakeError::NoRoom(_) => "room",
+            IntakeError::File { .. } => "internal",
+        };
+        Self::new(error.status(), kind, error.to_string())
+    }
 }
 
 impl Problem {
@@ -59,12 +73,6 @@ impl Problem {
         let mut problem = Self::media(detail);
         problem.header = Some((ACCEPT_PATCH, MERGE_PATCH.to_owned()));
         problem
-    }
-
-    /// The body is larger than the limit.
-    pub(crate) fn too_large(limit: usize) -> Self {
-        let detail = format!("the body is larger than the limit of {limit} bytes");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "limit", detail)
     }
 
     /// The resource does not have this method.

@@ -1,5 +1,6 @@
 //! From a request to its handler, on a thread that may block.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,15 +9,18 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::routing::{any, get};
-use http::header::{ALLOW, CONTENT_LENGTH, IF_MATCH, IF_NONE_MATCH};
+use http::header::{ALLOW, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::Value as Json;
 
-use super::call::{ACCEPT_PATCH, Call, MERGE_PATCH, decoded, empty, json, media, parameters};
+use super::call::{
+    ACCEPT_PATCH, Call, CallBody, MERGE_PATCH, decoded, empty, json, media, parameters,
+};
 use super::openapi;
 use super::operation::{Content, Holds, Operation};
 use super::problem::{Problem, Result};
+use crate::intake::{Held, Intake};
 
 /// What an API says of itself.
 pub(crate) struct Api {
@@ -36,6 +40,7 @@ struct Served<S> {
     /// Where the OpenAPI description is served.
     description: &'static str,
     operations: Vec<Operation<S>>,
+    intake: Intake,
 }
 
 /// The routes of all operations, and of the OpenAPI description. What is below the root and no path
@@ -44,6 +49,7 @@ pub(crate) fn router<S: Send + Sync + 'static>(
     service: Arc<S>,
     api: &Api,
     operations: Vec<Operation<S>>,
+    intake: Intake,
 ) -> Router {
     let description = openapi::description(api, &operations);
     let describe = move || {
@@ -54,6 +60,7 @@ pub(crate) fn router<S: Send + Sync + 'static>(
         service,
         description: api.path,
         operations,
+        intake,
     });
     let root = api.root;
     let answer = any(answer::<S>).with_state(served);
@@ -107,19 +114,7 @@ async fn dispatch<S: Send + Sync + 'static>(
     let Some(at) = here.iter().copied().find(is_meant) else {
         return Err(Problem::method(&parts.method, served.allow(&here)));
     };
-    let operation = &served.operations[at];
-    operation
-        .request
-        .check_media(media(&parts.headers).as_deref())?;
-    let limit = operation.body_bytes_max();
-    let announced = parts.headers.get(CONTENT_LENGTH);
-    let announced = announced.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > limit) {
-        return Err(Problem::too_large(limit));
-    }
-    let body = axum::body::to_bytes(body, limit)
-        .await
-        .map_err(|_| Problem::too_large(limit))?;
+    let body = served.body(&served.operations[at], &parts, body).await?;
     let handled = tokio::task::spawn_blocking(move || {
         let operation = &served.operations[at];
         check_conditions(operation, &parts.headers)?;
@@ -180,6 +175,29 @@ fn check_conditions<S>(operation: &Operation<S>, headers: &HeaderMap) -> Result<
 }
 
 impl<S> Served<S> {
+    /// Takes in the body of a request, if it says that it is what the operation takes.
+    async fn body(&self, operation: &Operation<S>, parts: &Parts, body: Body) -> Result<CallBody> {
+        if operation.needs_media() {
+            let media = media(&parts.headers);
+            operation.request.check_media(media.as_ref())?;
+        } else if !operation.takes_body() {
+            return Ok(CallBody::Held(Held::default()));
+        }
+        let limit = operation.body_bytes_max() as u64;
+        let staged = self.intake.stage(&parts.headers, body, limit).await?;
+        if matches!(operation.request, Content::Lines | Content::Text) {
+            return Ok(CallBody::Lines(Cell::new(Some(staged))));
+        }
+        let held = self.intake.hold(staged).await?;
+        let is_empty = matches!(held.bytes().trim_ascii(), b"" | b"{}");
+        if !operation.takes_body() && !is_empty {
+            return Err(Problem::request(
+                "there is nothing to say here: send no body",
+            ));
+        }
+        Ok(CallBody::Held(held))
+    }
+
     /// The operations of a path.
     fn at(&self, path: &str) -> Vec<usize> {
         let operations = self.operations.iter().enumerate();

@@ -1,6 +1,6 @@
 //! Whole collections as JSON lines.
 
-use std::io::{self, BufReader};
+use std::io;
 
 use axum::body::Body;
 use http::header::CONTENT_TYPE;
@@ -29,9 +29,7 @@ pub(super) fn export(call: &Call<'_>) -> Result<Response<Body>> {
 }
 
 pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
-    let imported = call
-        .collection()?
-        .import(&mut BufReader::new(&call.body[..]))?;
+    let imported = call.collection()?.import(&mut call.lines()?)?;
     Ok(answer(
         StatusCode::OK,
         &json!({ "documents": imported.documents }),

@@ -1,6 +1,7 @@
 //! What the RESTCONF server is told when it is made.
 
 use super::Limits;
+use crate::intake::Intake;
 
 /// Whether clients may write state data (config false). RFC 8040 forbids it; a server that keeps
 /// state beside configuration for others can allow it.
@@ -24,6 +25,8 @@ pub struct RestconfConfig {
     pub author: String,
     /// The limits.
     pub limits: Limits,
+    /// What takes in the bodies of requests.
+    pub intake: Intake,
 }
 
 impl Default for RestconfConfig {
@@ -33,6 +36,7 @@ impl Default for RestconfConfig {
             state_writes: StateWrites::default(),
             author: "restconf".to_owned(),
             limits: Limits::default(),
+            intake: Intake::default(),
         }
     }
 }

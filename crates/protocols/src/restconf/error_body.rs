@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use espalier_yang::{DataError, Schema};
+use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 use serde_json::{Value as Json, json};
 
 use super::error_path::XmlPath;
@@ -27,6 +27,25 @@ pub(super) fn print<'a>(
             let mut text = format!("<errors xmlns=\"{RESTCONF_NAMESPACE}\">");
             errors.for_each(|error| xml_error(&mut text, error, schema));
             text.push_str("</errors>");
+            text
+        }
+    }
+}
+
+/// One error of the protocol layer, which concerns no data.
+pub(super) fn print_protocol_error(tag: ErrorTag, message: &str, format: Format) -> String {
+    let (kind, tag) = (ErrorType::Protocol.as_str(), tag.as_str());
+    match format {
+        Format::Json => {
+            let error = json!({"error-type": kind, "error-tag": tag, "error-message": message});
+            json!({"ietf-restconf:errors": {"error": [error]}}).to_string()
+        }
+        Format::Xml => {
+            let mut text = format!("<errors xmlns=\"{RESTCONF_NAMESPACE}\"><error>");
+            leaf(&mut text, "error-type", kind);
+            leaf(&mut text, "error-tag", tag);
+            leaf(&mut text, "error-message", message);
+            text.push_str("</error></errors>");
             text
         }
     }

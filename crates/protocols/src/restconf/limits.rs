@@ -7,10 +7,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Bytes of the body of a request that edits one resource; more is `too-big`.
     pub edit_bytes_max: usize,
-    /// Bytes of the body of a request for the whole datastore, which is streamed into the store.
+    /// Bytes of the body of a request for the whole datastore.
     pub load_bytes_max: u64,
-    /// How long a client may pause while it sends a body.
-    pub body_pause_max: Duration,
     /// How long a client may pause while it takes a streamed answer.
     pub answer_pause_max: Duration,
     /// Answers streamed at a time; more wait.
@@ -26,7 +24,6 @@ impl Default for Limits {
         Self {
             edit_bytes_max: 16 << 20,
             load_bytes_max: 64 << 30,
-            body_pause_max: Duration::from_secs(60),
             answer_pause_max: Duration::from_secs(60),
             streams_max: 64,
             writes_max: 64,
@@ -35,8 +32,8 @@ impl Default for Limits {
     }
 }
 
-/// A body for the whole datastore up to this size is held in memory and applied as an edit; a
-/// larger one is loaded as it arrives.
+/// A body for the whole datastore up to this size is applied as an edit; a larger one is loaded as a
+/// stream, when all of it is there.
 pub(super) const LOAD_FROM_BYTES: usize = 1 << 20;
 
 /// An answer up to this size is made on the connection's own task; a larger one is streamed from a
@@ -51,6 +48,3 @@ pub(super) const CHUNKS_QUEUED_MAX: usize = 4;
 
 /// How many entries one page may have (`limit`).
 pub(super) const PAGE_ENTRIES_MAX: u64 = u32::MAX as u64;
-
-/// How many bytes of a refused request's body are read past.
-pub(super) const DRAIN_BYTES_MAX: u64 = 64 << 20;

@@ -40,6 +40,7 @@ pub use config::{RestconfConfig, StateWrites};
 pub use limits::Limits;
 pub use media::{DOCUMENT_BARE, DOCUMENT_HEADER};
 pub use response_body::{BodyWriter, stream};
+pub(crate) use routes::refusal_without_place;
 pub use routes::router;
 pub use service::{PRIVATE_CANDIDATE, Restconf};
 pub use who::{AUTHOR_HEADER, COMMENT_HEADER, SESSION_HEADER, Who};

@@ -14,7 +14,7 @@ use http::header::{
     ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, VARY,
 };
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
 
 use super::Restconf;
@@ -27,7 +27,7 @@ use super::resource::{Methods, methods_of};
 use super::system::{self, Element, Show};
 use super::who::Who;
 use super::write::{self, Target};
-use super::{error_body, read, request_body};
+use super::{error_body, read};
 
 /// An answer.
 pub(super) type Answer = Response<Body>;
@@ -53,11 +53,8 @@ async fn answer(State(service): State<Arc<Restconf>>, request: Request<Body>) ->
     let (parts, mut body) = request.into_parts();
     let answer = match dispatch(&service, &parts, &mut body).await {
         Ok(answer) => answer,
-        Err(failure) => {
-            let pause = service.config.limits.body_pause_max;
-            request_body::drain(&parts.headers, &mut body, pause).await;
-            refusal(&service, &parts, &failure)
-        }
+        // What the client still sends is read past by the server (`server::Limits::linger_timeout`).
+        Err(failure) => refusal(&service, &parts, &failure),
     };
     let answer = with_common_headers(answer);
     observe(&parts, &answer, started);
@@ -335,6 +332,23 @@ fn host_meta_document(service: &Restconf, parts: &Parts) -> Answer {
             document.xml.as_str(),
         ),
     }
+}
+
+/// The answer to a request that is refused before it is known what it is for.
+pub(crate) fn refusal_without_place(
+    headers: &HeaderMap,
+    status: StatusCode,
+    message: &str,
+) -> Answer {
+    let media = media::error_media(headers);
+    let tag = match status {
+        StatusCode::BAD_REQUEST => ErrorTag::MalformedMessage,
+        _ => ErrorTag::AccessDenied,
+    };
+    let text = error_body::print_protocol_error(tag, message, media.format());
+    let mut answer = with_body(&Method::GET, media.header(), text);
+    *answer.status_mut() = status;
+    answer
 }
 
 fn refusal(service: &Restconf, parts: &Parts, failure: &Failure) -> Answer {

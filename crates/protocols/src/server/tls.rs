@@ -32,6 +32,9 @@ pub enum TlsError {
         /// What is wrong with it.
         source: rustls_pki_types::pem::Error,
     },
+    /// A file holds no certificate.
+    #[error("{}: there is no certificate in it", .0.display())]
+    Empty(PathBuf),
     /// The certificate and key do not fit, or cannot be used.
     #[error("the TLS certificate and key cannot be used: {0}")]
     Unusable(#[from] rustls::Error),
@@ -40,8 +43,17 @@ pub enum TlsError {
     Authorities(#[from] rustls::server::VerifierBuilderError),
 }
 
-/// The configuration for [`crate::server::serve`]: TLS 1.2 and 1.3, HTTP/2 preferred by ALPN.
-pub fn tls_config(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
+/// What a server needs to offer TLS.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// The configuration.
+    pub(super) config: Arc<ServerConfig>,
+    /// The server's own certificate, which names its hosts.
+    pub(super) certificate: CertificateDer<'static>,
+}
+
+/// What [`crate::server::serve`] needs: TLS 1.2 and 1.3, HTTP/2 preferred by ALPN.
+pub fn tls_config(files: &TlsFiles) -> Result<Tls, TlsError> {
     let chain = certificates(&files.certificate)?;
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|e| pem(&files.key, e))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -54,14 +66,22 @@ pub fn tls_config(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
             for certificate in certificates(path)? {
                 roots.add(certificate)?;
             }
+            if roots.is_empty() {
+                return Err(TlsError::Empty(path.clone()));
+            }
             let verifier =
                 WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
             builder.with_client_cert_verifier(verifier)
         }
     };
+    let certificate = chain.first().cloned();
+    let certificate = certificate.ok_or_else(|| TlsError::Empty(files.certificate.clone()))?;
     let mut config = builder.with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
+    Ok(Tls {
+        config: Arc::new(config),
+        certificate,
+    })
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

@@ -89,7 +89,7 @@ pub(super) fn several(call: &Call<'_>) -> Result<Response<Body>> {
 pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
     let at = time(call.service, call.parameter("at"))?;
     let format: Format = call.needed("format")?.parse()?;
-    let lines = &mut &call.body[..];
+    let lines = &mut call.lines()?;
     let report = match call.parameter("id") {
         Some(id) => call.service.import_once(id, format, at, lines)?,
         None => call.service.import(format, at, lines)?,

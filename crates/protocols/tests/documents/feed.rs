@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use espalier_documents::Documents;
 use espalier_protocols::documents::{DocumentsService, router};
+use espalier_protocols::intake::Intake;
 use serde_json::{Value, json};
 
 use crate::served::Server;
@@ -27,7 +28,11 @@ impl Client {
         let mut stream = TcpStream::connect(server.address()).expect("connected");
         let wait = Some(Duration::from_secs(30));
         stream.set_read_timeout(wait).expect("a timeout");
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n").expect("sent");
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n"
+        )
+        .expect("sent");
         let mut client = Self(BufReader::new(stream));
         let head: Vec<String> = std::iter::from_fn(|| client.line())
             .take_while(|line| !line.is_empty())
@@ -81,7 +86,7 @@ fn insert(server: &Server, name: &str) {
 fn served(url: &str) -> (Arc<DocumentsService>, Server) {
     let driver = espalier_drivers::open(url).expect(url);
     let service = Arc::new(DocumentsService::new(Documents::new(driver, &[0x30])));
-    let server = Server::start(router(Arc::clone(&service)));
+    let server = Server::start(router(Arc::clone(&service), Intake::default()));
     server.send("PUT", "/documents/cars", &json!({})).with(201);
     (service, server)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::served::{Answer, Server};
+use crate::served::{Answer, JSON, LINES, Server};
 use crate::support::with_cars;
 
 const POLICIES: [&str; 5] = ["uncached", "indexed", "recent", "cached", "ram"];
@@ -155,7 +155,7 @@ fn lines_go_out_and_come_in() {
         })
         .collect();
     let done = server
-        .request("POST", "/documents/cars/import", &[], Some(&lines))
+        .request("POST", "/documents/cars/import", LINES, Some(&lines))
         .with(200);
     assert_eq!(done.json(), json!({"documents": 2500}));
     assert_eq!(server.get("/documents/cars/export").with(200).body, lines);
@@ -163,7 +163,7 @@ fn lines_go_out_and_come_in() {
         .request(
             "POST",
             "/documents/cars/import",
-            &[],
+            LINES,
             Some("{\"document\":{}}\n{"),
         )
         .with(400);
@@ -216,7 +216,7 @@ fn what_cannot_be_done_is_a_problem() {
         "value and from do not go together",
     );
     problem(
-        server.request("POST", "/documents/cars/items", &[], Some("{")),
+        server.request("POST", "/documents/cars/items", JSON, Some("{")),
         400,
         "no JSON",
     );

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::served::Server;
+use crate::served::{LINES, Server};
 use crate::support::with_cars;
 
 fn filled(policy: &str) -> Server {
@@ -16,7 +16,7 @@ fn filled(policy: &str) -> Server {
         })
         .collect();
     server
-        .request("POST", "/documents/cars/import", &[], Some(&lines))
+        .request("POST", "/documents/cars/import", LINES, Some(&lines))
         .with(200);
     server
 }
@@ -102,7 +102,9 @@ fn pages_go_on_after_values_of_any_length() {
             })
             .collect();
         let import = "/documents/cars/import";
-        server.request("POST", import, &[], Some(&lines)).with(200);
+        server
+            .request("POST", import, LINES, Some(&lines))
+            .with(200);
         for index in ["name", "color", "color-and-year"] {
             let whole = server
                 .get(&format!("/documents/cars/items?index={index}&limit=100"))

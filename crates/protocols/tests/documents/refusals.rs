@@ -6,6 +6,7 @@ use std::sync::Arc;
 use espalier_documents::{Documents, Policy};
 use espalier_drivers::memory::{Config, Memory};
 use espalier_protocols::documents::{DocumentsService, router};
+use espalier_protocols::intake::Intake;
 use serde_json::{Value, json};
 
 use crate::served::{Server, problem};
@@ -311,7 +312,10 @@ fn unknown_paths_are_problems() {
 fn a_stored_collection_of_the_name_of_one_in_memory_is_a_conflict() {
     let driver = Arc::new(Memory::new(Config::default()));
     let served = Documents::new(driver.clone(), &[0x30]);
-    let server = Server::start(router(Arc::new(DocumentsService::new(served))));
+    let server = Server::start(router(
+        Arc::new(DocumentsService::new(served)),
+        Intake::default(),
+    ));
     server
         .send("PUT", "/documents/c", &json!({"policy": "ram"}))
         .with(201);

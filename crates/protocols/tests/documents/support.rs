@@ -5,6 +5,7 @@ use std::sync::Arc;
 use espalier_documents::Documents;
 use espalier_drivers::memory::{Config, Memory};
 use espalier_protocols::documents::{DocumentsService, router};
+use espalier_protocols::intake::Intake;
 use serde_json::json;
 
 use crate::served::Server;
@@ -13,7 +14,7 @@ use crate::served::Server;
 pub fn start() -> Server {
     let driver = Arc::new(Memory::new(Config::default()));
     let service = Arc::new(DocumentsService::new(Documents::new(driver, &[0x30])));
-    Server::start(router(service))
+    Server::start(router(service, Intake::default()))
 }
 
 /// The same with a collection of cars.

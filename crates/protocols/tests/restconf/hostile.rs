@@ -115,7 +115,7 @@ fn broken_requests_are_answered_or_refused() {
         let mut request = format!("{method} ").into_bytes();
         request.extend(&target);
         let headers = format!(
-            " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+            " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
              Content-Type: application/yang-data+json\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );

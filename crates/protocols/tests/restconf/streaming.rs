@@ -85,7 +85,7 @@ fn a_document_that_breaks_off_changes_nothing() {
     let document = document();
     let mut stream = TcpStream::connect(server.address).unwrap();
     let head = format!(
-        "PUT /restconf/data HTTP/1.1\r\nHost: x\r\nContent-Type: application/yang-data+json\r\n\
+        "PUT /restconf/data HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/yang-data+json\r\n\
          Content-Length: {}\r\n\r\n",
         document.len() + 10
     );
@@ -110,7 +110,7 @@ fn clients_may_leave() {
     for _ in 0..100 {
         let mut stream = TcpStream::connect(server.address).unwrap();
         stream
-            .write_all(b"GET /restconf/data HTTP/1.1\r\nHost: x\r\n\r\n")
+            .write_all(b"GET /restconf/data HTTP/1.1\r\nHost: localhost\r\n\r\n")
             .unwrap();
         let mut start = [0; 1000];
         stream.read_exact(&mut start).unwrap();
@@ -129,7 +129,7 @@ fn shutdown_is_graceful() {
     assert_eq!(server.json("PUT", "", &document()).status, 204);
     let mut idle = TcpStream::connect(server.address).unwrap();
     let mut busy = TcpStream::connect(server.address).unwrap();
-    busy.write_all(b"GET /restconf/data HTTP/1.1\r\nHost: x\r\n\r\n")
+    busy.write_all(b"GET /restconf/data HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .unwrap();
     let mut answer = vec![0; 1000];
     busy.read_exact(&mut answer).unwrap();

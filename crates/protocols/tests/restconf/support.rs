@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use espalier_drivers::memory::{Config, Memory};
 use espalier_protocols::ops;
 use espalier_protocols::restconf::{Restconf, RestconfConfig, router};
-use espalier_protocols::server::{Limits, serve};
+use espalier_protocols::server::{Config as Listening, Tls, serve};
 use espalier_store::{Datastore, Store, SystemClock, Tree};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use tokio::net::TcpListener;
@@ -72,7 +72,7 @@ impl Server {
     }
 
     /// A server.
-    pub fn with(config: RestconfConfig, tls: Option<Arc<rustls::ServerConfig>>) -> Self {
+    pub fn with(config: RestconfConfig, tls: Option<Tls>) -> Self {
         Self::of(garden(), config, tls)
     }
 
@@ -80,7 +80,20 @@ impl Server {
     pub fn of(
         (tree, source): (Tree, SchemaSource),
         config: RestconfConfig,
-        tls: Option<Arc<rustls::ServerConfig>>,
+        tls: Option<Tls>,
+    ) -> Self {
+        let listening = Listening {
+            tls,
+            ..Listening::default()
+        };
+        Self::listening((tree, source), config, listening)
+    }
+
+    /// A server of a tree that listens so.
+    pub fn listening(
+        (tree, source): (Tree, SchemaSource),
+        config: RestconfConfig,
+        listening: Listening,
     ) -> Self {
         let mut service = Restconf::new(tree.clone(), &source, config);
         for datastore in [
@@ -108,9 +121,7 @@ impl Server {
                 let router = router(service)
                     .merge(ops::health(Arc::new(|| Ok(()))))
                     .merge(ops::metrics(Arc::new(|| "a 1\n".to_owned())));
-                serve(listener, router, tls, Limits::default(), shutdown)
-                    .await
-                    .unwrap();
+                serve(listener, router, listening, shutdown).await.unwrap();
             });
         });
         let agent = ureq::Agent::config_builder()

@@ -60,7 +60,7 @@ fn memory_of_large_documents() {
     let started = Instant::now();
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream
-        .write_all(b"GET /restconf/data HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .write_all(b"GET /restconf/data HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         .unwrap();
     let mut buffer = vec![0; 1 << 16];
     let (mut bytes, mut most) = (0, 0);
@@ -87,7 +87,7 @@ fn embedded(folder: &Path) -> Server {
 /// PUT of a datastore of `entries` entries, made as it is sent.
 fn load(server: &Server, entries: u32) {
     let mut stream = TcpStream::connect(server.address).unwrap();
-    let head = "PUT /restconf/data HTTP/1.1\r\nHost: x\r\n\
+    let head = "PUT /restconf/data HTTP/1.1\r\nHost: localhost\r\n\
                 Content-Type: application/yang-data+json\r\nTransfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
     let mut chunk = String::from(r#"{"garden:keyed":["#);

@@ -95,7 +95,7 @@ fn without_the_clients_certificate_there_is_no_connection() {
         let Ok(mut stream) = connector.connect(name, tcp).await else {
             return true;
         };
-        let request = b"GET /restconf HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        let request = b"GET /restconf HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         let _ = stream.write_all(request).await;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await.is_err() || answer.is_empty()

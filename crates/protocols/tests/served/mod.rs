@@ -4,10 +4,19 @@ use std::net::SocketAddr;
 use std::thread::JoinHandle;
 
 use axum::Router;
-use espalier_protocols::server::{Limits, serve};
+use espalier_protocols::server::{Config, Limits, serve};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+
+/// What lines of any kind may be sent as.
+// Not every suite sends some.
+#[allow(dead_code)]
+pub const LINES: &[(&str, &str)] = &[("content-type", "application/octet-stream")];
+
+/// What has an object of JSON says that it is.
+#[allow(dead_code)]
+pub const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 
 /// A running server; it ends when dropped.
 pub struct Server {
@@ -45,6 +54,7 @@ impl Answer {
 }
 
 /// Expects a problem document of a status, with these words and none of Rust's.
+#[allow(dead_code)]
 pub fn problem(answer: Answer, status: u16, words: &str) {
     let answer = answer.with(status);
     assert_eq!(answer.header("content-type"), "application/problem+json");
@@ -58,7 +68,17 @@ pub fn problem(answer: Answer, status: u16, words: &str) {
 }
 
 impl Server {
+    #[allow(dead_code)]
     pub fn start(router: Router) -> Self {
+        Self::within(router, Limits::default())
+    }
+
+    /// The same with other limits of the listener.
+    pub fn within(router: Router, limits: Limits) -> Self {
+        let config = Config {
+            limits,
+            ..Config::default()
+        };
         let (told, listening) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -71,9 +91,7 @@ impl Server {
                 told.send(listener.local_addr().expect("an address"))
                     .expect("a test");
                 let stop = async { drop(stopped.await) };
-                serve(listener, router, None, Limits::default(), stop)
-                    .await
-                    .expect("served");
+                serve(listener, router, config, stop).await.expect("served");
             });
         });
         let agent = ureq::Agent::config_builder()
@@ -125,6 +143,7 @@ impl Server {
         self.request("GET", path, &[], None)
     }
 
+    #[allow(dead_code)]
     pub fn send(&self, method: &str, path: &str, body: &Value) -> Answer {
         let media = [("content-type", "application/json")];
         self.request(method, path, &media, Some(&body.to_string()))

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use espalier_drivers::memory::{Config, Memory};
+use espalier_protocols::intake::Intake;
 use espalier_protocols::stats::router;
 use espalier_stats::{Stats, SystemClock};
 use serde_json::{Value, json};
 
-use crate::served::{Answer, Server};
+use crate::served::{Answer, JSON, LINES, Server};
 
 pub fn start() -> Server {
     let driver = Arc::new(Memory::new(Config::default()));
     let stats = Stats::open(driver, &[0x20], Arc::new(SystemClock)).expect("statistics");
-    Server::start(router(Arc::new(stats)))
+    Server::start(router(Arc::new(stats), Intake::default()))
 }
 
 pub const AT: &str = "2025-03-05T12:00:30Z";
@@ -155,7 +156,7 @@ fn a_named_import_is_done_once() {
     let server = start();
     let named = |lines| {
         let path = "/stats/import?format=statsd&id=of-others";
-        server.request("POST", path, &[], Some(lines))
+        server.request("POST", path, LINES, Some(lines))
     };
     for (lines, writes, repeated) in [("n:1|c", 1, 0), ("n:1|c", 0, 1), ("n:1|c\nn:1|c", 1, 1)] {
         let imported = named(lines).with(200).json();
@@ -185,7 +186,7 @@ fn statuses_metrics_settings_and_lines_of_others() {
 
     let lines = "hits:3|c|#host:a\nnonsense\nload:0.5|g";
     let imported = server
-        .request("POST", "/stats/import?format=statsd", &[], Some(lines))
+        .request("POST", "/stats/import?format=statsd", LINES, Some(lines))
         .with(200)
         .json();
     assert_eq!(
@@ -315,7 +316,7 @@ fn the_description_has_every_operation_and_names_only_schemas_that_it_has() {
             let answer = server.request(
                 &method.to_uppercase(),
                 path,
-                &[],
+                JSON,
                 (method != "get" && method != "delete").then_some("{}"),
             );
             assert!(

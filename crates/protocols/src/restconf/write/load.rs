@@ -1,5 +1,5 @@
-//! Documents for the whole datastore that are too large to hold: streamed into the store as they
-//! arrive, in one commit.
+//! Documents for the whole datastore that are too large to hold: streamed from a file into the store,
+//! in one commit.
 
 use std::io::Read;
 

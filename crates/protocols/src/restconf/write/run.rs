@@ -11,12 +11,13 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::job::{Done, Job, Target};
 use super::placement::Placement;
+use crate::intake::Staged;
 use crate::restconf::conditions::Conditions;
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::limits::LOAD_FROM_BYTES;
 use crate::restconf::media::{self, Format};
 use crate::restconf::query::{Allowed, Query};
-use crate::restconf::request_body::{self, Gathered, announced_length, gather, whole};
+use crate::restconf::request_body;
 use crate::restconf::routes::{Answer, status_only};
 use crate::restconf::who::Who;
 use crate::restconf::{Restconf, StateWrites};
@@ -41,13 +42,9 @@ pub(in crate::restconf) async fn write(
     let done = if job.path().is_root() {
         whole_datastore(service, job, format, parts, body).await?
     } else {
-        let pause = limits.body_pause_max;
-        let bytes = whole(&parts.headers, body, limits.edit_bytes_max, pause).await?;
-        let permit = permit(service).await?;
-        finish(spawn_blocking(move || {
-            run(permit, || edit(&job, format, &bytes))
-        }))
-        .await?
+        let bytes_max = limits.edit_bytes_max as u64;
+        let staged = request_body::staged(service, &parts.headers, body, bytes_max).await?;
+        edit_staged(service, job, format, staged).await?
     };
     Ok(done.answer(format))
 }
@@ -78,7 +75,7 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
     })
 }
 
-/// A body for the whole datastore: held where small, loaded as it arrives where large.
+/// A body for the whole datastore: an edit where it is small, a load where it is large.
 async fn whole_datastore(
     service: &Restconf,
     job: Job,
@@ -88,36 +85,39 @@ async fn whole_datastore(
 ) -> Result<Done> {
     let limits = &service.config.limits;
     let bytes_max = limits.load_bytes_max;
-    if announced_length(&parts.headers).is_some_and(|length| length > bytes_max) {
-        return Err(Failure::too_big(bytes_max));
-    }
-    let held_max = match job.method {
-        // Held as long as it may be, for it may carry operations.
+    let staged = request_body::staged(service, &parts.headers, body, bytes_max).await?;
+    let edit_max = match job.method {
+        // An edit as long as it may be one, for it may carry operations.
         Method::PATCH => limits.edit_bytes_max.max(LOAD_FROM_BYTES),
         // And so is one that has a place.
         _ if job.placement.is_some() => limits.edit_bytes_max.max(LOAD_FROM_BYTES),
         _ => LOAD_FROM_BYTES,
     };
-    match gather(body, held_max, limits.body_pause_max).await? {
-        Gathered::Whole(bytes) => {
-            let permit = permit(service).await?;
-            finish(spawn_blocking(move || {
-                run(permit, || edit(&job, format, &bytes))
-            }))
-            .await
-        }
-        Gathered::More { .. } if job.placement.is_some() => Err(Failure::too_big(held_max as u64)),
-        Gathered::More { start } => {
-            let permit = permit(service).await?;
-            let pause = limits.body_pause_max;
-            let rest = std::mem::take(body);
-            let (pump, reader) = request_body::reader(start, rest, bytes_max, pause);
-            let load = spawn_blocking(move || run(permit, || job.load(format, reader)));
-            let (done, rest) = tokio::join!(finish(load), pump.run());
-            *body = rest;
-            done
-        }
+    if staged.length() <= edit_max as u64 {
+        return edit_staged(service, job, format, staged).await;
     }
+    // A load has no place for one entry.
+    if job.placement.is_some() {
+        return Err(Failure::too_big(edit_max as u64));
+    }
+    let permit = permit(service).await?;
+    finish(spawn_blocking(move || {
+        run(permit, || {
+            let reader = staged.into_reader();
+            let reader = reader.map_err(|error| Failure::internal(&error))?;
+            job.load(format, reader)
+        })
+    }))
+    .await
+}
+
+async fn edit_staged(service: &Restconf, job: Job, format: Format, staged: Staged) -> Result<Done> {
+    let held = service.config.intake.hold(staged).await?;
+    let permit = permit(service).await?;
+    finish(spawn_blocking(move || {
+        run(permit, || edit(&job, format, held.bytes()))
+    }))
+    .await
 }
 
 fn edit(job: &Job, format: Format, body: &[u8]) -> Result<Done> {

@@ -1,0 +1,370 @@
+//! One connection: the TLS handshake, the version of HTTP, the requests, and the end.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::Router;
+use bytes::Bytes;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio_rustls::TlsAcceptor;
+
+use super::Limits;
+use super::activity::{Activity, Phase};
+use super::hosts::Hosts;
+use super::requests::Requests;
+use super::wire::Wire;
+
+/// What a client sends first that speaks HTTP/2 (RFC 9113 §3.4).
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// The protocol of HTTP/2 in ALPN.
+const ALPN_H2: &[u8] = b"h2";
+
+/// How often a connection is looked at within the shortest of its time-outs.
+const LOOKS_PER_TIMEOUT: u32 = 4;
+
+/// The first byte of a TLS record that holds a handshake.
+const TLS_HANDSHAKE: u8 = 0x16;
+
+/// The answer to a request line that is too long. hyper has none for a line that does not end.
+const LINE_TOO_LONG: &[u8] = b"HTTP/1.1 414 URI Too Long\r\nconnection: close\r\n\
+    content-type: text/plain\r\ncontent-length: 29\r\n\r\nthe request line is too long\n";
+
+/// The answer to a request in cleartext where TLS is served.
+const NO_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
+    content-type: text/plain\r\ncontent-length: 42\r\n\r\nthis port serves TLS: use an https:// URL\n";
+
+/// What each connection needs.
+#[derive(Clone)]
+pub(super) struct Host {
+    pub(super) router: Router,
+    pub(super) hosts: Arc<Hosts>,
+    pub(super) limits: Arc<Limits>,
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) is_closing: watch::Receiver<bool>,
+}
+
+/// The version of HTTP that a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Speaks {
+    Http1,
+    Http2,
+}
+
+/// How the requests of a connection ended.
+enum Ended {
+    /// By the protocol: all answers are written, and the client may still be sending.
+    Answered,
+    /// A byte could not be read or written.
+    Broken,
+    /// Nothing is to be said to the client any more.
+    Cut,
+}
+
+impl Host {
+    /// Serves a connection until it ends, or until it is closed for another.
+    pub(super) async fn serve(self, stream: TcpStream, activity: Arc<Activity>) {
+        let evicted = Arc::clone(&activity);
+        tokio::select! {
+            biased;
+            () = evicted.evicted() => tracing::debug!("a connection was closed for another"),
+            ended = self.serve_stream(stream, activity) => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended early");
+                }
+            }
+        }
+    }
+
+    async fn serve_stream(mut self, stream: TcpStream, activity: Arc<Activity>) -> io::Result<()> {
+        let _ = stream.set_nodelay(true);
+        let local = stream.local_addr().ok();
+        // A socket of IP version 6 that serves both versions has mapped addresses of version 4.
+        let local = local.map(|address| address.ip().to_canonical());
+        let Some(tls) = self.tls.clone() else {
+            return self.serve_requests(stream, None, local, activity).await;
+        };
+        let handshake = async {
+            let mut first = [0];
+            if stream.peek(&mut first).await? == 1 && first[0] != TLS_HANDSHAKE {
+                return Ok(Err(stream));
+            }
+            tls.accept(stream).await.map(Ok)
+        };
+        let mut is_closing = self.is_closing.clone();
+        let handshake = tokio::select! {
+            handshake = timeout(self.limits.handshake_timeout, handshake) => handshake,
+            () = closing(&mut is_closing) => return Ok(()),
+        };
+        match handshake.map_err(|_| timed_out("the TLS handshake"))?? {
+            Ok(stream) => {
+                let is_h2 = stream.get_ref().1.alpn_protocol() == Some(ALPN_H2);
+                let speaks = is_h2.then_some(Speaks::Http2);
+                self.serve_requests(stream, speaks, local, activity).await
+            }
+            Err(mut stream) => {
+                stream.write_all(NO_TLS).await?;
+                self.linger(&mut stream).await;
+                Ok(())
+            }
+        }
+    }
+
+    async fn serve_requests<S>(
+        mut self,
+        mut stream: S,
+        agreed: Option<Speaks>,
+        local: Option<IpAddr>,
+        activity: Arc<Activity>,
+    ) -> io::Result<()>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (speaks, start) = match agreed {
+            Some(speaks) => (speaks, Bytes::new()),
+            None => {
+                let deadline = Instant::now() + self.limits.header_timeout;
+                let mut is_closing = self.is_closing.clone();
+                let sniffed = tokio::select! {
+                    sniffed = timeout_at(deadline, version(&mut stream)) => sniffed,
+                    () = closing(&mut is_closing) => return Ok(()),
+                };
+                sniffed.map_err(|_| timed_out("the first request"))??
+            }
+        };
+        let line_max = self.limits.request_line_bytes_max;
+        let wire = Wire::new(stream, start, Arc::clone(&activity), line_max);
+        let requests = Requests {
+            router: self.router.clone(),
+            hosts: Arc::clone(&self.hosts),
+            limits: Arc::clone(&self.limits),
+            activity: Arc::clone(&activity),
+            local,
+        };
+        match speaks {
+            Speaks::Http1 => {
+                let builder = http1_builder(&self.limits);
+                let mut connection = builder.serve_connection(TokioIo::new(wire), requests);
+                let ended = self.follow(&mut connection, &activity).await;
+                let wire = connection.into_parts().io.into_inner();
+                let is_line_too_long = wire.is_line_too_long();
+                let mut stream = wire.into_stream();
+                // hyper fails then. Where it does not, the bytes were those of a body that it read past.
+                if is_line_too_long && matches!(ended, Ended::Broken) {
+                    stream.write_all(LINE_TOO_LONG).await?;
+                    self.linger(&mut stream).await;
+                } else if let Ended::Answered = ended {
+                    self.linger(&mut stream).await;
+                }
+            }
+            Speaks::Http2 => {
+                let builder = http2_builder(&self.limits);
+                let connection = builder.serve_connection(TokioIo::new(wire), requests);
+                self.follow(&mut Box::pin(connection), &activity).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a connection until it ends, stays without a request for too long, or the server is
+    /// about to end and nothing is being done for it.
+    async fn follow(&mut self, connection: &mut impl Connection, activity: &Activity) -> Ended {
+        let (mut closed_at, mut is_idle) = (None, false);
+        loop {
+            let due = self.due(activity, closed_at);
+            tokio::select! {
+                ended = poll_fn(|cx| connection.poll(cx)) => return match ended {
+                    // Its answers arrived before the server began to end.
+                    Ok(()) if is_idle => Ended::Cut,
+                    Ok(()) => Ended::Answered,
+                    // hyper has written the answer that says so.
+                    Err(error) if error.is_parse() => Ended::Answered,
+                    Err(error) => {
+                        tracing::debug!(%error, "a connection ended early");
+                        Ended::Broken
+                    }
+                },
+                () = closing(&mut self.is_closing), if closed_at.is_none() => {
+                    connection.shut_down();
+                    is_idle = activity.snapshot().phase == Phase::Waiting;
+                    closed_at = Some(Instant::now());
+                }
+                () = sleep_until(due) => {
+                    if self.is_overdue(activity, closed_at) {
+                        let phase = activity.snapshot().phase;
+                        tracing::debug!(?phase, "a connection whose client waits was closed");
+                        return Ended::Cut;
+                    }
+                }
+            }
+        }
+    }
+
+    /// When it is to be looked again whether a connection is overdue.
+    fn due(&self, activity: &Activity, closed_at: Option<Instant>) -> Instant {
+        let (now, state) = (Instant::now(), activity.snapshot());
+        let Limits {
+            header_timeout,
+            answer_pause_max,
+            shutdown_receive_timeout,
+            ..
+        } = *self.limits;
+        match (closed_at, state.phase) {
+            (Some(closed_at), _) if now < closed_at + shutdown_receive_timeout => {
+                closed_at + shutdown_receive_timeout
+            }
+            (Some(_), _) => now + shutdown_receive_timeout,
+            (None, phase) => {
+                let at = match phase {
+                    Phase::Waiting => state.since + header_timeout,
+                    Phase::Sending => state.since + answer_pause_max,
+                    Phase::Receiving | Phase::Working => now + header_timeout,
+                };
+                // The phase may change meanwhile.
+                at.min(now + header_timeout.min(answer_pause_max) / LOOKS_PER_TIMEOUT)
+            }
+        }
+    }
+
+    fn is_overdue(&self, activity: &Activity, closed_at: Option<Instant>) -> bool {
+        let state = activity.snapshot();
+        let since = match (closed_at, state.phase) {
+            (_, Phase::Working) => return false,
+            // Bytes that drip in do not hold up the end.
+            (Some(closed_at), Phase::Receiving) => closed_at,
+            // A client may still be taking the last answer.
+            (Some(closed_at), _) => state.since.max(closed_at),
+            // Its body has time-outs of its own (`incoming.rs`).
+            (None, Phase::Receiving) => return false,
+            (None, _) => state.since,
+        };
+        since.elapsed()
+            >= match (closed_at, state.phase) {
+                (Some(_), _) => self.limits.shutdown_receive_timeout,
+                (None, Phase::Sending) => self.limits.answer_pause_max,
+                (None, _) => self.limits.header_timeout,
+            }
+    }
+
+    /// Ends the sending half and reads what still comes, within limits. A socket that is closed while
+    /// bytes wait in it is reset, and the client may lose the answer that it did not read yet.
+    async fn linger<S: AsyncRead + AsyncWrite + Unpin>(&mut self, stream: &mut S) {
+        let linger = async {
+            stream.shutdown().await?;
+            let mut bytes_left = self.limits.linger_bytes_max;
+            let mut buffer = vec![0; 16 * 1024];
+            while bytes_left > 0 {
+                let read = timeout(self.limits.linger_pause, stream.read(&mut buffer)).await??;
+                if read == 0 {
+                    break;
+                }
+                bytes_left = bytes_left.saturating_sub(read as u64);
+            }
+            Ok::<(), io::Error>(())
+        };
+        let linger = timeout(self.limits.linger_timeout, linger);
+        let receive_timeout = self.limits.shutdown_receive_timeout;
+        let ending = async {
+            closing(&mut self.is_closing).await;
+            tokio::time::sleep(receive_timeout).await;
+        };
+        tokio::select! {
+            _ = linger => {}
+            () = ending => {}
+        }
+    }
+}
+
+/// Completes when the server is about to end.
+async fn closing(is_closing: &mut watch::Receiver<bool>) {
+    // It fails where the server is gone.
+    let _ = is_closing.wait_for(|is_closing| *is_closing).await;
+}
+
+fn timed_out(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, format!("{what} took too long"))
+}
+
+/// Reads as much as tells the version of HTTP, and gives it back.
+async fn version<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<(Speaks, Bytes)> {
+    let mut start = [0; PREFACE.len()];
+    let mut length = 0;
+    while length < PREFACE.len() {
+        let read = stream.read(&mut start[length..]).await?;
+        length += read;
+        if read == 0 || start[..length] != PREFACE[..length] {
+            return Ok((Speaks::Http1, Bytes::copy_from_slice(&start[..length])));
+        }
+    }
+    Ok((Speaks::Http2, Bytes::copy_from_slice(&start)))
+}
+
+/// Answers are flushed one by one: with `pipeline_flush`, hyper withholds an answer as long as bytes
+/// of another request, or stray ones, stand behind its request.
+fn http1_builder(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        // [`Host::follow`] has the timer, for both versions.
+        .header_read_timeout(None)
+        .max_headers(limits.headers_max)
+        .max_buf_size(limits.header_bytes_max as usize);
+    builder
+}
+
+fn http2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_header_list_size(limits.header_bytes_max)
+        .max_concurrent_streams(limits.streams_max)
+        .keep_alive_interval(limits.header_timeout)
+        .keep_alive_timeout(limits.header_timeout);
+    builder
+}
+
+/// A connection of either version of HTTP.
+trait Connection {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>>;
+
+    /// Takes no more requests.
+    fn shut_down(&mut self);
+}
+
+impl<S> Connection for http1::Connection<TokioIo<Wire<S>>, Requests>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>> {
+        // The stream is shut down by [`Host::linger`].
+        self.poll_without_shutdown(cx)
+    }
+
+    fn shut_down(&mut self) {
+        Pin::new(self).graceful_shutdown();
+    }
+}
+
+type Http2<S> = http2::Connection<TokioIo<Wire<S>>, Requests, TokioExecutor>;
+
+impl<S> Connection for Pin<Box<Http2<S>>>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>> {
+        Future::poll(self.as_mut(), cx)
+    }
+
+    fn shut_down(&mut self) {
+        self.as_mut().graceful_shutdown();
+    }
+}

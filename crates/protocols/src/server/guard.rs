@@ -1,0 +1,209 @@
+//! What is checked of every request before it reaches a front end: that it names a host of this server
+//! (RFC 9112 §3.2), and that no page of another site sends it.
+
+use std::net::IpAddr;
+
+use axum::body::Body;
+use http::header::{HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, Method, Response, StatusCode, Version};
+
+use super::hosts::{Hosts, Place};
+use crate::refusal::refusal;
+
+/// Where a browser says that a request comes from (W3C Fetch Metadata).
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Why a request is refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    message: String,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { status, message }
+    }
+
+    /// The answer, in the form of the API that the request is for.
+    pub(super) fn answer(self, parts: &Parts) -> Response<Body> {
+        tracing::debug!(
+            target: "espalier::access",
+            method = %parts.method,
+            path = parts.uri.path(),
+            status = self.status.as_u16(),
+            reason = self.message,
+        );
+        refusal(parts, self.status, &self.message)
+    }
+}
+
+type Checked<T> = Result<T, Refusal>;
+
+/// Refuses a request that does not name one of `hosts`, or that a page of another site sends. `local` is
+/// the address that the client reached the server at.
+pub(super) fn check(parts: &Parts, hosts: &Hosts, local: Option<IpAddr>) -> Checked<()> {
+    let places = named_places(parts)?;
+    for place in &places {
+        if !hosts.allows(&place.host, local) {
+            let host = &place.host;
+            let message = format!(
+                "this server does not answer for the host “{host}”; start it with --allowed-host {host} if it is to"
+            );
+            return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, message));
+        }
+    }
+    check_origin(parts, places.first(), hosts)
+}
+
+/// The host of the target and that of the `Host` header, where they are there.
+fn named_places(parts: &Parts) -> Checked<Vec<Place>> {
+    let bad = |message: &str| Refusal::new(StatusCode::BAD_REQUEST, message);
+    let mut headers = parts.headers.get_all(HOST).iter();
+    let header = match (headers.next(), headers.next()) {
+        (Some(_), Some(_)) => return Err(bad("the request has more than one Host header")),
+        (header, _) => header,
+    };
+    let is_required = match parts.version {
+        Version::HTTP_09 | Version::HTTP_10 => false,
+        Version::HTTP_11 => header.is_none(),
+        _ => header.is_none() && parts.uri.authority().is_none(),
+    };
+    if is_required {
+        return Err(bad("the request has no Host header"));
+    }
+    let header = header.map(|header| header.to_str().ok().and_then(Place::parse));
+    let target = parts.uri.authority();
+    let target = target.map(|authority| Place::parse(authority.as_str()));
+    let places = target.into_iter().chain(header);
+    let places = places.map(|place| place.ok_or_else(|| bad("the Host of the request is no host")));
+    places.collect()
+}
+
+/// Refuses what a page sends that is not of the origin that the request is for, and of no host that
+/// the operator named.
+fn check_origin(parts: &Parts, target: Option<&Place>, hosts: &Hosts) -> Checked<()> {
+    let foreign = |origin: &str| {
+        let message =
+            format!("requests of pages of other sites are refused; this is one of {origin}");
+        Err(Refusal::new(StatusCode::FORBIDDEN, message))
+    };
+    if !parts.headers.contains_key(ORIGIN) {
+        return match foreign_site(&parts.method, &parts.headers) {
+            Some(site) => foreign(site),
+            None => Ok(()),
+        };
+    }
+    for origin in parts.headers.get_all(ORIGIN) {
+        let text = origin.to_str().unwrap_or("no text");
+        let Some((scheme, place)) = text.split_once("://") else {
+            return foreign(text);
+        };
+        let is_ours = Place::parse(place).is_some_and(|origin| {
+            hosts.is_named(&origin.host) || target.is_some_and(|t| is_same(scheme, &origin, t))
+        });
+        if !is_ours {
+            return foreign(text);
+        }
+    }
+    Ok(())
+}
+
+/// What a browser says of the site that sends a request which may change something, where it is not
+/// that of the server. Some do not send `Origin` with all of them.
+fn foreign_site<'h>(method: &Method, headers: &'h HeaderMap) -> Option<&'h str> {
+    let site = headers.get(SEC_FETCH_SITE)?.to_str().ok()?;
+    (!method.is_safe() && !matches!(site, "same-origin" | "none")).then_some(site)
+}
+
+/// Whether an origin and the target of a request are of one host and port. A proxy may have ended TLS,
+/// so the scheme says only which port is meant where none stands.
+fn is_same(scheme: &str, origin: &Place, target: &Place) -> bool {
+    let usual = match scheme {
+        "http" => 80,
+        "https" => 443,
+        _ => return false,
+    };
+    origin.host == target.host && origin.port.unwrap_or(usual) == target.port.unwrap_or(usual)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn status(version: Version, method: &str, uri: &str, headers: &[(&str, &str)]) -> u16 {
+        let mut request = Request::builder().version(version).method(method).uri(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).expect("a request").into_parts();
+        let hosts = Hosts::default().with("named.example").expect("a host");
+        match check(&parts, &hosts, None) {
+            Ok(()) => 200,
+            Err(refusal) => refusal.status.as_u16(),
+        }
+    }
+
+    #[test]
+    fn hosts_are_checked() {
+        type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], u16);
+        let table: [Row<'_>; 12] = [
+            ("/", &[("host", "localhost:8080")], 200),
+            ("/", &[("host", "named.example")], 200),
+            ("/", &[], 400),
+            ("/", &[("host", "localhost"), ("host", "localhost")], 400),
+            ("/", &[("host", "")], 400),
+            ("/", &[("host", "a b")], 400),
+            ("/", &[("host", "me@localhost")], 400),
+            ("/", &[("host", "localhost:80x")], 400),
+            ("/", &[("host", "evil.example")], 421),
+            ("http://evil.example/", &[("host", "localhost")], 421),
+            ("http://localhost/", &[("host", "evil.example")], 421),
+            ("http://localhost/", &[("host", "localhost")], 200),
+        ];
+        for (uri, headers, expected) in table {
+            let answer = status(Version::HTTP_11, "GET", uri, headers);
+            assert_eq!(answer, expected, "{uri} {headers:?}");
+        }
+        assert_eq!(status(Version::HTTP_10, "GET", "/", &[]), 200);
+        assert_eq!(status(Version::HTTP_2, "GET", "/", &[]), 400);
+        assert_eq!(
+            status(Version::HTTP_2, "GET", "http://localhost/", &[]),
+            200
+        );
+        assert_eq!(
+            status(Version::HTTP_2, "GET", "http://evil.example/", &[]),
+            421
+        );
+    }
+
+    #[test]
+    fn origins_are_checked() {
+        let table = [
+            ("GET", "origin", "http://localhost:8080", 200),
+            ("POST", "origin", "http://localhost:8080", 200),
+            ("GET", "origin", "http://localhost:3000", 403),
+            ("GET", "origin", "http://localhost", 403),
+            ("GET", "origin", "http://127.0.0.1:8080", 403),
+            ("GET", "origin", "https://named.example:99", 200),
+            ("GET", "origin", "https://evil.example", 403),
+            ("GET", "origin", "null", 403),
+            ("GET", "origin", "", 403),
+            ("OPTIONS", "origin", "https://evil.example", 403),
+            ("GET", "sec-fetch-site", "cross-site", 200),
+            ("POST", "sec-fetch-site", "cross-site", 403),
+            ("POST", "sec-fetch-site", "same-site", 403),
+            ("DELETE", "sec-fetch-site", "same-origin", 200),
+            ("POST", "sec-fetch-site", "none", 200),
+        ];
+        for (method, name, value, expected) in table {
+            let headers = [("host", "localhost:8080"), (name, value)];
+            let answer = status(Version::HTTP_11, method, "/", &headers);
+            assert_eq!(answer, expected, "{method} {name}: {value}");
+        }
+    }
+}

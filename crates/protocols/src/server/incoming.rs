@@ -1,0 +1,162 @@
+//! Bodies of requests, which fail where the client stops sending them or sends too slowly.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::BoxError;
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming as HyperBody, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::Limits;
+use super::activity::Activity;
+
+/// Why a body fails: its bytes do not come. An answer to such a request is 408.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BodyTimeout {
+    /// No byte came for too long.
+    #[error("no byte of the body came for {0:?}")]
+    Pause(Duration),
+    /// It comes too slowly.
+    #[error("the body arrives at less than {0} bytes per second")]
+    Rate(u64),
+}
+
+/// How slowly a body may arrive.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    pause_max: Duration,
+    grace: Duration,
+    rate_min: u64,
+}
+
+impl Pace {
+    /// How long the server waits in all for a body that has so many bytes until now.
+    fn allowance(&self, bytes: u64) -> Duration {
+        let earned_ms = bytes.saturating_mul(1000) / self.rate_min.max(1);
+        self.grace.saturating_add(Duration::from_millis(earned_ms))
+    }
+}
+
+/// The body of a request.
+pub(super) struct Incoming {
+    body: HyperBody,
+    /// Whether all of it was read.
+    is_read: Arc<AtomicBool>,
+    activity: Arc<Activity>,
+    pace: Pace,
+    bytes: u64,
+    /// The time spent waiting until now, without the wait that lasts.
+    waited: Duration,
+    wait: Option<Wait>,
+}
+
+/// A wait for the next piece. The timer runs only while the server reads, so that a client is not
+/// charged for the time that a request waits for something else.
+struct Wait {
+    since: Instant,
+    timer: Pin<Box<Sleep>>,
+    failure: BodyTimeout,
+}
+
+impl Incoming {
+    /// The body. `is_read` becomes true when all of it was read.
+    pub(super) fn new(
+        body: HyperBody,
+        is_read: Arc<AtomicBool>,
+        activity: Arc<Activity>,
+        limits: &Limits,
+    ) -> Self {
+        Self {
+            body,
+            is_read,
+            activity,
+            pace: Pace {
+                pause_max: limits.body_pause_max,
+                grace: limits.body_grace,
+                rate_min: limits.body_rate_min,
+            },
+            bytes: 0,
+            waited: Duration::ZERO,
+            wait: None,
+        }
+    }
+
+    fn begin_wait(&self) -> Wait {
+        self.activity.awaits_body();
+        let Pace {
+            pause_max,
+            rate_min,
+            ..
+        } = self.pace;
+        let left = self.pace.allowance(self.bytes).saturating_sub(self.waited);
+        let (most, failure) = match left < pause_max {
+            true => (left, BodyTimeout::Rate(rate_min)),
+            false => (pause_max, BodyTimeout::Pause(pause_max)),
+        };
+        let since = Instant::now();
+        Wait {
+            since,
+            timer: Box::pin(sleep_until(since + most)),
+            failure,
+        }
+    }
+
+    fn end_wait(&mut self) {
+        if let Some(wait) = self.wait.take() {
+            self.waited += wait.since.elapsed();
+            self.activity.body_arrived();
+        }
+    }
+}
+
+impl Body for Incoming {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            this.end_wait();
+            if let Some(Ok(frame)) = &frame {
+                this.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+            }
+            if frame.is_none() || this.body.is_end_stream() {
+                this.is_read.store(true, Ordering::Release);
+            }
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        if this.wait.is_none() {
+            this.wait = Some(this.begin_wait());
+        }
+        let Some(wait) = &mut this.wait else {
+            return Poll::Pending;
+        };
+        ready!(wait.timer.as_mut().poll(cx));
+        let failure = wait.failure;
+        this.end_wait();
+        Poll::Ready(Some(Err(failure.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        self.end_wait();
+    }
+}

@@ -1,0 +1,12 @@
+//! The connections of a server: over raw sockets, on routes of every front end.
+
+mod flood;
+mod guards;
+mod heads;
+mod refused_bodies;
+#[path = "../served/mod.rs"]
+mod served;
+mod spilled;
+mod stalled;
+mod support;
+mod untaken;

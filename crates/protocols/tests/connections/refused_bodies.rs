@@ -1,0 +1,108 @@
+//! Requests that are refused before their bodies were read: the answer reaches the client.
+
+use std::io::Write;
+
+use espalier_protocols::server::Limits;
+
+use crate::support::{answer, connect, rest, start, status};
+
+/// Requests that are refused by their heads.
+const REFUSED: [(&str, &str, &str, u16); 8] = [
+    ("POST /stats/track", "localhost", "text/plain", 415),
+    ("POST /documents/cars/items", "localhost", "text/plain", 415),
+    ("PUT /restconf/data", "localhost", "text/plain", 415),
+    (
+        "PUT /restconf/data/garden:nothing",
+        "localhost",
+        "application/json",
+        404,
+    ),
+    ("POST /healthz", "localhost", "text/plain", 405),
+    ("POST /nowhere", "localhost", "text/plain", 404),
+    ("POST /stats/track", "evil.example", "application/json", 421),
+    ("PATCH /stats/track", "localhost", "application/json", 405),
+];
+
+fn check(length: usize) {
+    let server = start(Limits::default());
+    let body = vec![b'x'; length];
+    for (line, host, media, expected) in REFUSED {
+        let mut stream = connect(&server);
+        let head = format!(
+            "{line} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {media}\r\n\
+             Content-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).expect("sent");
+        // The answer stands in the socket while the body is still sent: that must not fail.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        for piece in body.chunks(10_000) {
+            stream.write_all(piece).expect("the server reads on");
+        }
+        let answer = rest(&mut stream);
+        assert_eq!(status(&answer), expected, "{line}: {answer:?}");
+    }
+}
+
+#[test]
+fn a_refusal_reaches_a_client_that_sends_a_small_body() {
+    check(100);
+}
+
+#[test]
+fn a_refusal_reaches_a_client_that_sends_a_large_body() {
+    check(4 << 20);
+}
+
+/// A client does not send its next request on a connection that ends.
+#[test]
+fn a_refusal_before_the_body_was_read_says_that_the_connection_ends() {
+    let server = start(Limits::default());
+    for (line, host, media, expected) in REFUSED {
+        let mut stream = connect(&server);
+        let head = format!(
+            "{line} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {media}\r\nContent-Length: 100\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).expect("sent");
+        let said = answer(&mut stream);
+        assert_eq!(status(&said), expected, "{line}: {said:?}");
+        let said = said.to_ascii_lowercase();
+        assert!(said.contains("connection: close"), "{line}: {said:?}");
+    }
+    let mut stream = connect(&server);
+    let get = "POST /stats/track HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
+    for _ in 0..2 {
+        stream.write_all(get.as_bytes()).expect("sent");
+        assert_eq!(status(&answer(&mut stream)), 415);
+    }
+}
+
+/// What is too large by its own word is refused at once, and the client may still be sending.
+#[test]
+fn a_body_that_is_too_large_is_413() {
+    let server = start(Limits::default());
+    let requests = [
+        (
+            "PUT /restconf/data/garden:keyed=a",
+            "application/yang-data+json",
+        ),
+        ("POST /stats/track", "application/json"),
+        ("POST /documents/cars/items", "application/json"),
+    ];
+    for (line, media) in requests {
+        let mut stream = connect(&server);
+        let length = (16 << 20) + 1;
+        let head = format!(
+            "{line} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\n\
+             Content-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).expect("sent");
+        for _ in 0..length / 65_536 {
+            stream
+                .write_all(&[b' '; 65_536])
+                .expect("the server reads on");
+        }
+        stream.write_all(b" ").expect("the server reads on");
+        let answer = rest(&mut stream);
+        assert_eq!(status(&answer), 413, "{line}: {answer:?}");
+    }
+}

@@ -1,0 +1,151 @@
+//! A server of all front ends, and raw connections to it.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use espalier_documents::Documents;
+use espalier_drivers::memory::{Config, Memory};
+use espalier_protocols::documents::DocumentsService;
+use espalier_protocols::intake::{Intake, IntakeConfig};
+use espalier_protocols::restconf::{Restconf, RestconfConfig};
+use espalier_protocols::server::Limits;
+use espalier_protocols::{documents, ops, restconf, stats};
+use espalier_stats::Stats;
+use espalier_store::{Datastore, Store, SystemClock};
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+use serde_json::json;
+
+use crate::served::Server;
+
+const GARDEN: &str = include_str!("../models/garden.yang");
+
+/// A time-out of servers under test that is to come.
+pub const SHORT: Duration = Duration::from_millis(300);
+
+/// How long a test waits for what is to come; far beyond [`SHORT`] on a slow machine too.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Limits whose time-outs come soon.
+pub fn short() -> Limits {
+    Limits {
+        handshake_timeout: SHORT,
+        header_timeout: SHORT,
+        body_pause_max: SHORT,
+        ..Limits::default()
+    }
+}
+
+/// The routes of all front ends, with a collection `cars`, and room for bodies.
+pub fn router(intake: IntakeConfig) -> Router {
+    let driver = Arc::new(Memory::new(Config::default()));
+    let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
+    let source = SchemaSource {
+        modules: vec![ModuleSource::from_text(GARDEN).expect("a module")],
+        ..SchemaSource::default()
+    };
+    store.create_dataspace("test").expect("a dataspace");
+    let made = store.create_schema_set("test", "garden", &source);
+    made.expect("a schema set");
+    let made = store.create_anchor("test", "garden", "garden");
+    made.expect("an anchor");
+    let tree = store.tree("test", "garden", Datastore::Running);
+    let intake = Intake::new(intake);
+    let config = RestconfConfig {
+        intake: intake.clone(),
+        ..RestconfConfig::default()
+    };
+    let service = Restconf::new(tree.expect("a tree"), &source, config);
+    let collections = Documents::new(Arc::new(Memory::new(Config::default())), &[0x30]);
+    let cars = collections.configure("cars", espalier_documents::Policy::Uncached, Vec::new());
+    cars.expect("a collection");
+    let numbers = Stats::open(
+        Arc::new(Memory::new(Config::default())),
+        &[0x31],
+        Arc::new(espalier_stats::SystemClock),
+    );
+    restconf::router(Arc::new(service))
+        .merge(documents::router(
+            Arc::new(DocumentsService::new(collections)),
+            intake.clone(),
+        ))
+        .merge(stats::router(
+            Arc::new(numbers.expect("statistics")),
+            intake,
+        ))
+        .merge(ops::health(Arc::new(|| Ok(()))))
+        .merge(ops::metrics(Arc::new(|| "a 1\n".to_owned())))
+}
+
+/// A server of all front ends.
+pub fn start(limits: Limits) -> Server {
+    Server::within(router(IntakeConfig::default()), limits)
+}
+
+/// A connection.
+pub fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.address()).expect("a connection");
+    let set = stream.set_read_timeout(Some(PATIENCE));
+    set.expect("a time-out");
+    stream
+}
+
+/// Everything that comes until the server closes. Panics where it does not.
+pub fn rest(stream: &mut TcpStream) -> String {
+    let mut all = Vec::new();
+    match stream.read_to_end(&mut all) {
+        Ok(_) => {}
+        // A connection that is cut while bytes wait is reset.
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {}
+        Err(error) => panic!("the server does not close: {error}"),
+    }
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// Sends bytes, and gives everything that comes until the server closes.
+pub fn exchange(server: &Server, bytes: &[u8]) -> String {
+    let mut stream = connect(server);
+    stream.write_all(bytes).expect("sent");
+    rest(&mut stream)
+}
+
+/// The status of an answer; 0 where there is none.
+pub fn status(answer: &str) -> u16 {
+    let word = answer
+        .strip_prefix("HTTP/1.1 ")
+        .and_then(|rest| rest.get(..3));
+    word.and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// Reads the head of an answer and as much of its body as it says it has.
+pub fn answer(stream: &mut TcpStream) -> String {
+    let mut all = Vec::new();
+    let mut byte = [0];
+    while !all.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).expect("the head of an answer");
+        all.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&all).to_ascii_lowercase();
+    let length = head.split("content-length: ").nth(1);
+    let length = length.and_then(|rest| rest.split('\r').next()?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).expect("the body of an answer");
+    all.extend(body);
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// Waits until something is so.
+pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A body that says that the metric `n` was counted.
+pub fn write() -> String {
+    json!({"metric": "n", "values": {"a": 1}}).to_string()
+}
