@@ -87,10 +87,14 @@ fn change(
     engine: &Engine,
     fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Stop<rusqlite::Error>>,
 ) -> std::result::Result<Version, Stop<rusqlite::Error>> {
+    engine.check_writable().map_err(Stop::NotBegun)?;
     let mut connection = engine.writer.lock();
-    let version = change_through(&connection, engine, fill)?;
-    engine.shorten_log(&mut connection);
-    Ok(version)
+    let changed = change_through(&connection, engine, fill);
+    match &changed {
+        Ok(_) => engine.shorten_log(&mut connection),
+        Err(_) => engine.give_back(&mut connection),
+    }
+    changed
 }
 
 fn change_through(
