@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use espalier_drivers::embedded::{Config, Embedded};
 use espalier_drivers::open;
-use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange};
+use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, Writer};
 use espalier_testkit::process::{self, Part, say};
 use mounted::{mount, mounted};
 
@@ -39,12 +39,17 @@ fn fill(driver: &dyn Driver, name: &str) -> u32 {
     unreachable!("the disk never is full")
 }
 
+/// Writes so many MiB in values that fit into a page.
+fn put_all(writer: &mut dyn Writer, mebibytes: u32) -> espalier_keyspace::Result<()> {
+    (0..mebibytes * 350).try_for_each(|number| {
+        writer.put(format!("large {number}").as_bytes(), &[number as u8; 3000])
+    })
+}
+
 /// A write of so many MiB; what it fails with, if that is not the disk.
 fn write(driver: &dyn Driver, mebibytes: u32, end: Result<(), ErrorKind>) -> Error {
     let written = driver.write(&[], &mut |writer| {
-        for number in 0..mebibytes {
-            writer.put(format!("large {number}").as_bytes(), &vec![7; 1 << 20])?;
-        }
+        put_all(writer, mebibytes)?;
         end.map_err(|kind| Error::new(kind, "refused"))
     });
     written.expect_err("it does not fit, or is refused")
@@ -108,7 +113,10 @@ fn a_write_that_is_refused_gives_its_space_back() {
         let error = write(&*driver, SPILLING_MEBIBYTES, Err(ErrorKind::Aborted));
         assert_eq!(error.kind(), ErrorKind::Aborted, "{error}");
         let after = bytes(dir.path());
-        assert!(after <= before + (8 << 20), "{engine}: {after}, {before} before");
+        assert!(
+            after <= before + (8 << 20),
+            "{engine}: {after}, {before} before"
+        );
         assert_eq!(driver.check().expect("a check"), []);
         fill_a_little(&*driver);
     }
@@ -124,9 +132,7 @@ fn fill_a_little(driver: &dyn Driver) {
 fn part_writing_for_ever() {
     if let Some(url) = process::argument() {
         let never = opened(&url).write(&[], &mut |writer| {
-            for number in 0..SPILLING_MEBIBYTES {
-                writer.put(format!("large {number}").as_bytes(), &vec![7; 1 << 20])?;
-            }
+            put_all(writer, SPILLING_MEBIBYTES)?;
             say("written");
             std::thread::sleep(std::time::Duration::from_secs(600));
             Ok(())
@@ -150,7 +156,10 @@ fn a_write_whose_process_is_killed_gives_its_space_back() {
         assert!(bytes(dir.path()) > before + (16 << 20), "{engine} spills");
         let driver = opened(&url);
         let after = bytes(dir.path());
-        assert!(after <= before + (8 << 20), "{engine}: {after}, {before} before");
+        assert!(
+            after <= before + (8 << 20),
+            "{engine}: {after}, {before} before"
+        );
         assert_eq!(driver.check().expect("a check"), []);
         assert_eq!(driver.usage().expect("usage").keys, 100);
     }
@@ -179,7 +188,9 @@ fn a_store_on_a_full_disk_is_read_and_goes_on_when_there_is_space() {
             let error = driver.commit(batch.clone()).expect_err("no space");
             assert_eq!(error.kind(), ErrorKind::Full, "{engine}: {error}");
             fs::remove_file(&filler).expect("removed");
-            driver.commit(batch).unwrap_or_else(|error| panic!("{engine}: {error}"));
+            driver
+                .commit(batch)
+                .unwrap_or_else(|error| panic!("{engine}: {error}"));
             drop(driver);
             let driver = opened(&url);
             assert_eq!(driver.usage().expect("usage").keys, 101);
@@ -248,7 +259,10 @@ fn what_a_killed_process_left_is_read_from_a_read_only_file_system() {
             assert!(mount(disk, &["-o", "remount,ro"]));
             let driver = opened(&url);
             let snapshot = driver.snapshot().expect("a snapshot");
-            assert!(snapshot.get(b"key 99").expect("a get").is_some(), "{engine}");
+            assert!(
+                snapshot.get(b"key 99").expect("a get").is_some(),
+                "{engine}"
+            );
             drop(snapshot);
             drop(driver);
             assert!(mount(disk, &["-o", "remount,rw"]));
@@ -261,13 +275,14 @@ fn what_a_killed_process_left_is_read_from_a_read_only_file_system() {
 #[test]
 fn a_small_map_takes_a_large_write_while_snapshots_are_held() {
     let dir = tempfile::tempdir().expect("a directory");
-    let url = format!("embedded:{}?map_size=1M&durability=relaxed", dir.path().display());
+    let url = format!(
+        "embedded:{}?map_size=1M&durability=relaxed",
+        dir.path().display()
+    );
     let driver = opened(&url);
     let held = driver.snapshot().expect("a snapshot");
     let other = Part::start("part_holding_a_snapshot", &url);
-    let written = driver.write(&[], &mut |writer| {
-        (0..40).try_for_each(|number| writer.put(format!("large {number}").as_bytes(), &vec![7; 1 << 20]))
-    });
+    let written = driver.write(&[], &mut |writer| put_all(writer, 40));
     written.expect("a write");
     assert_eq!(held.get(b"large 7").expect("a get"), None);
     let deleted = driver.write(&[], &mut |writer| writer.delete_range(&KeyRange::all()));
@@ -298,11 +313,12 @@ fn a_map_that_cannot_grow_names_the_snapshots_that_keep_it() {
     let error = write(&driver, 40, Ok(()));
     assert_eq!(error.kind(), ErrorKind::Full, "{error}");
     let text = error.to_string();
-    assert!(text.contains("snapshots") && text.contains("not the disk"), "{text}");
+    assert!(
+        text.contains("snapshots") && text.contains("not the disk"),
+        "{text}"
+    );
     drop(held);
-    let written = driver.write(&[], &mut |writer| {
-        (0..40).try_for_each(|number| writer.put(format!("large {number}").as_bytes(), &vec![7; 1 << 20]))
-    });
+    let written = driver.write(&[], &mut |writer| put_all(writer, 40));
     written.expect("a write");
 }
 
@@ -316,9 +332,7 @@ fn part_in_less_address_space_than_it_writes() {
         // Nothing of it is there, and what fits goes on.
         assert_eq!(driver.usage().expect("usage").keys, 0);
         fill_a_little(&*driver);
-        let grown = driver.write(&[], &mut |writer| {
-            (0..40).try_for_each(|number| writer.put(format!("large {number}").as_bytes(), &vec![7; 1 << 20]))
-        });
+        let grown = driver.write(&[], &mut |writer| put_all(writer, 40));
         grown.expect("the map grows as far as there is address space");
     }
 }
@@ -326,6 +340,14 @@ fn part_in_less_address_space_than_it_writes() {
 #[test]
 fn a_map_that_cannot_grow_names_the_limit_of_the_address_space() {
     let dir = tempfile::tempdir().expect("a directory");
-    let url = format!("embedded:{}?map_size=4M&durability=relaxed", dir.path().display());
-    Part::start_limited("-v 1200000", "part_in_less_address_space_than_it_writes", &url).finish();
+    let url = format!(
+        "embedded:{}?map_size=4M&durability=relaxed",
+        dir.path().display()
+    );
+    Part::start_limited(
+        "-v 1200000",
+        "part_in_less_address_space_than_it_writes",
+        &url,
+    )
+    .finish();
 }

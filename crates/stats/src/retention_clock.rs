@@ -124,7 +124,10 @@ impl RetentionClock {
         let before = seen.known.step_to;
         seen.known = seen.known.at(wall, gap);
         if let (None, Some(_)) = (before, seen.known.step_to) {
-            tracing::warn!(seconds = gap, "the clock was set ahead; what it makes too old is kept for a day");
+            tracing::warn!(
+                seconds = gap,
+                "the clock was set ahead; what it makes too old is kept for a day"
+            );
         }
         (seen.wall, seen.monotonic) = (wall, monotonic);
         Timestamp::from_second(seen.known.counts(wall)).unwrap_or(Timestamp::MIN)

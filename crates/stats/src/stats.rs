@@ -65,7 +65,10 @@ impl Stats {
     pub fn open(driver: Arc<dyn Driver>, prefix: &[u8], clock: Arc<dyn Clock>) -> Result<Self> {
         let layout = Layout::new(prefix);
         let settings = stored_settings(&*driver, &layout)?.unwrap_or_default();
-        let known = driver.snapshot()?.get(&layout.clock())?.map(|known| Known::decode(&known));
+        let known = driver
+            .snapshot()?
+            .get(&layout.clock())?
+            .map(|known| Known::decode(&known));
         Ok(Self {
             retention_clock: RetentionClock::new(&*clock, known.transpose()?),
             rules: RwLock::new(Arc::new(Rules::new(settings)?)),

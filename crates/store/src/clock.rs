@@ -151,7 +151,9 @@ impl ClockWatch {
                 last_monotonic: monotonic,
             },
             Some(before) => {
-                let expected = before.last.plus(monotonic.saturating_sub(before.last_monotonic));
+                let expected = before
+                    .last
+                    .plus(monotonic.saturating_sub(before.last_monotonic));
                 let is_set = now.is_ahead_of(expected) || expected.is_ahead_of(now);
                 if is_set {
                     tell_of_step(expected, now);

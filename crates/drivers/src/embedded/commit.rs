@@ -9,12 +9,12 @@ use espalier_keyspace::{
 };
 use heed::{MdbError, PutFlags, RwTxn};
 
+use super::HEADROOM_BYTES;
 use super::engine::{
-    Base, Engine, FRAME_BYTES_MAX, Fault, REMOVED, Reading, Shortage, Turn, is_map_full, merge_rows,
-    put,
+    Base, Engine, FRAME_BYTES_MAX, Fault, REMOVED, Reading, Shortage, Turn, is_map_full,
+    merge_rows, put,
 };
 use super::snapshot::{Source, UnfinishedSnapshot, bounds};
-use super::HEADROOM_BYTES;
 use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
 use crate::recent::{Effect, Recorder};
 
@@ -55,7 +55,8 @@ pub(super) fn write(
 /// Why a change was not made.
 pub(super) enum Failure {
     Base(heed::Error),
-    Journal(Error),
+    /// As it is told.
+    Told(Error),
     /// It is too large for the journal.
     TooLarge,
 }
@@ -70,7 +71,7 @@ impl Failure {
     fn into_error(self, base: &Base, shortage: Option<Shortage>) -> Error {
         match self {
             Self::Base(error) => base.write_error(error, shortage),
-            Self::Journal(error) => error,
+            Self::Told(error) => error,
             Self::TooLarge => Error::new(
                 ErrorKind::Engine,
                 "a commit that is too large for the journal was not taken out of it",
@@ -151,8 +152,8 @@ fn append(engine: &Arc<Engine>, turn: &Turn<'_>, fill: Filling<'_, Failure>) -> 
     }
     let appended = journal.append(turn, &changed, engine.config.durability);
     let end = appended.map_err(|fault| match fault {
-        Fault::Nothing(error) => Stop::Failed(Failure::Journal(error)),
-        Fault::Unknown(error) => Stop::Unknown(Failure::Journal(error)),
+        Fault::Nothing(error) => Stop::Failed(Failure::Told(error)),
+        Fault::Unknown(error) => Stop::Unknown(Failure::Told(error)),
     })?;
     let _publishing = engine.publishing.lock();
     engine.tell_others();
@@ -173,10 +174,17 @@ fn change_base(
     fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> Changed<()>,
 ) -> Changed<Version> {
     let changed = try_change_base(engine, turn, shortage, fill);
-    if changed.is_err() {
+    changed.map_err(|stop| {
+        // Why it failed is looked for while the disk is still as it was then.
+        let stop = match stop {
+            Stop::Failed(Failure::Base(error)) if !is_map_full(&error) => {
+                Stop::Failed(Failure::Told(engine.base.write_error(error, shortage)))
+            }
+            stop => stop,
+        };
         engine.base.give_back();
-    }
-    changed
+        stop
+    })
 }
 
 fn try_change_base(
@@ -243,9 +251,9 @@ impl JournalWriter {
     /// The keys of a range, where they are few.
     fn keys_of(&self, range: &KeyRange) -> std::result::Result<Vec<Vec<u8>>, Failure> {
         let run = self.source().run(range, Direction::Forward);
-        let mut run = run.map_err(Failure::Journal)?;
+        let mut run = run.map_err(Failure::Told)?;
         let mut keys = Vec::new();
-        while let Some((key, _)) = run.next().map_err(Failure::Journal)? {
+        while let Some((key, _)) = run.next().map_err(Failure::Told)? {
             if keys.len() == RANGE_KEYS_MAX {
                 return Err(Failure::TooLarge);
             }

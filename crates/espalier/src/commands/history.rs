@@ -4,9 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use clap::Args;
-use espalier_store::{
-    Clock, CommitInfo, HISTORY_PAGE_MAX, Retention, SystemClock, Timestamp,
-};
+use espalier_store::{Clock, CommitInfo, HISTORY_PAGE_MAX, Retention, SystemClock, Timestamp};
 use serde_json::{Value, json};
 
 use crate::cli;

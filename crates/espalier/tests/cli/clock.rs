@@ -77,10 +77,17 @@ fn a_clock_that_was_ahead_once_neither_stamps_later_commits_nor_ages_earlier_one
     assert!(next.stderr.contains("clock"), "{next:?}");
     next.ok();
     let told = history(&bench, &access);
-    let years: Vec<_> = told.iter().map(|(version, year, _)| (*version, *year)).collect();
+    let years: Vec<_> = told
+        .iter()
+        .map(|(version, year, _)| (*version, *year))
+        .collect();
     assert_eq!(years.len(), 7, "{told:?}");
     assert!(years[0].1 <= year + 1 && years[1].1 >= year + 9, "{told:?}");
-    let marked: Vec<_> = told.iter().filter(|told| told.2).map(|told| told.0).collect();
+    let marked: Vec<_> = told
+        .iter()
+        .filter(|told| told.2)
+        .map(|told| told.0)
+        .collect();
     assert_eq!(marked, [6, 5], "{told:?}");
     let text = bench.run(&[&["history"], &access[..]].concat()).ok();
     assert_eq!(text.matches("clock was ahead").count(), 2, "{text}");
@@ -95,8 +102,15 @@ fn a_clock_that_was_ahead_once_neither_stamps_later_commits_nor_ages_earlier_one
 fn a_clock_that_was_behind_once_is_left_behind() {
     let (bench, access) = store();
     let year = this_year(&bench, &access);
-    run_at(&bench, BEHIND, &[&["set", MTU, "1600"], &access[..]].concat()).ok();
-    bench.run(&[&["set", MTU, "1700"], &access[..]].concat()).ok();
+    run_at(
+        &bench,
+        BEHIND,
+        &[&["set", MTU, "1600"], &access[..]].concat(),
+    )
+    .ok();
+    bench
+        .run(&[&["set", MTU, "1700"], &access[..]].concat())
+        .ok();
     let told = history(&bench, &access);
     assert_eq!(told.len(), 3, "{told:?}");
     assert!(told[0].1 >= year && told[1].1 < year - 8, "{told:?}");
@@ -158,8 +172,12 @@ fn a_server_whose_clock_is_set_neither_forgets_nor_rolls_back_too_early() {
         let moved = moved(&library, "FAKETIME_TIMESTAMP_FILE", &clock_path);
         let server = bench.serve_in(&access, &moved);
         let through = ["--server", server.url.as_str()];
-        bench.run(&[&["set", MTU, "1600"], &through[..]].concat()).ok();
-        bench.run(&[&["set", MTU, "1500"], &through[..]].concat()).ok();
+        bench
+            .run(&[&["set", MTU, "1600"], &through[..]].concat())
+            .ok();
+        bench
+            .run(&[&["set", MTU, "1500"], &through[..]].concat())
+            .ok();
         confirmed(&bench, &through, "5", "+0d");
         fs::write(&clock, step).expect("a file");
         let waits = bench.run(&[&["get", MTU], &through[..]].concat()).json();
@@ -168,10 +186,14 @@ fn a_server_whose_clock_is_set_neither_forgets_nor_rolls_back_too_early() {
             let value = bench.run(&[&["get", MTU], &through[..]].concat()).json();
             value["ietf-ip:mtu"].as_u64().expect("a number")
         });
-        bench.run(&[&["set", MTU, "1700"], &through[..]].concat()).ok();
+        bench
+            .run(&[&["set", MTU, "1700"], &through[..]].concat())
+            .ok();
         assert_eq!(history(&bench, &through)[0].1 > year + 8, year_later);
         fs::write(&clock, "+0d").expect("a file");
-        bench.run(&[&["set", MTU, "1800"], &through[..]].concat()).ok();
+        bench
+            .run(&[&["set", MTU, "1800"], &through[..]].concat())
+            .ok();
         let told = history(&bench, &through);
         assert!((year..=year + 1).contains(&told[0].1), "{told:?}");
         assert_eq!(told.len(), 7, "{step}: {told:?}");

@@ -25,7 +25,10 @@ fn on_disks(size: &str, act: impl Fn(&Bench, &[&str])) {
         let bench = Bench::new();
         let disk = bench.path("disk");
         fs::create_dir(&disk).expect("a folder");
-        if !mount(&disk, &["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]) {
+        if !mount(
+            &disk,
+            &["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"],
+        ) {
             eprintln!("left out: this user may not mount a file system");
             return;
         }
@@ -75,7 +78,10 @@ fn a_load_that_does_not_fit_gives_the_disk_back() {
         run(bench, access, &["load", "large.json"]).failed(1);
         check_read(bench, access);
         for number in 0..50 {
-            let part = format!(r#"{{"m:c":{{"e":[{{"k":"{number}{}"}}]}}}}"#, "y".repeat(8000));
+            let part = format!(
+                r#"{{"m:c":{{"e":[{{"k":"{number}{}"}}]}}}}"#,
+                "y".repeat(8000)
+            );
             bench.write("part.json", part);
             run(bench, access, &["edit", "part.json"]).ok();
         }
@@ -91,7 +97,11 @@ fn a_full_disk_is_told_read_and_gone_when_there_is_space() {
         // As a write that is cut short leaves it.
         let _ = fs::write(&filler, vec![1; 16 << 20]);
         let large = entries(20_000);
-        let refused = server.request("PATCH", "/data", Some(&format!(r#"{{"ietf-restconf:data":{large}}}"#)));
+        let refused = server.request(
+            "PATCH",
+            "/data",
+            Some(&format!(r#"{{"ietf-restconf:data":{large}}}"#)),
+        );
         assert_eq!(refused.status, 507, "{refused:?}");
         let read = server.request("GET", "/data/m:c/e=keep/v", None);
         assert_eq!(read.status, 200, "{read:?}");

@@ -302,9 +302,12 @@ impl Tree {
         let now = self.store().now();
         if last.time.is_ahead_of(now) {
             let ahead = last.time.since(now).as_secs();
-            tracing::warn!(version = last.version, seconds = ahead,
+            tracing::warn!(
+                version = last.version,
+                seconds = ahead,
                 "this version has a time that is still to come: the clock of the machine that made it was ahead, \
-                 or this one is behind");
+                 or this one is behind"
+            );
         }
         now.after(last.time)
     }

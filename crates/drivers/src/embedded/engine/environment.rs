@@ -325,9 +325,9 @@ impl From<Busy> for Resize {
 /// The least by which a map grows: 1 MiB.
 const GROWTH_BYTES_MIN: usize = 1 << 20;
 
-/// Address space that is left to others when a map grows: 16 MiB. LMDB has no map at all where another thread
-/// is faster to take what it needs.
-const SPARE_BYTES: usize = 16 << 20;
+/// Address space that is left when a map grows: 256 MiB. A write keeps up to 128 MiB of changed pages in memory, and
+/// LMDB has no map at all where another thread is faster to take what it needs.
+const SPARE_BYTES: usize = 256 << 20;
 
 /// The size up to `wanted` that a map of `map_bytes` can be given; none where it cannot grow.
 fn largest_free(map_bytes: usize, wanted: usize) -> Option<usize> {

@@ -102,6 +102,10 @@ pub(in crate::embedded) fn is_map_outgrown(error: &heed::Error) -> bool {
 /// The error of a commit. LMDB reports a write cut short by a full disk as a plain I/O error, so
 /// that has to be told apart here, by trying to write.
 pub(in crate::embedded) fn commit_error(dir: &Path, error: heed::Error) -> Error {
+    if matches!(&error, heed::Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory) {
+        let message = "this process is given no more memory (`ulimit -v`); nothing was written";
+        return Error::new(ErrorKind::Unavailable, message).with_source(error);
+    }
     let cut_short = matches!(&error, heed::Error::Io(error)
         if error.raw_os_error() == Some(libc::EIO));
     if cut_short && let Err(full) = probe_space(dir) {

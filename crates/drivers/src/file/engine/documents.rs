@@ -325,15 +325,19 @@ struct Hashing {
 
 impl Write for Hashing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes).inspect_err(|error| {
-            let code = error.raw_os_error().map(io::Error::from_raw_os_error);
-            self.failed = Some(code.unwrap_or_else(|| error.kind().into()));
-        })?;
+        let written = self.file.write(bytes);
+        let written = written.inspect_err(|error| self.failed = Some(copy(error)))?;
         self.hasher.update(&bytes[..written]);
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        let flushed = self.file.flush();
+        flushed.inspect_err(|error| self.failed = Some(copy(error)))
     }
+}
+
+fn copy(error: &io::Error) -> io::Error {
+    let code = error.raw_os_error().map(io::Error::from_raw_os_error);
+    code.unwrap_or_else(|| error.kind().into())
 }

@@ -53,9 +53,7 @@ impl Mode {
         match self {
             Self::Shared | Self::Alone => OpenFlags::SQLITE_OPEN_READ_WRITE,
             Self::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-            Self::ReadWithoutLog => {
-                OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI
-            }
+            Self::ReadWithoutLog => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
         }
     }
 }

@@ -15,9 +15,9 @@ use rusqlite::{Connection, MAIN_DB};
 use super::connection::{Mode, be_patient, open_reader, open_writer};
 use super::error::{self, engine_error, open_error};
 use super::format::{self, Found};
+use super::log;
 use super::pool::Pool;
 use super::transaction::{Transaction, begin_read, end_read};
-use super::log;
 use crate::files::{Access, io_error, only_read};
 use crate::opened::Opened;
 use crate::queue::Queue;
@@ -137,7 +137,7 @@ fn open_in(mode: Mode, file: &Path, config: &Config) -> Result<Engine> {
         log_bytes_next: AtomicU64::new(LOG_BYTES_MAX),
     };
     if mode.writes() {
-        engine.give_back(&mut engine.writer.lock());
+        engine.give_back_space();
     }
     Ok(engine)
 }
@@ -236,19 +236,22 @@ impl Engine {
 
     /// Gives back the disk space of what a write has put into the log that does not count, as it failed or its
     /// process was killed. Where another process is writing, that is left to it.
-    pub(in crate::sqlite) fn give_back(&self, writer: &mut Connection) {
+    pub(in crate::sqlite) fn give_back_space(&self) {
+        if !self.mode.writes() {
+            return;
+        }
         let path = self.log();
         match log::ends_in_a_commit(&path) {
             Ok(true) => return,
             Ok(false) => {}
             Err(error) => return tracing::debug!(%error, "the log is not looked at"),
         }
-        if let Err(error) = self.try_give_back(writer, &path) {
+        if let Err(error) = self.try_give_back_space(&mut self.writer.lock(), &path) {
             tracing::warn!(file = %self.file.display(), %error, "the disk space of a write that failed is not given back");
         }
     }
 
-    fn try_give_back(&self, writer: &mut Connection, path: &Path) -> Result<()> {
+    fn try_give_back_space(&self, writer: &mut Connection, path: &Path) -> Result<()> {
         self.still_there()?;
         writer.busy_timeout(LOG_PATIENCE).map_err(engine_error)?;
         // As the only writer: nobody appends to the log now, and readers read no further than commits.

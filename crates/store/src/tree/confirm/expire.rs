@@ -59,14 +59,17 @@ impl Tree {
     /// Has a confirmed commit wait from now on, where the clock was set back behind its beginning: whoever opens
     /// the datastore later then sees time go by.
     fn begin_waiting_anew(&self) -> Result<()> {
-        tracing::warn!("the clock is behind the time of a commit that waits for its confirmation: it waits anew");
+        tracing::warn!(
+            "the clock is behind the time of a commit that waits for its confirmation: it waits anew"
+        );
         self.change_holds(&mut |tree, _, holds| {
             let clock = tree.store().clock();
             let pending = holds.locks.pending.take();
-            holds.locks.pending = pending.map(|pending| match pending.is_before_its_beginning(clock) {
-                true => pending.begun_anew(clock),
-                false => pending,
-            });
+            holds.locks.pending =
+                pending.map(|pending| match pending.is_before_its_beginning(clock) {
+                    true => pending.begun_anew(clock),
+                    false => pending,
+                });
             Ok(())
         })
     }

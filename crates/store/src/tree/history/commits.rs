@@ -200,9 +200,12 @@ impl Ahead {
     /// No fault of the store, but something to know.
     fn warn(&self) {
         if self.count > 0 {
-            tracing::warn!(count = self.count, version = self.example,
+            tracing::warn!(
+                count = self.count,
+                version = self.example,
                 "a clock was ahead when this version was committed, or is behind now; versions, not times, say what \
-                 came before what");
+                 came before what"
+            );
         }
     }
 }

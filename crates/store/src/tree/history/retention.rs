@@ -158,7 +158,8 @@ impl Tree {
     ) -> Result<Timestamp> {
         let by_the_clock = now.minus(age);
         let oldest = header(base, self.id(), kept.start)?;
-        if oldest.is_some_and(|oldest| by_the_clock <= oldest.time && !oldest.time.is_ahead_of(now)) {
+        if oldest.is_some_and(|oldest| by_the_clock <= oldest.time && !oldest.time.is_ahead_of(now))
+        {
             return Ok(by_the_clock);
         }
         let trial = now.minus(age.min(CLOCK_TRIAL));
@@ -221,5 +222,6 @@ impl Tree {
 
 /// 0, 1, 3, 7 and so on, below `end`: many versions in a row may be of a clock that was ahead.
 fn steps(end: u64) -> impl Iterator<Item = u64> {
-    std::iter::successors(Some(0), |step: &u64| Some(2 * step + 1)).take_while(move |step| *step < end)
+    std::iter::successors(Some(0), |step: &u64| Some(2 * step + 1))
+        .take_while(move |step| *step < end)
 }

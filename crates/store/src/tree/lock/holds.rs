@@ -73,7 +73,10 @@ impl PendingCommit {
         let Some(Timing { begun, uptime }) = &self.timing else {
             return false;
         };
-        let boots = (uptime.map(|then| then.boot), clock.uptime().map(|now| now.boot));
+        let boots = (
+            uptime.map(|then| then.boot),
+            clock.uptime().map(|now| now.boot),
+        );
         let is_same_boot = boots.0.is_some() && boots.0 == boots.1;
         !is_same_boot && begun.is_ahead_of(clock.now())
     }

@@ -38,8 +38,10 @@ impl Journal {
             match is_map_full(&error) {
                 true => self.base.grow_map()?,
                 false => {
+                    // Why it failed is looked for while the disk is still as it was then.
+                    let error = self.base.write_error(error, None);
                     self.base.give_back();
-                    return Err(self.base.write_error(error, None));
+                    return Err(error);
                 }
             }
         }
