@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 BUILD_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git
-TEST_PACKAGES := redis-server etcd-server etcd-client postgresql libcurl4
+TEST_PACKAGES := redis-server etcd-server etcd-client postgresql libcurl4 faketime
 ALL_DRIVERS := espalier/all
 
 .DEFAULT_GOAL := help

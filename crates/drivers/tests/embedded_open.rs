@@ -7,8 +7,9 @@ mod opening;
 use std::fs;
 use std::path::Path;
 
+use espalier_drivers::embedded::{Config, Durability, Embedded};
 use espalier_drivers::open;
-use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange};
+use espalier_keyspace::{Batch, Direction, Driver, ErrorKind, KeyRange};
 use espalier_testkit::seed;
 use rand::Rng;
 
@@ -271,11 +272,20 @@ fn opening_and_closing_at_once() {
     assert_eq!(driver.usage().expect("usage").keys, 80);
 }
 
+/// A map of 1 MiB that has to grow.
+fn without_headroom(dir: &std::path::Path) -> Embedded {
+    let mut config = Config::new(dir);
+    config.durability = Durability::Relaxed;
+    config.map_bytes = Some(1 << 20);
+    config.headroom_bytes = 0;
+    config.journal_bytes = 64 << 10;
+    Embedded::open(config).expect("opens")
+}
+
 #[test]
 fn a_small_map_grows_under_readers() {
     let dir = tempfile::tempdir().expect("a directory");
-    let url = format!("{}?durability=relaxed&map_size=1M", url(dir.path()));
-    let driver = open(&url).expect("opens");
+    let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(without_headroom(dir.path()));
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -304,8 +314,7 @@ fn a_small_map_grows_under_readers() {
 fn commits_go_on_while_the_map_grows_in_the_background() {
     for _ in 0..10 {
         let dir = tempfile::tempdir().expect("a directory");
-        let options = "durability=relaxed&map_size=1M&journal_size=64K";
-        let driver = open(&format!("{}?{options}", url(dir.path()))).expect("opens");
+        let driver = without_headroom(dir.path());
         for number in 0..1000u32 {
             let mut batch = Batch::new();
             batch.put(number.to_be_bytes(), vec![7; 20_000]);

@@ -4,6 +4,7 @@ use espalier_keyspace::{Direction, Driver, Finding};
 
 use crate::layout::{Layout, RowKind};
 use crate::number::take_varint;
+use crate::retention_clock::Known;
 use crate::row::{Row, entries, row};
 use crate::sketch::Sketch;
 use crate::{Error, Metric, Result, Settings, Stats, Status};
@@ -65,6 +66,10 @@ fn examine(layout: &Layout, key: &[u8], mut value: &[u8]) -> Result<()> {
             return Ok(());
         }
         RowKind::RequestTime => return Ok(()),
+        RowKind::Clock => {
+            Known::decode(value)?;
+            return Ok(());
+        }
         RowKind::Metric => layout.metric(&Metric::decode(value)?),
         RowKind::Status => layout.status(&Status::decode(value)?.metric),
     };

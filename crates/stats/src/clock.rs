@@ -1,11 +1,21 @@
 //! Time, passed in.
 
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
 use jiff::Timestamp;
 
 /// Where the time comes from that decides what is kept no longer, and when requests are forgotten.
 pub trait Clock: Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> Timestamp;
+
+    /// The time since some moment that stays the same while this value lives. By default that of
+    /// [`Self::now`], for clocks that are never set.
+    fn monotonic(&self) -> Duration {
+        let milliseconds = self.now().as_millisecond();
+        Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0))
+    }
 }
 
 /// The machine's clock.
@@ -16,4 +26,11 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp::now()
     }
+
+    fn monotonic(&self) -> Duration {
+        START.elapsed()
+    }
 }
+
+/// When this process asked first.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);

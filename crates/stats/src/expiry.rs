@@ -53,10 +53,20 @@ impl Stats {
             rows: 0,
         };
         let next = step.metrics(from)?;
-        let Step { batch, rows, .. } = step;
+        let Step {
+            mut batch, rows, ..
+        } = step;
         drop(snapshot);
-        if rows > 0 {
+        // Also where nothing is too old yet: who opens the store later needs to know that time went by.
+        let known = self.time_to_store(&rules);
+        if let Some(known) = known {
+            batch.put(self.layout.clock(), known.encode());
+        }
+        if rows > 0 || known.is_some() {
             self.driver.commit(batch)?;
+        }
+        if let Some(known) = known {
+            self.retention_clock.is_stored(known);
         }
         Ok(Expired { rows, next })
     }
@@ -93,7 +103,7 @@ impl Step<'_> {
 
     fn metric(&mut self, metric: &Metric) -> Result<Left> {
         for &granularity in self.rules.settings.retention.keys() {
-            let now = self.stats.clock.now();
+            let now = self.stats.retention_now();
             let Some(kept_from) = self.rules.kept_from(granularity, now)? else {
                 continue;
             };

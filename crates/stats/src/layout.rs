@@ -11,6 +11,7 @@ const SKETCHES: u8 = 0x03;
 const STATUSES: u8 = 0x04;
 const REQUESTS: u8 = 0x05;
 const REQUEST_TIMES: u8 = 0x06;
+const CLOCK: u8 = 0x07;
 
 /// What rows of a bucket there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub(crate) enum RowKind {
     Request,
     /// When one was.
     RequestTime,
+    /// Until when time is known.
+    Clock,
 }
 
 /// The keys below a prefix.
@@ -87,6 +90,7 @@ impl Layout {
             STATUSES => RowKind::Status,
             REQUESTS => RowKind::Request,
             REQUEST_TIMES => RowKind::RequestTime,
+            CLOCK => RowKind::Clock,
             _ => return None,
         })
     }
@@ -94,6 +98,11 @@ impl Layout {
     /// The row of the settings.
     pub(crate) fn settings(&self) -> Vec<u8> {
         self.under(SETTINGS)
+    }
+
+    /// The row that says until when time is known.
+    pub(crate) fn clock(&self) -> Vec<u8> {
+        self.under(CLOCK)
     }
 
     fn of_metric(&self, id: u8, metric: &Metric) -> Vec<u8> {

@@ -33,6 +33,7 @@ mod packed;
 mod path;
 mod quantiles;
 mod query;
+mod retention_clock;
 mod row;
 mod series;
 mod settings;

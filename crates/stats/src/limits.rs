@@ -68,3 +68,12 @@ pub const TIME_MIN: i64 = -62_135_596_800;
 
 /// Seconds since 1970 after the last time that has buckets: the year 9900.
 pub const TIME_MAX: i64 = 250_246_000_000;
+
+/// Seconds by which clocks may differ, or be set, without anything being made of it.
+pub const CLOCK_STEP_SECONDS: i64 = 60;
+
+/// Seconds that a clock has to go on after it was set ahead before anything is removed by it: a day.
+pub const CLOCK_TRIAL_SECONDS: i64 = 86_400;
+
+/// Seconds after which it is written until when time is known: an hour.
+pub const CLOCK_NOTE_SECONDS: i64 = 3600;

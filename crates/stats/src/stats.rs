@@ -8,6 +8,7 @@ use parking_lot::RwLock;
 use crate::calendar::seconds;
 use crate::commit::Queue;
 use crate::layout::Layout;
+use crate::retention_clock::{Known, RetentionClock};
 use crate::{
     Calendar, Clock, Granularity, Metric, Outcome, Packed, Request, Result, Settings, Timestamp,
     Write,
@@ -20,6 +21,7 @@ pub struct Stats {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) layout: Layout,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) retention_clock: RetentionClock,
     pub(crate) rules: RwLock<Arc<Rules>>,
     pub(crate) queue: Queue,
 }
@@ -63,7 +65,12 @@ impl Stats {
     pub fn open(driver: Arc<dyn Driver>, prefix: &[u8], clock: Arc<dyn Clock>) -> Result<Self> {
         let layout = Layout::new(prefix);
         let settings = stored_settings(&*driver, &layout)?.unwrap_or_default();
+        let known = driver
+            .snapshot()?
+            .get(&layout.clock())?
+            .map(|known| Known::decode(&known));
         Ok(Self {
+            retention_clock: RetentionClock::new(&*clock, known.transpose()?),
             rules: RwLock::new(Arc::new(Rules::new(settings)?)),
             queue: Queue::new(),
             driver,
@@ -142,7 +149,7 @@ impl Stats {
     /// Whether any granularity still keeps the bucket of a time.
     pub fn keeps(&self, at: Timestamp) -> bool {
         let rules = self.rules();
-        let now = self.clock.now();
+        let now = self.retention_now();
         rules.settings.granularities.iter().any(|&granularity| {
             // What no bucket can be is told where it is written.
             let kept_from = rules.kept_from(granularity, now).ok().flatten();
@@ -151,6 +158,20 @@ impl Stats {
                 bucket.is_ok_and(|bucket| bucket.start >= kept_from)
             })
         })
+    }
+
+    /// The time by which buckets and the names of requests are too old.
+    pub(crate) fn retention_now(&self) -> Timestamp {
+        self.retention_clock.now(&*self.clock)
+    }
+
+    /// Until when time is known, where that is to be written with the next commit: only where something becomes too
+    /// old, and about once an hour.
+    pub(crate) fn time_to_store(&self, rules: &Rules) -> Option<Known> {
+        match rules.settings.retention.is_empty() {
+            true => None,
+            false => self.retention_clock.to_store(),
+        }
     }
 
     pub(crate) fn rules(&self) -> Arc<Rules> {

@@ -114,7 +114,7 @@ impl Stats {
         let line = rules
             .calendar
             .timeline(range.granularity, range.from, range.to)?;
-        let kept_from = rules.kept_from(range.granularity, self.clock.now())?;
+        let kept_from = rules.kept_from(range.granularity, self.retention_now())?;
         let start = line.first_bucket().start.max(kept_from.unwrap_or(i64::MIN));
         let end = line.last_bucket().end;
         Ok((start < end).then_some(Bucket { start, end }))

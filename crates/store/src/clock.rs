@@ -1,20 +1,90 @@
 //! Time, passed in.
+//!
+//! Three things tell time, and each is asked for what it is good for: the **wall clock** for what people read (it may
+//! be set ahead and back); a **version** for what came before what; the **monotonic clock** and the machine's **uptime**
+//! for durations, as nobody sets them.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+
+/// The clocks of machines that share a store may differ by this much, and a clock may be set by this much, without
+/// anything being made of it: a minute.
+pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(60);
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub u64);
 
-/// Where the store takes the time of a commit from.
+impl Timestamp {
+    /// The time of something done now, after something of the time `last`. It is not before `last`, unless that lies
+    /// further in the future than clocks may differ: then a clock was wrong, and its time must not be handed on.
+    pub(crate) fn after(self, last: Self) -> Self {
+        match last.is_ahead_of(self) {
+            true => self,
+            false => self.max(last),
+        }
+    }
+
+    /// Whether this is later than `now` by more than clocks may differ.
+    pub fn is_ahead_of(self, now: Self) -> bool {
+        self.since(now) > CLOCK_STEP_MAX
+    }
+
+    /// The time from an earlier moment to this one; zero where that is not earlier.
+    pub(crate) fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+
+    /// The moment so much later.
+    pub(crate) fn plus(self, time: Duration) -> Self {
+        let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(time))
+    }
+
+    /// The moment so much earlier.
+    pub(crate) fn minus(self, time: Duration) -> Self {
+        let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_sub(time))
+    }
+}
+
+/// How long a machine has been running: the same for all its processes, and not set by anybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uptime {
+    /// Which start of which machine it is counted from.
+    pub boot: [u8; BOOT_BYTES],
+    /// How long ago that was, with the time that the machine has slept.
+    pub elapsed: Duration,
+}
+
+/// Bytes of the name of a start of a machine.
+pub const BOOT_BYTES: usize = 16;
+
+/// Where the store takes time from.
 pub trait Clock: Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> Timestamp;
+
+    /// The time since some moment that stays the same while this value lives. By default that of
+    /// [`Self::now`], for clocks that are never set.
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(self.now().0)
+    }
+
+    /// How long the machine has been running, where that is known.
+    fn uptime(&self) -> Option<Uptime> {
+        None
+    }
 }
 
 /// The machine's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
+
+/// When this process asked first.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
@@ -23,10 +93,155 @@ impl Clock for SystemClock {
             .unwrap_or_default();
         Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
+
+    fn monotonic(&self) -> Duration {
+        START.elapsed()
+    }
+
+    fn uptime(&self) -> Option<Uptime> {
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let boot = u128::from_str_radix(&boot.trim().replace('-', ""), 16).ok()?;
+        let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+        let seconds = uptime.split_whitespace().next()?.parse().ok()?;
+        Some(Uptime {
+            boot: boot.to_be_bytes(),
+            elapsed: Duration::try_from_secs_f64(seconds).ok()?,
+        })
+    }
 }
 
 impl From<Timestamp> for SystemTime {
     fn from(time: Timestamp) -> Self {
         UNIX_EPOCH + std::time::Duration::from_millis(time.0)
+    }
+}
+
+/// Watches whether the wall clock goes as the monotonic one does.
+#[derive(Debug, Default)]
+pub(crate) struct ClockWatch {
+    seen: Mutex<Option<Seen>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// Since when the wall clock has not been set.
+    steady_since: Timestamp,
+    last: Timestamp,
+    last_monotonic: Duration,
+}
+
+impl ClockWatch {
+    /// The time now. A step of the wall clock is logged.
+    pub fn now(&self, clock: &dyn Clock) -> Timestamp {
+        self.look(clock).last
+    }
+
+    /// Since when the wall clock has gone evenly, as far as this process has seen.
+    pub fn steady_since(&self, clock: &dyn Clock) -> Timestamp {
+        self.look(clock).steady_since
+    }
+
+    fn look(&self, clock: &dyn Clock) -> Seen {
+        let mut seen = self.seen.lock();
+        let (now, monotonic) = (clock.now(), clock.monotonic());
+        let looked = match *seen {
+            None => Seen {
+                steady_since: now,
+                last: now,
+                last_monotonic: monotonic,
+            },
+            Some(before) => {
+                let expected = before
+                    .last
+                    .plus(monotonic.saturating_sub(before.last_monotonic));
+                let is_set = now.is_ahead_of(expected) || expected.is_ahead_of(now);
+                if is_set {
+                    tell_of_step(expected, now);
+                }
+                Seen {
+                    steady_since: match is_set {
+                        true => now,
+                        false => before.steady_since,
+                    },
+                    last: now,
+                    last_monotonic: monotonic,
+                }
+            }
+        };
+        *seen = Some(looked);
+        looked
+    }
+}
+
+fn tell_of_step(expected: Timestamp, now: Timestamp) {
+    let (ahead, back) = (now.since(expected).as_secs(), expected.since(now).as_secs());
+    match ahead {
+        0 => tracing::warn!(seconds = back, "the clock of this machine was set back"),
+        _ => tracing::warn!(seconds = ahead, "the clock of this machine was set ahead"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Told {
+        wall: Mutex<u64>,
+        monotonic: Mutex<u64>,
+    }
+
+    impl Clock for Told {
+        fn now(&self) -> Timestamp {
+            Timestamp(*self.wall.lock())
+        }
+
+        fn monotonic(&self) -> Duration {
+            Duration::from_millis(*self.monotonic.lock())
+        }
+    }
+
+    #[test]
+    fn a_time_is_handed_on_only_within_what_clocks_may_differ() {
+        let now = Timestamp(1_000_000);
+        for (last, expected) in [
+            (0, 1_000_000),
+            (1_000_000, 1_000_000),
+            (1_000_001, 1_000_001),
+            (1_060_000, 1_060_000),
+            (1_060_001, 1_000_000),
+            (u64::MAX, 1_000_000),
+        ] {
+            assert_eq!(now.after(Timestamp(last)), Timestamp(expected), "{last}");
+        }
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_is_seen_and_drift_is_not() {
+        let clock = Told {
+            wall: Mutex::new(5_000_000),
+            monotonic: Mutex::new(7),
+        };
+        let watch = ClockWatch::default();
+        let mut advance = |wall: i64, monotonic: u64| {
+            let mut now = clock.wall.lock();
+            *now = now.saturating_add_signed(wall);
+            drop(now);
+            *clock.monotonic.lock() += monotonic;
+            watch.steady_since(&clock).0
+        };
+        assert_eq!(advance(0, 0), 5_000_000);
+        assert_eq!(advance(3_600_000, 3_590_000), 5_000_000);
+        assert_eq!(advance(3_600_000, 3_610_000), 5_000_000);
+        assert_eq!(advance(61_000, 0), 12_261_000);
+        assert_eq!(advance(1_000, 1_000), 12_261_000);
+        assert_eq!(advance(-61_000, 0), 12_201_000);
+    }
+
+    #[test]
+    fn the_machine_tells_how_long_it_has_been_running() {
+        let first = SystemClock.uptime().expect("Linux tells");
+        let second = SystemClock.uptime().expect("Linux tells");
+        assert_eq!(first.boot, second.boot);
+        assert!(first.elapsed <= second.elapsed);
     }
 }

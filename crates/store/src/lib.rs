@@ -27,7 +27,7 @@ mod transfer;
 mod tree;
 
 pub use catalog::{AnchorInfo, SchemaSetInfo, Validation};
-pub use clock::{Clock, SystemClock, Timestamp};
+pub use clock::{BOOT_BYTES, CLOCK_STEP_MAX, Clock, SystemClock, Timestamp, Uptime};
 pub use error::{Error, Result};
 pub use espalier_keyspace::{Error as EngineError, ErrorKind as EngineErrorKind};
 pub use store::Store;
@@ -43,7 +43,7 @@ pub use tree::{
     LoadReport, Lock, Locks, NodeChange, Page, PartialLock, PendingCommit, Point,
     QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Resolution, Retention,
     SESSION_BYTES_MAX, Selected, Selection, Stamp, Subscribed, Subscriber, Subscription,
-    TestOption, Tree, View, WithDefaults, write_change_json, write_change_text,
+    TestOption, Timing, Tree, View, WithDefaults, write_change_json, write_change_text,
 };
 pub use tree::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,

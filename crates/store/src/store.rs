@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Record, same_modules};
-use crate::clock::{Clock, Timestamp};
+use crate::clock::{Clock, ClockWatch, Timestamp};
 use crate::dictionary;
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
@@ -44,6 +44,7 @@ pub struct Store {
 struct Inner {
     driver: Arc<dyn Driver>,
     clock: Arc<dyn Clock>,
+    clock_watch: ClockWatch,
     schemas: Arc<Schemas>,
     locks: [Mutex<()>; TREE_LOCKS],
     catalog_lock: Mutex<()>,
@@ -175,6 +176,7 @@ impl Store {
         let inner = Inner {
             driver,
             clock,
+            clock_watch: ClockWatch::default(),
             schemas: Arc::default(),
             locks: std::array::from_fn(|_| Mutex::new(())),
             catalog_lock: Mutex::new(()),
@@ -188,6 +190,8 @@ impl Store {
         let store = Self {
             inner: Arc::new(inner),
         };
+        // The watch begins.
+        store.now();
         store.check_format()?;
         store.show_to_driver()?;
         Ok(store)
@@ -257,7 +261,18 @@ impl Store {
 
     /// The time now, as commits are stamped.
     pub fn now(&self) -> Timestamp {
-        self.inner.clock.now()
+        self.inner.clock_watch.now(self.clock())
+    }
+
+    /// Where time comes from.
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.inner.clock
+    }
+
+    /// Since when the wall clock has gone evenly, as far as this process has seen: at the earliest since the store
+    /// was opened here.
+    pub(crate) fn steady_since(&self) -> Timestamp {
+        self.inner.clock_watch.steady_since(self.clock())
     }
 
     /// A datastore of an anchor. Its schema is compiled at the first use and kept.

@@ -1,7 +1,6 @@
 //! How batches and writes are applied: what is small goes to the journal, what is large to LMDB.
 
 use std::borrow::Cow;
-use std::path::Path;
 use std::sync::Arc;
 
 use espalier_keyspace::{
@@ -10,16 +9,14 @@ use espalier_keyspace::{
 };
 use heed::{MdbError, PutFlags, RwTxn};
 
+use super::HEADROOM_BYTES;
 use super::engine::{
-    Base, Engine, FRAME_BYTES_MAX, Fault, REMOVED, Reading, Turn, commit_error, is_map_full,
+    Base, Engine, FRAME_BYTES_MAX, Fault, REMOVED, Reading, Shortage, Turn, is_map_full,
     merge_rows, put,
 };
 use super::snapshot::{Source, UnfinishedSnapshot, bounds};
 use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
 use crate::recent::{Effect, Recorder};
-
-/// Address space that a write has at least, as it cannot be tried again: 16 GiB.
-const WRITE_HEADROOM_BYTES: usize = 16 << 30;
 
 /// The most keys of a removed range that are removed one by one in the journal.
 const RANGE_KEYS_MAX: usize = 1024;
@@ -43,12 +40,10 @@ pub(super) fn write(
             // What is merged now keeps the map from growing.
             engine.journal.merge_ended()?;
             // A map that is too small is met at the latest when the write is in the middle of it.
-            let reserved = engine.base.reserve(WRITE_HEADROOM_BYTES);
-            tracing::trace!(?reserved, "address space for a write");
-            Ok(turn)
+            Ok((turn, engine.base.reserve(HEADROOM_BYTES)))
         });
-        let filled = filled.map_err(Stop::NotBegun).and_then(|turn| {
-            change_base(engine, &turn, |writer| {
+        let filled = filled.map_err(Stop::NotBegun).and_then(|(turn, shortage)| {
+            change_base(engine, &turn, shortage, |writer| {
                 group::test(writer, preconditions)?;
                 fill(writer).map_err(Stop::Refused)
             })
@@ -60,7 +55,8 @@ pub(super) fn write(
 /// Why a change was not made.
 pub(super) enum Failure {
     Base(heed::Error),
-    Journal(Error),
+    /// As it is told.
+    Told(Error),
     /// It is too large for the journal.
     TooLarge,
 }
@@ -72,10 +68,10 @@ impl From<heed::Error> for Failure {
 }
 
 impl Failure {
-    fn into_error(self, dir: &Path) -> Error {
+    fn into_error(self, base: &Base, shortage: Option<Shortage>) -> Error {
         match self {
-            Self::Base(error) => commit_error(dir, error),
-            Self::Journal(error) => error,
+            Self::Base(error) => base.write_error(error, shortage),
+            Self::Told(error) => error,
             Self::TooLarge => Error::new(
                 ErrorKind::Engine,
                 "a commit that is too large for the journal was not taken out of it",
@@ -92,7 +88,9 @@ impl Grouped for Arc<Engine> {
     fn change(&self, fill: Filling<'_, Failure>) -> Changed<Version> {
         let turn = self.journal.turn().map_err(Stop::NotBegun)?;
         match append(self, &turn, &mut *fill) {
-            Err(Stop::Failed(Failure::TooLarge)) => change_base(self, &turn, |writer| fill(writer)),
+            Err(Stop::Failed(Failure::TooLarge)) => {
+                change_base(self, &turn, None, |writer| fill(writer))
+            }
             changed => changed,
         }
     }
@@ -111,7 +109,7 @@ impl Grouped for Arc<Engine> {
     }
 
     fn failed(&self, failure: Failure) -> Error {
-        failure.into_error(self.dir())
+        failure.into_error(&self.base, None)
     }
 
     fn unknown(&self, failure: Failure) -> Error {
@@ -154,8 +152,8 @@ fn append(engine: &Arc<Engine>, turn: &Turn<'_>, fill: Filling<'_, Failure>) -> 
     }
     let appended = journal.append(turn, &changed, engine.config.durability);
     let end = appended.map_err(|fault| match fault {
-        Fault::Nothing(error) => Stop::Failed(Failure::Journal(error)),
-        Fault::Unknown(error) => Stop::Unknown(Failure::Journal(error)),
+        Fault::Nothing(error) => Stop::Failed(Failure::Told(error)),
+        Fault::Unknown(error) => Stop::Unknown(Failure::Told(error)),
     })?;
     let _publishing = engine.publishing.lock();
     engine.tell_others();
@@ -167,10 +165,32 @@ fn append(engine: &Arc<Engine>, turn: &Turn<'_>, fill: Filling<'_, Failure>) -> 
 }
 
 /// Runs `fill` in an LMDB transaction that first takes in all that is in the journal, commits it, and
-/// tells the watchers.
+/// tells the watchers. Where it fails, its disk space is given back. `shortage` is why the map could not be
+/// made larger before.
 fn change_base(
     engine: &Arc<Engine>,
     turn: &Turn<'_>,
+    shortage: Option<Shortage>,
+    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> Changed<()>,
+) -> Changed<Version> {
+    let changed = try_change_base(engine, turn, shortage, fill);
+    changed.map_err(|stop| {
+        // Why it failed is looked for while the disk is still as it was then.
+        let stop = match stop {
+            Stop::Failed(Failure::Base(error)) if !is_map_full(&error) => {
+                Stop::Failed(Failure::Told(engine.base.write_error(error, shortage)))
+            }
+            stop => stop,
+        };
+        engine.base.give_back();
+        stop
+    })
+}
+
+fn try_change_base(
+    engine: &Arc<Engine>,
+    turn: &Turn<'_>,
+    shortage: Option<Shortage>,
     fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> Changed<()>,
 ) -> Changed<Version> {
     let base = &engine.base;
@@ -182,6 +202,7 @@ fn change_base(
         txn,
         base,
         before,
+        shortage,
         recorder: Recorder::new(),
     };
     fill(&mut writer)?;
@@ -230,9 +251,9 @@ impl JournalWriter {
     /// The keys of a range, where they are few.
     fn keys_of(&self, range: &KeyRange) -> std::result::Result<Vec<Vec<u8>>, Failure> {
         let run = self.source().run(range, Direction::Forward);
-        let mut run = run.map_err(Failure::Journal)?;
+        let mut run = run.map_err(Failure::Told)?;
         let mut keys = Vec::new();
-        while let Some((key, _)) = run.next().map_err(Failure::Journal)? {
+        while let Some((key, _)) = run.next().map_err(Failure::Told)? {
             if keys.len() == RANGE_KEYS_MAX {
                 return Err(Failure::TooLarge);
             }
@@ -299,13 +320,15 @@ struct EmbeddedWriter<'e> {
     base: &'e Base,
     /// The version of the state before.
     before: Version,
+    /// Why the map could not be made larger before.
+    shortage: Option<Shortage>,
     recorder: Recorder,
 }
 
 impl EmbeddedWriter<'_> {
     /// The error of an operation: any may write, when there are more changed pages than are kept.
-    fn error(&self, error: heed::Error) -> Error {
-        commit_error(&self.base.dir, error)
+    fn error(&self, failure: impl Into<Failure>) -> Error {
+        failure.into().into_error(self.base, self.shortage)
     }
 }
 
@@ -361,7 +384,7 @@ impl Writer for EmbeddedWriter<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         OperationRef::Put(key, value).check_limits()?;
         let done = self.set(key, value);
-        done.map_err(|failure| failure.into_error(&self.base.dir))
+        done.map_err(|failure| self.error(failure))
     }
 
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
@@ -404,19 +427,19 @@ impl Writer for EmbeddedWriter<'_> {
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         OperationRef::Delete(key).check_limits()?;
         let done = self.remove(key);
-        done.map_err(|failure| failure.into_error(&self.base.dir))
+        done.map_err(|failure| self.error(failure))
     }
 
     fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
         let done = self.remove_range(range);
-        done.map_err(|failure| failure.into_error(&self.base.dir))
+        done.map_err(|failure| self.error(failure))
     }
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
         self.sum(key, delta).map_err(|stop| match stop {
             Stop::Refused(error) | Stop::NotBegun(error) => error,
-            Stop::Failed(failure) | Stop::Unknown(failure) => failure.into_error(&self.base.dir),
+            Stop::Failed(failure) | Stop::Unknown(failure) => self.error(failure),
         })
     }
 }

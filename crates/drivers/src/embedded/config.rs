@@ -14,9 +14,13 @@ pub struct Config {
     pub dir: PathBuf,
     /// When an acknowledged commit is on disk.
     pub durability: Durability,
-    /// Bytes of address space to reserve; [`super::MAP_BYTES`] when not given. It is doubled when
+    /// Bytes of address space to reserve at first; [`super::MAP_BYTES`] when not given. It is doubled when
     /// it fills up.
     pub map_bytes: Option<usize>,
+    /// Bytes of address space to reserve beyond those of the file, if that is more than `map_bytes` and the
+    /// address space of the process is not limited (`RLIMIT_AS`): a map that is large enough from the start
+    /// never has to wait for snapshots in order to grow.
+    pub headroom_bytes: usize,
     /// The bytes of the journal after which it is merged into LMDB, at least [`JOURNAL_BYTES_MIN`] and
     /// at most [`JOURNAL_BYTES_MAX`]. Up to twice as much is in memory.
     pub journal_bytes: usize,
@@ -38,6 +42,7 @@ impl Config {
             dir: dir.into(),
             durability: Durability::default(),
             map_bytes: None,
+            headroom_bytes: super::HEADROOM_BYTES,
             journal_bytes: JOURNAL_BYTES,
         }
     }

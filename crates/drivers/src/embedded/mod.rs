@@ -11,9 +11,16 @@
 //!   spills them to the file (`mdb_idl_logn_14`; its default would be 512 MiB).
 //! - **A large map from the start.** Address space costs nothing on a 64-bit machine (the map is
 //!   read-only and shared, so it counts for no overcommit limit), and growing a map has to wait
-//!   for every snapshot of this process. So [`MAP_BYTES`] are reserved; where that is refused
-//!   (`ulimit -v`), half, and half again. A map that fills up is doubled, as another process's is
-//!   followed.
+//!   for every snapshot of this process. So [`MAP_BYTES`] are reserved, or what is asked for, but always
+//!   [`HEADROOM_BYTES`] more than the file has, unless the address space of the process is limited
+//!   (`ulimit -v`). Where the system refuses, half is reserved, and half again. A map that fills up is doubled,
+//!   as another process's is followed.
+//! - **A write that fails gives its disk space back.** LMDB writes changed pages behind the end of its file
+//!   before it commits them. Where the commit fails, the file keeps them, and the journal finds the disk full:
+//!   so the file is cut after the last page that counts, by the process that failed or, after a kill, by the
+//!   next one that opens the directory or commits.
+//! - **A read-only file system is read without locks.** The environment is opened read-only, and what the
+//!   journal holds is read into memory; every commit is refused.
 //! - **Commits that come at once share a frame of the journal** and its flush: whoever comes first leads,
 //!   the others wait (`queue.rs`). Preconditions of each are tested on what the ones before it
 //!   left; one that has to be refused is refused alone.
@@ -44,5 +51,7 @@ pub use crate::durability::Durability;
 pub use config::{Config, JOURNAL_BYTES, JOURNAL_BYTES_MAX, JOURNAL_BYTES_MIN};
 pub(crate) use driver::open_url;
 pub use driver::{Embedded, NAME};
-pub use engine::{GROW_PATIENCE, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX, tell_of_damage};
+pub use engine::{
+    GROW_PATIENCE, HEADROOM_BYTES, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX, tell_of_damage,
+};
 pub use watch::WATCH_POLL;

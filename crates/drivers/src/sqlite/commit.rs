@@ -21,7 +21,13 @@ const DELETE_RANGE: &str = "DELETE FROM entries WHERE key >= ?1 AND key < ?2";
 
 /// Applies a batch, together with those that other threads commit at the same time.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
-    group::commit(&**engine, &engine.queue, batch)
+    let committed = group::commit(&**engine, &engine.queue, batch);
+    committed.inspect_err(|error| {
+        // What is refused for what it is, as most are, has left nothing.
+        if matches!(error.kind(), ErrorKind::Full | ErrorKind::Engine) {
+            engine.give_back_space();
+        }
+    })
 }
 
 /// Applies what `fill` writes.
@@ -38,7 +44,11 @@ pub(super) fn write(
             group::test(writer, preconditions)?;
             fill(writer).map_err(Stop::Refused)
         });
-        filled.map_err(|stop| group::error_of(&**engine, stop))
+        filled.map_err(|stop| {
+            let error = group::error_of(&**engine, stop);
+            engine.give_back_space();
+            error
+        })
     })
 }
 
@@ -87,6 +97,7 @@ fn change(
     engine: &Engine,
     fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Stop<rusqlite::Error>>,
 ) -> std::result::Result<Version, Stop<rusqlite::Error>> {
+    engine.check_writable().map_err(Stop::NotBegun)?;
     let mut connection = engine.writer.lock();
     let version = change_through(&connection, engine, fill)?;
     engine.shorten_log(&mut connection);

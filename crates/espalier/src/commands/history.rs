@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use clap::Args;
-use espalier_store::{CommitInfo, HISTORY_PAGE_MAX, Retention};
+use espalier_store::{Clock, CommitInfo, HISTORY_PAGE_MAX, Retention, SystemClock, Timestamp};
 use serde_json::{Value, json};
 
 use crate::cli;
@@ -60,12 +60,17 @@ impl History {
         }
         let mut out = io::stdout().lock();
         let (mut from, mut left) = (self.from, self.limit);
+        // What the next commit, or now, says of the clock of the one before.
+        let now = SystemClock.now();
+        let mut later = now;
         while left > 0 {
             let page = target.history(from, left.min(HISTORY_PAGE_MAX))?;
             for commit in &page {
+                let clock = Told::of(commit.time, later);
+                later = now.min(commit.time);
                 match self.talk.json {
-                    true => writeln!(out, "{}", to_json(commit))?,
-                    false => writeln!(out, "{}", line(commit))?,
+                    true => writeln!(out, "{}", to_json(commit, clock))?,
+                    false => writeln!(out, "{}", line(commit, clock))?,
                 }
             }
             left -= page.len();
@@ -93,17 +98,38 @@ impl History {
     }
 }
 
+/// Whether the clock that a commit has its time of can have been right.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Plausible,
+    /// The time is later than that of the next commit, or is still to come.
+    Ahead,
+}
+
+impl Told {
+    fn of(time: Timestamp, later: Timestamp) -> Self {
+        match time.is_ahead_of(later) {
+            true => Self::Ahead,
+            false => Self::Plausible,
+        }
+    }
+}
+
 /// A commit, for programs.
-pub fn to_json(commit: &CommitInfo) -> Value {
-    json!({
+fn to_json(commit: &CommitInfo, clock: Told) -> Value {
+    let mut value = json!({
         "version": commit.version,
         "time": times::rfc3339(commit.time),
         "author": commit.author,
         "comment": commit.comment,
-    })
+    });
+    if clock == Told::Ahead {
+        value["clock-ahead"] = true.into();
+    }
+    value
 }
 
-fn line(commit: &CommitInfo) -> String {
+fn line(commit: &CommitInfo, clock: Told) -> String {
     let time = times::rfc3339(commit.time);
     let CommitInfo {
         version,
@@ -113,6 +139,10 @@ fn line(commit: &CommitInfo) -> String {
     } = commit;
     // A comment may have several lines; here it is one.
     let comment = comment.escape_debug().to_string().replace("\\'", "'");
-    let line = format!("{version:>8}  {time}  {author:<12}  {comment}");
+    let note = match clock {
+        Told::Plausible => "",
+        Told::Ahead => "  (its clock was ahead, or the next one's behind)",
+    };
+    let line = format!("{version:>8}  {time}  {author:<12}  {comment}{note}");
     line.trim_end().to_owned()
 }

@@ -283,7 +283,7 @@ fn locks(tree: &Tree) -> Result<Outcome> {
         ));
     }
     if let Some(pending) = &pending {
-        let left = pending.deadline.0.saturating_sub(tree.store().now().0) / 1000;
+        let left = tree.remaining(pending).as_secs();
         lines.push(format!(
             "{name}: a commit of session “{}” is to be confirmed within {left} s, else version {} is restored",
             pending.session, pending.restores

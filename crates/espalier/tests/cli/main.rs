@@ -1,10 +1,12 @@
 //! The binary, run as its users run it.
 
 mod bench;
+mod clock;
 mod collections;
 mod commands;
 mod configuration;
 mod datastores;
+mod disks;
 mod documents;
 mod engines;
 mod errors;

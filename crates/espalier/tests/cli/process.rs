@@ -104,6 +104,11 @@ impl Bench {
 
     /// Serves a store of this folder on a free port.
     pub fn serve(&self, arguments: &[&str]) -> Server {
+        self.serve_in(arguments, &[])
+    }
+
+    /// The same, with variables in the environment.
+    pub fn serve_in(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Server {
         let fixed = [
             "serve",
             "--listen",
@@ -114,6 +119,7 @@ impl Bench {
         ];
         let mut child = self
             .command(&[&fixed, arguments].concat())
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

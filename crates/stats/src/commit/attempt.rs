@@ -50,7 +50,12 @@ impl Stats {
                 _ => self.commit_on_newest(&rules, requests),
             };
             match result {
-                Ok(outcomes) => return Ok(outcomes),
+                Ok(outcomes) => {
+                    if let Some(known) = self.time_to_store(&rules) {
+                        self.retention_clock.is_stored(known);
+                    }
+                    return Ok(outcomes);
+                }
                 Err(Refusal { error, .. }) if error.keyspace().is_some_and(is_overtaken) => {
                     contention.overtaken()?;
                 }
@@ -105,7 +110,7 @@ impl Stats {
         self.driver.catch_up()?;
         let snapshot = self.driver.snapshot()?;
         let stored = snapshot.get(&self.layout.request(id))?;
-        let known = remembered(stored.as_deref(), seconds(self.clock.now()))?;
+        let known = remembered(stored.as_deref(), seconds(self.retention_now()))?;
         known.map(|known| Done::decode(id, known)).transpose()
     }
 
@@ -186,7 +191,11 @@ impl Stats {
         };
         let outcomes = requests.iter().map(|request| work.request(request));
         let outcomes = outcomes.collect::<Result<_>>()?;
-        Ok((work.rows.into_batch(), outcomes))
+        let mut batch = work.rows.into_batch();
+        if let Some(known) = self.time_to_store(rules) {
+            batch.put(self.layout.clock(), known.encode());
+        }
+        Ok((batch, outcomes))
     }
 }
 

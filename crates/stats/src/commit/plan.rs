@@ -32,7 +32,7 @@ impl<'a> Planner<'a> {
         Self {
             stats,
             rules,
-            now: stats.clock.now(),
+            now: stats.retention_now(),
             last: Vec::new(),
         }
     }

@@ -45,7 +45,7 @@ pub use edit::Edit;
 pub use edit_config::{EditReport, ErrorOption, TestOption};
 pub use history::{CommitInfo, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT, Retention};
 pub use load::{LoadMode, LoadOptions, LoadReport};
-pub use lock::{Lock, Locks, PartialLock, PendingCommit};
+pub use lock::{Lock, Locks, PartialLock, PendingCommit, Timing};
 pub use operational::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,
     ProviderError, ProviderRequest, Registration, WITHHELD_MAX, Warning, WarningReason,

@@ -21,6 +21,7 @@ use super::too_big::is_too_big;
 use super::validate::{definition_key, is_kept, rebuild, validate};
 use super::view::View;
 use crate::catalog::AnchorRow;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
@@ -288,7 +289,7 @@ impl Tree {
         Ok(self.basis(snapshot)?.conditions)
     }
 
-    /// What a commit on a snapshot is based on. Time does not run backwards in a log.
+    /// What a commit on a snapshot is based on. Time runs backwards in a log only where a clock was wrong.
     pub(super) fn basis(&self, snapshot: &dyn Snapshot) -> Result<Basis> {
         let root = stamp_key(&self.tree_key());
         let stored = snapshot.get(&root)?.map(Cow::into_owned);
@@ -301,7 +302,7 @@ impl Tree {
             last,
             next: Stamp {
                 version: last.version + 1,
-                time: self.store().now().max(last.time),
+                time: self.time_after(last),
             },
             conditions: [
                 Precondition {
@@ -315,6 +316,23 @@ impl Tree {
                 self.compiled().same_modules.clone(),
             ],
         })
+    }
+}
+
+impl Tree {
+    /// The time of the commit after another one.
+    fn time_after(&self, last: Stamp) -> Timestamp {
+        let now = self.store().now();
+        if last.time.is_ahead_of(now) {
+            let ahead = last.time.since(now).as_secs();
+            tracing::warn!(
+                version = last.version,
+                seconds = ahead,
+                "this version has a time that is still to come: the clock of the machine that made it was ahead, \
+                 or this one is behind"
+            );
+        }
+        now.after(last.time)
     }
 }
 

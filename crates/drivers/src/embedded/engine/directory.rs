@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use super::environment::{Base, Inside};
 use super::journal::{Journal, Layers, Merger};
 use crate::embedded::{Config, Durability};
+use crate::files::Access;
 use crate::queue::Queue;
 use crate::recent::Recent;
 
@@ -43,15 +44,33 @@ impl Engine {
         let newest = journal.view()?.version;
         // Watchers begin after that, so they are not told of what others have committed while this opened.
         drop(journal.take_others());
-        Ok(Self {
+        let merger = match base.access {
+            Access::Write => Merger::start(&journal),
+            Access::Read => Merger::none(),
+        };
+        let engine = Self {
             config,
-            merger: Merger::start(&journal),
+            merger,
             base,
             journal,
             queue: Queue::default(),
             recent: Recent::after(newest),
             publishing: Mutex::new(()),
-        })
+        };
+        engine.give_back_of_killed();
+        Ok(engine)
+    }
+
+    /// Gives back the disk space that a process left which was killed as it wrote. Whoever opens the directory
+    /// waits for nobody: where another process is committing, that one does so if it fails.
+    fn give_back_of_killed(&self) {
+        if self.base.access == Access::Read || !self.base.has_more_than_counts().unwrap_or(false) {
+            return;
+        }
+        match self.journal.turn_at_once() {
+            Ok(_turn) => self.base.give_back(),
+            Err(error) => tracing::debug!(%error, "another process may be writing"),
+        }
     }
 
     /// The directory, without links in its path.
@@ -94,6 +113,9 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.merger.stop();
+        if self.base.access == Access::Read {
+            return;
+        }
         if let Err(error) = self.journal.still_there() {
             // Whoever removed it knows, and so does whoever tried to commit since.
             tracing::debug!(%error, "there is nothing to close");

@@ -1,18 +1,24 @@
 //! The LMDB environment, its transactions, and its map: what the journal is merged into.
 
+use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use espalier_keyspace::{Error, ErrorKind, Result};
+use espalier_keyspace::{Error, Result};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvInfo, RoTxn, RwTxn, WithoutTls};
 
-use super::error::{engine_error, is_map_outgrown};
-use super::gate::Gate;
+use super::error::{commit_error, engine_error, is_map_full, is_map_outgrown, map_full};
+use super::gate::{Busy, Gate};
+use crate::files::{Access, io_error};
 
 /// Bytes of address space that are reserved: 1 TiB. Less where the system refuses.
 pub const MAP_BYTES: usize = 1 << 40;
+
+/// Bytes of address space that are reserved beyond the end of the file: 16 GiB. A write cannot be tried again
+/// with a larger map, as what fills it is asked once.
+pub const HEADROOM_BYTES: usize = 16 << 30;
 
 /// The smallest map: 1 MiB.
 pub const MAP_BYTES_MIN: usize = 1 << 20;
@@ -40,6 +46,16 @@ pub(in crate::embedded) struct Base {
     pub(in crate::embedded) keys: Keys,
     /// Transactions are inside; remapping is alone.
     pub(in crate::embedded) gate: Gate,
+    pub(in crate::embedded) access: Access,
+}
+
+/// Why a map is not larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::embedded) enum Shortage {
+    /// This process holds snapshots, and its map can only be replaced while it holds none.
+    Snapshots,
+    /// The system gives this process no more address space.
+    AddressSpace,
 }
 
 /// Being inside the gate.
@@ -179,53 +195,158 @@ impl Base {
         }
     }
 
-    /// Takes over the map size that another process has set.
+    /// Takes over the size that another process has given to the file.
     fn follow_map(&self) -> Result<()> {
-        self.remap(GROW_PATIENCE, |_| 0)
+        let used = self.used_bytes();
+        let wanted = used.saturating_add(HEADROOM_BYTES);
+        self.resize_to_at_least(GROW_PATIENCE, used, wanted)
     }
 
-    /// Doubles the map. The caller holds no transaction.
+    /// Doubles the map, or makes it larger by as much as the system allows. The caller holds no transaction.
     pub(in crate::embedded) fn grow_map(&self) -> Result<()> {
-        self.remap(GROW_PATIENCE, |map_bytes| map_bytes.saturating_mul(2))
+        let map_bytes = self.info().map_size;
+        let wanted = map_bytes.saturating_mul(2);
+        self.resize_to_at_least(GROW_PATIENCE, map_bytes + MAP_BYTES_STEP, wanted)
     }
 
-    /// Sees to it that `bytes` more fit into the map, as far as the system allows.
-    pub(in crate::embedded) fn reserve(&self, bytes: usize) -> Result<()> {
+    /// Sees to it that `bytes` more fit into the map, or as much as the system allows; why it is less.
+    pub(in crate::embedded) fn reserve(&self, bytes: usize) -> Option<Shortage> {
+        let wanted = self.used_bytes().saturating_add(bytes);
+        if self.info().map_size >= wanted {
+            return None;
+        }
+        match self.resize(RESERVE_PATIENCE, wanted) {
+            Ok(reserved) if reserved >= wanted => None,
+            Err(Resize::Busy) => Some(Shortage::Snapshots),
+            Ok(_) | Err(Resize::Failed(_)) => Some(Shortage::AddressSpace),
+        }
+    }
+
+    /// Bytes of the file up to the last page that is in use.
+    fn used_bytes(&self) -> usize {
         self.gate.enter();
-        let info = self.env.info();
-        let page_bytes = self.env.unnamed_database_stat().page_size as usize;
+        let bytes = self.used_bytes_inside();
         self.gate.leave();
-        let used = (info.last_page_number + 1) * page_bytes;
-        let wanted = used.saturating_add(bytes).next_multiple_of(MAP_BYTES_STEP);
-        if info.map_size >= wanted {
+        bytes
+    }
+
+    /// The same for who is inside the gate.
+    fn used_bytes_inside(&self) -> usize {
+        let page_bytes = self.env.unnamed_database_stat().page_size as usize;
+        (self.env.info().last_page_number + 1) * page_bytes
+    }
+
+    fn resize_to_at_least(&self, patience: Duration, least: usize, wanted: usize) -> Result<()> {
+        match self.resize(patience, wanted) {
+            Ok(reserved) if reserved >= least => Ok(()),
+            Ok(reserved) => Err(map_full(reserved, Some(Shortage::AddressSpace))),
+            Err(Resize::Busy) => Err(map_full(self.info().map_size, Some(Shortage::Snapshots))),
+            Err(Resize::Failed(error)) => Err(self.error(error)),
+        }
+    }
+
+    /// Makes the map as large as `wanted`, or as the system allows; its bytes then. It never becomes smaller.
+    fn resize(&self, patience: Duration, wanted: usize) -> std::result::Result<usize, Resize> {
+        let resized = self.gate.alone(patience, || {
+            let map_bytes = self.env.info().map_size;
+            let Some(bytes) = largest_free(map_bytes, wanted) else {
+                return Ok(map_bytes);
+            };
+            // SAFETY: nobody of this process is in a transaction, as the gate is held alone.
+            unsafe { self.env.resize(bytes) }.map_err(Resize::Failed)?;
+            Ok(bytes)
+        });
+        resized.unwrap_or(Err(Resize::Busy))
+    }
+
+    /// The error of a write, some of whose pages may be in the file; `shortage` is why the map has not been
+    /// made larger for it.
+    pub(in crate::embedded) fn write_error(
+        &self,
+        error: heed::Error,
+        shortage: Option<Shortage>,
+    ) -> Error {
+        match is_map_full(&error) {
+            true => map_full(self.info().map_size, shortage).with_source(error),
+            false => commit_error(&self.dir, error),
+        }
+    }
+
+    /// Gives back the disk space of pages that a write has put behind the end of the newest state and that do
+    /// not count, as it failed or its process was killed. The caller holds no transaction; where another
+    /// process is just writing, this waits for it.
+    pub(in crate::embedded) fn give_back(self: &Arc<Self>) {
+        if let Err(error) = self.try_give_back() {
+            let dir = self.dir.display();
+            tracing::warn!(%dir, %error, "the disk space of a write that failed is not given back");
+        }
+    }
+
+    fn try_give_back(self: &Arc<Self>) -> Result<()> {
+        if !self.has_more_than_counts()? {
             return Ok(());
         }
-        self.remap(RESERVE_PATIENCE, |_| wanted)
+        // As the only writer: nobody is writing such pages now. Readers have none of them.
+        let (_inside, txn) = self.begin_write()?;
+        let used = self.used_bytes_inside() as u64;
+        if self.file_bytes()? > used {
+            let path = self.data_path();
+            let file = OpenOptions::new().write(true).open(&path);
+            let cut = file.and_then(|file| file.set_len(used));
+            cut.map_err(|error| io_error(format!("{} cannot be cut", path.display()), error))?;
+        }
+        txn.abort();
+        Ok(())
     }
 
-    fn remap(&self, patience: Duration, size: impl FnOnce(usize) -> usize) -> Result<()> {
-        let remapped = self.gate.alone(patience, || {
-            let bytes = size(self.env.info().map_size);
-            if !is_free(bytes) {
-                return Err(Error::new(
-                    ErrorKind::Full,
-                    "the map is full, and there is no address space for a larger one",
-                ));
-            }
-            // SAFETY: nobody of this process is in a transaction, as the gate is held alone.
-            unsafe { self.env.resize(bytes) }.map_err(|error| self.error(error))
-        });
-        remapped.unwrap_or_else(|super::gate::Busy| {
-            Err(Error::new(
-                ErrorKind::Full,
-                "the map is full, and a snapshot that is held for long keeps it from growing",
-            ))
-        })
+    /// Whether the file goes on after the last page of the newest state.
+    pub(in crate::embedded) fn has_more_than_counts(&self) -> Result<bool> {
+        Ok(self.file_bytes()? > self.used_bytes() as u64)
+    }
+
+    fn file_bytes(&self) -> Result<u64> {
+        self.env.real_disk_size().map_err(|error| self.error(error))
     }
 }
 
-/// Whether so much address space can be had at once. LMDB gives up its old map before it asks for
-/// the new one, and has none when that fails; so it is tried first, beside the old one.
+/// Why a map was not made larger.
+enum Resize {
+    /// This process holds snapshots.
+    Busy,
+    Failed(heed::Error),
+}
+
+impl From<Busy> for Resize {
+    fn from(Busy: Busy) -> Self {
+        Self::Busy
+    }
+}
+
+/// The least by which a map grows: 1 MiB.
+const GROWTH_BYTES_MIN: usize = 1 << 20;
+
+/// Address space that is left when a map grows: 256 MiB. A write keeps up to 128 MiB of changed pages in memory, and
+/// LMDB has no map at all where another thread is faster to take what it needs.
+const SPARE_BYTES: usize = 256 << 20;
+
+/// The size up to `wanted` that a map of `map_bytes` can be given; none where it cannot grow.
+fn largest_free(map_bytes: usize, wanted: usize) -> Option<usize> {
+    let mut growth = wanted.checked_sub(map_bytes)?;
+    loop {
+        let bytes = (map_bytes + growth).next_multiple_of(MAP_BYTES_STEP);
+        // LMDB gives its old map up first.
+        if growth > 0 && is_free(bytes - map_bytes + SPARE_BYTES) {
+            return Some(bytes);
+        }
+        if growth <= GROWTH_BYTES_MIN {
+            return None;
+        }
+        growth = (growth / 2).max(GROWTH_BYTES_MIN);
+    }
+}
+
+/// Whether so much address space can be had. LMDB gives up its old map before it asks for the new one, and has
+/// none when that fails; so it is tried first.
 fn is_free(bytes: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping, which nobody knows of, is made and given back.

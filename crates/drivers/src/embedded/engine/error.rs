@@ -8,8 +8,8 @@ use std::path::Path;
 use espalier_keyspace::{Error, ErrorKind};
 use heed::MdbError;
 
-use super::environment::DATA_FILE;
-use crate::files::io_error;
+use super::environment::{DATA_FILE, Shortage};
+use crate::files::{full_message, io_error};
 
 /// The error of an engine call on the files of a directory.
 pub(in crate::embedded) fn engine_error(dir: &Path, error: heed::Error) -> Error {
@@ -39,7 +39,10 @@ fn mdb_error(dir: &Path, error: MdbError) -> Error {
         MdbError::Corrupted | MdbError::PageNotFound | MdbError::Incompatible => {
             return corrupt(dir, "is damaged").with_source(error);
         }
-        MdbError::MapFull => (ErrorKind::Full, "the map is full and could not grow"),
+        MdbError::MapFull => (
+            ErrorKind::Full,
+            "the address space that LMDB has reserved is full (not the disk)",
+        ),
         MdbError::ReadersFull => (
             ErrorKind::Unavailable,
             "too many snapshots are held at once; drop some",
@@ -51,6 +54,29 @@ fn mdb_error(dir: &Path, error: MdbError) -> Error {
         _ => (ErrorKind::Engine, "the engine failed"),
     };
     Error::new(kind, message).with_source(error)
+}
+
+/// The error that a map of so many bytes is full, and why it is not larger.
+pub(super) fn map_full(map_bytes: usize, shortage: Option<Shortage>) -> Error {
+    let (why, what_next) = match shortage {
+        Some(Shortage::Snapshots) => (
+            "it cannot grow while this process holds snapshots",
+            "try again when long reads have ended, or give a larger map_size",
+        ),
+        Some(Shortage::AddressSpace) => (
+            "the system gives this process no more address space",
+            "raise its limit (`ulimit -v`)",
+        ),
+        None => (
+            "one write needs more than was reserved for it",
+            "give a larger map_size, or write less at once",
+        ),
+    };
+    let message = format!(
+        "the {map_bytes} bytes of address space that LMDB has reserved are full (not the disk), and {why}; \
+         nothing was committed: {what_next}"
+    );
+    Error::new(ErrorKind::Full, message)
 }
 
 /// LMDB told keys in another order than it keeps them in.
@@ -76,10 +102,14 @@ pub(in crate::embedded) fn is_map_outgrown(error: &heed::Error) -> bool {
 /// The error of a commit. LMDB reports a write cut short by a full disk as a plain I/O error, so
 /// that has to be told apart here, by trying to write.
 pub(in crate::embedded) fn commit_error(dir: &Path, error: heed::Error) -> Error {
+    if matches!(&error, heed::Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory) {
+        let message = "this process is given no more memory (`ulimit -v`); nothing was written";
+        return Error::new(ErrorKind::Unavailable, message).with_source(error);
+    }
     let cut_short = matches!(&error, heed::Error::Io(error)
         if error.raw_os_error() == Some(libc::EIO));
     if cut_short && let Err(full) = probe_space(dir) {
-        return io_error("the disk is full; nothing was written", full);
+        return io_error(full_message(&full), full);
     }
     engine_error(dir, error)
 }

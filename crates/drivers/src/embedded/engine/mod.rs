@@ -15,9 +15,9 @@ mod pages;
 pub(in crate::embedded) use check::{check, usage};
 pub use damage::tell_of_damage;
 pub(in crate::embedded) use directory::{Engine, Reading};
-pub(in crate::embedded) use environment::{Base, Keys};
-pub use environment::{GROW_PATIENCE, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX};
-pub(in crate::embedded) use error::{commit_error, is_map_full, out_of_order};
+pub(in crate::embedded) use environment::{Base, Keys, Shortage};
+pub use environment::{GROW_PATIENCE, HEADROOM_BYTES, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX};
+pub(in crate::embedded) use error::{is_map_full, out_of_order};
 pub(in crate::embedded) use journal::{
     FRAME_BYTES_MAX, Fault, Over, REMOVED, Run, Turn, get, merge_rows, put,
 };

@@ -3,14 +3,17 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Env, EnvOpenOptions, WithoutTls};
+use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, WithoutTls};
 use parking_lot::Mutex;
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
 
 use super::directory::Engine;
 use super::environment::{
@@ -20,7 +23,7 @@ use super::error::engine_error;
 use super::pages::{self, Which};
 use super::{damage, format};
 use crate::embedded::Config;
-use crate::files::io_error;
+use crate::files::{Access, io_error};
 
 /// The directories that this process has open. A global, because the rule behind it is one: LMDB
 /// must not be opened twice in a process (closing one would drop the other's file locks).
@@ -45,6 +48,7 @@ pub(in crate::embedded) fn open(config: Config) -> Result<Arc<Engine>> {
 fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
     let same = engine.config.durability == config.durability
         && engine.config.map_bytes == config.map_bytes
+        && engine.config.headroom_bytes == config.headroom_bytes
         && engine.config.journal_bytes == config.journal_bytes;
     engine.journal.still_there()?;
     if same {
@@ -70,22 +74,27 @@ fn directory(dir: &Path) -> Result<PathBuf> {
 }
 
 fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
+    let access = Access::to(&dir);
     format::check_or_create(&dir)?;
     damage::remember(&dir);
     let is_new = !dir.join(DATA_FILE).exists();
-    let env = open_env(&dir, &config)?;
+    if access == Access::Write {
+        allocate_locks(&dir)?;
+    }
+    let env = open_env(&dir, &config, access)?;
     if is_new {
         sync_names(&dir).map_err(|error| io_error("the directory cannot be flushed", error))?;
     }
     env.clear_stale_readers()
         .map_err(|error| engine_error(&dir, error))?;
-    fill_up(&env)?;
+    fill_up(&env, access)?;
     let keys = open_keys(&env)?;
     let base = Base {
         dir,
         env,
         keys,
         gate: Default::default(),
+        access,
     };
     Engine::new(config, Arc::new(base))
 }
@@ -97,14 +106,60 @@ fn sync_names(dir: &Path) -> io::Result<()> {
         .map_or(Ok(()), |parent| File::open(parent)?.sync_all())
 }
 
-/// Opens the environment with the largest map, up to the wanted one, that the system allows.
-fn open_env(dir: &Path, config: &Config) -> Result<Env<WithoutTls>> {
+/// The file in which LMDB says who reads.
+const LOCK_FILE: &str = "lock.mdb";
+
+/// Bytes of it that are used while there are few readers: 8 KiB.
+const LOCK_BYTES_MIN: u64 = 8 << 10;
+
+/// Bytes of it in all: a slot for each reader, and two before them.
+const LOCK_BYTES: u64 = (READERS_MAX as u64 + 2) * 64;
+
+/// Gives that file its blocks. LMDB writes to it through a map, and a map of a file without its blocks kills who
+/// writes to it when the disk is full. To be called before LMDB opens it: closing a file lets go of all locks
+/// that a process has on it.
+fn allocate_locks(dir: &Path) -> Result<()> {
+    let path = dir.join(LOCK_FILE);
+    let allocated = || -> io::Result<()> {
+        let mut options = fs::OpenOptions::new();
+        let options = options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&path)?;
+        let found = file.metadata()?;
+        let bytes = found.len().max(LOCK_BYTES);
+        if found.len() == bytes && found.blocks() * 512 >= bytes {
+            return Ok(());
+        }
+        let allocate = |bytes| rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes);
+        match allocate(bytes).or_else(|_| allocate(LOCK_BYTES_MIN)) {
+            // A file system that allocates nothing ahead: there is nothing more to do.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) | Ok(()) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    };
+    allocated().map_err(|error| io_error(format!("{} cannot be written", path.display()), error))
+}
+
+/// The map to ask for at first.
+fn first_map_bytes(dir: &Path, config: &Config) -> usize {
     let wanted = config.map_bytes.unwrap_or(MAP_BYTES).max(MAP_BYTES_MIN);
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As);
+    match limit.current {
+        Some(_) => wanted,
+        None => {
+            let used = fs::metadata(dir.join(DATA_FILE)).map_or(0, |data| data.len() as usize);
+            wanted.max(used.saturating_add(config.headroom_bytes))
+        }
+    }
+}
+
+/// Opens the environment with the largest map, up to the wanted one, that the system allows.
+fn open_env(dir: &Path, config: &Config, access: Access) -> Result<Env<WithoutTls>> {
+    let wanted = first_map_bytes(dir, config);
     let mut map_bytes = wanted
         .div_ceil(MAP_BYTES_STEP)
         .saturating_mul(MAP_BYTES_STEP);
     loop {
-        match try_open(dir, map_bytes) {
+        match try_open(dir, map_bytes, access) {
             Err(heed::Error::Io(error))
                 if error.kind() == io::ErrorKind::OutOfMemory && map_bytes > MAP_BYTES_MIN =>
             {
@@ -126,9 +181,14 @@ fn await_close(dir: &Path) -> Result<()> {
     Err(engine_error(dir, heed::Error::EnvAlreadyOpened))
 }
 
-fn try_open(dir: &Path, map_bytes: usize) -> heed::Result<Env<WithoutTls>> {
+fn try_open(dir: &Path, map_bytes: usize, access: Access) -> heed::Result<Env<WithoutTls>> {
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     options.map_size(map_bytes).max_readers(READERS_MAX);
+    if access == Access::Read {
+        // SAFETY: no flag of those that leave the order of processes to us. On a read-only file system LMDB
+        // has no lock file, and nobody can change the file.
+        unsafe { options.flags(EnvFlags::READ_ONLY) };
+    }
     // SAFETY: the file is changed by LMDB alone (the format file keeps foreign ones away, LMDB's
     // lock file orders processes), and `OPEN` sees to it that this process opens it once.
     unsafe { options.open(dir) }
@@ -138,9 +198,12 @@ fn try_open(dir: &Path, map_bytes: usize) -> heed::Result<Env<WithoutTls>> {
 /// such files, when the pages at the end were never written because they were not used. A file
 /// that was cut looks the same, and reading beyond the end of a mapped file kills the process; so
 /// every page that is used is looked for first.
-fn fill_up(env: &Env<WithoutTls>) -> Result<()> {
+fn fill_up(env: &Env<WithoutTls>, access: Access) -> Result<()> {
     if missing_bytes(env)? == 0 {
         return Ok(());
+    }
+    if access == Access::Read {
+        return check_pages(&env.path().join(DATA_FILE));
     }
     // As the only writer: others lengthen the file too.
     let writing = env.write_txn();
@@ -149,17 +212,26 @@ fn fill_up(env: &Env<WithoutTls>) -> Result<()> {
     if missing > 0 {
         let path = env.path().join(DATA_FILE);
         let act = |error| io_error(format!("{} cannot be mended", path.display()), error);
-        let findings = pages::examine(&path, Which::Newest).map_err(act)?;
-        if let Some(finding) = findings.unwrap_or_default().first() {
-            let message = format!("{}: {}", finding.place, finding.problem);
-            return Err(Error::new(ErrorKind::Corrupt, message));
-        }
+        check_pages(&path)?;
         let file = fs::OpenOptions::new().write(true).open(&path);
         let lengthened = file.and_then(|file| file.set_len(file.metadata()?.len() + missing));
         lengthened.map_err(act)?;
     }
     writing.abort();
     Ok(())
+}
+
+/// Fails where a page of the newest state is not what it should be.
+fn check_pages(path: &Path) -> Result<()> {
+    let findings = pages::examine(path, Which::Newest)
+        .map_err(|error| io_error(format!("{} cannot be read", path.display()), error))?;
+    match findings.unwrap_or_default().first() {
+        None => Ok(()),
+        Some(finding) => {
+            let message = format!("{}: {}", finding.place, finding.problem);
+            Err(Error::new(ErrorKind::Corrupt, message))
+        }
+    }
 }
 
 fn missing_bytes(env: &Env<WithoutTls>) -> Result<u64> {

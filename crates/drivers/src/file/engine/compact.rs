@@ -17,7 +17,7 @@ use super::open::Engine;
 use super::record::{self, END, PART};
 use super::replay::Documents;
 use crate::file::Config;
-use crate::files::io_error;
+use crate::files::{Access, io_error};
 use crate::memory::State;
 
 /// How many times as large as the data file the journal may become.
@@ -63,6 +63,9 @@ pub(in crate::file) fn compact_when_due(engine: &Arc<Engine>) {
 
 /// Brings the files up to date: the documents, and the data file, so that the journal is empty.
 pub(in crate::file) fn bring_up_to_date(engine: &Arc<Engine>) -> Result<()> {
+    if engine.access == Access::Read {
+        return Ok(());
+    }
     if let Some(thread) = engine.compactor.lock().take()
         && thread.join().is_err()
     {
@@ -87,10 +90,13 @@ fn compact(engine: &Engine) -> Result<()> {
         let mut log = engine.log.lock();
         // A later journal counts only after all of this one.
         log.journal.sync()?;
-        let generation = log.journal.generation() + 1;
-        let next = Journal::create(&engine.dir, generation)?;
-        let full = std::mem::replace(&mut log.journal, next);
-        log.older_bytes += full.length();
+        // One that is empty was begun for a data file that could not be written.
+        if !log.journal.is_empty() {
+            let next = Journal::create(&engine.dir, log.journal.generation() + 1)?;
+            let full = std::mem::replace(&mut log.journal, next);
+            log.older_bytes += full.length();
+        }
+        let generation = log.journal.generation();
         let state = engine.resident.newest.get();
         (state, log.documents.clone(), generation)
     };
@@ -197,7 +203,7 @@ pub(super) fn remove_superfluous(dir: &Path) {
         .iter()
         .filter(old)
         .map(|&number| names::journal(dir, number));
-    let drafts = (0..=1).map(|ahead| names::with(&names::data(dir, newest + ahead), DRAFT));
+    let drafts = names::drafts(dir, DATA);
     for path in data.chain(journals).chain(drafts) {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

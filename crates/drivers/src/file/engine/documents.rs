@@ -16,7 +16,7 @@ use super::names::{self, DOCUMENTS, DRAFT};
 use super::open::Engine;
 use super::record::{Digest, DocumentRecord};
 use super::unknown::refuse_unknown;
-use crate::files::io_error;
+use crate::files::{Access, io_error};
 use crate::memory::MemorySnapshot;
 
 /// What the name of a file ends in that was edited and cannot be taken.
@@ -42,9 +42,21 @@ pub(in crate::file) fn use_lens(
             document,
         };
         shown.look(take)?;
-        shown.forget_old()?;
+        if engine.access == Access::Write {
+            shown.forget_old()?;
+        }
     }
-    refresh(engine)
+    if engine.access == Access::Read {
+        return Ok(());
+    }
+    match refresh(engine) {
+        // Everything is in the other files, and can be read while the disk is full.
+        Err(error) if error.kind() == ErrorKind::Full => {
+            tracing::warn!(%error, "the documents are behind what is stored until there is space again");
+            Ok(())
+        }
+        refreshed => refreshed,
+    }
 }
 
 /// Writes the documents that are behind, and removes those of which there is nothing more.
@@ -180,6 +192,9 @@ impl Shown<'_> {
         {
             return Ok(());
         }
+        if self.engine.access == Access::Read {
+            return Err(edited_for_good(&self.path));
+        }
         if known.map(|known| known.stamp) != self.document.stamp {
             set_aside(&self.path)?;
             self.write(&*snapshot(self.engine))?;
@@ -224,10 +239,20 @@ impl Shown<'_> {
     /// Writes the document as it is in a state.
     fn write(&self, state: &dyn Snapshot) -> Result<()> {
         self.engine.still_there()?;
-        let name = &self.document.name;
-        let stamp = self.document.stamp.clone().unwrap_or_default();
         let draft = names::with(&self.path, DRAFT);
         let printed = self.print(state, &draft)?;
+        let placed = self.place(&draft, printed);
+        if placed.is_err() {
+            // Where it is in place already, there is none.
+            let _ = fs::remove_file(&draft);
+        }
+        placed
+    }
+
+    /// Puts the draft in the place of the document.
+    fn place(&self, draft: &Path, printed: Digest) -> Result<()> {
+        let name = &self.document.name;
+        let stamp = self.document.stamp.clone().unwrap_or_default();
         let known = self.known().map(|known| known.digests).unwrap_or_default();
         let record = |digests| DocumentRecord {
             stamp: stamp.clone(),
@@ -240,7 +265,7 @@ impl Shown<'_> {
             set_aside(&self.path)?;
         }
         let folder = self.path.parent().unwrap_or(&self.engine.dir);
-        let placed = fs::rename(&draft, &self.path).and_then(|()| names::sync_folder(folder));
+        let placed = fs::rename(draft, &self.path).and_then(|()| names::sync_folder(folder));
         placed.map_err(|error| not_written(&self.path, error))?;
         note(self.engine, name, record(vec![printed]))
     }
@@ -280,6 +305,16 @@ fn waiting(path: &Path, aside: &Path) -> Error {
     Error::new(ErrorKind::Aborted, message)
 }
 
+/// The error that a document was edited where nothing can be written.
+fn edited_for_good(path: &Path) -> Error {
+    let message = format!(
+        "{} was edited, and taking that needs to write, but it lies on a read-only file system: copy the \
+         directory to where it can be written, and open the copy",
+        path.display()
+    );
+    Error::new(ErrorKind::ReadOnly, message)
+}
+
 /// Writes, and digests what it writes.
 struct Hashing {
     file: BufWriter<File>,
@@ -290,15 +325,19 @@ struct Hashing {
 
 impl Write for Hashing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes).inspect_err(|error| {
-            let code = error.raw_os_error().map(io::Error::from_raw_os_error);
-            self.failed = Some(code.unwrap_or_else(|| error.kind().into()));
-        })?;
+        let written = self.file.write(bytes);
+        let written = written.inspect_err(|error| self.failed = Some(copy(error)))?;
         self.hasher.update(&bytes[..written]);
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        let flushed = self.file.flush();
+        flushed.inspect_err(|error| self.failed = Some(copy(error)))
     }
+}
+
+fn copy(error: &io::Error) -> io::Error {
+    let code = error.raw_os_error().map(io::Error::from_raw_os_error);
+    code.unwrap_or_else(|| error.kind().into())
 }

@@ -11,7 +11,7 @@ use super::frame::{FILE_HEADER_BYTES, FRAME_HEADER_BYTES, FileId, Kind};
 use super::names;
 use super::record::{self, DocumentRecord, END, PART};
 use crate::durability::Durability;
-use crate::files::io_error;
+use crate::files::{io_error, only_read};
 use crate::group::Stop;
 
 /// Bytes of a commit that are gathered before they are written: 1 MiB. A value comes whole.
@@ -23,6 +23,8 @@ enum State {
     Sound,
     /// What stands after `length` could not be cut off.
     Broken,
+    /// Its file system can only be read.
+    OnlyRead,
 }
 
 /// An open journal.
@@ -93,6 +95,26 @@ impl Journal {
         })
     }
 
+    /// A journal of which `length` bytes count, if it is one, where nothing can be appended.
+    pub(super) fn only_read(dir: &Path, generation: u64, length: Option<u64>) -> Result<Self> {
+        let path = names::journal(dir, generation);
+        let file = File::open(&path)
+            .map_err(|error| io_error(format!("{} cannot be read", path.display()), error))?;
+        let id = FileId {
+            kind: Kind::Journal,
+            generation,
+        };
+        let length = length.unwrap_or(FILE_HEADER_BYTES);
+        Ok(Self {
+            path,
+            file,
+            id,
+            length,
+            synced: length,
+            state: State::OnlyRead,
+        })
+    }
+
     pub(super) fn generation(&self) -> u64 {
         self.id.generation
     }
@@ -109,6 +131,9 @@ impl Journal {
 
     /// Makes every record durable, and nothing stand after them.
     pub(super) fn sync(&mut self) -> Result<()> {
+        if self.state == State::OnlyRead {
+            return Ok(());
+        }
         self.mend()?;
         if self.synced < self.length {
             let synced = self.file.sync_data();
@@ -134,8 +159,10 @@ impl Journal {
 
     /// Cuts off what could not be cut off before.
     fn mend(&mut self) -> Result<()> {
-        if self.state == State::Sound {
-            return Ok(());
+        match self.state {
+            State::Sound => return Ok(()),
+            State::OnlyRead => return Err(only_read(&self.path)),
+            State::Broken => {}
         }
         let cut = self.file.set_len(self.length);
         cut.and_then(|()| self.file.sync_data())

@@ -54,6 +54,16 @@ pub(super) fn generations(dir: &Path, kind: &str) -> io::Result<Vec<u64>> {
     Ok(found)
 }
 
+/// The files whose names begin so that a process did not get to finish; none where the directory cannot be read.
+pub(super) fn drafts(dir: &Path, kind: &str) -> Vec<PathBuf> {
+    let names = fs::read_dir(dir).into_iter().flatten().flatten();
+    let is_draft = |name: &str| name.starts_with(kind) && name.ends_with(&format!(".{DRAFT}"));
+    names
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_draft))
+        .map(|entry| entry.path())
+        .collect()
+}
+
 /// Refuses a directory without a data file that holds something else.
 pub(super) fn refuse_strangers(dir: &Path) -> Result<()> {
     match generations(dir, DATA) {

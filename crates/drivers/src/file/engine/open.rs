@@ -17,7 +17,7 @@ use super::names::{self, LOCK};
 use super::replay::{Documents, Replayed, Tail, replay};
 use crate::boot::boot_of_machine;
 use crate::file::Config;
-use crate::files::io_error;
+use crate::files::{Access, io_error, only_read};
 use crate::memory;
 use crate::opened::Opened;
 use crate::queue::Queue;
@@ -27,8 +27,10 @@ pub(in crate::file) struct Engine {
     pub(in crate::file) config: Config,
     /// The directory, without links in its path.
     pub(in crate::file) dir: PathBuf,
-    /// Held as long as the directory is open.
-    lock: Lock,
+    /// Whether it can be changed.
+    pub(in crate::file) access: Access,
+    /// Held as long as the directory is open; none where nobody can write it.
+    lock: Option<Lock>,
     /// All rows, and the newest commits for watchers.
     pub(in crate::file) resident: Arc<memory::Engine>,
     /// Commits that wait for their turn.
@@ -68,18 +70,12 @@ pub(in crate::file) struct Log {
 /// Opens a directory.
 pub(in crate::file) fn open(config: Config) -> Result<Engine> {
     let dir = directory(&config.dir)?;
+    let access = Access::to(&dir);
     names::refuse_strangers(&dir)?;
-    let lock = lock(&dir)?;
-    let replayed = match replay(&dir, lock.tail())? {
-        Some(replayed) => replayed,
-        None => make(&dir)?,
+    let (lock, replayed, journal) = match access {
+        Access::Write => open_to_write(&dir)?,
+        Access::Read => open_to_read(&dir)?,
     };
-    let journal = match replayed.length {
-        Some(length) => Journal::resume(&dir, replayed.generation, length)?,
-        None => Journal::create(&dir, replayed.generation)?,
-    };
-    lock.remember_boot().map_err(not_locked(&dir))?;
-    compact::remove_superfluous(&dir);
     let log = Log {
         journal,
         older_bytes: replayed.older_bytes,
@@ -89,6 +85,7 @@ pub(in crate::file) fn open(config: Config) -> Result<Engine> {
     Ok(Engine {
         config,
         dir,
+        access,
         lock,
         resident: Arc::new(memory::Engine::new(replayed.state)),
         queue: Queue::default(),
@@ -99,6 +96,31 @@ pub(in crate::file) fn open(config: Config) -> Result<Engine> {
         compactor: Mutex::default(),
         data_bytes: AtomicU64::new(replayed.data_bytes),
     })
+}
+
+fn open_to_write(dir: &Path) -> Result<(Option<Lock>, Replayed, Journal)> {
+    let lock = lock(dir)?;
+    let replayed = match replay(dir, lock.tail())? {
+        Some(replayed) => replayed,
+        None => make(dir)?,
+    };
+    let journal = match replayed.length {
+        Some(length) => Journal::resume(dir, replayed.generation, length)?,
+        None => Journal::create(dir, replayed.generation)?,
+    };
+    lock.remember_boot();
+    compact::remove_superfluous(dir);
+    Ok((Some(lock), replayed, journal))
+}
+
+/// On a read-only file system nobody needs to be kept from writing. A journal whose end was not written whole is
+/// read to there.
+fn open_to_read(dir: &Path) -> Result<(Option<Lock>, Replayed, Journal)> {
+    let Some(replayed) = replay(dir, Tail::MayBeTorn)? else {
+        return Err(only_read(dir));
+    };
+    let journal = Journal::only_read(dir, replayed.generation, replayed.length)?;
+    Ok((None, replayed, journal))
 }
 
 /// The directory, made where it does not exist, without links in its path.
@@ -138,7 +160,7 @@ fn lock(dir: &Path) -> Result<Lock> {
         boot: boot.unwrap_or_default(),
         last_boot: left.lines().nth(1).unwrap_or_default().to_owned(),
     };
-    lock.write(&lock.last_boot).map_err(failed)?;
+    lock.note(&lock.last_boot);
     Ok(lock)
 }
 
@@ -190,7 +212,8 @@ impl Engine {
     /// Fails where the directory was removed or replaced: what would be committed is lost then, and the
     /// files under its path are another store's.
     pub(in crate::file) fn still_there(&self) -> Result<()> {
-        self.lock.opened.still_there()
+        let opened = self.lock.as_ref().map(|lock| &lock.opened);
+        opened.map_or(Ok(()), Opened::still_there)
     }
 
     /// Makes every commit durable.
@@ -209,14 +232,19 @@ impl Lock {
     }
 
     /// Says that the directory was open during this boot: what it may have left torn is cut.
-    fn remember_boot(&self) -> io::Result<()> {
-        self.write(&self.boot)
+    fn remember_boot(&self) {
+        self.note(&self.boot);
     }
 
-    fn write(&self, boot: &str) -> io::Result<()> {
-        self.file.set_len(0)?;
+    /// Writes who holds the lock, and a boot. Where the disk is full, the lock is held all the same; a boot that
+    /// is not known is taken for another one.
+    fn note(&self, boot: &str) {
         let text = format!("{}\n{boot}\n", std::process::id());
-        self.file.write_all_at(text.as_bytes(), 0)
+        // In place first: a file that is emptied may not get its block back.
+        let written = self.file.write_all_at(text.as_bytes(), 0);
+        if let Err(error) = written.and_then(|()| self.file.set_len(text.len() as u64)) {
+            tracing::debug!(%error, "the lock does not tell who holds it");
+        }
     }
 }
 

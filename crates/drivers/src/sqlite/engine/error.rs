@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use espalier_keyspace::{Error, ErrorKind};
 use rusqlite::ErrorCode;
 
-use crate::files::io_error;
+use crate::files::{full_message, io_error};
 
 /// The error of an engine call.
 pub(in crate::sqlite) fn engine_error(error: rusqlite::Error) -> Error {
@@ -86,7 +86,7 @@ pub(super) fn open_error(file: &Path, error: rusqlite::Error) -> Error {
 pub(super) fn commit_error(file: &Path, end: u64, error: rusqlite::Error) -> Error {
     let is_io = error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure);
     if is_io && let Err(full) = probe_space(file, end) {
-        return io_error("the disk is full; nothing was written", full);
+        return io_error(full_message(&full), full);
     }
     engine_error(error)
 }

@@ -163,6 +163,22 @@ fn check(connection: &Connection, file: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::WrongVersion, message))
 }
 
+/// Checks the marks of a file that can only be read. Returns whether its rows have columns for people.
+pub(super) fn check_readable(connection: &Connection, file: &Path) -> Result<bool> {
+    let failed = |error| open_error(file, error);
+    check(connection, file)?;
+    let (_, version) = marks(connection).map_err(failed)?;
+    if VERSIONS_BEFORE.contains(&version) {
+        let message = format!(
+            "{} is of an earlier version, and taking it over needs to write: copy it to where it can be written, \
+             and open the copy",
+            file.display()
+        );
+        return Err(Error::new(ErrorKind::ReadOnly, message));
+    }
+    Ok(version == VERSION_READABLE)
+}
+
 /// Gives the rows columns for people, or takes them away, as is wanted. Returns whether they have
 /// them.
 pub(super) fn make_readable(

@@ -4,6 +4,7 @@ mod check;
 mod connection;
 mod error;
 mod format;
+mod log;
 mod long_value;
 mod open;
 mod pool;

@@ -12,12 +12,13 @@ use espalier_keyspace::{Error, ErrorKind, Lens, Result, Version};
 use parking_lot::{Mutex, RwLock};
 use rusqlite::{Connection, MAIN_DB};
 
-use super::connection::{be_patient, open_reader, open_writer};
+use super::connection::{Mode, be_patient, open_reader, open_writer};
 use super::error::{self, engine_error, open_error};
 use super::format::{self, Found};
+use super::log;
 use super::pool::Pool;
-use super::transaction::{begin_read, end_read};
-use crate::files::io_error;
+use super::transaction::{Transaction, begin_read, end_read};
+use crate::files::{Access, io_error, only_read};
 use crate::opened::Opened;
 use crate::queue::Queue;
 use crate::recent::Recent;
@@ -37,6 +38,7 @@ const OPEN_RETRY: Duration = Duration::from_millis(5);
 pub(in crate::sqlite) struct Engine {
     /// The file, without links in its path.
     pub(super) file: PathBuf,
+    pub(in crate::sqlite) mode: Mode,
     opened: Opened,
     /// The connection that writes, taken by the leader of a group of commits.
     pub(in crate::sqlite) writer: Mutex<Connection>,
@@ -63,7 +65,7 @@ pub(in crate::sqlite) fn open(config: &Config) -> Result<Engine> {
     let file = place(&config.file)?;
     let deadline = Instant::now() + OPEN_PATIENCE;
     loop {
-        match try_open(&file, config) {
+        match open_somehow(&file, config) {
             Err(error) if error.kind() == ErrorKind::Unavailable && Instant::now() < deadline => {
                 thread::sleep(OPEN_RETRY);
             }
@@ -72,9 +74,78 @@ pub(in crate::sqlite) fn open(config: &Config) -> Result<Engine> {
     }
 }
 
-fn try_open(file: &Path, config: &Config) -> Result<Engine> {
+/// Opens a file as its disk allows.
+fn open_somehow(file: &Path, config: &Config) -> Result<Engine> {
+    if !file.exists() {
+        return open_in(Mode::Shared, file, config);
+    }
+    if Access::to(file) == Access::Read {
+        let has_log = fs::metadata(log_of(file)).is_ok_and(|log| log.len() > 0);
+        let mode = match has_log {
+            true => Mode::Read,
+            false => Mode::ReadWithoutLog,
+        };
+        return open_in(mode, file, config).map_err(|error| match has_log {
+            true => log_needs_writing(file, error),
+            false => error,
+        });
+    }
+    match open_in(Mode::Shared, file, config) {
+        Err(error) if error.kind() == ErrorKind::Full => {
+            tracing::warn!(file = %file.display(),
+                "the disk is full: no other process can open the store while this one has it open");
+            open_in(Mode::Alone, file, config)
+        }
+        opened => opened,
+    }
+}
+
+/// The error that a file cannot be read where nobody can write.
+fn log_needs_writing(file: &Path, error: Error) -> Error {
+    let message = format!(
+        "{} lies on a read-only file system, and what was committed last is in its log, which cannot be read \
+         there: copy it together with {} to where they can be written, and open the copy",
+        file.display(),
+        log_of(file).display()
+    );
+    Error::new(ErrorKind::ReadOnly, message).with_source(error)
+}
+
+fn open_in(mode: Mode, file: &Path, config: &Config) -> Result<Engine> {
     let failed = |error| open_error(file, error);
-    let mut writer = open_writer(file, config.durability).map_err(failed)?;
+    let (writer, is_readable) = match mode.writes() {
+        true => open_to_write(mode, file, config)?,
+        false => open_to_read(mode, file, config)?,
+    };
+    // The log is opened by the first that reads, and where that fails it is better to know now.
+    let newest = begin_read(&writer).map_err(failed)?;
+    end_read(&writer);
+    let found = fs::metadata(file)
+        .map_err(|error| io_error(format!("{} cannot be looked at", file.display()), error))?;
+    let engine = Engine {
+        file: file.to_owned(),
+        mode,
+        opened: Opened::new(file.to_owned(), &found),
+        writer: Mutex::new(writer),
+        readers: Pool::default(),
+        asking: Mutex::new(open_reader(file, mode).map_err(failed)?),
+        queue: Queue::default(),
+        recent: Recent::after(newest),
+        publishing: Mutex::new(()),
+        is_readable,
+        lens: RwLock::default(),
+        log_bytes_next: AtomicU64::new(LOG_BYTES_MAX),
+    };
+    if mode.writes() {
+        engine.give_back_space();
+    }
+    Ok(engine)
+}
+
+/// The connection that writes, and whether the rows have columns for people.
+fn open_to_write(mode: Mode, file: &Path, config: &Config) -> Result<(Connection, bool)> {
+    let failed = |error| open_error(file, error);
+    let mut writer = open_writer(file, mode, config.durability).map_err(failed)?;
     if writer.is_readonly(MAIN_DB).map_err(failed)? {
         let message = format!(
             "{} cannot be written; Espalier needs to write it and its folder",
@@ -87,24 +158,17 @@ fn try_open(file: &Path, config: &Config) -> Result<Engine> {
     if found == Found::Made {
         sync_name(file).map_err(|error| io_error("the folder cannot be flushed", error))?;
     }
-    // The log is opened by the first that reads, and where that fails it is better to know now.
-    let newest = begin_read(&writer).map_err(failed)?;
-    end_read(&writer);
-    let found = fs::metadata(file)
-        .map_err(|error| io_error(format!("{} cannot be looked at", file.display()), error))?;
-    Ok(Engine {
-        file: file.to_owned(),
-        opened: Opened::new(file.to_owned(), &found),
-        writer: Mutex::new(writer),
-        readers: Pool::default(),
-        asking: Mutex::new(open_reader(file).map_err(failed)?),
-        queue: Queue::default(),
-        recent: Recent::after(newest),
-        publishing: Mutex::new(()),
-        is_readable,
-        lens: RwLock::default(),
-        log_bytes_next: AtomicU64::new(LOG_BYTES_MAX),
-    })
+    Ok((writer, is_readable))
+}
+
+/// The same where nothing can be written.
+fn open_to_read(mode: Mode, file: &Path, config: &Config) -> Result<(Connection, bool)> {
+    let connection = open_reader(file, mode).map_err(|error| open_error(file, error))?;
+    let is_readable = format::check_readable(&connection, file)?;
+    match config.readable {
+        Some(wanted) if wanted != is_readable => Err(only_read(file)),
+        _ => Ok((connection, is_readable)),
+    }
 }
 
 /// The path of the file without links. Its folders are made where they do not exist.
@@ -159,9 +223,51 @@ impl Engine {
     }
 
     fn log(&self) -> PathBuf {
-        let mut path = self.file.clone().into_os_string();
-        path.push("-wal");
-        path.into()
+        log_of(&self.file)
+    }
+
+    /// Fails where nothing can be changed.
+    pub(in crate::sqlite) fn check_writable(&self) -> Result<()> {
+        match self.mode.writes() {
+            true => Ok(()),
+            false => Err(only_read(&self.file)),
+        }
+    }
+
+    /// Gives back the disk space of what a write has put into the log that does not count, as it failed or its
+    /// process was killed. Where another process is writing, that is left to it.
+    pub(in crate::sqlite) fn give_back_space(&self) {
+        if !self.mode.writes() {
+            return;
+        }
+        let path = self.log();
+        match log::ends_in_a_commit(&path) {
+            Ok(true) => return,
+            Ok(false) => {}
+            Err(error) => return tracing::debug!(%error, "the log is not looked at"),
+        }
+        if let Err(error) = self.try_give_back_space(&mut self.writer.lock(), &path) {
+            tracing::warn!(file = %self.file.display(), %error, "the disk space of a write that failed is not given back");
+        }
+    }
+
+    fn try_give_back_space(&self, writer: &mut Connection, path: &Path) -> Result<()> {
+        self.still_there()?;
+        writer.busy_timeout(LOG_PATIENCE).map_err(engine_error)?;
+        // As the only writer: nobody appends to the log now, and readers read no further than commits.
+        let cut = match Transaction::begin_write(writer) {
+            Ok((transaction, _)) => {
+                let cut = log::cut_after_commits(path);
+                let _ = transaction.rollback();
+                cut.map_err(|error| io_error(format!("{} cannot be cut", path.display()), error))
+            }
+            Err(error) => {
+                tracing::debug!(%error, "another process is writing");
+                Ok(())
+            }
+        };
+        be_patient(writer).map_err(engine_error)?;
+        cut
     }
 
     /// Empties the log where it has become long. SQLite does so by itself, but only at a moment
@@ -185,6 +291,13 @@ impl Engine {
         let end = fs::metadata(self.log()).map_or(0, |log| log.len());
         error::commit_error(&self.file, end, error)
     }
+}
+
+/// The log of a file.
+fn log_of(file: &Path) -> PathBuf {
+    let mut path = file.to_owned().into_os_string();
+    path.push("-wal");
+    path.into()
 }
 
 /// Whether the log could be emptied.

@@ -69,7 +69,7 @@ impl Engine {
             }
         }
         let opened = self.still_there();
-        let opened = opened.and_then(|()| open_reader(&self.file).map_err(engine_error));
+        let opened = opened.and_then(|()| open_reader(&self.file, self.mode).map_err(engine_error));
         opened.inspect_err(|_| self.readers.state.lock().taken -= 1)
     }
 

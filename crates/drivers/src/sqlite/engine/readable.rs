@@ -68,7 +68,7 @@ impl Engine {
     /// Keeps the lens, where the file has columns for what it shows, and fills in the rows that have
     /// none yet.
     pub(in crate::sqlite) fn show_through(&self, lens: Arc<dyn Lens>) -> Result<()> {
-        if !self.is_readable {
+        if !self.is_readable || !self.mode.writes() {
             return Ok(());
         }
         *self.lens.write() = Some(Arc::clone(&lens));

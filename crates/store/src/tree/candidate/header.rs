@@ -35,7 +35,7 @@ impl Header {
         Self {
             base,
             edits: self.edits_shown(base) + 1,
-            time: time.max(self.time),
+            time: time.after(self.time),
             sessions,
         }
     }
@@ -53,7 +53,7 @@ impl Header {
         Self {
             base: 0,
             edits: self.edits_shown(running) + 1,
-            time: time.max(self.time),
+            time: time.after(self.time),
             sessions: Vec::new(),
         }
     }

@@ -1,5 +1,7 @@
 //! Rolling back what was not confirmed.
 
+use std::time::Duration;
+
 use espalier_keyspace::Batch;
 use espalier_yang::ErrorTag;
 
@@ -8,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::store::Store;
 use crate::tree::history::changes_back_to;
+use crate::tree::lock::PendingCommit;
 use crate::tree::settle::Proposal;
 use crate::tree::{Commit, CommitOptions, Datastore, Tree};
 
@@ -33,12 +36,42 @@ impl Tree {
             Datastore::Running => self.clone(),
             _ => self.beside(Datastore::Running, "")?,
         };
-        let pending = running.locks()?.pending;
-        let is_due = pending.is_some_and(|pending| pending.deadline <= self.store().now());
+        let Some(pending) = running.locks()?.pending else {
+            return Ok(false);
+        };
+        let clock = self.store().clock();
+        if pending.is_before_its_beginning(clock) {
+            running.begin_waiting_anew()?;
+            return Ok(false);
+        }
+        let is_due = pending.remaining(clock).is_zero();
         if is_due {
             running.roll_back_pending("a confirmed commit was not confirmed in time")?;
         }
         Ok(is_due)
+    }
+
+    /// How much longer a confirmed commit waits before it is rolled back.
+    pub fn remaining(&self, pending: &PendingCommit) -> Duration {
+        pending.remaining(self.store().clock())
+    }
+
+    /// Has a confirmed commit wait from now on, where the clock was set back behind its beginning: whoever opens
+    /// the datastore later then sees time go by.
+    fn begin_waiting_anew(&self) -> Result<()> {
+        tracing::warn!(
+            "the clock is behind the time of a commit that waits for its confirmation: it waits anew"
+        );
+        self.change_holds(&mut |tree, _, holds| {
+            let clock = tree.store().clock();
+            let pending = holds.locks.pending.take();
+            holds.locks.pending =
+                pending.map(|pending| match pending.is_before_its_beginning(clock) {
+                    true => pending.begun_anew(clock),
+                    false => pending,
+                });
+            Ok(())
+        })
     }
 
     /// Restores what running was before the pending commit, if one still is.

@@ -1,12 +1,14 @@
 //! What a commit does to a confirmed commit that is pending.
 
+use std::time::Duration;
+
 use espalier_yang::{DataError, ErrorTag};
 
 use super::begin::Confirmed;
-use crate::clock::Timestamp;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::tree::Tree;
-use crate::tree::lock::{Holds, PendingCommit};
+use crate::tree::lock::{Holds, PendingCommit, Timing};
 
 /// Tells an error that a pending commit has run out from the others.
 const OVERDUE: &str = "confirmed-commit-overdue";
@@ -37,9 +39,9 @@ pub(in crate::tree) fn is_overdue(error: &Error) -> bool {
 impl Plan<'_> {
     /// Changes what holds running as the commit of `last + 1` needs it.
     pub fn apply(self, tree: &Tree, holds: &mut Holds, session: &str, last: u64) -> Result<()> {
-        let now = tree.store().now();
+        let clock = tree.store().clock();
         if let Some(pending) = &holds.locks.pending
-            && pending.deadline <= now
+            && pending.remaining(clock).is_zero()
             && !matches!(self, Self::Rollback)
         {
             let message = "a confirmed commit has run out and is being rolled back";
@@ -54,7 +56,7 @@ impl Plan<'_> {
                 _ => holds.locks.pending = None,
             },
             Self::Commit(confirmed) => {
-                holds.locks.pending = confirmed.next(holds, session, now, last)?;
+                holds.locks.pending = confirmed.next(holds, session, clock, last)?;
             }
         }
         Ok(())
@@ -67,7 +69,7 @@ impl Confirmed<'_> {
         self,
         holds: &Holds,
         session: &str,
-        now: Timestamp,
+        clock: &dyn Clock,
         last: u64,
     ) -> Result<Option<PendingCommit>> {
         let pending = holds.locks.pending.as_ref();
@@ -79,10 +81,12 @@ impl Confirmed<'_> {
         let Some(timeout) = self.timeout else {
             return Ok(None);
         };
+        let timing = Timing::now(clock);
         let known = pending.and_then(|pending| pending.persist.as_deref());
         Ok(Some(PendingCommit {
             session: session.to_owned(),
-            deadline: Timestamp(now.0.saturating_add(u64::from(timeout) * 1000)),
+            deadline: timing.begun.plus(Duration::from_secs(timeout.into())),
+            timing: Some(timing),
             restores: pending.map_or(last, |pending| pending.restores),
             persist: self.persist.or(known).map(str::to_owned),
         }))

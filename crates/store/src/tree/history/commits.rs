@@ -97,14 +97,17 @@ impl Tree {
         tell: &mut dyn FnMut(u64, String),
     ) -> Result<()> {
         let Kept { oldest, newest } = Kept::read(snapshot, self.id())?;
+        let mut ahead = Ahead::default();
         for version in oldest.max(1)..=newest {
             match header(snapshot, self.id(), version) {
-                Ok(Some(_)) => {}
+                Ok(Some(header)) => ahead.take(version, header.time),
                 Ok(None) => tell(version, "the log lacks this version".to_owned()),
                 Err(Error::Corrupt(problem)) => tell(version, problem),
                 Err(error) => return Err(error),
             }
         }
+        ahead.take(newest + 1, self.store().now());
+        ahead.warn();
         Ok(())
     }
 
@@ -172,5 +175,37 @@ impl Tree {
             &earlier,
             towards,
         ))
+    }
+}
+
+/// Commits whose clock was ahead: of the next commit's, or of now.
+#[derive(Default)]
+struct Ahead {
+    last: Option<(u64, Timestamp)>,
+    count: u64,
+    example: u64,
+}
+
+impl Ahead {
+    /// Takes the next version.
+    fn take(&mut self, version: u64, time: Timestamp) {
+        if let Some((last, last_time)) = self.last.replace((version, time))
+            && last_time.is_ahead_of(time)
+        {
+            self.count += 1;
+            self.example = last;
+        }
+    }
+
+    /// No fault of the store, but something to know.
+    fn warn(&self) {
+        if self.count > 0 {
+            tracing::warn!(
+                count = self.count,
+                version = self.example,
+                "a clock was ahead when this version was committed, or is behind now; versions, not times, say what \
+                 came before what"
+            );
+        }
     }
 }

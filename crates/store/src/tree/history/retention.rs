@@ -1,11 +1,13 @@
 //! How many versions are kept, and deleting those beyond.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 
 use super::read_log::{header, version_key, version_of};
 use crate::catalog::AnchorRow;
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::fragment::{put_varint, take_varint};
 use crate::subspace::Subspace;
@@ -20,6 +22,9 @@ pub const RETENTION_VERSIONS_DEFAULT: u64 = 10_000;
 /// retention was shortened.
 const PRUNED_AT_ONCE_MAX: u64 = 32;
 
+/// How long a clock may be wrong before versions are deleted by it: a day, or the age that is kept if that is less.
+const CLOCK_TRIAL: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Of so many versions that are kept there is one more before any is deleted, so that most commits need
 /// not delete: a range to delete is another place of the engine to change.
 const KEPT_FOR_ONE_MORE: u64 = 256;
@@ -30,7 +35,8 @@ pub struct Retention {
     /// At most this many versions; at least 1. Large numbers are exceeded by up to 1 in 256, and by up to
     /// 16.
     pub versions: u64,
-    /// Those that are not older.
+    /// Those that are not older. (Where nobody committed for long, or a clock was set ahead, older ones are kept for
+    /// up to a day more.)
     pub age: Option<Duration>,
 }
 
@@ -114,13 +120,18 @@ impl Tree {
         let oldest = version_of(self.id(), key)?;
         let more = (retention.versions / KEPT_FOR_ONE_MORE).min(PRUNED_AT_ONCE_MAX / 2);
         let is_due = next.version.saturating_sub(oldest) >= retention.versions.saturating_add(more);
-        if !is_due && !self.is_too_old(base, oldest, next, retention)? {
+        let kept = oldest..next.version;
+        let kept_from = match retention.age {
+            None => Timestamp(0),
+            Some(age) => self.kept_from(base, kept, next.time, age)?,
+        };
+        if !is_due && !self.is_before(base, oldest, next, kept_from)? {
             return Ok(());
         }
         let mut end = oldest;
         while end < next.version && end - oldest < PRUNED_AT_ONCE_MAX {
             let is_beyond = next.version - end >= retention.versions;
-            if !is_beyond && !self.is_too_old(base, end, next, retention)? {
+            if !is_beyond && !self.is_before(base, end, next, kept_from)? {
                 break;
             }
             end += 1;
@@ -133,18 +144,84 @@ impl Tree {
         Ok(())
     }
 
-    fn is_too_old(
+    /// The time before which versions are too old at `now`.
+    ///
+    /// A clock that was set ahead would make all of them too old. So the time since the commit before the first
+    /// of the last day does not count, unless this process has seen it go by: where the clock is wrong, there is a
+    /// day to set it right, and where there was no commit for long, versions are deleted a day later.
+    fn kept_from(
+        &self,
+        base: &dyn Snapshot,
+        kept: Range<u64>,
+        now: Timestamp,
+        age: Duration,
+    ) -> Result<Timestamp> {
+        let by_the_clock = now.minus(age);
+        let oldest = header(base, self.id(), kept.start)?;
+        if oldest.is_some_and(|oldest| by_the_clock <= oldest.time && !oldest.time.is_ahead_of(now))
+        {
+            return Ok(by_the_clock);
+        }
+        let trial = now.minus(age.min(CLOCK_TRIAL));
+        let time = |version| -> Result<Timestamp> {
+            Ok(header(base, self.id(), version)?.map_or(Timestamp(0), |header| header.time))
+        };
+        let is_recent = |version| -> Result<bool> {
+            let time = time(version)?;
+            Ok(time > trial && !time.is_ahead_of(now))
+        };
+        let (mut old, mut recent) = (kept.start, kept.end);
+        while old < recent {
+            let middle = old + (recent - old) / 2;
+            match is_recent(middle)? {
+                true => recent = middle,
+                false => old = middle + 1,
+            }
+        }
+        let first = match recent == kept.end {
+            true => now,
+            false => time(recent)?,
+        };
+        if recent == kept.start {
+            return Ok(by_the_clock);
+        }
+        // Not those whose clock was ahead.
+        for back in steps(recent - kept.start) {
+            let before = time(recent - 1 - back)?;
+            if before <= first {
+                let seen_from = self.store().steady_since().max(before);
+                let unseen = first.min(seen_from).since(before);
+                return Ok(by_the_clock.minus(unseen));
+            }
+        }
+        Ok(Timestamp(0))
+    }
+
+    /// Whether a version is of before a time. One whose clock was ahead counts as a later one whose clock was not.
+    fn is_before(
         &self,
         base: &dyn Snapshot,
         version: u64,
         next: Stamp,
-        retention: Retention,
+        kept_from: Timestamp,
     ) -> Result<bool> {
-        let Some(age) = retention.age else {
+        if kept_from == Timestamp(0) {
             return Ok(false);
-        };
-        let header = header(base, self.id(), version)?;
-        let since = header.map_or(0, |header| next.time.0.saturating_sub(header.time.0));
-        Ok(u128::from(since) > age.as_millis())
+        }
+        for ahead in steps(next.version - version) {
+            let Some(header) = header(base, self.id(), version + ahead)? else {
+                return Ok(false);
+            };
+            if !header.time.is_ahead_of(next.time) {
+                return Ok(header.time < kept_from);
+            }
+        }
+        Ok(false)
     }
+}
+
+/// 0, 1, 3, 7 and so on, below `end`: many versions in a row may be of a clock that was ahead.
+fn steps(end: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(0), |step: &u64| Some(2 * step + 1))
+        .take_while(move |step| *step < end)
 }

@@ -1,8 +1,10 @@
 //! The row that says what holds a datastore.
 
+use std::time::Duration;
+
 use espalier_keyspace::{Batch, Snapshot, tuple};
 
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp, Uptime};
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::keys::{TreeId, anchor_prefix};
@@ -38,12 +40,75 @@ pub struct PartialLock {
 pub struct PendingCommit {
     /// The session that made it.
     pub session: String,
-    /// When it is rolled back.
+    /// When it is rolled back, by the wall clock of the process that made it.
     pub deadline: Timestamp,
+    /// How the time until then is measured; none where an earlier version of this program made the commit.
+    pub timing: Option<Timing>,
     /// The version that is restored then.
     pub restores: u64,
     /// What confirms it from any session, if it outlives its own.
     pub persist: Option<String>,
+}
+
+impl PendingCommit {
+    /// How much longer it waits. While the machine runs on which it was made, that is a matter of its uptime, whatever
+    /// becomes of the wall clock. On another machine and after a restart there is only the wall clock; it then waits
+    /// no longer than it would have from the beginning.
+    pub(in crate::tree) fn remaining(&self, clock: &dyn Clock) -> Duration {
+        let left = self.deadline.since(clock.now());
+        let Some(Timing { begun, uptime }) = &self.timing else {
+            return left;
+        };
+        let timeout = self.deadline.since(*begun);
+        match (uptime, clock.uptime()) {
+            (Some(then), Some(now)) if then.boot == now.boot => {
+                timeout.saturating_sub(now.elapsed.saturating_sub(then.elapsed))
+            }
+            _ => left.min(timeout),
+        }
+    }
+
+    /// Whether nothing tells how long it has been waiting: the wall clock is behind what it was when it began.
+    pub(in crate::tree) fn is_before_its_beginning(&self, clock: &dyn Clock) -> bool {
+        let Some(Timing { begun, uptime }) = &self.timing else {
+            return false;
+        };
+        let boots = (
+            uptime.map(|then| then.boot),
+            clock.uptime().map(|now| now.boot),
+        );
+        let is_same_boot = boots.0.is_some() && boots.0 == boots.1;
+        !is_same_boot && begun.is_ahead_of(clock.now())
+    }
+
+    /// The same commit, waiting from now on.
+    pub(in crate::tree) fn begun_anew(mut self, clock: &dyn Clock) -> Self {
+        let begun = self.timing.map_or(self.deadline, |timing| timing.begun);
+        let timeout = self.deadline.since(begun);
+        let timing = Timing::now(clock);
+        self.deadline = timing.begun.plus(timeout);
+        self.timing = Some(timing);
+        self
+    }
+}
+
+impl Timing {
+    /// From now on.
+    pub(in crate::tree) fn now(clock: &dyn Clock) -> Self {
+        Self {
+            begun: clock.now(),
+            uptime: clock.uptime(),
+        }
+    }
+}
+
+/// From when, and for how long, a confirmed commit waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// When that was by the wall clock.
+    pub begun: Timestamp,
+    /// How long the machine had been running then, where that is known.
+    pub uptime: Option<Uptime>,
 }
 
 /// Everything that holds a datastore.
@@ -73,6 +138,8 @@ pub(in crate::tree) struct Holds {
 const LOCK: u8 = 1;
 const PARTIAL: u8 = 2;
 const PENDING: u8 = 3;
+/// Behind what it belongs to.
+const TIMING: u8 = 4;
 
 impl Tree {
     /// The number of the datastore itself, where candidates and running differ.
@@ -152,6 +219,9 @@ impl Holds {
                 &mut bytes,
                 pending.persist.as_deref().unwrap_or_default().as_bytes(),
             );
+            if let Some(timing) = &pending.timing {
+                put_timing(&mut bytes, timing);
+            }
         }
         bytes
     }
@@ -175,6 +245,10 @@ impl Holds {
                 }
                 PARTIAL => holds.locks.partial.push(take_partial(rest)?),
                 PENDING => holds.locks.pending = Some(take_pending(rest)?),
+                TIMING => {
+                    let pending = holds.locks.pending.as_mut().ok_or_else(damaged)?;
+                    pending.timing = Some(take_timing(rest)?);
+                }
                 _ => return Err(damaged()),
             }
         }
@@ -206,9 +280,35 @@ fn take_pending(rest: &mut &[u8]) -> Result<PendingCommit> {
     Ok(PendingCommit {
         session,
         deadline,
+        timing: None,
         restores,
         persist: (persists != 0).then_some(persist),
     })
+}
+
+fn put_timing(bytes: &mut Vec<u8>, timing: &Timing) {
+    bytes.push(TIMING);
+    put_varint(bytes, timing.begun.0);
+    match &timing.uptime {
+        None => put_bytes(bytes, &[]),
+        Some(uptime) => {
+            put_bytes(bytes, &uptime.boot);
+            put_varint(bytes, uptime.elapsed.as_millis() as u64);
+        }
+    }
+}
+
+fn take_timing(rest: &mut &[u8]) -> Result<Timing> {
+    let begun = Timestamp(take_varint(rest)?);
+    let boot = take_bytes(rest)?;
+    let uptime = match boot.is_empty() {
+        true => None,
+        false => Some(Uptime {
+            boot: boot.try_into().map_err(|_| damaged())?,
+            elapsed: Duration::from_millis(take_varint(rest)?),
+        }),
+    };
+    Ok(Timing { begun, uptime })
 }
 
 fn put_bytes(bytes: &mut Vec<u8>, content: &[u8]) {

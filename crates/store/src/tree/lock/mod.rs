@@ -11,7 +11,7 @@ mod holds;
 mod release;
 mod session;
 
-pub use holds::{Lock, Locks, PartialLock, PendingCommit};
+pub use holds::{Lock, Locks, PartialLock, PendingCommit, Timing};
 
 pub(in crate::tree) use check::NONE_PINNED;
 pub(in crate::tree) use holds::Holds;

@@ -6,9 +6,9 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -67,10 +67,10 @@ impl Position {
     }
 }
 
-/// The file, mapped.
+/// The file, mapped; or a page of memory in its place, where the directory can only be read.
 pub(super) struct Head {
-    file: File,
-    opened: Opened,
+    file: Option<(File, Opened)>,
+    dir: PathBuf,
     map: NonNull<u8>,
 }
 
@@ -89,10 +89,21 @@ impl Head {
     pub(super) fn open(dir: &Path) -> Result<Self> {
         let path = dir.join(files::HEAD);
         let failed = |error| io_error(format!("{} cannot be opened", path.display()), error);
-        Self::try_open(&path).map_err(failed)
+        Self::try_open(dir, &path).map_err(failed)
     }
 
-    fn try_open(path: &Path) -> io::Result<Self> {
+    /// A head without a file, for a directory that nobody can write: the journal goes as far as is set.
+    pub(super) fn without_file(dir: &Path) -> Result<Self> {
+        let mapped = map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1);
+        let failed = |error| io_error("a page of memory cannot be had", error);
+        Ok(Self {
+            file: None,
+            dir: dir.to_owned(),
+            map: mapped.map_err(failed)?,
+        })
+    }
+
+    fn try_open(dir: &Path, path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options
             .read(true)
@@ -109,41 +120,45 @@ impl Head {
             file.write_all_at(&vec![0; HEAD_BYTES - length as usize], length)?;
             drop(lock);
         }
-        // SAFETY: a new mapping of a file that is as long as it and is never made shorter.
-        let map = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                HEAD_BYTES,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        if map == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let map = NonNull::new(map.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let map = map(libc::MAP_SHARED, file.as_raw_fd())?;
         let opened = Opened::new(path.to_owned(), &found);
-        Ok(Self { file, opened, map })
+        Ok(Self {
+            file: Some((file, opened)),
+            dir: dir.to_owned(),
+            map,
+        })
     }
 
     /// Waits until no process is committing, and keeps them from it; [`io::ErrorKind::WouldBlock`] where
     /// one has not ended after so long.
     pub(super) fn lock(&self, patience: Duration) -> io::Result<HeadLock<'_>> {
-        HeadLock::take(&self.file, patience)
+        match &self.file {
+            Some((file, _)) => HeadLock::take(file, patience),
+            None => Err(io::ErrorKind::ReadOnlyFilesystem.into()),
+        }
+    }
+
+    /// The directory.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// Fails where the directory is not any more what it was.
     pub(super) fn still_there(&self) -> Result<()> {
-        self.opened.still_there()
+        match &self.file {
+            Some((_, opened)) => opened.still_there(),
+            None => Ok(()),
+        }
     }
 
     /// How far the journal goes; `None` where the file does not say, or said so before the machine
     /// was started.
     pub(super) fn told(&self) -> io::Result<Option<Position>> {
+        let Some((file, _)) = &self.file else {
+            return Ok(None);
+        };
         let mut start = [0; BOOT_AT as usize + BOOT_BYTES];
-        self.file.read_exact_at(&mut start, 0)?;
+        file.read_exact_at(&mut start, 0)?;
         let (magic, boot) = start.split_at(BOOT_AT as usize);
         let position = self.position();
         let is_true = magic == MAGIC && boot == boot_of_machine()? && position.generation > 0;
@@ -152,10 +167,14 @@ impl Head {
 
     /// Begins to tell how far the journal goes. The caller holds the lock.
     pub(super) fn begin(&self, position: Position) -> io::Result<()> {
-        self.file.write_all_at(&[0; BOOT_AT as usize], 0)?;
+        let Some((file, _)) = &self.file else {
+            self.set(position);
+            return Ok(());
+        };
+        file.write_all_at(&[0; BOOT_AT as usize], 0)?;
         self.set(position);
-        self.file.write_all_at(&boot_of_machine()?, BOOT_AT)?;
-        self.file.write_all_at(&MAGIC, 0)
+        file.write_all_at(&boot_of_machine()?, BOOT_AT)?;
+        file.write_all_at(&MAGIC, 0)
     }
 
     /// How far the journal goes.
@@ -179,6 +198,17 @@ impl Drop for Head {
         // SAFETY: the map was made with this length, and nobody has a reference into it any more.
         unsafe { libc::munmap(self.map.as_ptr().cast(), HEAD_BYTES) };
     }
+}
+
+/// Maps the beginning of a file, or memory, to be read and written.
+fn map(kind: libc::c_int, file: RawFd) -> io::Result<NonNull<u8>> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping: of memory, or of a file that is as long as it and is never made shorter.
+    let map = unsafe { libc::mmap(ptr::null_mut(), HEAD_BYTES, access, kind, file, 0) };
+    if map == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(map.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
 impl<'h> HeadLock<'h> {

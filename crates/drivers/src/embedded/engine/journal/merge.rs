@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::rows;
 use super::shared::{Journal, Turn};
-use crate::embedded::engine::{Keys, commit_error, is_map_full};
+use crate::embedded::engine::{Keys, is_map_full};
 
 /// How long nobody commits before what was committed is merged.
 pub(in crate::embedded) const MERGE_AFTER: Duration = Duration::from_millis(200);
@@ -37,7 +37,12 @@ impl Journal {
         while let Err(error) = self.try_merge(header.base, &frozen.rows)? {
             match is_map_full(&error) {
                 true => self.base.grow_map()?,
-                false => return Err(commit_error(&self.base.dir, error)),
+                false => {
+                    // Why it failed is looked for while the disk is still as it was then.
+                    let error = self.base.write_error(error, None);
+                    self.base.give_back();
+                    return Err(error);
+                }
             }
         }
         self.forget_merged(header.base + 1);
@@ -67,7 +72,7 @@ impl Journal {
     /// Merges what is there at the end, unless it is little, or another process is committing: that one
     /// merges.
     pub(in crate::embedded) fn merge_at_end(&self) -> Result<()> {
-        let turn = match self.turn_within(Duration::ZERO) {
+        let turn = match self.turn_at_once() {
             Err(error) if error.kind() == ErrorKind::Locked => return Ok(()),
             turn => turn?,
         };
@@ -140,6 +145,14 @@ impl Merger {
             .inspect_err(|error| tracing::warn!(%error, "no thread merges the journal"))
             .ok();
         Self { wish, thread }
+    }
+
+    /// No thread, for a directory that is only read.
+    pub(in crate::embedded) fn none() -> Self {
+        Self {
+            wish: Arc::default(),
+            thread: None,
+        }
     }
 
     /// Says that this process has committed.

@@ -8,7 +8,7 @@ use super::segment::{self, HEADER_BYTES, Header, Segment};
 use super::view::View;
 use super::{files, frame};
 use crate::embedded::engine::Base;
-use crate::files::io_error;
+use crate::files::{Access, io_error};
 
 /// Finds all that is whole: the frames of the segments that LMDB does not have yet, to before the first
 /// that was not written whole. The caller holds the lock.
@@ -26,14 +26,16 @@ pub(super) fn recover(base: &Arc<Base>) -> Result<View> {
             before = Some(next);
         } else if let Some(view) = &mut view {
             if !continues(view, &next.header) {
-                remove(&next);
+                if base.access == Access::Write {
+                    remove(&next);
+                }
                 continue;
             }
             view.begin(next);
-            read(view)?;
+            read(view, base.access)?;
         } else if next.header.base == merged {
             let mut first = View::at(next);
-            read(&mut first)?;
+            read(&mut first, base.access)?;
             view = Some(first);
         } else {
             return Err(left_behind(&next));
@@ -55,7 +57,7 @@ fn continues(view: &View, next: &Header) -> bool {
 }
 
 /// Reads the newest segment to where its frames end, and has it end there.
-fn read(view: &mut View) -> Result<()> {
+fn read(view: &mut View, access: Access) -> Result<()> {
     let segment = &view.segment;
     let take = &mut |payload: &[u8]| frame::apply(payload, &mut view.rows);
     let read = segment.read_valid(HEADER_BYTES, None, take)?;
@@ -66,7 +68,9 @@ fn read(view: &mut View) -> Result<()> {
         tracing::warn!(path = %segment.path.display(), at = read.end,
             "the end of the journal was not written whole, and is cut off");
     }
-    segment.cut(read.end)?;
+    if access == Access::Write {
+        segment.cut(read.end)?;
+    }
     view.end = read.end;
     view.version.0 += read.frames;
     Ok(())
@@ -89,7 +93,10 @@ fn begin(base: &Base, merged: u64, before: Option<Segment>) -> Result<View> {
         previous_end: 0,
         salt: super::shared::salt(generation),
     };
-    Ok(View::at(Segment::create(&base.dir, header)?))
+    Ok(View::at(match base.access {
+        Access::Write => Segment::create(&base.dir, header)?,
+        Access::Read => Segment::without_file(&base.dir, header)?,
+    }))
 }
 
 fn remove(segment: &Segment) {

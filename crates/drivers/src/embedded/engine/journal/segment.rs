@@ -124,7 +124,12 @@ impl Segment {
     pub(super) fn open(dir: &Path, generation: u64) -> Result<Option<Self>> {
         let path = files::segment(dir, generation);
         let failed = |error| io_error(format!("{} cannot be opened", path.display()), error);
-        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+        let opened = OpenOptions::new().read(true).write(true).open(&path);
+        let opened = opened.or_else(|error| match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => File::open(&path),
+            _ => Err(error),
+        });
+        let file = match opened {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
@@ -139,6 +144,14 @@ impl Segment {
             Some(header) => Ok(Some(Self::of(path, header, file))),
             None => Err(damaged(&path, 0)),
         }
+    }
+
+    /// A segment without frames and without a file, where nothing can be written. `dir` is opened in its place.
+    pub(super) fn without_file(dir: &Path, header: Header) -> Result<Self> {
+        let path = files::segment(dir, header.generation);
+        let file = File::open(dir)
+            .map_err(|error| io_error(format!("{} cannot be opened", dir.display()), error))?;
+        Ok(Self::of(path, header, file))
     }
 
     /// Where a frame at `offset` stands.
@@ -159,6 +172,10 @@ impl Segment {
         self.allocate(offset + frame.len() as u64);
         let written = self.file.write_all_at(frame, offset);
         written.map_err(|error| {
+            // What was written of it does not count, and its space may be what others lack.
+            let _ = self
+                .file
+                .set_len(offset.max(self.allocated.load(Ordering::Relaxed)));
             let path = self.path.display();
             io_error(
                 format!("{path} cannot be written; nothing was committed"),

@@ -16,7 +16,7 @@ use super::view::{ATTEMPTS, Frozen, Layers, View};
 use super::{files, frame, recover};
 use crate::embedded::Durability;
 use crate::embedded::engine::Base;
-use crate::files::io_error;
+use crate::files::{Access, io_error, only_read};
 
 /// The most bytes of keys and values of a commit that goes to the journal: 1 MiB.
 pub(in crate::embedded) const FRAME_BYTES_MAX: usize = 1 << 20;
@@ -50,10 +50,9 @@ pub(super) fn salt(generation: u64) -> u64 {
 impl Journal {
     /// Opens the journal of a directory, which is made where there is none.
     pub(in crate::embedded) fn open(base: &Arc<Base>, segment_bytes: u64) -> Result<Self> {
-        let head = Head::open(&base.dir)?;
-        let mut view = match told(&head, base)? {
-            Some(view) => view,
-            None => agreed(&head, base)?,
+        let (head, mut view) = match base.access {
+            Access::Write => open_head(base)?,
+            Access::Read => read_head(base)?,
         };
         view.others = Others::gap(view.version);
         Ok(Self {
@@ -68,6 +67,11 @@ impl Journal {
     /// Waits for the turn to commit. What others have committed is known then.
     pub(in crate::embedded) fn turn(&self) -> Result<Turn<'_>> {
         self.turn_within(TURN_PATIENCE)
+    }
+
+    /// The same, where no other process has it.
+    pub(in crate::embedded) fn turn_at_once(&self) -> Result<Turn<'_>> {
+        self.turn_within(Duration::ZERO)
     }
 
     /// The same, for so long.
@@ -323,6 +327,23 @@ pub(in crate::embedded) enum Fault {
     Unknown(Error),
 }
 
+fn open_head(base: &Arc<Base>) -> Result<(Head, View)> {
+    let head = Head::open(&base.dir)?;
+    let view = match told(&head, base)? {
+        Some(view) => view,
+        None => agreed(&head, base)?,
+    };
+    Ok((head, view))
+}
+
+/// The same where nobody can write: the segments themselves say how far they go.
+fn read_head(base: &Arc<Base>) -> Result<(Head, View)> {
+    let head = Head::without_file(&base.dir)?;
+    let view = recover::recover(base)?;
+    head.set(view.position());
+    Ok((head, view))
+}
+
 /// What the head tells, read without waiting for who is committing; `None` where it tells nothing, or
 /// what it tells is not there.
 fn told(head: &Head, base: &Arc<Base>) -> Result<Option<View>> {
@@ -364,6 +385,7 @@ fn lock<'h>(head: &'h Head, dir: &Path, patience: Duration) -> Result<HeadLock<'
             );
             Error::new(ErrorKind::Locked, message)
         }
+        io::ErrorKind::ReadOnlyFilesystem => only_read(head.dir()),
         _ => io_error(named(dir, "cannot be locked"), error),
     })
 }

@@ -61,7 +61,7 @@ impl Merging<'_> {
         }
         let mut record = StampRecord::decode(held)?;
         record.any.version += self.basis.moved;
-        record.any.time = record.any.time.max(self.basis.time);
+        record.any.time = self.basis.time.after(record.any.time);
         // Resources in it have it that nobody touched by themselves: running may have loaded them.
         if running.whole.version > record.whole.version {
             record.whole = running.whole;

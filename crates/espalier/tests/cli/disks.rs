@@ -1,0 +1,137 @@
+//! Disks that are full or can only be read, as users meet them: through commands and a server, on every engine with files.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::Command;
+
+use crate::process::{Bench, Outcome};
+
+const MODEL: &str = "module m { yang-version 1.1; namespace 'urn:m'; prefix m;
+  container c { list e { key k; leaf k { type string; } leaf v { type uint32; } } } }";
+
+/// The engines with files, each on a disk at `disk`.
+const STORES: [&str; 3] = ["embedded:disk/l", "sqlite:disk/s.db", "file:disk/f"];
+
+fn mount(dir: &Path, arguments: &[&str]) -> bool {
+    let mut command = Command::new("mount");
+    command.args(arguments).arg(dir);
+    command.output().is_ok_and(|done| done.status.success())
+}
+
+/// Runs on each engine with a disk of its own of such a size, where this user may mount one.
+fn on_disks(size: &str, act: impl Fn(&Bench, &[&str])) {
+    for store in STORES {
+        let bench = Bench::new();
+        let disk = bench.path("disk");
+        fs::create_dir(&disk).expect("a folder");
+        if !mount(
+            &disk,
+            &["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"],
+        ) {
+            eprintln!("left out: this user may not mount a file system");
+            return;
+        }
+        let acted = catch_unwind(AssertUnwindSafe(|| {
+            bench.write("m.yang", MODEL);
+            bench.write("keep.json", r#"{"m:c":{"e":[{"k":"keep","v":1}]}}"#);
+            let access = ["--store", store];
+            let load = ["load", "keep.json", "--yang", "m.yang"];
+            bench.run(&[&load, &access[..]].concat()).ok();
+            act(&bench, &access);
+        }));
+        let unmounted = Command::new("umount").arg("-l").arg(&disk).status();
+        assert!(unmounted.is_ok_and(|status| status.success()));
+        acted.unwrap_or_else(|_| panic!("on {store}"));
+    }
+}
+
+/// So many entries of about 170 bytes, as a document.
+fn entries(count: u32) -> String {
+    let key = "x".repeat(150);
+    let entries = (0..count).map(|number| format!(r#"{{"k":"{number}{key}","v":{number}}}"#));
+    let entries: Vec<_> = entries.collect();
+    format!(r#"{{"m:c":{{"e":[{}]}}}}"#, entries.join(","))
+}
+
+fn run(bench: &Bench, access: &[&str], arguments: &[&str]) -> Outcome {
+    bench.run(&[arguments, access].concat())
+}
+
+/// What is readable is read in every way.
+fn check_read(bench: &Bench, access: &[&str]) {
+    let kept = run(bench, access, &["get", "/m:c/e=keep/v"]).json();
+    assert_eq!(kept["m:v"], 1);
+    run(bench, access, &["export", "-o", "/dev/null"]).ok();
+    run(bench, access, &["history"]).ok();
+    run(bench, access, &["check"]).ok();
+    let server = bench.serve(access);
+    let answer = server.request("GET", "/data/m:c/e=keep/v", None);
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
+
+/// A load that does not fit gives the disk back: what fits in small edits fits afterwards.
+#[test]
+fn a_load_that_does_not_fit_gives_the_disk_back() {
+    on_disks("6m", |bench, access| {
+        bench.write("large.json", entries(60_000));
+        run(bench, access, &["load", "large.json"]).failed(1);
+        check_read(bench, access);
+        for number in 0..50 {
+            let part = format!(
+                r#"{{"m:c":{{"e":[{{"k":"{number}{}"}}]}}}}"#,
+                "y".repeat(8000)
+            );
+            bench.write("part.json", part);
+            run(bench, access, &["edit", "part.json"]).ok();
+        }
+    });
+}
+
+/// A full disk is 507 to who writes, and nothing to who reads; when there is space again, the server goes on.
+#[test]
+fn a_full_disk_is_told_read_and_gone_when_there_is_space() {
+    on_disks("8m", |bench, access| {
+        let server = bench.serve(access);
+        let filler = bench.path("disk/filler");
+        // As a write that is cut short leaves it.
+        let _ = fs::write(&filler, vec![1; 16 << 20]);
+        let large = entries(20_000);
+        let refused = server.request(
+            "PATCH",
+            "/data",
+            Some(&format!(r#"{{"ietf-restconf:data":{large}}}"#)),
+        );
+        assert_eq!(refused.status, 507, "{refused:?}");
+        let read = server.request("GET", "/data/m:c/e=keep/v", None);
+        assert_eq!(read.status, 200, "{read:?}");
+        fs::remove_file(&filler).expect("removed");
+        let small = r#"{"m:c":{"e":[{"k":"later","v":2}]}}"#;
+        let done = server.request("PATCH", "/data/m:c", Some(small));
+        assert_eq!(done.status, 204, "{done:?}");
+        drop(server);
+        check_read(bench, access);
+        let _ = fs::write(&filler, vec![1; 16 << 20]);
+        check_read(bench, access);
+        fs::remove_file(&filler).expect("removed");
+        run(bench, access, &["set", "/m:c/e=keep/v", "7"]).ok();
+    });
+}
+
+/// What lies on a read-only file system is read in every way, and refuses changes with its place.
+#[test]
+fn a_store_on_a_read_only_file_system_is_read() {
+    on_disks("30m", |bench, access| {
+        assert!(mount(&bench.path("disk"), &["-o", "remount,ro"]));
+        check_read(bench, access);
+        let refused = run(bench, access, &["set", "/m:c/e=keep/v", "7"]).failed(1);
+        assert!(refused.contains("read-only file system"), "{refused}");
+        let server = bench.serve(access);
+        let small = r#"{"m:c":{"e":[{"k":"later","v":2}]}}"#;
+        let answer = server.request("PATCH", "/data/m:c", Some(small));
+        assert!((400..600).contains(&answer.status), "{answer:?}");
+        drop(server);
+        assert!(mount(&bench.path("disk"), &["-o", "remount,rw"]));
+        run(bench, access, &["set", "/m:c/e=keep/v", "7"]).ok();
+    });
+}
