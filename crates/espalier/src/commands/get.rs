@@ -102,7 +102,7 @@ impl Get {
             format: self.format,
             at: self.at,
         };
-        match target.read(&read, &mut io::stdout().lock())? {
+        match target.read(&read, &mut terminal::stdout(self.format.form()))? {
             Found::Something => Ok(()),
             Found::Nothing => Err(Failure::data(format!("there is nothing at {}", self.path))),
         }

@@ -6,7 +6,6 @@
 
 use std::cell::OnceCell;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 
 use espalier_protocols::restconf::{
@@ -20,7 +19,8 @@ use espalier_yang::data::{ParseOptions, PrintOptions, Root};
 use espalier_yang::schema::SchemaSource;
 use serde::Serialize;
 use ureq::http::Response;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
 use ureq::{Agent, Body, RequestBuilder, SendBody};
 
 use crate::documents::{self, Format, Found};
@@ -28,6 +28,8 @@ use crate::error::{Failure, Result};
 use crate::paths;
 use crate::settings::Settings;
 use crate::target::remote_error::failure_of;
+use crate::target::tls::PinnedTls;
+use crate::target::unreachable::unreachable;
 use crate::target::{
     Acting, Change, Changed, Differences, Loaded, Outcome, Read, Rollback, Target, Upload,
 };
@@ -61,19 +63,26 @@ impl Remote {
     /// The server at a URL. Nothing is sent yet.
     pub fn new(url: &str, settings: &Settings) -> Result<Self> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(
-                Failure::usage(format!("--server {url}: this is not an HTTP URL"))
-                    .hint("write it as in http://127.0.0.1:8080"),
-            );
+            return Err(Failure::usage(format!(
+                "--server {}: this is not an HTTP URL",
+                espalier_drivers::redacted_url(url)
+            ))
+            .hint("write it as in http://127.0.0.1:8080"));
         }
         let config = Agent::config_builder().http_status_as_error(false);
         let datastore = settings.datastore()?;
-        let config = match settings.server_ca.as_deref() {
-            Some(file) => config.tls_config(trusting(file)?),
-            None => config,
+        let agent = match settings.server_ca.as_deref() {
+            Some(file) => {
+                let connector =
+                    ().chain(ConnectProxyConnector::default())
+                        .chain(TcpConnector::default())
+                        .chain(PinnedTls::of_file(file)?);
+                Agent::with_parts(config.build(), connector, DefaultResolver::default())
+            }
+            None => Agent::new_with_config(config.build()),
         };
         Ok(Self {
-            agent: Agent::new_with_config(config.build()),
+            agent,
             base: url.trim_end_matches('/').to_owned(),
             data: data_path(datastore),
             datastore,
@@ -92,8 +101,7 @@ impl Remote {
     }
 
     pub(super) fn unreachable(&self, error: &ureq::Error) -> Failure {
-        Failure::data(format!("the server {} does not answer: {error}", self.base))
-            .hint("start one with `espalier serve --store embedded:DIR`")
+        unreachable(&espalier_drivers::redacted_url(&self.base), error)
     }
 
     pub(super) fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
@@ -169,18 +177,6 @@ fn who(settings: &Settings) -> Vec<(&'static str, String)> {
         Some((name, paths::percent_encoded(text)))
     });
     told.collect()
-}
-
-/// Trust in one certificate alone.
-fn trusting(file: &Path) -> Result<TlsConfig> {
-    let failed = |reason: String| {
-        Failure::usage(format!("--server-ca: no certificate can be read: {reason}"))
-            .in_file(file.display())
-    };
-    let text = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
-    let certificate = Certificate::from_pem(&text).map_err(|error| failed(error.to_string()))?;
-    let roots = RootCerts::new_with_certs(&[certificate]);
-    Ok(TlsConfig::builder().root_certs(roots).build())
 }
 
 /// What a successful change over RESTCONF tells.

@@ -22,7 +22,8 @@ impl InstancePath {
             return Ok(descent.finish());
         }
         loop {
-            let child = Dialect::CommandLine.child(&descent, scanner.name()?)?;
+            let name = scanner.name().map_err(|error| descent.after_keys(error))?;
+            let child = Dialect::CommandLine.child(&descent, name)?;
             descent.enter(child)?;
             if scanner.eat('=') {
                 set_encoded_keys(&mut descent, scanner.until(&['/']))?;

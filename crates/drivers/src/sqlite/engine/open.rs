@@ -17,7 +17,7 @@ use super::error::{self, engine_error, open_error};
 use super::format::{self, Found};
 use super::pool::Pool;
 use super::transaction::{begin_read, end_read};
-use crate::files::io_error;
+use crate::files::{create_directories, io_error, private};
 use crate::opened::Opened;
 use crate::queue::Queue;
 use crate::recent::Recent;
@@ -74,6 +74,7 @@ pub(in crate::sqlite) fn open(config: &Config) -> Result<Engine> {
 
 fn try_open(file: &Path, config: &Config) -> Result<Engine> {
     let failed = |error| open_error(file, error);
+    make_private(file);
     let mut writer = open_writer(file, config.durability).map_err(failed)?;
     if writer.is_readonly(MAIN_DB).map_err(failed)? {
         let message = format!(
@@ -107,6 +108,13 @@ fn try_open(file: &Path, config: &Config) -> Result<Engine> {
     })
 }
 
+/// Makes the file where there is none, for its owner alone: SQLite would make it for all that the umask lets
+/// read it, and gives its log the mode of the file.
+fn make_private(file: &Path) {
+    // Where this fails, SQLite cannot make it either, and reports why.
+    let _ = private().write(true).create_new(true).open(file);
+}
+
 /// The path of the file without links. Its folders are made where they do not exist.
 fn place(file: &Path) -> Result<PathBuf> {
     let folder = match file.parent() {
@@ -122,7 +130,7 @@ fn place(file: &Path) -> Result<PathBuf> {
         let act = format!("the folder {} cannot be opened", folder.display());
         io_error(act, error)
     };
-    fs::create_dir_all(folder).map_err(failed)?;
+    create_directories(folder).map_err(failed)?;
     let path = folder.canonicalize().map_err(failed)?.join(name);
     Ok(path.canonicalize().unwrap_or(path))
 }
