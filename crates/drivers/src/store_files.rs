@@ -64,7 +64,7 @@ pub(crate) fn exposed(files: Vec<PathBuf>) -> Vec<Exposed> {
         let found = fs::symlink_metadata(&path).ok()?;
         let mode = found.permissions().mode() & 0o7777;
         let is_loose = mode & OTHERS != 0 && !found.is_symlink();
-        is_loose.then(|| Exposed {
+        is_loose.then_some(Exposed {
             private_mode: mode & 0o700,
             path,
             mode,
@@ -91,7 +91,11 @@ pub fn store_around(path: &Path) -> Option<PathBuf> {
     };
     let target = path.canonicalize().ok();
     let target = target.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let real = target.or_else(|| parents.map(named).find_map(|parent| parent.canonicalize().ok()))?;
+    let real = target.or_else(|| {
+        parents
+            .map(named)
+            .find_map(|parent| parent.canonicalize().ok())
+    })?;
     let around = real.ancestors().find(|folder| is_store(folder));
     around.map(Path::to_owned)
 }
@@ -100,7 +104,10 @@ pub fn store_around(path: &Path) -> Option<PathBuf> {
 fn sqlite_of(path: &Path) -> Option<PathBuf> {
     let text = path.to_string_lossy();
     let main = SQLITE_ENDS.iter().find_map(|end| text.strip_suffix(end));
-    let mut candidates = [Some(&*text), main].into_iter().flatten().map(PathBuf::from);
+    let mut candidates = [Some(&*text), main]
+        .into_iter()
+        .flatten()
+        .map(PathBuf::from);
     candidates.find(|file| is_sqlite(file))
 }
 

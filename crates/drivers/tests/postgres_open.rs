@@ -287,7 +287,11 @@ fn connections_are_secured_as_asked() {
         server.restart(Signal::Interrupt);
         open_with("verify-ca", "own").expect("it is the one that is named");
         assert_eq!(open_with("verify-full", "own").is_ok(), full, "{name}");
-        assert_refused(open_with("verify-ca", "other"), ErrorKind::Denied, "sslrootcert=FILE");
+        assert_refused(
+            open_with("verify-ca", "other"),
+            ErrorKind::Denied,
+            "sslrootcert=FILE",
+        );
     }
 }
 

@@ -43,5 +43,8 @@ fn a_path_into_a_store_is_found_by_whatever_link() {
     fs::set_permissions(&data, fs::Permissions::from_mode(0o640)).expect("permissions");
     let found = exposed(&url).expect("files");
     assert_eq!(found.len(), 1);
-    assert_eq!((&found[0].path, found[0].mode, found[0].private_mode), (&data, 0o640, 0o600));
+    assert_eq!(
+        (&found[0].path, found[0].mode, found[0].private_mode),
+        (&data, 0o640, 0o600)
+    );
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::Result;
+use crate::terminal::escaped;
 
 /// What to do, with which datastore, and who does it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

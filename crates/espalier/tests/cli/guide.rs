@@ -193,10 +193,15 @@ fn the_installation_of_the_readme_runs_in_an_empty_home() {
 fn the_figures_of_the_readme_are_those_that_were_measured() {
     let (readme, measured) = (text_of("README.md"), text_of("docs/performance.md"));
     let (_, below) = readme.split_once("<!-- headlines").expect("the headlines");
-    let (shown, _) = below.split_once("<!-- end of headlines -->").expect("their end");
+    let (shown, _) = below
+        .split_once("<!-- end of headlines -->")
+        .expect("their end");
     let rows: Vec<_> = shown.lines().filter(|line| line.starts_with('|')).collect();
     assert!(rows.len() > 5, "{shown}");
     for row in rows {
-        assert!(measured.contains(row), "scripts/headlines docs/performance.md README.md: {row}");
+        assert!(
+            measured.contains(row),
+            "scripts/headlines docs/performance.md README.md: {row}"
+        );
     }
 }

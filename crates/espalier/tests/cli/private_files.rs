@@ -45,7 +45,9 @@ test "$(find e f s x -type f | wc -l)" -gt 25
 fn files_of_a_store_backups_and_exports_are_private() {
     for umask in ["000", "022"] {
         let bench = Bench::new();
-        bench.run(&["example", "network", "-o", "network", "--devices", "20"]).ok();
+        bench
+            .run(&["example", "network", "-o", "network", "--devices", "20"])
+            .ok();
         let exposed = shell(&bench, &SCRIPT.replace("UMASK", umask));
         assert_eq!(exposed, "", "umask {umask}");
     }
@@ -54,14 +56,23 @@ fn files_of_a_store_backups_and_exports_are_private() {
 #[test]
 fn check_reports_files_that_others_can_read() {
     let bench = Bench::new();
-    bench.run(&["example", "network", "-o", "network", "--devices", "20"]).ok();
+    bench
+        .run(&["example", "network", "-o", "network", "--devices", "20"])
+        .ok();
     for (store, file) in [
         ("embedded:e", "e/data.mdb"),
         ("file:f", "f/datastores/default/default/running.json"),
         ("sqlite:s.db", "s.db"),
     ] {
         bench
-            .run(&["load", "network/network.json", "--yang", "network", "--store", store])
+            .run(&[
+                "load",
+                "network/network.json",
+                "--yang",
+                "network",
+                "--store",
+                store,
+            ])
             .ok();
         let clean = bench.run(&["check", store, "--json"]).json();
         assert_eq!(clean["warnings"], serde_json::json!([]), "{store}");

@@ -12,14 +12,34 @@ const NOBODY: &str = "127.0.0.1:1";
 fn assert_hidden(outcome: &Outcome, what: &str) {
     let told = format!("{}{}", outcome.stdout, outcome.stderr);
     assert!(!told.contains(CANARY), "{what}: {told}");
-    assert!(!told.is_empty() && outcome.status != 0, "{what}: {outcome:?}");
+    assert!(
+        !told.is_empty() && outcome.status != 0,
+        "{what}: {outcome:?}"
+    );
 }
 
 /// What may stand before the host, right and wrong.
 fn users() -> Vec<String> {
     let odd = [
-        "me:*", ":*", "me:a/*", "me:1/*", "me:a?*", "me:a?*=b", "me:a?b&*", "me:a@*", "me:'*", "me:\"*",
-        "me: *", "me:%*", "me:*,*", "me:[*", "me:#*", "me:*\n", "me:\u{1b}*", "me:ä*", "*:me:*",
+        "me:*",
+        ":*",
+        "me:a/*",
+        "me:1/*",
+        "me:a?*",
+        "me:a?*=b",
+        "me:a?b&*",
+        "me:a@*",
+        "me:'*",
+        "me:\"*",
+        "me: *",
+        "me:%*",
+        "me:*,*",
+        "me:[*",
+        "me:#*",
+        "me:*\n",
+        "me:\u{1b}*",
+        "me:ä*",
+        "*:me:*",
     ];
     odd.iter().map(|text| text.replace('*', CANARY)).collect()
 }
@@ -41,7 +61,10 @@ fn a_url_with_any_scheme_and_any_password_is_told_without_it() {
     ];
     for (at, user) in users().iter().enumerate() {
         // Each pair would take long: every user is tried with a third of the engines.
-        let some = engines.iter().enumerate().filter(|(number, _)| number % 3 == at % 3);
+        let some = engines
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| number % 3 == at % 3);
         for (_, (scheme, option)) in some {
             let url = format!("{scheme}://{user}@{NOBODY}/x?{option}");
             assert_hidden(&bench.run(&["check", &url]), &url);
@@ -92,7 +115,11 @@ fn no_command_tells_a_password() {
     let server = "http://me:hunter2@127.0.0.1:1";
     let commands: &[&[&str]] = &[
         &["get", "/"],
-        &["set", "/ietf-interfaces:interfaces/interface=a/description", "b"],
+        &[
+            "set",
+            "/ietf-interfaces:interfaces/interface=a/description",
+            "b",
+        ],
         &["delete", "/ietf-interfaces:interfaces"],
         &["load", "interfaces.json"],
         &["export"],
@@ -111,7 +138,12 @@ fn no_command_tells_a_password() {
         &["schema"],
     ];
     let run = |arguments: Vec<&str>| {
-        for more in [&[][..], &["--json"], &["--log", "trace"], &["--log", "trace", "--log-format", "json"]] {
+        for more in [
+            &[][..],
+            &["--json"],
+            &["--log", "trace"],
+            &["--log", "trace", "--log-format", "json"],
+        ] {
             let arguments = [&arguments[..], more].concat();
             assert_hidden(&bench.run(&arguments), &arguments.join(" "));
         }
@@ -138,8 +170,20 @@ fn no_command_tells_a_password() {
     ] {
         run(command.to_vec());
     }
-    for engines in ["redis://me:hunter2@127.0.0.1:1/0?timeout_ms=50", "memory,redi://me:hunter2@h"] {
-        let arguments = ["bench", "scale", "--sizes", "2", "--drivers", engines, "--json", "-"];
+    for engines in [
+        "redis://me:hunter2@127.0.0.1:1/0?timeout_ms=50",
+        "memory,redi://me:hunter2@h",
+    ] {
+        let arguments = [
+            "bench",
+            "scale",
+            "--sizes",
+            "2",
+            "--drivers",
+            engines,
+            "--json",
+            "-",
+        ];
         assert_hidden(&bench.run(&arguments), engines);
     }
 }
@@ -149,7 +193,10 @@ fn settings_and_files_tell_no_password() {
     let bench = Bench::new();
     let url = "postgre://me:hunter2@h/x";
     let environment = [("ESPALIER_STORE", url)];
-    assert_hidden(&bench.run_with(&["get", "/"], b"", &environment), "the environment");
+    assert_hidden(
+        &bench.run_with(&["get", "/"], b"", &environment),
+        "the environment",
+    );
     bench.write("espalier.toml", format!("store = \"{url}\"\n"));
     assert_hidden(&bench.run(&["get", "/"]), "the configuration");
     bench.write("espalier.toml", format!("stoer = \"{url}\"\n"));
@@ -163,7 +210,15 @@ fn settings_and_files_tell_no_password() {
 fn a_report_has_no_password() {
     let bench = Bench::new();
     bench.write("rows.jsonl", "");
-    let report = ["bench", "--from", "rows.jsonl", "--html", "r.html", "--markdown", "r.md"];
+    let report = [
+        "bench",
+        "--from",
+        "rows.jsonl",
+        "--html",
+        "r.html",
+        "--markdown",
+        "r.md",
+    ];
     let url = ["--drivers", "memory,redis://me:hunter2@127.0.0.1:1/0"];
     bench.run(&[&report[..], &url].concat()).ok();
     for file in ["r.html", "r.md"] {
@@ -192,7 +247,10 @@ fn a_password_may_be_in_a_file() {
         assert!(!told.contains("password_file"), "{told}");
         for (file, problem) in [("missing", "cannot read"), ("empty", "first line")] {
             let told = run(file);
-            assert!(told.contains("password_file") && told.contains(problem), "{told}");
+            assert!(
+                told.contains("password_file") && told.contains(problem),
+                "{told}"
+            );
         }
     }
 }

@@ -41,11 +41,13 @@ fn a_certificate_that_may_sign_others_is_accepted_as_the_servers_own() {
         self_signed(&bench, name, host, years);
     }
     let direct = bench.run(&[&["export"], &access[..]].concat()).ok();
-    let export = |url: &str, file: &str| bench.run(&["export", "--server", url, "--server-ca", file]);
+    let export =
+        |url: &str, file: &str| bench.run(&["export", "--server", url, "--server-ca", file]);
     let (_server, url) = serve(&bench, &access, "good");
     assert_eq!(export(&url, "good.pem").ok(), direct);
     // Among others, too.
-    let both = ["old", "good"].map(|name| std::fs::read_to_string(bench.path(&format!("{name}.pem"))));
+    let both =
+        ["old", "good"].map(|name| std::fs::read_to_string(bench.path(&format!("{name}.pem"))));
     bench.write("both.pem", both.map(|text| text.expect("a file")).concat());
     assert_eq!(export(&url, "both.pem").ok(), direct);
     // Another of the same names is another.
@@ -54,11 +56,17 @@ fn a_certificate_that_may_sign_others_is_accepted_as_the_servers_own() {
     for (name, problem) in [("old", "expired"), ("elsewhere", "another host")] {
         let (_server, url) = serve(&bench, &access, name);
         let told = export(&url, &format!("{name}.pem")).failed(1);
-        assert!(told.contains(problem) && !told.contains("espalier serve"), "{told}");
+        assert!(
+            told.contains(problem) && !told.contains("espalier serve"),
+            "{told}"
+        );
     }
     bench.write("none.pem", "no certificate");
     let told = export(&url, "none.pem").failed(2);
-    assert!(told.contains("none.pem") && told.contains("no certificate"), "{told}");
+    assert!(
+        told.contains("none.pem") && told.contains("no certificate"),
+        "{told}"
+    );
 }
 
 /// The commands of the guide, as printed.
@@ -70,12 +78,20 @@ fn the_certificate_of_the_guide_is_accepted() {
     assert!(commands[0].starts_with("openssl req -x509"), "{made}");
     let script = made
         .replace("embedded:data", "embedded:store")
-        .replace("--listen 127.0.0.1:8443", "--listen 127.0.0.1:0 --json > out.json")
+        .replace(
+            "--listen 127.0.0.1:8443",
+            "--listen 127.0.0.1:0 --json > out.json",
+        )
         .replace("https://localhost:8443", "$url");
     let waiting = "while [ ! -s out.json ]; do sleep 0.05; done
         url=$(sed 's/.*\"url\":\"\\([^\"]*\\)\".*/\\1/; s/127.0.0.1/localhost/' out.json)\n";
-    let (before, after) = script.split_once("&\n").expect("a server in the background");
-    let told = shell(&bench, &format!("{before}& server=$!\n{waiting}{after}\nkill $server"));
+    let (before, after) = script
+        .split_once("&\n")
+        .expect("a server in the background");
+    let told = shell(
+        &bench,
+        &format!("{before}& server=$!\n{waiting}{after}\nkill $server"),
+    );
     assert!(told.contains("eth0"), "{told}");
 }
 
@@ -93,7 +109,10 @@ fn why_a_server_does_not_answer_and_what_to_do_is_told_by_cause() {
     assert!(told.contains("--server-ca FILE"), "{told}");
     let plain = bench.serve(&access);
     let told = export(&plain.url.replace("http:", "https:"));
-    assert!(told.contains("does not speak TLS") && told.contains("write the URL with http:"), "{told}");
+    assert!(
+        told.contains("does not speak TLS") && told.contains("write the URL with http:"),
+        "{told}"
+    );
     let told = export("http://no-such-host.invalid");
     assert!(!told.contains("espalier serve"), "{told}");
     // One that accepts and closes.
