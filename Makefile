@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 BUILD_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git
-TEST_PACKAGES := redis-server etcd-server etcd-client postgresql libcurl4 faketime
+TEST_PACKAGES := openssl redis-server etcd-server etcd-client postgresql libcurl4 faketime
 ALL_DRIVERS := espalier/all
 
 .DEFAULT_GOAL := help
@@ -21,7 +21,7 @@ servers: setup ## Install or build the servers that the tests start and stop.
 	@./scripts/ferretdb/build
 	@./scripts/mongod/fetch
 
-build: setup ## Build the release binary, target/release/espalier.
+build: setup ## Build the release binary with every engine, target/release/espalier.
 	$(CARGO) build --release --locked -p espalier
 
 run: build ## Make an example network, load it, serve it and print three commands to try.

@@ -27,6 +27,12 @@ impl Authority {
         let (servers, path) = place.split_once('/').unwrap_or((place, ""));
         let (who, hosts) = match servers.rsplit_once('@') {
             Some((who, hosts)) => (Some(who), hosts),
+            None if path.contains('@') => {
+                let scheme = url.scheme;
+                return Err(refusal(format!(
+                    "{scheme}: a / in user or password is written %2F, an @ there or behind the servers %40"
+                )));
+            }
             None => (None, servers),
         };
         let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
@@ -96,6 +102,7 @@ mod tests {
             (None, Some("secret"))
         );
         for wrong in [
+            "x://me:123/ter@h/path",
             "x:host",
             "x://",
             "x://h:port",

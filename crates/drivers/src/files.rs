@@ -1,10 +1,43 @@
-//! Errors of files, for the engines that keep some.
+//! Files of the engines that keep some: made for their owner alone, and their errors.
 
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 use espalier_keyspace::{Error, ErrorKind};
 use rustix::fs::StatVfsMountFlags;
+
+/// The mode of files: configurations have keys and hashes of passwords in them.
+const FILE_MODE: u32 = 0o600;
+
+/// The mode of directories.
+const DIRECTORY_MODE: u32 = 0o700;
+
+/// Options that make a file which only its owner can read and write, whatever the umask.
+pub(crate) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(FILE_MODE);
+    options
+}
+
+/// Makes an empty file for its owner alone, in the place of what is there.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    // One that is there keeps its mode, and it may be what a crash left of an older program.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    private().write(true).create(true).truncate(true).open(path)
+}
+
+/// Makes a directory, and those around it, for their owner alone, where they do not exist.
+pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(DIRECTORY_MODE)
+        .create(path)
+}
 
 /// The error of a file operation, with what was tried.
 pub(crate) fn io_error(act: impl Into<String>, error: io::Error) -> Error {

@@ -57,3 +57,17 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
         Error::new(ErrorKind::Engine, message).with_source(error)
     })
 }
+
+/// The password in a file: its first line.
+pub(crate) fn password(path: &str) -> Result<String> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        let message = format!("password_file: cannot read {path}");
+        Error::new(ErrorKind::Engine, message).with_source(error)
+    })?;
+    match text.lines().next().filter(|line| !line.is_empty()) {
+        Some(line) => Ok(line.to_owned()),
+        None => Err(refusal(format!(
+            "password_file: the first line of {path} is empty; it has to be the password"
+        ))),
+    }
+}

@@ -35,7 +35,10 @@ pub mod embedded;
 pub mod etcd;
 #[cfg(feature = "file")]
 pub mod file;
-#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+#[cfg_attr(
+    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
+    allow(dead_code)
+)]
 mod files;
 #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
 #[cfg_attr(
@@ -71,6 +74,8 @@ mod opened;
 mod pages;
 #[cfg(any(feature = "memory", feature = "postgres", feature = "redis"))]
 mod partly;
+#[cfg(feature = "tls")]
+mod pinned;
 #[cfg(feature = "memory")]
 mod policy;
 #[cfg(any(feature = "embedded", feature = "sqlite", feature = "mongo"))]
@@ -100,6 +105,7 @@ mod readable;
     allow(dead_code, unused_imports)
 )]
 mod recent;
+mod redact;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod registry;
@@ -121,21 +127,29 @@ mod speech;
 pub mod sqlite;
 #[cfg(feature = "etcd")]
 mod staged;
-#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
-#[cfg_attr(not(any(feature = "embedded", feature = "file")), allow(dead_code))]
+#[cfg_attr(
+    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
+    allow(dead_code)
+)]
+mod store_files;
+#[cfg_attr(
+    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
+    allow(dead_code)
+)]
 mod strangers;
-#[cfg(any(
-    feature = "postgres",
-    feature = "redis",
-    feature = "mongo",
-    feature = "etcd"
-))]
+#[cfg(feature = "tls")]
 mod trust;
 mod url;
 
 pub use durability::Durability;
+#[cfg(feature = "tls")]
+pub use pinned::FileVerifier;
 #[cfg(feature = "memory")]
 pub use policy::under_policy;
 pub use promise::Promise;
-pub use registry::{Scheme, look, open, promise, schemes};
+pub use redact::{redacted, redacted_url};
+pub use registry::{Scheme, exposed, is_file_of, look, open, promise, schemes};
 pub use site::Site;
+pub use store_files::{Exposed, store_around};
+#[cfg(feature = "tls")]
+pub use trust::certificate_problem;

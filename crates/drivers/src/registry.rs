@@ -1,11 +1,14 @@
 //! Which engines there are, and opening one by its URL.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use espalier_keyspace::{Driver, Result};
+use espalier_keyspace::{Driver, Error, ErrorKind, Result};
 
 use crate::promise::Promise;
+use crate::redact::{self, redacted_url};
 use crate::site::Site;
+use crate::store_files::{self, Exposed};
 use crate::url::{Url, refusal};
 
 /// A kind of engine that [`open`] knows.
@@ -20,6 +23,7 @@ pub struct Scheme {
     open: fn(&Url<'_>) -> Result<Arc<dyn Driver>>,
     look: fn(&Url<'_>) -> Result<Site>,
     promise: fn(&Url<'_>) -> Result<Promise>,
+    files: fn(&Url<'_>) -> Vec<PathBuf>,
 }
 
 const SCHEMES: &[Scheme] = &[
@@ -31,6 +35,7 @@ const SCHEMES: &[Scheme] = &[
         open: crate::memory::open_url,
         look: Site::memory,
         promise: |_| Ok(Promise::Nothing),
+        files: |_| Vec::new(),
     },
     #[cfg(feature = "embedded")]
     Scheme {
@@ -40,6 +45,7 @@ const SCHEMES: &[Scheme] = &[
         open: crate::embedded::open_url,
         look: Site::local,
         promise: Promise::of_url,
+        files: store_files::of_directory,
     },
     #[cfg(feature = "file")]
     Scheme {
@@ -49,6 +55,7 @@ const SCHEMES: &[Scheme] = &[
         open: crate::file::open_url,
         look: Site::local,
         promise: Promise::of_url,
+        files: store_files::of_directory,
     },
     #[cfg(feature = "sqlite")]
     Scheme {
@@ -58,6 +65,7 @@ const SCHEMES: &[Scheme] = &[
         open: crate::sqlite::open_url,
         look: Site::local,
         promise: Promise::of_url,
+        files: store_files::of_sqlite,
     },
     #[cfg(feature = "postgres")]
     Scheme {
@@ -68,6 +76,7 @@ const SCHEMES: &[Scheme] = &[
         open: crate::postgres::open_url,
         look: crate::postgres::look_url,
         promise: crate::postgres::promise_url,
+        files: |_| Vec::new(),
     },
     #[cfg(feature = "postgres")]
     Scheme {
@@ -77,6 +86,7 @@ const SCHEMES: &[Scheme] = &[
         open: crate::postgres::open_url,
         look: crate::postgres::look_url,
         promise: crate::postgres::promise_url,
+        files: |_| Vec::new(),
     },
     #[cfg(feature = "redis")]
     Scheme {
@@ -86,6 +96,7 @@ const SCHEMES: &[Scheme] = &[
         open: crate::redis::open_url,
         look: crate::redis::look_url,
         promise: crate::redis::promise_url,
+        files: |_| Vec::new(),
     },
     #[cfg(feature = "redis")]
     Scheme {
@@ -95,6 +106,7 @@ const SCHEMES: &[Scheme] = &[
         open: crate::redis::open_url,
         look: crate::redis::look_url,
         promise: crate::redis::promise_url,
+        files: |_| Vec::new(),
     },
     #[cfg(feature = "mongo")]
     Scheme {
@@ -105,6 +117,7 @@ const SCHEMES: &[Scheme] = &[
         open: crate::mongo::open_url,
         look: crate::mongo::look_url,
         promise: Promise::of_url,
+        files: |_| Vec::new(),
     },
     #[cfg(feature = "etcd")]
     Scheme {
@@ -114,6 +127,7 @@ const SCHEMES: &[Scheme] = &[
         open: crate::etcd::open_url,
         look: crate::etcd::look_url,
         promise: |_| Ok(Promise::Durable),
+        files: |_| Vec::new(),
     },
 ];
 
@@ -143,13 +157,33 @@ pub fn promise(url: &str) -> Result<Promise> {
     under_any_policy(&url, scheme.promise)
 }
 
+/// The files and directories of the store that a URL names which others than their owner can reach. None where it
+/// names a server, whose files are its own matter.
+pub fn exposed(url: &str) -> Result<Vec<Exposed>> {
+    let (scheme, url) = parse(url)?;
+    Ok(store_files::exposed((scheme.files)(&url)))
+}
+
+/// Whether a path names a file of the store that a URL names, by whatever link. See also [`crate::store_around`].
+pub fn is_file_of(url: &str, path: &Path) -> Result<bool> {
+    let (scheme, url) = parse(url)?;
+    Ok(store_files::is_one_of(path, &(scheme.files)(&url)))
+}
+
 fn parse(url: &str) -> Result<(&'static Scheme, Url<'_>)> {
-    let parsed = Url::parse(url).ok_or_else(|| unknown(url))?;
+    let parsed = Url::parse(url).ok_or_else(|| unknown(url, ""))?;
     let scheme = SCHEMES
         .iter()
         .find(|scheme| scheme.name == parsed.scheme)
-        .ok_or_else(|| unknown(url))?;
+        .ok_or_else(|| unknown(url, parsed.scheme))?;
     parsed.check()?;
+    if redact::is_local(parsed.scheme) && redact::has_user(parsed.place) {
+        let name = parsed.scheme;
+        return Err(refusal(format!(
+            "{name}: names a file or folder, which has no user and password; write {}",
+            scheme.form
+        )));
+    }
     Ok((scheme, parsed))
 }
 
@@ -174,12 +208,49 @@ fn open_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Arc<dyn Driver>> 
     (scheme.open)(url)
 }
 
-fn unknown(url: &str) -> espalier_keyspace::Error {
+/// Every scheme that Espalier has, and the feature that a build needs for it.
+const FEATURES: &[(&str, &str)] = &[
+    ("memory", "memory"),
+    ("embedded", "embedded"),
+    ("file", "file"),
+    ("sqlite", "sqlite"),
+    ("postgres", "postgres"),
+    ("postgresql", "postgres"),
+    ("redis", "redis"),
+    ("rediss", "redis"),
+    ("mongodb", "mongo"),
+    ("etcd", "etcd"),
+];
+
+/// How many letters may be wrong in a scheme that is taken for a mistyped one.
+const TYPOS_MAX: usize = 2;
+
+/// Why a URL names no engine of this build. It may have a password.
+fn unknown(url: &str, scheme: &str) -> Error {
+    let url = redacted_url(url);
+    if let Some((name, feature)) = FEATURES.iter().find(|(name, _)| *name == scheme) {
+        return refusal(format!(
+            "this build has no engine for {name}: URLs; build one that has: cargo build --release -p espalier \
+             --features {feature}"
+        ));
+    }
+    let distance = |name: &str| strsim::damerau_levenshtein(name, scheme);
+    let names = FEATURES.iter().map(|(name, _)| (distance(name), *name));
+    let nearest = names.min().filter(|(typos, _)| *typos <= TYPOS_MAX);
+    let advice = match nearest {
+        Some((_, name)) => format!("did you mean {name}:? "),
+        None if scheme.is_empty() && !url.is_empty() => {
+            format!("did you mean embedded:{url}, a folder? ")
+        }
+        None => String::new(),
+    };
     let forms: Vec<_> = SCHEMES.iter().map(|scheme| scheme.form).collect();
-    refusal(format!(
-        "{url:?} names no engine; write {}",
+    let message = format!(
+        "{url:?} names no engine; {advice}Write {}",
         forms.join(" or ")
-    ))
+    );
+    // Redacted already, and the forms have no passwords.
+    Error::new(ErrorKind::Engine, message)
 }
 
 #[cfg(test)]
@@ -188,11 +259,49 @@ mod tests {
 
     #[test]
     fn an_unknown_scheme_lists_the_known_ones() {
-        for url in ["mongo:x", "no scheme at all", ""] {
+        for url in ["oracle:x", "no scheme at all", ""] {
             let error = open(url).err().expect("an unknown scheme").to_string();
             for scheme in schemes() {
                 assert!(error.contains(scheme.form), "{error}");
             }
+        }
+    }
+
+    #[test]
+    fn a_mistyped_scheme_is_guessed_and_its_password_not_shown() {
+        for (url, guess) in [
+            ("postgre://me:hunter2@h/x", "did you mean postgres:?"),
+            ("postgress://me:hunter2@h/x", "did you mean postgres:?"),
+            ("mongo://me:hunter2@h/x", "did you mean mongodb:?"),
+            ("embeded:data", "did you mean embedded:?"),
+            ("sqllite:data", "did you mean sqlite:?"),
+            ("data", "did you mean embedded:data, a folder?"),
+            ("http://me:hunter2@h/x", "names no engine; Write"),
+        ] {
+            let error = open(url).err().expect(url).to_string();
+            assert!(
+                error.contains(guess) && !error.contains("hunter2"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_engine_that_is_not_built_in_has_its_feature_named() {
+        for (name, feature) in FEATURES {
+            if SCHEMES.iter().any(|scheme| scheme.name == *name) {
+                continue;
+            }
+            let error = open(&format!("{name}://me:hunter2@h/x")).err().expect(name);
+            let error = error.to_string();
+            let advice = format!("--features {feature}");
+            assert!(
+                error.contains(&advice) && !error.contains("hunter2"),
+                "{error}"
+            );
+        }
+        for scheme in SCHEMES {
+            assert!(FEATURES.iter().any(|(name, _)| *name == scheme.name));
         }
     }
 

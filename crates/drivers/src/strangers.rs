@@ -16,7 +16,8 @@ const LOST_AND_FOUND: &str = "lost+found";
 const TOLD_MAX: usize = 3;
 
 /// What the names of the first files of a store begin with, and the engine that makes them.
-const STORES: [(&str, &str); 2] = [("espalier.format", "embedded"), ("espalier.data.", "file")];
+pub(crate) const STORES: [(&str, &str); 2] =
+    [("espalier.format", "embedded"), ("espalier.data.", "file")];
 
 /// Whether there is a file, or a directory with something in it.
 pub(crate) fn is_anything_at(place: &Path) -> bool {
@@ -27,7 +28,7 @@ pub(crate) fn is_anything_at(place: &Path) -> bool {
 }
 
 /// Whether a name is one that somebody gave: not what is hidden, nor of the file system.
-fn is_visible(name: &str) -> bool {
+pub(crate) fn is_visible(name: &str) -> bool {
     !name.starts_with('.') && name != LOST_AND_FOUND
 }
 

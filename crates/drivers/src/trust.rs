@@ -7,6 +7,8 @@ use std::sync::Arc;
 use rustls::AlertDescription as Alert;
 use rustls::CertificateError as Wrong;
 
+use crate::pinned::is_authority_itself;
+
 /// What a driver calls the options that trust is about.
 pub(crate) struct Options {
     /// Who is trusted.
@@ -21,6 +23,19 @@ pub(crate) const OPTIONS: Options = Options {
     authority: "ca=FILE",
     identity: "cert=FILE&key=FILE",
 };
+
+/// What is wrong with the certificate of a server, where that is what an error comes from. `authority` is how the user
+/// names a file of those who are trusted.
+pub fn certificate_problem(
+    error: &(dyn Error + 'static),
+    authority: &'static str,
+) -> Option<String> {
+    let options = Options {
+        authority,
+        identity: "a certificate that it knows",
+    };
+    distrust(error, &options)
+}
 
 /// What is wrong with a certificate, where that is what an error comes from. Nothing was asked then,
 /// and asking again is of no use.
@@ -98,6 +113,10 @@ fn of_server(wrong: &Wrong, options: &Options) -> String {
                 "the server's certificate is signed by nobody who is trusted; name the authority \
                  with {authority}"
             );
+        }
+        wrong if is_authority_itself(wrong) => {
+            "is one that signs others (CA:TRUE), which this engine's client takes as an authority alone: give the \
+             server one with CA:FALSE (docs/guide/certificates.md has the commands)"
         }
         _ => "is not accepted",
     };

@@ -2,6 +2,8 @@
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 
+use crate::redact::redacted;
+
 /// A URL, taken apart. Nothing is percent-decoded: places are paths as the shell gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Url<'a> {
@@ -79,14 +81,21 @@ impl<'a> Url<'a> {
 
 /// The refusal of a URL, in a sentence.
 pub(crate) fn refusal(message: String) -> Error {
-    Error::new(ErrorKind::Engine, message)
+    Error::new(ErrorKind::Engine, redacted(&message).into_owned())
 }
 
 /// The refusal of an option that a scheme does not have.
 pub(crate) fn unknown_option<T>(scheme: &str, option: &str, known: &str) -> Result<T> {
-    Err(refusal(format!(
-        "{scheme}: has no option {option:?}; it has {known}"
-    )))
+    // What stands behind a `?` in a password looks like an option.
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    let problem = match option.bytes().all(is_name) {
+        true => format!("{scheme}: has no option {option:?}; it has {known}"),
+        false => format!(
+            "{scheme}: an option has a name that none has; a ? in user or password is written %3F, an & \
+             %26; the options are {known}"
+        ),
+    };
+    Err(refusal(problem))
 }
 
 /// A number.

@@ -333,7 +333,7 @@ fn a_halted_server_is_noticed_by_its_readers() {
         waited > Duration::from_millis(700),
         "refused after {waited:?}"
     );
-    assert!(waited < Duration::from_secs(10), "refused after {waited:?}");
+    assert!(waited < Duration::from_secs(19), "refused after {waited:?}");
     redis.process().signal(Signal::Continue);
     let start = Instant::now();
     while driver.snapshot().is_err() {
@@ -353,7 +353,7 @@ fn a_pruned_log_is_no_loss() {
     let Some(server) = Postgres::shared() else {
         return;
     };
-    let url = server.url("schema=pruned&durability=relaxed&policy=cached&staleness_ms=4000");
+    let url = server.url("schema=pruned&durability=relaxed&policy=cached&staleness_ms=30000");
     let driver = open(&url);
     put(&*driver, "key", "0");
     let argument = format!("1 {url}");

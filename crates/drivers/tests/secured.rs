@@ -15,8 +15,18 @@ use rcgen::{Issuer, KeyPair};
 use crate::certificates::{authority, certificate};
 use crate::opening::{assert_refused, put};
 
-/// How soon a server that is not trusted is refused: trying again is of no use.
-const AT_ONCE: Duration = Duration::from_secs(5);
+/// How soon a server that is not trusted is refused, as trying again is of no use: well before the driver gives up,
+/// on a slow machine too.
+const AT_ONCE: Duration = Duration::from_secs(60);
+
+/// How long the driver would try.
+const TRIED_MS: u32 = 180_000;
+
+/// The same URL, with so much time.
+fn patient(url: &str) -> String {
+    let joint = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{joint}timeout_ms={TRIED_MS}")
+}
 
 const VALID: (i32, i32) = (2020, 2100);
 
@@ -55,6 +65,7 @@ impl Files {
 
 /// `url` has nothing about certificates yet; `restart` has the server read its own again.
 fn check(files: &Files, url: &str, restart: &dyn Fn()) {
+    let url = super::patient(url);
     let start = Instant::now();
     let with = |ca: &str| format!("{url}&ca={}", files.text(ca));
     let trusted = with("ca");
@@ -85,6 +96,17 @@ fn check(files: &Files, url: &str, restart: &dyn Fn()) {
     }
 }
 
+/// The server has a certificate that signs itself and may sign others, as `openssl req -x509` makes it.
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
+fn self_signed(name: &str) -> Files {
+    let files = Files::new();
+    let (certificate, key) = certificates::self_signed(name);
+    fs::write(files.path("server.crt"), &certificate).expect("a file");
+    fs::write(files.path("server.key"), key).expect("a file");
+    fs::write(files.path("own"), certificate).expect("a file");
+    files
+}
+
 /// The server takes nobody without a certificate of `files`.
 fn check_clients(files: &Files, url: &str) {
     let url = format!("{url}&ca={}", files.text("ca"));
@@ -107,15 +129,28 @@ fn check_clients(files: &Files, url: &str) {
 /// A server that is asked for TLS and has none, or has nothing else and is not asked for it.
 fn check_speech(url: &str, advice: &str) {
     let start = Instant::now();
-    assert_refused(open(url), ErrorKind::Engine, advice);
+    assert_refused(open(&patient(url)), ErrorKind::Engine, advice);
     assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
 }
 
 #[cfg(feature = "redis")]
 mod redis {
+    use espalier_drivers::open;
+    use espalier_keyspace::ErrorKind;
     use espalier_testkit::servers::{Redis, Signal, free_port};
 
-    use super::{Files, check, check_clients, check_speech};
+    use super::{Files, check, check_clients, check_speech, self_signed};
+    use crate::opening::assert_refused;
+
+    /// Its client takes no verifier of ours: the error says what the server needs.
+    #[test]
+    fn a_certificate_that_may_sign_others_is_refused_with_what_to_do() {
+        let files = self_signed("127.0.0.1");
+        if let Some((_redis, url)) = secured(&files, "no") {
+            let url = format!("{url}&ca={}", files.text("own"));
+            assert_refused(open(&url), ErrorKind::Denied, "CA:FALSE");
+        }
+    }
 
     /// A server with a second port for TLS, and the URL there.
     fn secured(files: &Files, clients: &str) -> Option<(Redis, String)> {
@@ -317,8 +352,9 @@ mod mongo {
 
     fn check_passwords(url: &str, words: [&str; 3]) {
         let start = Instant::now();
-        let wrong = ["root:wrong", "nobody:p%40ss"].map(|who| as_user(url, who));
-        for (wrong, words) in [url, &wrong[0], &wrong[1]].iter().zip(words) {
+        let url = super::patient(url);
+        let wrong = ["root:wrong", "nobody:p%40ss"].map(|who| as_user(&url, who));
+        for (wrong, words) in [&url, &wrong[0], &wrong[1]].iter().zip(words) {
             assert_refused(open(wrong), ErrorKind::Denied, "user and password");
             assert_refused(open(wrong), ErrorKind::Denied, words);
         }
@@ -382,9 +418,28 @@ mod mongo {
 
 #[cfg(feature = "etcd")]
 mod etcd {
+    use espalier_drivers::open;
+    use espalier_keyspace::ErrorKind;
     use espalier_testkit::servers::{Etcd, Signal};
 
-    use super::{Files, check, check_clients, check_speech};
+    use super::{Files, check, check_clients, check_speech, self_signed};
+    use crate::opening::{assert_refused, put};
+
+    #[test]
+    fn a_certificate_that_may_sign_others_is_accepted_as_the_servers_own() {
+        for (name, is_accepted) in [("127.0.0.1", true), ("other.example", false)] {
+            let files = self_signed(name);
+            let Some(etcd) = secured(&files, &[]) else {
+                return;
+            };
+            let with = |file: &str| etcd.url(&format!("tls&ca={}", files.text(file)));
+            match is_accepted {
+                true => put(&*open(&with("own")).expect("it is trusted"), "key"),
+                false => assert_refused(open(&with("own")), ErrorKind::Denied, "another host"),
+            }
+            assert_refused(open(&with("ca")), ErrorKind::Denied, "authority");
+        }
+    }
 
     fn secured(files: &Files, clients: &[&str]) -> Option<Etcd> {
         let certificate = format!("--cert-file={}", files.text("server.crt"));

@@ -14,6 +14,7 @@ use crate::commands::{
 use crate::error::{Failure, Result};
 use crate::logging;
 use crate::settings::Settings;
+use crate::terminal::{self, Form};
 
 const LONG_ABOUT: &str = "\
 A model-driven tree datastore. Give it YANG modules; it keeps data that fits them, in an embedded \
@@ -45,6 +46,9 @@ from the file named by --config, or ./espalier.toml where it exists:
 
 Exit status: 0 done, 1 the data or the store is not as needed, 2 the call is wrong.";
 
+/// How the process ends where the command line is wrong.
+const USAGE_STATUS: u8 = 2;
+
 /// The command line.
 #[derive(Parser, Debug)]
 #[command(name = "espalier", version, about = "A model-driven tree datastore", long_about = LONG_ABOUT, after_long_help = EXAMPLES)]
@@ -70,7 +74,7 @@ struct Global {
     config: Option<PathBuf>,
 
     /// What is logged on standard error: a level, or target=level,... as RUST_LOG has it
-    /// [env: ESPALIER_LOG] [default: warn]
+    /// [env: ESPALIER_LOG] [default: warn; of serve: info]
     #[arg(long, global = true, value_name = "FILTER")]
     log: Option<String>,
 
@@ -119,11 +123,17 @@ pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() && std::env::args().any(|text| text == "--json") => {
-            let text = error.render().to_string();
+            let text = without_secrets(&error.render().to_string());
             let message = text.strip_prefix("error: ").unwrap_or(&text).trim();
             let failure = Failure::usage(message);
             report(&failure, true);
             return ExitCode::from(failure.exit_status());
+        }
+        Err(error) if error.use_stderr() => {
+            let text = without_secrets(&error.render().to_string());
+            // Nobody is left to tell where this fails.
+            let _ = writeln!(io::stderr(), "{}", text.trim_end());
+            return ExitCode::from(USAGE_STATUS);
         }
         Err(error) => error.exit(),
     };
@@ -141,10 +151,36 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// What the command line parser reports, which repeats arguments: without passwords and control characters.
+fn without_secrets(text: &str) -> String {
+    let mut text = text.to_owned();
+    for argument in std::env::args().skip(1) {
+        let value = argument
+            .split_once('=')
+            .map_or(&*argument, |(_, value)| value);
+        for raw in [&*argument, value] {
+            let shown = espalier_drivers::redacted_url(raw);
+            // Arguments that are no URLs have passwords in no place that is known.
+            let shown = if raw.contains(":/") || raw.contains('@') {
+                &shown
+            } else {
+                raw
+            };
+            let shown = terminal::escaped(shown);
+            if shown != raw {
+                text = text.replace(raw, &shown);
+            }
+        }
+    }
+    let text = espalier_drivers::redacted(&text).into_owned();
+    let lines = text.split('\n').map(terminal::escaped);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 fn report(failure: &Failure, json: bool) {
     // Nobody is left to tell where these fail.
     let _ = if json {
-        writeln!(io::stdout(), "{}", failure.to_json())
+        writeln!(terminal::stdout(Form::Json), "{}", failure.to_json())
     } else {
         writeln!(io::stderr(), "{failure}")
     };
@@ -239,11 +275,10 @@ impl Command {
 
 /// Prints a result: `json` with `--json`, else `text` where there is any.
 pub fn answer(json: bool, value: &serde_json::Value, text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
     if json {
-        writeln!(out, "{value}")?;
+        writeln!(terminal::stdout(Form::Json), "{value}")?;
     } else if !text.is_empty() {
-        writeln!(out, "{text}")?;
+        writeln!(terminal::stdout(Form::Text), "{text}")?;
     }
     Ok(())
 }

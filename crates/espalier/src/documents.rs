@@ -11,6 +11,7 @@ use espalier_yang::data::{
 use espalier_yang::{InstancePath, Schema, Sink};
 
 use crate::error::{Failure, Result};
+use crate::terminal::Form;
 
 /// The name of standard input and output.
 pub const STANDARD: &str = "-";
@@ -35,6 +36,14 @@ impl Format {
                 _ => Self::Json,
             }
         })
+    }
+
+    /// How it is printed on a terminal.
+    pub fn form(self) -> Form {
+        match self {
+            Self::Json => Form::Json,
+            Self::Xml => Form::Xml,
+        }
     }
 
     /// The media type of YANG data (RFC 8040 §3.2).

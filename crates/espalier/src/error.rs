@@ -1,11 +1,15 @@
 //! What a command says when it fails: what is wrong, where, and what to do next.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::ErrorKind;
 
+use espalier_drivers::redacted;
 use espalier_yang::data::PrintError;
 use espalier_yang::{DataError, ErrorTag, Errors};
 use serde_json::{Value, json};
+
+use crate::terminal::{escaped, escaped_lines};
 
 /// What to do where a version is not there.
 pub const VERSIONS_HINT: &str = "`espalier history` lists the versions that are kept";
@@ -112,7 +116,7 @@ impl Failure {
     fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,
-            message: message.into(),
+            message: shown(message),
             file: None,
             errors: Vec::new(),
             detail: None,
@@ -124,7 +128,7 @@ impl Failure {
     /// The same failure, in a file.
     #[must_use]
     pub fn in_file(mut self, file: impl fmt::Display) -> Self {
-        self.file = Some(file.to_string());
+        self.file = Some(shown(file.to_string()));
         self
     }
 
@@ -139,7 +143,7 @@ impl Failure {
     /// The same failure, with what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(shown(hint));
         self
     }
 
@@ -210,34 +214,45 @@ impl Failure {
             "error-type": error.kind.as_str(),
             "error-tag": error.tag.as_str(),
             "error-app-tag": error.app_tag,
-            "error-message": error.message,
+            "error-message": redacted(&error.message),
         })
+    }
+}
+
+/// Text that may come from anywhere: URLs in it lose their passwords.
+fn shown(text: impl Into<String>) -> String {
+    let text = text.into();
+    match redacted(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(shown) => shown,
     }
 }
 
 /// `file:line: path: message (tag)` for each error, then what to do.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
-        match &self.file {
+        write!(f, "error: {}", escaped_lines(&self.message))?;
+        let file = self.file.as_deref().map(escaped);
+        match &file {
             Some(file) if self.errors.is_empty() => write!(f, " ({file})")?,
             _ => {}
         }
         for error in &self.errors {
             write!(f, "\n  ")?;
-            match (&self.file, error.line) {
+            match (&file, error.line) {
                 (Some(file), 0) => write!(f, "{file}: ")?,
                 (Some(file), line) => write!(f, "{file}:{line}: ")?,
                 (None, 0) => {}
                 (None, line) => write!(f, "line {line}: ")?,
             }
             if !error.path.is_empty() {
-                write!(f, "{}: ", error.path)?;
+                write!(f, "{}: ", escaped(&error.path))?;
             }
-            write!(f, "{} ({})", error.message, error.tag.as_str())?;
+            let message = redacted(&error.message);
+            write!(f, "{} ({})", escaped(&message), error.tag.as_str())?;
         }
         if let Some(hint) = &self.hint {
-            write!(f, "\n  {hint}")?;
+            write!(f, "\n  {}", escaped_lines(hint))?;
         }
         Ok(())
     }
@@ -272,6 +287,10 @@ impl From<espalier_store::Error> for Failure {
                 failure.in_file(file).hint(hint)
             }
             espalier_store::Error::Engine(error) => error.into(),
+            error @ espalier_store::Error::Unfinished { .. } => Self::data(error.to_string()).hint(
+                "repeat the `espalier copy` or `espalier restore` with the same arguments: it continues where it \
+                 stopped; --force begins anew",
+            ),
             other => Self::data(other.to_string()),
         }
     }

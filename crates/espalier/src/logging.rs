@@ -1,10 +1,9 @@
 //! Logs: on standard error, as text or JSON, filtered as `RUST_LOG` is.
 
-use std::io;
-
 use tracing_subscriber::EnvFilter;
 
 use crate::error::{Failure, Result};
+use crate::terminal::{Form, LogLine};
 
 /// What is logged where nobody says.
 const DEFAULT_FILTER: &str = "warn";
@@ -18,12 +17,14 @@ pub fn start(filter: Option<&str>, format: Option<&str>) -> Result<()> {
     })?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(io::stderr);
+        // Colours are control characters themselves.
+        .with_ansi(false);
     match format.unwrap_or("text") {
-        "text" => builder
-            .with_ansi(io::IsTerminal::is_terminal(&io::stderr()))
+        "text" => builder.with_writer(|| LogLine::new(Form::Text)).init(),
+        "json" => builder
+            .with_writer(|| LogLine::new(Form::Json))
+            .json()
             .init(),
-        "json" => builder.json().init(),
         other => {
             return Err(Failure::usage(format!(
                 "--log-format {other}: write text or json"

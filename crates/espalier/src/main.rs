@@ -12,10 +12,13 @@ mod error;
 mod example;
 mod logging;
 mod modules;
+mod output_file;
+mod panics;
 mod paths;
 mod progress;
 mod settings;
 mod target;
+mod terminal;
 mod times;
 
 use std::process::ExitCode;
@@ -26,6 +29,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    panics::report();
     espalier_drivers::embedded::tell_of_damage();
     cli::run()
 }

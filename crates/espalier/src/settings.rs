@@ -10,6 +10,7 @@ use espalier_store::Datastore;
 use serde::Deserialize;
 
 use crate::error::{Failure, Result};
+use crate::terminal::Form;
 
 /// The file that is read where `--config` names none and it exists.
 const DEFAULT_FILE: &str = "espalier.toml";
@@ -112,6 +113,16 @@ pub struct Talk {
     /// Print results and errors as JSON on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+impl Talk {
+    /// How lines are printed.
+    pub fn form(self) -> Form {
+        match self.json {
+            true => Form::Json,
+            false => Form::Text,
+        }
+    }
 }
 
 /// Every setting, from one source or from all of them.

@@ -222,7 +222,7 @@ mod tests {
             monotonic: Mutex::new(7),
         };
         let watch = ClockWatch::default();
-        let mut advance = |wall: i64, monotonic: u64| {
+        let advance = |wall: i64, monotonic: u64| {
             let mut now = clock.wall.lock();
             *now = now.saturating_add_signed(wall);
             drop(now);

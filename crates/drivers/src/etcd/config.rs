@@ -5,7 +5,7 @@ use std::time::Duration;
 use espalier_keyspace::Result;
 
 use crate::authority::Authority;
-use crate::identity::Tls;
+use crate::identity::{Tls, password};
 use crate::url::{Url, milliseconds, number, switch, unknown_option};
 
 /// The longest that a call tries to reach the servers, when not given: ten seconds.
@@ -62,6 +62,7 @@ impl Config {
     fn set(&mut self, scheme: &str, option: &str, value: &str) -> Result<()> {
         let tls = &mut self.tls;
         match option {
+            "password_file" => self.servers.password = Some(password(value)?),
             "timeout_ms" => self.timeout = milliseconds(option, value)?,
             "operations" => {
                 let operations: u32 = number(option, value)?;
@@ -76,7 +77,7 @@ impl Config {
             "cert" => tls.get_or_insert_default().certificate = Some(value.into()),
             "key" => tls.get_or_insert_default().key = Some(value.into()),
             _ => {
-                let known = "timeout_ms, operations, tls, ca, cert and key";
+                let known = "password_file, timeout_ms, operations, tls, ca, cert and key";
                 return unknown_option(scheme, option, known);
             }
         }

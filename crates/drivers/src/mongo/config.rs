@@ -7,7 +7,7 @@ use espalier_keyspace::Result;
 use super::driver::NAME;
 use crate::authority::Authority;
 use crate::durability::Durability;
-use crate::identity::Tls;
+use crate::identity::{Tls, password};
 use crate::readable;
 use crate::url::{Url, milliseconds, number, refusal, switch, unknown_option};
 
@@ -98,6 +98,7 @@ impl Config {
         let tls = &mut self.tls;
         match option {
             "prefix" => self.prefix = name(value, option)?,
+            "password_file" => self.servers.password = Some(password(value)?),
             "durability" => self.durability = Durability::parse(value)?,
             "readable" => self.readable = Some(readable::parse(value)?),
             "timeout_ms" => self.timeout = milliseconds(option, value)?,
@@ -119,7 +120,7 @@ impl Config {
             "cert" => tls.get_or_insert_default().certificate = Some(value.into()),
             "key" => tls.get_or_insert_default().key = Some(value.into()),
             _ => {
-                let known = "prefix, durability, readable, timeout_ms, keep_ms, page_bytes, \
+                let known = "prefix, durability, password_file, readable, timeout_ms, keep_ms, page_bytes, \
                              tail_bytes, authSource, replicaSet, tls, ca, cert and key";
                 return unknown_option(scheme, option, known);
             }

@@ -8,7 +8,7 @@ use tokio_postgres::config::{Host, SslMode};
 
 use super::driver::NAME;
 use crate::durability::Durability;
-use crate::identity::Identity;
+use crate::identity::{self, Identity};
 use crate::readable;
 use crate::url::{Url, refusal, unknown_option};
 
@@ -33,7 +33,7 @@ pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a driver for the server has not got, but the URL may say.
 const OPTIONS: &str = "schema, durability, readable, snapshots, connect_timeout, statement_timeout, sslmode, \
-     sslrootcert, sslcert, sslkey, application_name, options, target_session_attrs, load_balance_hosts, hostaddr, \
+     sslrootcert, sslcert, sslkey, password_file, application_name, options, target_session_attrs, load_balance_hosts, hostaddr, \
      tcp_user_timeout, keepalives, keepalives_idle, keepalives_interval and keepalives_retries";
 
 /// How the connection is secured, as libpq's `sslmode` says it.
@@ -89,6 +89,7 @@ impl Config {
         };
         let (mut mode, mut authorities) = ("prefer", None);
         let (mut certificate, mut key) = (None, None);
+        let mut password = None;
         for (option, value) in url.options() {
             match option {
                 "schema" => config.schema = schema(value)?,
@@ -101,6 +102,7 @@ impl Config {
                 "sslmode" => mode = value,
                 "sslrootcert" => authorities = Some(PathBuf::from(value)),
                 "sslcert" => certificate = Some(PathBuf::from(value)),
+                "password_file" => password = Some(identity::password(value)?),
                 "sslkey" => key = Some(PathBuf::from(value)),
                 "connect_timeout" => {
                     positive::<u32>(option, value)?;
@@ -125,6 +127,9 @@ impl Config {
         let options = format!("{}: has sslcert and sslkey", url.scheme);
         config.identity = Identity::of(certificate, key, &options)?;
         config.server = server(url, &kept.join("&"))?;
+        if let Some(password) = password {
+            config.server.password(password);
+        }
         config.server.ssl_mode(match config.security {
             Security::Disable => SslMode::Disable,
             Security::Prefer => SslMode::Prefer,

@@ -6,7 +6,7 @@ use espalier_keyspace::Result;
 
 use crate::authority::Authority;
 use crate::durability::Durability;
-use crate::identity::Tls;
+use crate::identity::{Tls, password};
 use crate::url::{Url, milliseconds, number, refusal, unknown_option};
 
 /// The longest that a call tries to reach the server, when not given: ten seconds.
@@ -70,6 +70,7 @@ impl Config {
     fn set(&mut self, scheme: &str, option: &str, value: &str) -> Result<()> {
         match (option, &mut self.tls) {
             ("prefix", _) => self.prefix = prefix(value)?,
+            ("password_file", _) => self.servers.password = Some(password(value)?),
             ("durability", _) => self.durability = Durability::parse(value)?,
             ("timeout_ms", _) => self.timeout = milliseconds(option, value)?,
             ("undo_bytes", _) => self.undo_bytes = number(option, value)?,
@@ -77,7 +78,7 @@ impl Config {
             ("cert", Some(tls)) => tls.certificate = Some(value.into()),
             ("key", Some(tls)) => tls.key = Some(value.into()),
             _ => {
-                let known = "prefix, durability, timeout_ms, undo_bytes, \
+                let known = "prefix, durability, password_file, timeout_ms, undo_bytes, \
                              and for rediss: ca, cert and key";
                 return unknown_option(scheme, option, known);
             }

@@ -30,3 +30,15 @@ pub fn certificate(signer: &Issuer<'_, KeyPair>, years: (i32, i32)) -> (String, 
     let certificate = params.signed_by(&key, signer).expect("a certificate");
     (certificate.pem(), key.serialize_pem())
 }
+
+/// A certificate for a name that signs itself and may sign others, and its key, both PEM.
+#[allow(dead_code)]
+pub fn self_signed(name: &str) -> (String, String) {
+    let key = KeyPair::generate().expect("a key");
+    let mut params = CertificateParams::new(vec![name.to_owned()]).expect("parameters");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.not_before = date_time_ymd(2020, 1, 1);
+    params.not_after = date_time_ymd(2100, 1, 1);
+    let certificate = params.self_signed(&key).expect("a certificate");
+    (certificate.pem(), key.serialize_pem())
+}

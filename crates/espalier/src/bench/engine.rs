@@ -134,8 +134,9 @@ impl Engine {
         if !is_server {
             let names = LOCAL.map(|(name, _)| name).join(", ");
             return Err(Failure::usage(format!(
-                "{url:?} is no engine; write memory, {names}, one of them with a folder (embedded:DIR), \
-                 the URL of a server (postgres://...), local, servers or all"
+                "{:?} is no engine; write memory, {names}, one of them with a folder (embedded:DIR), \
+                 the URL of a server (postgres://...), local, servers or all",
+                espalier_drivers::redacted_url(url)
             )));
         }
         Ok(Self::Server {

@@ -8,7 +8,9 @@ use super::report::{self, Baseline, Page};
 use super::row::Row;
 use crate::documents::STANDARD;
 use crate::error::{Failure, Result};
+use crate::output_file::{self, Existing, OutputFile};
 use crate::progress::Progress;
+use crate::terminal::{self, Escaping, Form};
 
 /// A place for rows. Each is written when it is known; the reports at the end.
 pub struct Output {
@@ -34,6 +36,8 @@ pub struct Destination {
     pub baseline: Option<PathBuf>,
     /// How often everything is measured.
     pub repeat: usize,
+    /// What is done with files that exist.
+    pub existing: Existing,
 }
 
 impl Output {
@@ -41,18 +45,21 @@ impl Output {
     pub fn new(destination: Destination) -> Result<Self> {
         let json: Option<Box<dyn Write>> = match destination.json.as_deref() {
             None => None,
-            Some(STANDARD) => Some(Box::new(io::stdout())),
-            Some(file) => Some(Box::new(File::create(file).map_err(|error| {
-                Failure::usage(format!("the results cannot be written: {error}")).in_file(file)
-            })?)),
+            Some(STANDARD) => Some(Box::new(terminal::stdout(Form::Json))),
+            Some(file) => {
+                output_file::check(Path::new(file), destination.existing, None)?;
+                Some(Box::new(File::create(file).map_err(|error| {
+                    Failure::usage(format!("the results cannot be written: {error}")).in_file(file)
+                })?))
+            }
         };
         for file in [&destination.html, &destination.markdown]
             .into_iter()
             .flatten()
         {
             // Known before hours of measuring, not after.
-            let opened = File::options().create(true).append(true).open(file);
-            opened.map_err(|error| unwritten(&error, file))?;
+            output_file::check(file, destination.existing, None)?;
+            OutputFile::create(file, Existing::Replace, None)?;
         }
         let baseline = destination.baseline.as_deref();
         Ok(Self {
@@ -107,21 +114,23 @@ impl Output {
             }
         }
         self.text(&report::summary(&rows.iter().collect::<Vec<_>>()))?;
-        let command: Vec<_> = std::env::args().collect();
+        // URLs of engines are among the arguments.
+        let arguments = std::env::args().map(|argument| shown_argument(&argument));
+        let command: Vec<_> = arguments.collect();
         let page = Page {
             rows: &rows,
             baseline: self.baseline.as_ref(),
             command: &command.join(" "),
         };
         if let Some(file) = &self.destination.html {
-            std::fs::write(file, page.html()?).map_err(|error| unwritten(&error, file))?;
+            write(file, page.html()?.as_bytes())?;
         }
         if let Some(file) = &self.destination.markdown {
-            std::fs::write(file, page.markdown()).map_err(|error| unwritten(&error, file))?;
+            write(file, page.markdown().as_bytes())?;
         }
         if let Some(baseline) = &self.baseline {
             let summary = baseline.summary(&rows);
-            io::stderr().lock().write_all(summary.as_bytes())?;
+            Escaping::new(io::stderr().lock(), Form::Text).write_all(summary.as_bytes())?;
         }
         self.progress.finish();
         Ok(())
@@ -158,7 +167,7 @@ impl Output {
     pub fn text(&self, text: &str) -> Result<()> {
         if self.destination.json.as_deref() != Some(STANDARD) {
             self.progress
-                .aside(|| io::stdout().lock().write_all(text.as_bytes()))?;
+                .aside(|| terminal::stdout(Form::Text).write_all(text.as_bytes()))?;
         }
         Ok(())
     }
@@ -166,7 +175,7 @@ impl Output {
 
 /// Prints a row for people.
 fn table_row(row: &Row, is_first: bool) -> Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout(Form::Text);
     if is_first {
         writeln!(
             out,
@@ -193,8 +202,33 @@ fn table_row(row: &Row, is_first: bool) -> Result<()> {
     Ok(())
 }
 
-fn unwritten(error: &io::Error, file: &Path) -> Failure {
-    Failure::usage(format!("the report cannot be written: {error}")).in_file(file.display())
+/// Writes a report whole. Whether it may replace a file was asked before.
+fn write(file: &Path, text: &[u8]) -> Result<()> {
+    let mut output = OutputFile::create(file, Existing::Replace, None)?;
+    output.writer().write_all(text)?;
+    output.finish()
+}
+
+/// An argument without passwords: a list of engines, or anything else.
+fn shown_argument(argument: &str) -> String {
+    let parts = argument.split(',');
+    let is_url = |part: &str| part.contains(":/") && part.contains('@');
+    // A password with a comma is cut by it: then all of it is one URL.
+    match parts.clone().filter(|part| part.contains('@')).all(is_url) {
+        true => parts.map(redacted_url_within).collect::<Vec<_>>().join(","),
+        false => redacted_url_within(argument),
+    }
+}
+
+/// The same of a URL that an option may stand before.
+fn redacted_url_within(argument: &str) -> String {
+    match argument.split_once('=') {
+        Some((option, url)) if option.starts_with("--") => {
+            format!("{option}={}", espalier_drivers::redacted_url(url))
+        }
+        _ if argument.contains(":/") => espalier_drivers::redacted_url(argument),
+        _ => argument.to_owned(),
+    }
 }
 
 /// Seconds in a readable unit.

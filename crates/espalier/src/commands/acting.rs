@@ -1,13 +1,28 @@
 //! What the commands about whole datastores have in common: whom they ask, and what they print.
 
 use crate::cli;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::settings::{Access, Settings, Talk};
-use crate::target::{self, Act, Acting};
+use crate::target::{self, Act, Acting, Of};
 
 /// Has something done with a datastore; `default` where none is named.
 pub fn act(access: &Access, talk: Talk, settings: Settings, default: &str, act: Act) -> Result<()> {
     let settings = Settings::from(access).over(settings);
+    let of_session = matches!(
+        act,
+        Act::Lock { .. }
+            | Act::Unlock {
+                of: Of::Session,
+                ..
+            }
+            | Act::EndSession
+    );
+    if of_session && settings.session().is_empty() {
+        return Err(
+            Failure::usage("a lock belongs to a session, and none is named")
+                .hint("add --session NAME (any name), or set ESPALIER_SESSION"),
+        );
+    }
     let acting = Acting {
         datastore: settings.datastore.clone().unwrap_or(default.to_owned()),
         session: settings.session().to_owned(),

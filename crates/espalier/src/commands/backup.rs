@@ -1,16 +1,15 @@
 //! `espalier backup`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use espalier_store::{Clock, Error, SystemClock};
 use serde_json::json;
-use tempfile::NamedTempFile;
 
 use crate::cli;
 use crate::commands::transfer::Shown;
 use crate::error::{Failure, Result};
+use crate::output_file::{self, Existing, OutputFile};
 use crate::settings::Talk;
 use crate::target;
 
@@ -19,7 +18,7 @@ use crate::target;
 #[command(after_help = "\
 Examples:
   espalier backup embedded:data monday.backup
-  espalier backup 'postgres://me:secret@db.example/net' /backups/net.backup
+  espalier backup 'postgres://me@db.example/net?password_file=/run/secrets/db' /backups/net.backup
   espalier restore monday.backup embedded:restored
 
 What is written is the state at the beginning. The file appears under its name when it is complete and on \
@@ -49,29 +48,25 @@ impl Backup {
                 .in_file(self.file.display())
                 .hint("choose another name"));
         }
-        if self.file.exists() && !self.force {
-            return Err(Failure::usage("the file exists already")
-                .in_file(self.file.display())
-                .hint("choose another name, or replace it with --force"));
-        }
+        output_file::check(&self.file, Existing::of(self.force), Some(&self.url))?;
         let from = target::open_source(&self.url)?;
         let total = from.usage()?.keys;
-        let mut unfinished = self.beside()?;
+        // Whether it may be replaced was asked before.
+        let mut unfinished = OutputFile::create(&self.file, Existing::Replace, Some(&self.url))?;
         let mut shown = Shown::new("writing", Some(total));
         let written = espalier_store::backup(
             &*from,
-            unfinished.as_file_mut(),
+            unfinished.writer(),
             SystemClock.now(),
             &mut |phase, rows| shown.tell(phase, rows),
         );
         shown.finish();
         let written = written.map_err(|error| match error {
-            Error::Write(error) => self.cannot_write(&error),
+            Error::Write(error) => Failure::data(format!("the backup cannot be written: {error}"))
+                .in_file(self.file.display()),
             error => Failure::from(error).in_file(self.file.display()),
         })?;
-        unfinished
-            .persist(&self.file)
-            .map_err(|error| self.cannot_write(&error.error))?;
+        unfinished.finish()?;
         let digest = written.digest;
         let value = json!({
             "file": self.file,
@@ -89,19 +84,5 @@ impl Backup {
             written.file_bytes
         );
         cli::answer(self.talk.json, &value, &text)
-    }
-
-    /// A file in the same folder, which gets the name when it is complete.
-    fn beside(&self) -> Result<NamedTempFile> {
-        let folder = match self.file.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
-        fs::create_dir_all(folder).map_err(|error| self.cannot_write(&error))?;
-        NamedTempFile::new_in(folder).map_err(|error| self.cannot_write(&error))
-    }
-
-    fn cannot_write(&self, error: &std::io::Error) -> Failure {
-        Failure::data(format!("the backup cannot be written: {error}")).in_file(self.file.display())
     }
 }

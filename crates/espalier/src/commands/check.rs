@@ -14,6 +14,7 @@ use crate::error::{Failure, Result};
 use crate::progress::Progress;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Opening};
+use crate::terminal::escaped;
 
 /// Examine a store: the engine's own structures, the catalog, every key and value of trees, statistics
 /// and documents
@@ -23,7 +24,9 @@ Examples:
   espalier check embedded:data
   espalier check 'redis://127.0.0.1/0?prefix=net' --json
 
-Exit status 0 where nothing is wrong, 1 where something is; with --json the findings are printed then too.")]
+Exit status 0 where nothing is wrong, 1 where something is; with --json the findings are printed then too. \
+A file of the store that others than its owner can reach is a warning, which does not change the exit \
+status.")]
 pub struct Check {
     /// The store, as --store names it
     #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
@@ -68,6 +71,7 @@ impl Check {
             keys += check_documents(&store, &mut findings)?;
         }
         progress.finish();
+        let warnings = warnings(&settings)?;
         let items: Vec<_> = findings
             .iter()
             .map(|finding| json!({"place": finding.place, "problem": finding.problem}))
@@ -75,12 +79,14 @@ impl Check {
         let mut lines: Vec<_> = findings
             .iter()
             .map(|finding| format!("{}: {}", finding.place, finding.problem))
+            .chain(warnings.iter().map(|warning| format!("warning: {warning}")))
+            .map(|line| escaped(&line).into_owned())
             .collect();
         lines.push(match findings.len() {
             0 => format!("checked {keys} keys: nothing is wrong"),
             count => format!("checked {keys} keys: {count} findings"),
         });
-        let value = json!({"keys": keys, "findings": items});
+        let value = json!({"keys": keys, "findings": items, "warnings": warnings});
         cli::answer(self.talk.json, &value, &lines.join("\n"))?;
         match findings.len() {
             0 => Ok(()),
@@ -89,6 +95,19 @@ impl Check {
                 .answered()),
         }
     }
+}
+
+/// What is not wrong, and should not stay: files that others than their owner can read or write.
+fn warnings(settings: &Settings) -> Result<Vec<String>> {
+    let Some(url) = settings.store.as_deref() else {
+        return Ok(Vec::new());
+    };
+    let exposed = espalier_drivers::exposed(url)?;
+    let warnings = exposed.into_iter().map(|file| {
+        let (path, mode, private) = (file.path.display(), file.mode, file.private_mode);
+        format!("{path} can be read by others (mode {mode:04o}): chmod {private:04o} '{path}'")
+    });
+    Ok(warnings.collect())
 }
 
 /// Examines every collection; tells how many documents there are.

@@ -1,6 +1,6 @@
 //! `espalier completions`.
 
-use std::io;
+use std::io::Write;
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use crate::cli::Cli;
 use crate::error::Result;
 use crate::settings::Talk;
+use crate::terminal::{self, Form};
 
 /// Print the completions for a shell
 #[derive(Args, Debug)]
@@ -29,7 +30,7 @@ impl Completions {
     pub fn run(&self) -> Result<()> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "espalier", &mut text);
-        io::Write::write_all(&mut io::stdout().lock(), &text)?;
+        terminal::stdout(Form::Text).write_all(&text)?;
         Ok(())
     }
 }

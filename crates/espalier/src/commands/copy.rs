@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::commands::transfer::{self, Shown};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::settings::Talk;
 use crate::target;
 
@@ -12,7 +12,7 @@ use crate::target;
 #[command(after_help = "\
 Examples:
   espalier copy embedded:data sqlite:data.db
-  espalier copy sqlite:data.db 'postgres://me:secret@db.example/net?schema=espalier'
+  espalier copy sqlite:data.db 'postgres://me@db.example/net?password_file=/run/secrets/db&schema=espalier'
   espalier copy redis://127.0.0.1/0 embedded:data --force
 
 The source may be served and written to meanwhile: what is copied is its state at the beginning. A copy \
@@ -39,6 +39,12 @@ pub struct Copy {
 impl Copy {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
+        if target::is_same_place(&self.from, &self.to) {
+            return Err(
+                Failure::usage("the source and the target are the same store")
+                    .hint("name another target"),
+            );
+        }
         let from = target::open_source(&self.from)?;
         // Before the target is made where there is nothing.
         espalier_store::check_source(&*from).map_err(transfer::failure)?;

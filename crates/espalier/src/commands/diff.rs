@@ -1,5 +1,6 @@
 //! `espalier diff`.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
@@ -9,6 +10,7 @@ use crate::error::Result;
 use crate::paths;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Differences, LineStyle};
+use crate::terminal;
 
 /// Print what is different at version B from version A
 #[derive(Args, Debug)]
@@ -64,11 +66,18 @@ impl Diff {
         let has_colours = !self.talk.json
             && io::stdout().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let is_json = self.talk.json;
         target.diff(&differences, &mut |line| {
+            let shown = String::from_utf8_lossy(line);
+            // Before the colours, which are control characters themselves.
+            let shown = match is_json {
+                true => shown,
+                false => Cow::Owned(terminal::escaped(&shown).into_owned()),
+            };
             if has_colours {
                 write!(out, "\x1b[{}m", colour(line))?;
             }
-            out.write_all(line)?;
+            out.write_all(shown.as_bytes())?;
             out.write_all(match has_colours {
                 true => b"\x1b[0m\n",
                 false => b"\n",

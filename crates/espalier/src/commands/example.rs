@@ -1,5 +1,7 @@
 //! `espalier example`.
 
+use std::fs;
+use std::io;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -8,6 +10,7 @@ use serde_json::json;
 use crate::cli;
 use crate::error::{Failure, Result};
 use crate::example;
+use crate::output_file::{self, Existing};
 use crate::settings::Talk;
 
 /// Write an example to start from: models and data
@@ -28,6 +31,10 @@ pub struct Example {
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     devices: u32,
 
+    /// Replace files that exist with other contents
+    #[arg(long)]
+    force: bool,
+
     #[command(flatten)]
     pub talk: Talk,
 }
@@ -42,10 +49,20 @@ impl Example {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
         let Name::Network = self.name;
-        example::write(&self.output, self.devices).map_err(|error| {
+        let failed = |error: io::Error| {
             Failure::data(format!("the example cannot be written: {error}"))
                 .in_file(self.output.display())
-        })?;
+        };
+        let mut files = example::files(&self.output, self.devices).map_err(failed)?;
+        // One that is there already, as it would be written, is left alone.
+        files.retain(|(file, text)| !fs::read(file).is_ok_and(|found| found == *text));
+        for (file, _) in &files {
+            output_file::check(file, Existing::of(self.force), None)?;
+        }
+        fs::create_dir_all(&self.output).map_err(failed)?;
+        for (file, text) in &files {
+            fs::write(file, text).map_err(failed)?;
+        }
         let folder = self.output.display();
         let value = json!({"folder": self.output, "devices": self.devices});
         let text = format!(

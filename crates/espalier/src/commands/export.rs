@@ -1,8 +1,7 @@
 //! `espalier export`.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use clap::Args;
@@ -12,10 +11,12 @@ use serde_json::json;
 use crate::cli;
 use crate::documents::{Format, Found, STANDARD};
 use crate::error::{Failure, Result};
+use crate::output_file::{self, Existing, OutputFile};
 use crate::paths;
 use crate::progress::Progress;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Read};
+use crate::terminal;
 
 /// Write all the data, or a part of it, as one document
 #[derive(Args, Debug)]
@@ -37,6 +38,10 @@ pub struct Export {
     #[arg(long)]
     format: Option<Format>,
 
+    /// Replace the file where it exists
+    #[arg(long)]
+    force: bool,
+
     #[command(flatten)]
     access: Access,
 
@@ -48,6 +53,12 @@ impl Export {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
+        let is_standard = self.output == STANDARD;
+        if !is_standard {
+            // Before the store is opened, which may take long.
+            let (file, existing) = (Path::new(&self.output), Existing::of(self.force));
+            output_file::check(file, existing, settings.store.as_deref())?;
+        }
         let target = target::open_existing(&settings)?;
         let path = paths::parse(&*target.schema()?, &self.path)?;
         let read = Read {
@@ -61,46 +72,29 @@ impl Export {
             at: None,
         };
         let started = Instant::now();
-        let bytes = if self.output == STANDARD {
-            self.write(&*target, &read, io::stdout().lock())?
-        } else {
-            self.write_file(&*target, &read)?
-        };
-        let seconds = started.elapsed().as_secs_f64();
-        if self.output == STANDARD {
+        if is_standard {
+            self.write(&*target, &read, terminal::stdout(read.format.form()))?;
             return Ok(());
         }
+        let bytes = self.write_file(&*target, &read, settings.store.as_deref())?;
+        let seconds = started.elapsed().as_secs_f64();
         let value = json!({"file": self.output, "bytes": bytes, "seconds": seconds});
         let text = format!("wrote {bytes} bytes to {} in {seconds:.3} s", self.output);
         cli::answer(self.talk.json, &value, &text)
     }
 
     /// The file appears under its name only when it is complete.
-    fn write_file(&self, target: &dyn target::Target, read: &Read<'_>) -> Result<u64> {
-        let failed = |error: io::Error| {
-            Failure::data(format!("the file cannot be written: {error}")).in_file(&self.output)
-        };
-        let is_special = fs::metadata(&self.output).is_ok_and(|metadata| !metadata.is_file());
-        let partial = match is_special {
-            true => PathBuf::from(&self.output),
-            false => PathBuf::from(format!("{}.partial", self.output)),
-        };
-        let file = File::create(&partial).map_err(failed)?;
-        let written = self.write(target, read, file);
-        if is_special {
-            return written;
-        }
-        match written {
-            Ok(bytes) => {
-                fs::rename(&partial, Path::new(&self.output)).map_err(failed)?;
-                Ok(bytes)
-            }
-            Err(error) => {
-                // What went wrong first is what the user should see.
-                let _ = fs::remove_file(&partial);
-                Err(error)
-            }
-        }
+    fn write_file(
+        &self,
+        target: &dyn target::Target,
+        read: &Read<'_>,
+        store: Option<&str>,
+    ) -> Result<u64> {
+        // Whether it may be replaced was asked before.
+        let mut file = OutputFile::create(Path::new(&self.output), Existing::Replace, store)?;
+        let bytes = self.write(target, read, file.writer())?;
+        file.finish()?;
+        Ok(bytes)
     }
 
     fn write(&self, target: &dyn target::Target, read: &Read<'_>, out: impl Write) -> Result<u64> {

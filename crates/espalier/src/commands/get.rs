@@ -1,7 +1,5 @@
 //! `espalier get`.
 
-use std::io;
-
 use clap::{Args, ValueEnum};
 use espalier_store::{Content, WithDefaults, WithOrigin};
 
@@ -10,6 +8,7 @@ use crate::error::{Failure, Result};
 use crate::paths;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Read};
+use crate::terminal;
 
 /// Print what is at a path
 #[derive(Args, Debug)]
@@ -102,7 +101,7 @@ impl Get {
             format: self.format,
             at: self.at,
         };
-        match target.read(&read, &mut io::stdout().lock())? {
+        match target.read(&read, &mut terminal::stdout(self.format.form()))? {
             Found::Something => Ok(()),
             Found::Nothing => {
                 let place = path.to_instance_identifier(&*target.schema()?);

@@ -1,6 +1,6 @@
 //! `espalier history`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,6 +11,7 @@ use crate::cli;
 use crate::error::Result;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Target};
+use crate::terminal::{self, escaped};
 use crate::times;
 
 /// List the commits, newest first; or say how many versions are kept
@@ -58,7 +59,7 @@ impl History {
         if self.keep.is_some() || age.is_some() {
             return self.retain(&*target, age);
         }
-        let mut out = io::stdout().lock();
+        let mut out = terminal::stdout(self.talk.form());
         let (mut from, mut left) = (self.from, self.limit);
         // What the next commit, or now, says of the clock of the one before.
         let now = SystemClock.now();
@@ -137,8 +138,8 @@ fn line(commit: &CommitInfo, clock: Told) -> String {
         comment,
         ..
     } = commit;
-    // A comment may have several lines; here it is one.
-    let comment = comment.escape_debug().to_string().replace("\\'", "'");
+    // Both may have several lines; here each is one.
+    let (author, comment) = (escaped(author), escaped(comment));
     let note = match clock {
         Told::Plausible => "",
         Told::Ahead => "  (its clock was ahead, or the next one's behind)",

@@ -1,5 +1,6 @@
 //! `espalier info`.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::cli;
 use crate::error::{Failure, Result};
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Opening};
+use crate::terminal::escaped;
 
 /// Anchors are read in pages of this size.
 const PAGE: usize = 1000;
@@ -23,7 +25,7 @@ const PAGE: usize = 1000;
 #[command(after_help = "\
 Examples:
   espalier info embedded:data
-  espalier info 'postgres://me:secret@db.example/net?policy=cached' --json")]
+  espalier info 'postgres://me@db.example/net?password_file=/run/secrets/db&policy=cached' --json")]
 pub struct Info {
     /// The store, as --store names it
     #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
@@ -214,7 +216,7 @@ fn engine_text(value: &Value) -> String {
         let _ = write!(out, ", current {lag} ms ago (at most {max})");
     }
     out.push('\n');
-    match word(&value["state"]) {
+    match &*word(&value["state"]) {
         "empty" => out.push_str("holds nothing\n"),
         "unfinished" => {
             let from = word(&value["unfinished-from"]);
@@ -231,8 +233,8 @@ fn engine_text(value: &Value) -> String {
 fn durability_text(value: &Value) -> String {
     let durability = word(&value["durability"]);
     match value["durability-reason"].as_str() {
-        Some(reason) => format!("{durability} ({reason})"),
-        None => durability.to_owned(),
+        Some(reason) => format!("{durability} ({})", escaped(reason)),
+        None => durability.into_owned(),
     }
 }
 
@@ -240,6 +242,6 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-fn word(value: &Value) -> &str {
-    value.as_str().unwrap_or("")
+fn word(value: &Value) -> Cow<'_, str> {
+    escaped(value.as_str().unwrap_or(""))
 }

@@ -2,4 +2,4 @@
 
 mod network;
 
-pub use network::write;
+pub use network::files;

@@ -1,9 +1,8 @@
 //! A network: devices with interfaces, addresses and links, under a small model of our own and
 //! the IETF's ietf-interfaces and ietf-ip. The same every time.
 
-use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use espalier_yang::standard;
 use serde_json::{Value, json};
@@ -29,18 +28,19 @@ const CORE_EVERY: u32 = 20;
 /// Interfaces of a device.
 const INTERFACES: u32 = 4;
 
-/// Writes the models and `network.json` into a folder.
-pub fn write(folder: &Path, devices: u32) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    fs::write(folder.join(MODEL_FILE), MODEL)?;
+/// The files of the example in a folder, and what is in them: the models and `network.json`.
+pub fn files(folder: &Path, devices: u32) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
+    let mut files = vec![(folder.join(MODEL_FILE), MODEL.as_bytes().to_vec())];
     for name in MODULES {
         let module = standard::module(name, None)
             .ok_or_else(|| io::Error::other(format!("the module {name} is not built in")))?;
-        fs::write(folder.join(format!("{name}.yang")), module.text)?;
+        let file = folder.join(format!("{name}.yang"));
+        files.push((file, module.text.as_bytes().to_vec()));
     }
     let mut text = serde_json::to_vec_pretty(&network(devices))?;
     text.push(b'\n');
-    fs::write(folder.join("network.json"), text)
+    files.push((folder.join("network.json"), text));
+    Ok(files)
 }
 
 fn network(devices: u32) -> Value {

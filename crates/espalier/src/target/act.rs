@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::Result;
+use crate::terminal::escaped;
 
 /// What to do, with which datastore, and who does it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -219,10 +220,12 @@ fn update(tree: &Tree, prefer: Option<Prefer>, options: CommitOptions<'_>) -> Re
         count => format!("updated, {count} conflicts resolved"),
     };
     for conflict in &conflicts {
-        text.push_str(&format!(
-            "\n  {}: was {}, running has {}, the candidate had {}",
+        let line = format!(
+            "{}: was {}, running has {}, the candidate had {}",
             conflict.path, conflict.base, conflict.running, conflict.candidate
-        ));
+        );
+        text.push_str("\n  ");
+        text.push_str(&escaped(&line));
     }
     Ok(done(json!({"conflicts": items}), &text))
 }
@@ -316,6 +319,10 @@ fn locks(tree: &Tree) -> Result<Outcome> {
     });
     Ok(Outcome {
         value,
-        text: lines.join("\n"),
+        text: lines
+            .iter()
+            .map(|line| escaped(line))
+            .collect::<Vec<_>>()
+            .join("\n"),
     })
 }

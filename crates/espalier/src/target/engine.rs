@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_drivers::{Promise, Site};
+use espalier_drivers::{Promise, Site, redacted_url};
 use espalier_keyspace::{Direction, Driver, KeyRange, ReadOnly};
 
 use super::local::store_on;
@@ -134,25 +134,25 @@ fn no_store(site: &Site) -> Failure {
     Failure::no_store(message).hint(hint)
 }
 
+/// Whether two URLs name the same file or folder, by whatever path. Two that name a server are compared by the
+/// engine that they lead to.
+pub fn is_same_place(one: &str, other: &str) -> bool {
+    let place = |url: &str| {
+        let (scheme, rest) = url.split_once(':')?;
+        let place = rest.rsplit_once('?').map_or(rest, |(place, _)| place);
+        let path = std::fs::canonicalize(place).ok()?;
+        Some((scheme.to_owned(), path))
+    };
+    place(one).is_some_and(|one| Some(one) == place(other))
+}
+
 /// A URL without user, password and options: what it is called where others may read it.
 pub fn without_password(url: &str) -> String {
-    let url = url.rsplit_once('?').map_or(url, |(url, _)| url);
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
-    };
-    let place = match rest.split_once('/') {
-        Some((authority, path)) => {
-            let host = authority
-                .rsplit_once('@')
-                .map_or(authority, |(_, host)| host);
-            format!("{host}/{path}")
-        }
-        None => rest
-            .rsplit_once('@')
-            .map_or(rest, |(_, host)| host)
-            .to_owned(),
-    };
-    format!("{scheme}://{place}")
+    let shown = redacted_url(url);
+    match shown.split_once('?') {
+        Some((place, _)) => place.to_owned(),
+        None => shown,
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +171,7 @@ mod tests {
             ("redis://u:p@host", "redis://host"),
             ("sqlite:a@b.db?durability=relaxed", "sqlite:a@b.db"),
             ("memory:", "memory:"),
+            ("postgre://me:hun?ter/2@db/net", "postgre://db/net"),
         ] {
             assert_eq!(without_password(url), name);
         }

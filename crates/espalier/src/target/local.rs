@@ -61,12 +61,18 @@ fn place(settings: &Settings) -> Result<&str> {
 /// Opens the tree that the settings name. Where they name modules, dataspace, schema set and
 /// anchor are created, or the schema set is brought to these modules.
 pub fn open_tree(settings: &Settings) -> Result<Tree> {
-    Ok(open_replacing(open_store(settings)?, settings)?.0)
+    // Before the store is opened, which makes one where there is none: a mistyped name makes nothing.
+    let source = modules::source(settings)?;
+    Ok(open_replacing(open_store(settings)?, settings, source)?.0)
 }
 
 /// The same of an open store, and which modules the schema set had before, where it had others.
-fn open_replacing(store: Store, settings: &Settings) -> Result<(Tree, Option<Replaced>)> {
-    let replaced = match modules::source(settings)? {
+fn open_replacing(
+    store: Store,
+    settings: &Settings,
+    source: Option<SchemaSource>,
+) -> Result<(Tree, Option<Replaced>)> {
+    let replaced = match source {
         Some(source) => prepare(&store, settings, &source)?,
         None => None,
     };
@@ -184,8 +190,10 @@ impl Local {
     /// Opens the tree that the settings name for one command, as [`open_tree`] does. Where its modules were replaced for
     /// a change that is then refused, they are put back.
     pub fn open(settings: &Settings, opening: Opening) -> Result<Self> {
+        // As in `open_tree`.
+        let source = modules::source(settings)?;
         let store = open_store_for_command(settings, opening)?;
-        let (tree, replaced) = open_replacing(store, settings)?;
+        let (tree, replaced) = open_replacing(store, settings, source)?;
         Ok(Self {
             replaced,
             ..Self::new(tree, settings)?

@@ -12,12 +12,14 @@ mod remote;
 mod remote_act;
 mod remote_error;
 mod remote_past;
+mod tls;
+mod unreachable;
 
 pub use act::{Act, Acting, Of, Outcome, Prefer, beside, perform};
 pub use contract::{Change, Changed, EditHow, Loaded, Read, Target, TestChoice, Upload};
 pub use engine::{
-    Opening, open_engine, open_for_command, open_source, open_target, promise, require_existing,
-    without_password,
+    Opening, is_same_place, open_engine, open_for_command, open_source, open_target, promise,
+    require_existing, without_password,
 };
 pub use local::{
     annotated_tree, open_driver, open_store, open_store_for_command, open_tree, source_of,

@@ -6,7 +6,6 @@
 
 use std::cell::OnceCell;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 
 use espalier_protocols::restconf::{
@@ -21,7 +20,9 @@ use espalier_yang::data::{ParseOptions, PrintOptions, Root};
 use espalier_yang::schema::SchemaSource;
 use serde::Serialize;
 use ureq::http::Response;
-use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::TlsConfig;
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
 use ureq::{Agent, Body, RequestBuilder, SendBody};
 
 use crate::documents::{self, Format, Found};
@@ -29,6 +30,8 @@ use crate::error::{Failure, Result};
 use crate::paths;
 use crate::settings::Settings;
 use crate::target::remote_error::failure_of;
+use crate::target::tls::{ClientIdentity, PinnedTls};
+use crate::target::unreachable::unreachable;
 use crate::target::{
     Acting, Change, Changed, Differences, Loaded, Outcome, Read, Rollback, Target, Upload,
 };
@@ -62,16 +65,16 @@ impl Remote {
     /// The server at a URL. Nothing is sent yet.
     pub fn new(url: &str, settings: &Settings) -> Result<Self> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(
-                Failure::usage(format!("--server {url}: this is not an HTTP URL"))
-                    .hint("write it as in http://127.0.0.1:8080"),
-            );
+            return Err(Failure::usage(format!(
+                "--server {}: this is not an HTTP URL",
+                espalier_drivers::redacted_url(url)
+            ))
+            .hint("write it as in http://127.0.0.1:8080"));
         }
-        let config = Agent::config_builder().http_status_as_error(false);
         let datastore = settings.datastore()?;
-        let config = config.tls_config(tls_config(settings)?);
+        let agent = agent(settings)?;
         Ok(Self {
-            agent: Agent::new_with_config(config.build()),
+            agent,
             base: url.trim_end_matches('/').to_owned(),
             data: data_path(datastore),
             datastore,
@@ -90,8 +93,7 @@ impl Remote {
     }
 
     pub(super) fn unreachable(&self, error: &ureq::Error) -> Failure {
-        Failure::data(format!("the server {} does not answer: {error}", self.base))
-            .hint("start one with `espalier serve --store embedded:DIR`")
+        unreachable(&espalier_drivers::redacted_url(&self.base), error)
     }
 
     pub(super) fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
@@ -184,49 +186,24 @@ fn who(settings: &Settings) -> Vec<(&'static str, String)> {
     told.collect()
 }
 
-/// Which server is trusted, and which certificate is shown to it.
-fn tls_config(settings: &Settings) -> Result<TlsConfig> {
-    let mut config = TlsConfig::builder();
-    if let Some(file) = &settings.server_ca {
-        let certificate = pem("--server-ca", file, |text| Certificate::from_pem(text))?;
-        config = config.root_certs(RootCerts::new_with_certs(&[certificate]));
-    }
-    match (&settings.client_cert, &settings.client_key) {
-        (Some(certificate), Some(key)) => {
-            let chain = pem("--client-cert", certificate, chain)?;
-            let key = pem("--client-key", key, |text| PrivateKey::from_pem(text))?;
-            let shown = ClientCert::new_with_certs(&chain, key);
-            config = config.client_cert(Some(shown));
-        }
-        (None, None) => {}
-        _ => return Err(Failure::usage("--client-cert and --client-key go together")),
-    }
-    Ok(config.build())
-}
-
-/// All certificates of a text, that of the client first.
-fn chain(text: &[u8]) -> std::result::Result<Vec<Certificate<'static>>, ureq::Error> {
-    // The error of a text without any.
-    Certificate::from_pem(text)?;
-    let items = parse_pem(text).filter_map(|item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
-        Ok(_) => None,
-        Err(error) => Some(Err(error)),
-    });
-    items.collect()
-}
-
-/// What a file of an option holds.
-fn pem<T>(
-    option: &str,
-    file: &Path,
-    read: fn(&[u8]) -> std::result::Result<T, ureq::Error>,
-) -> Result<T> {
-    let failed = |reason: String| {
-        Failure::usage(format!("{option}: this cannot be read: {reason}")).in_file(file.display())
+/// The client: which server it trusts, and which certificate it shows.
+fn agent(settings: &Settings) -> Result<Agent> {
+    let config = Agent::config_builder().http_status_as_error(false);
+    let identity = ClientIdentity::of_settings(settings)?;
+    let Some(file) = settings.server_ca.as_deref() else {
+        let shown = identity.map(ClientIdentity::into_ureq).transpose()?;
+        let tls = TlsConfig::builder().client_cert(shown);
+        return Ok(config.tls_config(tls.build()).build().into());
     };
-    let text = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
-    read(&text).map_err(|error| failed(error.to_string()))
+    let connector =
+        ().chain(ConnectProxyConnector::default())
+            .chain(TcpConnector::default())
+            .chain(PinnedTls::of_file(file, identity)?);
+    Ok(Agent::with_parts(
+        config.build(),
+        connector,
+        DefaultResolver::default(),
+    ))
 }
 
 /// What a successful change over RESTCONF tells.

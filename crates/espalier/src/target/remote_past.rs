@@ -45,10 +45,11 @@ pub struct CommitBody {
 
 /// How many versions are kept, in requests and answers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RetentionBody {
     versions: u64,
-    age_ms: Option<u64>,
+    /// As `espalier history --json` has it; none for however long.
+    age_seconds: Option<u64>,
 }
 
 impl From<CommitInfo> for CommitBody {
@@ -75,10 +76,9 @@ impl From<CommitBody> for CommitInfo {
 
 impl From<Retention> for RetentionBody {
     fn from(retention: Retention) -> Self {
-        let milliseconds = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         Self {
             versions: retention.versions,
-            age_ms: retention.age.map(milliseconds),
+            age_seconds: retention.age.map(|age| age.as_secs()),
         }
     }
 }
@@ -87,7 +87,7 @@ impl From<RetentionBody> for Retention {
     fn from(body: RetentionBody) -> Self {
         Self {
             versions: body.versions,
-            age: body.age_ms.map(Duration::from_millis),
+            age: body.age_seconds.map(Duration::from_secs),
         }
     }
 }

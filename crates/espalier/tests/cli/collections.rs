@@ -457,7 +457,7 @@ fn a_server_ends_although_somebody_watches() {
         assert_eq!(insert.status, 201, "{insert:?}");
         let started = std::time::Instant::now();
         assert_eq!(server.terminate(), Some(0));
-        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
         let mut rest = String::new();
         text.read_to_string(&mut rest).expect("the rest");
         assert!(rest.contains(r#""document":{"name":"told"}"#), "{rest}");

@@ -387,3 +387,148 @@ fn wrong_metadata_is_refused_however_it_comes() {
         }
     }
 }
+
+#[test]
+fn mistyped_names_in_paths_and_engines_are_guessed() {
+    let (bench, access) = store();
+    for (path, guess) in [
+        (
+            "/ietf-interfaces:interfces",
+            "did you mean 'ietf-interfaces:interfaces'?",
+        ),
+        (
+            "/ietf-interface:interfaces",
+            "did you mean 'ietf-interfaces'?",
+        ),
+        (
+            "/ietf-interfaces:interfaces/interface=eth0/descripton",
+            "did you mean 'description'?",
+        ),
+        (
+            "/ietf-interfaces:interfaces/interface=eth0/ipv5",
+            "did you mean 'ietf-ip:ipv4'?",
+        ),
+    ] {
+        let told = bench.run(&[&["get", path], &access[..]].concat()).failed(2);
+        assert!(told.contains(guess), "{told}");
+    }
+    let told = bench
+        .run(&[&["get", "/ietf-interfaces:interfaces/zebra"], &access[..]].concat())
+        .failed(2);
+    assert!(!told.contains("did you mean"), "{told}");
+    let told = bench.run(&["check", "embeded:store"]).failed(1);
+    assert!(told.contains("did you mean embedded:?"), "{told}");
+    // Through a server, in a URL of RESTCONF.
+    let server = bench.serve(&access);
+    let answer = server.request("GET", "/restconf/data/ietf-interfaces:interfces", None);
+    assert!(answer.body.contains("did you mean"), "{answer:?}");
+}
+
+#[test]
+fn a_slash_in_a_key_is_told_how_to_write() {
+    let (bench, access) = store();
+    let path = "/ietf-interfaces:interfaces/interface=ge-0/0/0/description";
+    let told = bench.run(&[&["get", path], &access[..]].concat()).failed(2);
+    assert!(
+        told.contains("%2F") && told.contains("interface[KEY='a/b']"),
+        "{told}"
+    );
+    let server = bench.serve(&access);
+    let path = "/restconf/data/ietf-interfaces:interfaces/interface=ge-0/0/0";
+    let answer = server.request("GET", path, None);
+    assert!(
+        answer.status == 400 && answer.body.contains("%2F"),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn a_union_tells_what_its_members_accept() {
+    let bench = Bench::new();
+    bench.write(
+        "u.yang",
+        "module u { yang-version 1.1; namespace 'urn:u'; prefix u; leaf v { type union {
+            type uint8 { range '1..10'; } type enumeration { enum auto; enum none; }
+            type string { pattern 'x.*'; } } } }",
+    );
+    bench.write("v.json", r#"{"u:v":"seven"}"#);
+    let load = [
+        "load",
+        "v.json",
+        "--yang",
+        "u.yang",
+        "--store",
+        "embedded:u",
+    ];
+    let told = bench.run(&load).failed(1);
+    for accepted in ["uint8 (1..10)", "enumeration (auto, none)", "pattern x.*"] {
+        assert!(told.contains(accepted), "{told}");
+    }
+}
+
+#[test]
+fn a_lock_without_a_session_is_told_which_option_is_missing() {
+    let (bench, access) = store();
+    for command in [&["lock"][..], &["unlock"], &["unlock", "--all"]] {
+        let told = bench.run(&[command, &access[..]].concat()).failed(2);
+        assert!(told.contains("--session NAME"), "{told}");
+    }
+}
+
+#[test]
+fn a_copy_of_a_store_onto_itself_is_refused_as_such() {
+    let (bench, access) = store();
+    bench.run(&["copy", access[1], "file:f"]).ok();
+    bench.run(&["copy", access[1], "sqlite:s.db"]).ok();
+    for (from, to) in [
+        ("file:f", "file:f"),
+        ("file:f", "file:./f?durability=relaxed"),
+        ("embedded:store", "embedded:./store"),
+        ("sqlite:s.db", "sqlite:s.db"),
+    ] {
+        let told = bench.run(&["copy", from, to, "--force"]).failed(2);
+        assert!(told.contains("are the same store"), "{told}");
+    }
+    bench.run(&["check", "file:f"]).ok();
+}
+
+#[test]
+fn a_mistyped_module_makes_no_store() {
+    let bench = Bench::new();
+    bench.write("e.json", "{}");
+    for command in [
+        &["load", "e.json"][..],
+        &["serve", "--listen", "127.0.0.1:0"],
+        &["get", "/"],
+    ] {
+        for store in ["embedded:new", "file:new", "sqlite:new"] {
+            let options = ["--store", store, "--yang", "no-such-module"];
+            let told = bench.run(&[command, &options].concat()).failed(2);
+            assert!(
+                told.contains("no-such-module") || told.contains("no store"),
+                "{told}"
+            );
+            assert!(!bench.path("new").exists(), "{command:?} {store}");
+        }
+    }
+}
+
+#[test]
+fn retention_over_http_has_the_units_of_the_command_and_no_unknown_members() {
+    let (bench, access) = store();
+    let server = bench.serve(&access);
+    let set = |body: &str| server.request_json("POST", "/espalier/retention", body);
+    assert_eq!(set(r#"{"versions":500,"age-seconds":86400}"#).status, 204);
+    let told = server.request("GET", "/espalier/retention", None).body;
+    assert_eq!(told, r#"{"versions":500,"age-seconds":86400}"#);
+    for wrong in [
+        r#"{"versions":1,"x":"="}"#,
+        r#"{"versions":1,"age_ms":1}"#,
+        r#"{"version":1}"#,
+    ] {
+        let answer = set(wrong);
+        assert_eq!(answer.status, 400, "{wrong}: {answer:?}");
+    }
+    let told = server.request("GET", "/espalier/retention", None).body;
+    assert!(told.contains("500"), "{told}");
+}

@@ -8,9 +8,17 @@ use rusqlite::Connection;
 use crate::process::{Bench, Server};
 
 /// The first lines between fences of a page, after a heading.
-fn block(page: &str, heading: &str) -> String {
-    let page = format!("{}/../../docs/guide/{page}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&page).expect("the guide");
+pub fn block(page: &str, heading: &str) -> String {
+    block_of(&text_of(&format!("docs/guide/{page}")), heading)
+}
+
+/// A file of the repository.
+fn text_of(name: &str) -> String {
+    let file = format!("{}/../../{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&file).expect("the file")
+}
+
+fn block_of(text: &str, heading: &str) -> String {
     let (_, below) = text.split_once(heading).expect("the heading");
     let block = below.split("```").nth(1).expect("commands");
     // The language of the block stands on the line of the fence.
@@ -164,4 +172,36 @@ fn a_server_removes_buckets_that_are_no_longer_kept() {
     let days = "curl 'http://127.0.0.1:8080/stats/values?metric=n&granularity=1d&from=2025-03-05T00:00:00Z&to=2025-03-05T00:00:00Z'";
     let text = curl(&bench, &server, days);
     assert!(text.contains("29"), "days are kept: {text}");
+}
+
+/// A fresh account has none of the folders.
+#[test]
+fn the_installation_of_the_readme_runs_in_an_empty_home() {
+    let bench = Bench::new();
+    let install = block_of(&text_of("README.md"), "## Install");
+    assert!(install.starts_with("make build\n"), "{install}");
+    let script = format!(
+        "make() {{ mkdir -p target/release; cp \"$(command -v espalier)\" target/release/; }}
+        export HOME=$PWD/home; mkdir $HOME\n{install}
+        test -x home/.local/bin/espalier
+        grep -q _espalier home/.local/share/bash-completion/completions/espalier"
+    );
+    shell(&bench, &script);
+}
+
+#[test]
+fn the_figures_of_the_readme_are_those_that_were_measured() {
+    let (readme, measured) = (text_of("README.md"), text_of("docs/performance.md"));
+    let (_, below) = readme.split_once("<!-- headlines").expect("the headlines");
+    let (shown, _) = below
+        .split_once("<!-- end of headlines -->")
+        .expect("their end");
+    let rows: Vec<_> = shown.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 5, "{shown}");
+    for row in rows {
+        assert!(
+            measured.contains(row),
+            "scripts/headlines docs/performance.md README.md: {row}"
+        );
+    }
 }

@@ -43,6 +43,7 @@ const BEFORE_SOME: &[(&str, &str)] = &[
     ("stats scan", STATUS),
     ("documents", "rm -r garage"),
     ("documents configure", "rm -r garage"),
+    ("documents export", "rm cars.jsonl"),
     ("documents insert", NO_CAR),
 ];
 const LOCKS: &str = "

@@ -183,6 +183,22 @@ impl Server {
         path: &str,
         body: Option<&str>,
     ) -> Result<Answer, String> {
+        self.try_request_of("application/yang-data+json", method, path, body)
+    }
+
+    /// A request whose body is plain JSON.
+    pub fn request_json(&self, method: &str, path: &str, body: &str) -> Answer {
+        self.try_request_of("application/json", method, path, Some(body))
+            .expect("an answer")
+    }
+
+    fn try_request_of(
+        &self,
+        media_type: &str,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Result<Answer, String> {
         let agent: ureq::Agent = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .allow_non_standard_methods(true)
@@ -192,7 +208,7 @@ impl Server {
             .method(method)
             .uri(format!("{}{path}", self.url))
             .header("accept", "application/yang-data+json")
-            .header("content-type", "application/yang-data+json");
+            .header("content-type", media_type);
         let answer = match body {
             Some(body) => agent.run(request.body(body.to_owned()).expect("a request")),
             None => agent.run(request.body(()).expect("a request")),

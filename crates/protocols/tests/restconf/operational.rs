@@ -134,7 +134,7 @@ fn it_has_no_entity_tag() {
 fn a_slow_provider_costs_its_part_alone() {
     let (server, operational) = server();
     let slow = Provider::new("slow", |_| {
-        std::thread::sleep(Duration::from_secs(3));
+        std::thread::sleep(Duration::from_secs(60));
         Ok(DataTree::default())
     });
     let path = "/garden:garden/weather";

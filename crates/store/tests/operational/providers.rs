@@ -174,12 +174,12 @@ fn a_provider_that_panics_costs_its_part_alone() {
 #[test]
 fn a_provider_that_is_slow_is_not_waited_for() {
     let slow = Provider::new("slow", |request| {
-        std::thread::sleep(Duration::from_secs(3));
+        std::thread::sleep(Duration::from_secs(30));
         Ok(parse(&request.schema, r#"{"m:plain":{"a":"late"}}"#))
     });
     let begun = Instant::now();
     let reason = with_one_that_fails(slow.with_timeout(Duration::from_millis(30)));
-    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert!(begun.elapsed() < Duration::from_secs(25));
     assert!(matches!(reason, WarningReason::TimedOut(time) if time == Duration::from_millis(30)));
 }
 

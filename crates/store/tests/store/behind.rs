@@ -46,7 +46,7 @@ impl Setting {
         });
         let began = Instant::now();
         while view.residence().failure.is_none() {
-            assert!(began.elapsed() < Duration::from_secs(20), "it is followed");
+            assert!(began.elapsed() < Duration::from_secs(60), "it is followed");
             thread::sleep(Duration::from_millis(1));
         }
         meanwhile(&ahead);

@@ -7,7 +7,7 @@ use espalier_store::{ChangeKind, Event, Lagged, LoadMode, QUEUE_EVENTS_MAX};
 
 use crate::setting::{MODEL, load_json, memory_tree, merge, path};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(60);
 
 fn version(event: Option<Event>) -> u64 {
     match event {

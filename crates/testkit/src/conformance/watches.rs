@@ -9,7 +9,7 @@ use super::Open;
 use super::acts::{delete, get_in, numbered, put};
 
 /// Long enough for any engine to tell.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Long enough to believe that nothing comes.
 const QUIET: Duration = Duration::from_millis(60);

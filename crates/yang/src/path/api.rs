@@ -39,13 +39,8 @@ impl InstancePath {
         if text.is_empty() {
             return Ok(descent.finish());
         }
-        let mut has_keys = false;
         for segment in text.split('/') {
-            api_step(&mut descent, segment, root).map_err(|error| match has_keys {
-                true => with_slash_hint(error),
-                false => error,
-            })?;
-            has_keys |= segment.contains('=');
+            api_step(&mut descent, segment, root)?;
         }
         Ok(descent.finish())
     }
@@ -77,14 +72,6 @@ impl InstancePath {
     }
 }
 
-/// A slash that was not encoded ends a key value, and what follows is mostly no name.
-pub(super) fn with_slash_hint(mut error: DataError) -> DataError {
-    error
-        .message
-        .push_str("; a “/” within a key value is written %2F");
-    error
-}
-
 /// Takes one segment: `api-identifier` or `list-instance`.
 fn api_step(descent: &mut Descent<'_>, segment: &str, root: ApiRoot) -> Result<(), DataError> {
     let (name, values) = match segment.split_once('=') {
@@ -92,7 +79,7 @@ fn api_step(descent: &mut Descent<'_>, segment: &str, root: ApiRoot) -> Result<(
         None => (segment, None),
     };
     let name = decode(name)?;
-    let name = WrittenName::parse(&name)?;
+    let name = WrittenName::parse(&name).map_err(|error| descent.after_keys(error))?;
     let child = descent.json_child(name)?;
     if !is_reachable(descent, child, root) {
         return Err(descent.unknown(name));

@@ -1,7 +1,7 @@
 //! Paths as people type them.
 
 use super::InstancePath;
-use super::api::{set_encoded_keys, with_slash_hint};
+use super::api::set_encoded_keys;
 use super::descent::Descent;
 use super::dialect::Dialect;
 use super::scan::Scanner;
@@ -21,17 +21,11 @@ impl InstancePath {
         if scanner.peek().is_none() {
             return Ok(descent.finish());
         }
-        let mut has_keys = false;
         loop {
-            let name = scanner.name();
-            let child = name.and_then(|name| Dialect::CommandLine.child(&descent, name));
-            let child = child.map_err(|error| match has_keys {
-                true => with_slash_hint(error),
-                false => error,
-            })?;
+            let name = scanner.name().map_err(|error| descent.after_keys(error))?;
+            let child = Dialect::CommandLine.child(&descent, name)?;
             descent.enter(child)?;
             if scanner.eat('=') {
-                has_keys = true;
                 set_encoded_keys(&mut descent, scanner.until(&['/']))?;
             } else {
                 Dialect::CommandLine.predicates(&mut descent, &mut scanner)?;

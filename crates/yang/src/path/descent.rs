@@ -86,7 +86,40 @@ impl<'s> Descent<'s> {
             }
             None => format!("'{name}' does not exist at the top level"),
         };
+        let message = match self.similar(name.name) {
+            Some(similar) => format!("{message}; did you mean '{similar}'?"),
+            None => message,
+        };
         self.error(ErrorTag::UnknownElement, message)
+    }
+
+    /// The child of the node that was reached whose name is most like one that it has not.
+    fn similar(&self, name: &str) -> Option<String> {
+        let similar = nearest(name, self.schema.names_below(self.node()))?;
+        let node = self.schema.named(self.node(), similar).next()?;
+        Some(self.schema.qualified_name(node))
+    }
+
+    /// A message about a module that does not exist, with the one that may be meant.
+    pub(super) fn no_module(&self, message: String, module: &str) -> String {
+        let names = self.schema.modules().iter();
+        let names = names.filter(|module| module.is_implemented);
+        match nearest(module, names.map(|module| &*module.name)) {
+            Some(similar) => format!("{message}; did you mean '{similar}'?"),
+            None => message,
+        }
+    }
+
+    /// Why a step is no name: a slash in the value of a key, which ends the step, is the usual cause.
+    pub(super) fn after_keys(&self, mut error: DataError) -> DataError {
+        let last = self.path.steps.last();
+        if last.is_some_and(|step| matches!(step.keys, Keys::Values(_))) {
+            let name = last.map_or("", |step| &*self.schema.node(step.node).name);
+            error.message.push_str(&format!(
+                "; a '/' in the key of '{name}' is written %2F, or between quotes: {name}[KEY='a/b']"
+            ));
+        }
+        error
     }
 
     /// The child of a name as RFC 7951 §4 writes it: module names, left out where the module is
@@ -94,7 +127,7 @@ impl<'s> Descent<'s> {
     pub(super) fn json_child(&self, name: WrittenName<'_>) -> Result<NodeId, DataError> {
         let module = match (name.prefix, self.node()) {
             (Some(module), _) => self.schema.module_by_name(module).ok_or_else(|| {
-                let message = format!("there is no module '{module}'");
+                let message = self.no_module(format!("there is no module '{module}'"), module);
                 self.error(ErrorTag::UnknownNamespace, message)
             })?,
             (None, Some(parent)) => self.schema.node(parent).module,
@@ -167,4 +200,15 @@ impl<'s> Descent<'s> {
         self.set_keys(Keys::Values(values));
         Ok(())
     }
+}
+
+/// Letters that may be wrong in a name that is taken for a mistyped one: a third of them, and no more than this.
+const TYPOS_MAX: usize = 3;
+
+/// The name that is most like one that does not exist; none where none is much like it.
+fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).clamp(1, TYPOS_MAX);
+    let distances = names.map(|other| (strsim::damerau_levenshtein(name, other), other));
+    let nearest = distances.min().filter(|(typos, _)| *typos <= limit);
+    nearest.map(|(_, other)| other)
 }

@@ -86,7 +86,7 @@ impl Dialect<'_> {
             }
         };
         module.ok_or_else(|| {
-            let message = format!("'{prefix}' stands for no module");
+            let message = descent.no_module(format!("'{prefix}' stands for no module"), prefix);
             descent.error(ErrorTag::UnknownNamespace, message)
         })
     }

@@ -188,6 +188,12 @@ impl Schema {
         names.get(name).into_iter().flatten().copied()
     }
 
+    /// The names of the children of `parent`, choices and cases passed over, in no order.
+    pub fn names_below(&self, parent: Option<NodeId>) -> impl Iterator<Item = &str> {
+        let names = parent.map_or(&self.top_names, |id| &self.child_names[id.0 as usize]);
+        names.keys().map(AsRef::as_ref)
+    }
+
     /// The name as RFC 7951 §4 writes it below `parent`: with the module's name where the
     /// namespace differs from the parent's.
     pub fn qualified_name(&self, id: NodeId) -> String {

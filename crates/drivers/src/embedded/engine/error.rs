@@ -1,6 +1,6 @@
 //! LMDB's errors as those of a key space.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use espalier_keyspace::{Error, ErrorKind};
 use heed::MdbError;
 
 use super::environment::{DATA_FILE, Shortage};
-use crate::files::{full_message, io_error};
+use crate::files::{full_message, io_error, private};
 
 /// The error of an engine call on the files of a directory.
 pub(in crate::embedded) fn engine_error(dir: &Path, error: heed::Error) -> Error {
@@ -120,7 +120,7 @@ const WRITE_BYTES_MAX: usize = 64 * 4096;
 fn probe_space(dir: &Path) -> io::Result<()> {
     let path = dir.join(format!("espalier.probe.{}", std::process::id()));
     let end = fs::metadata(dir.join(DATA_FILE))?.len();
-    let file = OpenOptions::new()
+    let file = private()
         .write(true)
         .create(true)
         .truncate(true)

@@ -9,7 +9,7 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 
 use super::environment::DATA_FILE;
 use crate::embedded::NAME;
-use crate::files::io_error;
+use crate::files::{create_private, io_error};
 use crate::strangers::refuse_strangers;
 
 const FILE: &str = "espalier.format";
@@ -93,7 +93,7 @@ fn check(dir: &Path, text: &str) -> Result<u32> {
 /// Writes the file whole or not at all.
 fn create(dir: &Path) -> io::Result<()> {
     let draft = dir.join(format!("{FILE}.{}", std::process::id()));
-    let mut file = File::create(&draft)?;
+    let mut file = create_private(&draft)?;
     file.write_all(format!("{MAGIC}{VERSION}\n").as_bytes())?;
     file.sync_all()?;
     fs::rename(&draft, dir.join(FILE))?;

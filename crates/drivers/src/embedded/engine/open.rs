@@ -23,7 +23,7 @@ use super::error::engine_error;
 use super::pages::{self, Which};
 use super::{damage, format};
 use crate::embedded::Config;
-use crate::files::{Access, io_error};
+use crate::files::{Access, create_directories, io_error};
 
 /// The directories that this process has open. A global, because the rule behind it is one: LMDB
 /// must not be opened twice in a process (closing one would drop the other's file locks).
@@ -68,7 +68,7 @@ fn directory(dir: &Path) -> Result<PathBuf> {
         let message = format!("{} is not a directory; the engine needs one", dir.display());
         return Err(Error::new(ErrorKind::Engine, message));
     }
-    fs::create_dir_all(dir).map_err(|error| io_error(act("made"), error))?;
+    create_directories(dir).map_err(|error| io_error(act("made"), error))?;
     dir.canonicalize()
         .map_err(|error| io_error(act("opened"), error))
 }

@@ -10,11 +10,12 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 use http::uri::PathAndQuery;
 use parking_lot::RwLock;
 use prost::Message;
+use rustls::client::danger::ServerCertVerifier;
 use tokio::runtime::Runtime;
 use tokio_stream::StreamExt;
 use tonic::client::Grpc;
 use tonic::metadata::{Ascii, MetadataValue};
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity as Pem};
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint, Identity as Pem};
 use tonic::{Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
@@ -26,6 +27,7 @@ use super::wire::{
 use crate::etcd::NAME;
 use crate::etcd::config::Config;
 use crate::identity::{Identity, Tls, read};
+use crate::pinned::FileVerifier;
 use crate::speech::{Asked, Manner, Speech};
 
 /// The longest that one server may take for one answer, before another is asked.
@@ -367,24 +369,36 @@ fn channels(config: &Config) -> Result<Vec<Channel>> {
                 .tcp_nodelay(true)
                 .http2_keep_alive_interval(KEEPALIVE)
                 .keep_alive_timeout(KEEPALIVE);
-            if let Some(tls) = &tls {
-                endpoint = endpoint.tls_config(tls.clone()).map_err(wrong)?;
+            if let Some((tls, verifier)) = &tls {
+                let secured = match verifier {
+                    Some(verifier) => {
+                        let verifier = Arc::clone(verifier) as Arc<dyn ServerCertVerifier>;
+                        endpoint.tls_config_with_verifier(tls.clone(), verifier)
+                    }
+                    None => endpoint.tls_config(tls.clone()),
+                };
+                endpoint = secured.map_err(wrong)?;
             }
             Ok(endpoint.connect_lazy())
         })
         .collect()
 }
 
-fn tls(tls: &Tls) -> Result<ClientTlsConfig> {
+/// How connections are secured, and who verifies the servers' certificates where that is not the system.
+fn tls(tls: &Tls) -> Result<(ClientTlsConfig, Option<Arc<FileVerifier>>)> {
     let mut config = ClientTlsConfig::new();
-    config = match &tls.ca {
-        Some(ca) => config.ca_certificate(Certificate::from_pem(read(ca)?)),
-        None => config.with_enabled_roots(),
-    };
-    Ok(match tls.identity(NAME)? {
-        Some(Identity { certificate, key }) => {
-            config.identity(Pem::from_pem(read(&certificate)?, read(&key)?))
+    let verifier = match &tls.ca {
+        Some(ca) => {
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            Some(Arc::new(FileVerifier::of_file(ca, provider)?))
         }
-        None => config,
-    })
+        None => {
+            config = config.with_enabled_roots();
+            None
+        }
+    };
+    if let Some(Identity { certificate, key }) = tls.identity(NAME)? {
+        config = config.identity(Pem::from_pem(read(&certificate)?, read(&key)?));
+    }
+    Ok((config, verifier))
 }

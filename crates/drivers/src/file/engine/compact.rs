@@ -17,7 +17,7 @@ use super::open::Engine;
 use super::record::{self, END, PART};
 use super::replay::Documents;
 use crate::file::Config;
-use crate::files::{Access, io_error};
+use crate::files::{Access, create_private, io_error};
 use crate::memory::State;
 
 /// How many times as large as the data file the journal may become.
@@ -144,7 +144,7 @@ fn write_draft(
     };
     let mut out = DataFile {
         id,
-        file: BufWriter::with_capacity(1 << 18, File::create(draft)?),
+        file: BufWriter::with_capacity(1 << 18, create_private(draft)?),
         offset: FILE_HEADER_BYTES,
         frame: Vec::new(),
     };

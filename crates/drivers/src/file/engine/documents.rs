@@ -16,7 +16,7 @@ use super::names::{self, DOCUMENTS, DRAFT};
 use super::open::Engine;
 use super::record::{Digest, DocumentRecord};
 use super::unknown::refuse_unknown;
-use crate::files::{Access, io_error};
+use crate::files::{Access, create_directories, create_private, io_error};
 use crate::memory::MemorySnapshot;
 
 /// What the name of a file ends in that was edited and cannot be taken.
@@ -273,10 +273,10 @@ impl Shown<'_> {
     fn print(&self, state: &dyn Snapshot, path: &Path) -> Result<Digest> {
         let failed = |error| not_written(path, error);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(failed)?;
+            create_directories(folder).map_err(failed)?;
         }
         let mut out = Hashing {
-            file: BufWriter::with_capacity(1 << 18, File::create(path).map_err(failed)?),
+            file: BufWriter::with_capacity(1 << 18, create_private(path).map_err(failed)?),
             hasher: blake3::Hasher::new(),
             failed: None,
         };

@@ -11,7 +11,7 @@ use super::frame::{FILE_HEADER_BYTES, FRAME_HEADER_BYTES, FileId, Kind};
 use super::names;
 use super::record::{self, DocumentRecord, END, PART};
 use crate::durability::Durability;
-use crate::files::{io_error, only_read};
+use crate::files::{io_error, only_read, private};
 use crate::group::Stop;
 
 /// Bytes of a commit that are gathered before they are written: 1 MiB. A value comes whole.
@@ -48,7 +48,7 @@ impl Journal {
             generation,
         };
         let made = || -> io::Result<File> {
-            let file = OpenOptions::new()
+            let file = private()
                 .write(true)
                 .create(true)
                 .truncate(true)

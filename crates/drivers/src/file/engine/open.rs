@@ -17,7 +17,7 @@ use super::names::{self, LOCK};
 use super::replay::{Documents, Replayed, Tail, replay};
 use crate::boot::boot_of_machine;
 use crate::file::Config;
-use crate::files::{Access, io_error, only_read};
+use crate::files::{Access, create_directories, io_error, only_read, private};
 use crate::memory;
 use crate::opened::Opened;
 use crate::queue::Queue;
@@ -130,7 +130,7 @@ fn directory(dir: &Path) -> Result<PathBuf> {
         let message = format!("{} is not a directory; the engine needs one", dir.display());
         return Err(Error::new(ErrorKind::Engine, message));
     }
-    fs::create_dir_all(dir).map_err(|error| io_error(act("made"), error))?;
+    create_directories(dir).map_err(|error| io_error(act("made"), error))?;
     dir.canonicalize()
         .map_err(|error| io_error(act("opened"), error))
 }
@@ -139,7 +139,7 @@ fn directory(dir: &Path) -> Result<PathBuf> {
 fn lock(dir: &Path) -> Result<Lock> {
     let path = dir.join(LOCK);
     let failed = not_locked(dir);
-    let file = File::options()
+    let file = private()
         .read(true)
         .write(true)
         .create(true)

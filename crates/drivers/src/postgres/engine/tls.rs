@@ -12,16 +12,16 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::client;
+use tokio_rustls::rustls::client::WantsClientCert;
 use tokio_rustls::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
-use tokio_rustls::rustls::client::{WantsClientCert, WebPkiServerVerifier};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::{
-    CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore,
-    SignatureScheme,
+    CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, SignatureScheme,
 };
 
+use crate::pinned::FileVerifier;
 use crate::postgres::{Config, Identity, Security};
 
 /// Makes connections secure.
@@ -78,9 +78,9 @@ enum Verifier {
     /// Nothing.
     Anybody(Arc<CryptoProvider>),
     /// That an authority has signed it.
-    Authority(Arc<WebPkiServerVerifier>),
+    Authority(FileVerifier),
     /// That, and that it names the host.
-    Host(Arc<WebPkiServerVerifier>),
+    Host(FileVerifier),
 }
 
 impl Verifier {
@@ -92,13 +92,8 @@ impl Verifier {
             Security::VerifyAuthority(file) => (file, Self::Authority),
             Security::VerifyHost(file) => (file, Self::Host),
         };
-        let mut roots = RootCertStore::empty();
-        for certificate in certificates(file)? {
-            let added = roots.add(certificate);
-            added.map_err(|error| about(file, &error))?;
-        }
-        let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-        built.map(verifier).map_err(|error| about(file, &error))
+        let built = FileVerifier::of_file(file, provider);
+        built.map(verifier).map_err(|error| error.to_string())
     }
 }
 
@@ -111,7 +106,7 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let verify = |verifier: &WebPkiServerVerifier| {
+        let verify = |verifier: &FileVerifier| {
             verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
         };
         match self {

@@ -1,6 +1,6 @@
 //! SQLite's errors as those of a key space.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use espalier_keyspace::{Error, ErrorKind};
 use rusqlite::ErrorCode;
 
-use crate::files::{full_message, io_error};
+use crate::files::{full_message, io_error, private};
 
 /// The error of an engine call.
 pub(in crate::sqlite) fn engine_error(error: rusqlite::Error) -> Error {
@@ -100,7 +100,7 @@ fn probe_space(file: &Path, end: u64) -> io::Result<()> {
     let mut name = file.to_owned().into_os_string();
     name.push(format!("-probe.{}", std::process::id()));
     let path = PathBuf::from(name);
-    let probe = OpenOptions::new()
+    let probe = private()
         .write(true)
         .create(true)
         .truncate(true)

@@ -18,7 +18,7 @@ use super::format::{self, Found};
 use super::log;
 use super::pool::Pool;
 use super::transaction::{Transaction, begin_read, end_read};
-use crate::files::{Access, io_error, only_read};
+use crate::files::{Access, create_directories, io_error, only_read, private};
 use crate::opened::Opened;
 use crate::queue::Queue;
 use crate::recent::Recent;
@@ -145,6 +145,7 @@ fn open_in(mode: Mode, file: &Path, config: &Config) -> Result<Engine> {
 /// The connection that writes, and whether the rows have columns for people.
 fn open_to_write(mode: Mode, file: &Path, config: &Config) -> Result<(Connection, bool)> {
     let failed = |error| open_error(file, error);
+    make_private(file);
     let mut writer = open_writer(file, mode, config.durability).map_err(failed)?;
     if writer.is_readonly(MAIN_DB).map_err(failed)? {
         let message = format!(
@@ -171,6 +172,13 @@ fn open_to_read(mode: Mode, file: &Path, config: &Config) -> Result<(Connection,
     }
 }
 
+/// Makes the file where there is none, for its owner alone: SQLite would make it for all that the umask lets
+/// read it, and gives its log the mode of the file.
+fn make_private(file: &Path) {
+    // Where this fails, SQLite cannot make it either, and reports why.
+    let _ = private().write(true).create_new(true).open(file);
+}
+
 /// The path of the file without links. Its folders are made where they do not exist.
 fn place(file: &Path) -> Result<PathBuf> {
     let folder = match file.parent() {
@@ -186,7 +194,7 @@ fn place(file: &Path) -> Result<PathBuf> {
         let act = format!("the folder {} cannot be opened", folder.display());
         io_error(act, error)
     };
-    fs::create_dir_all(folder).map_err(failed)?;
+    create_directories(folder).map_err(failed)?;
     let path = folder.canonicalize().map_err(failed)?.join(name);
     Ok(path.canonicalize().unwrap_or(path))
 }

@@ -96,6 +96,10 @@ pub struct Bench {
     #[arg(long, value_name = "FILE")]
     pub(super) markdown: Option<PathBuf>,
 
+    /// Replace the files of --json, --html and --markdown where they exist
+    #[arg(long)]
+    pub(super) force: bool,
+
     /// Compare with the rows that an earlier --json wrote, and say what became slower or faster beyond
     /// the noise
     #[arg(long, value_name = "FILE")]

@@ -5,6 +5,7 @@ use espalier_keyspace::Policy;
 use super::options::{Bench, Durability, Suite};
 use crate::bench::{self, Engine, Output, Place};
 use crate::error::{Failure, Result};
+use crate::output_file::Existing;
 
 /// Sizes of `all`, where none are given.
 const SIZES_OF_ALL: [u64; 2] = [1_000, 10_000];
@@ -28,6 +29,7 @@ impl Bench {
             markdown: self.markdown.clone(),
             baseline: self.baseline.clone(),
             repeat: self.repeat as usize,
+            existing: Existing::of(self.force),
         })?;
         for file in &self.from {
             output.earlier(bench::rows_of(file)?);

@@ -1,7 +1,7 @@
 //! `espalier documents export` and `import`.
 
-use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
 
 use clap::Args;
 use espalier_documents::Collection;
@@ -11,7 +11,9 @@ use super::place::Place;
 use crate::cli;
 use crate::documents::{STANDARD, display_name, open};
 use crate::error::{Failure, Result};
+use crate::output_file::{self, Existing, OutputFile};
 use crate::settings::Settings;
+use crate::terminal::{self, Form};
 
 /// Write all documents as JSON lines
 #[derive(Args, Debug)]
@@ -30,6 +32,10 @@ pub struct Export {
     #[arg(short, long, value_name = "FILE", default_value = STANDARD)]
     output: String,
 
+    /// Replace the file where it exists
+    #[arg(long)]
+    force: bool,
+
     #[command(flatten)]
     pub place: Place,
 }
@@ -37,9 +43,14 @@ pub struct Export {
 impl Export {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
+        let store = self.place.store.clone().or_else(|| settings.store.clone());
+        if self.output != STANDARD {
+            let (file, existing) = (Path::new(&self.output), Existing::of(self.force));
+            output_file::check(file, existing, store.as_deref())?;
+        }
         let collection = self.place.collection(settings, &self.collection)?;
         if self.output == STANDARD {
-            let mut out = Noting::new(BufWriter::new(io::stdout().lock()));
+            let mut out = Noting::new(BufWriter::new(terminal::stdout(Form::Json)));
             let exported = collection.export(&mut out);
             return match out.failure {
                 Some(failure) => Err(failure.into()),
@@ -49,7 +60,7 @@ impl Export {
                 }
             };
         }
-        let count = self.write_file(&collection)?;
+        let count = self.write_file(&collection, store.as_deref())?;
         let text = format!("{count} documents");
         cli::answer(self.place.talk.json, &json!({ "documents": count }), &text)
     }
@@ -57,28 +68,16 @@ impl Export {
 
 impl Export {
     /// The file appears under its name only when it is complete.
-    fn write_file(&self, collection: &Collection<Json>) -> Result<u64> {
+    fn write_file(&self, collection: &Collection<Json>, store: Option<&str>) -> Result<u64> {
         let failed = |error: io::Error| Failure::data(error.to_string()).in_file(&self.output);
-        let is_special = fs::metadata(&self.output).is_ok_and(|metadata| !metadata.is_file());
-        let partial = match is_special {
-            true => self.output.clone(),
-            false => format!("{}.partial", self.output),
-        };
-        let mut out = BufWriter::new(File::create(&partial).map_err(failed)?);
-        let written = match collection.export(&mut out) {
-            Ok(count) => out.flush().map(|()| count).map_err(failed),
-            Err(error) => Err(error.into()),
-        };
-        if is_special {
-            return written;
-        }
-        if written.is_err() {
-            // What went wrong first is what the user should see.
-            let _ = fs::remove_file(&partial);
-            return written;
-        }
-        fs::rename(&partial, &self.output).map_err(failed)?;
-        written
+        // Whether it may be replaced was asked before.
+        let mut file = OutputFile::create(Path::new(&self.output), Existing::Replace, store)?;
+        let mut out = BufWriter::new(file.writer());
+        let count = collection.export(&mut out)?;
+        out.flush().map_err(failed)?;
+        drop(out);
+        file.finish()?;
+        Ok(count)
     }
 }
 

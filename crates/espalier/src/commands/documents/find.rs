@@ -127,13 +127,16 @@ impl Find {
     }
 
     fn print_keys(&self, keys: impl IntoIterator<Item = u64>) -> Result<()> {
-        print::lines(keys.into_iter().map(|key| {
-            if self.place.talk.json {
-                json!({ "key": key }).to_string()
-            } else {
-                key.to_string()
-            }
-        }))
+        print::lines(
+            self.place.talk.form(),
+            keys.into_iter().map(|key| {
+                if self.place.talk.json {
+                    json!({ "key": key }).to_string()
+                } else {
+                    key.to_string()
+                }
+            }),
+        )
     }
 
     fn part<D>(&self, mut found: Vec<(u64, D)>, limit: usize) -> Vec<(u64, D)> {

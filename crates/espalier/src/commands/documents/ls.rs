@@ -12,6 +12,7 @@ use super::print;
 use crate::cli;
 use crate::error::{Failure, Result};
 use crate::settings::Settings;
+use crate::terminal::escaped;
 
 /// What stands for the documents themselves beside the names of indexes.
 pub const DATA: &str = "data";
@@ -87,7 +88,7 @@ impl Ls {
     fn collections(&self, settings: Settings) -> Result<()> {
         let documents = self.place.documents(settings)?;
         for info in documents.list()? {
-            let text = format!("{}/", info.name);
+            let text = format!("{}/", escaped(&info.name));
             cli::answer(self.place.talk.json, &to_json(&info), &text)?;
         }
         let damaged: Vec<_> = documents
@@ -110,7 +111,7 @@ impl Ls {
         for index in &info.indexes {
             text.push_str(&format!(
                 "\n{:<25} {}",
-                format!("{}/", index.name),
+                format!("{}/", escaped(&index.name)),
                 index.kind
             ));
         }
@@ -122,13 +123,16 @@ impl Ls {
         let more = listed.len().saturating_sub(self.limit);
         listed.truncate(self.limit);
         self.tell_more(more as u64, "values");
-        print::lines(listed.into_iter().map(|listed| {
-            if self.place.talk.json {
-                json!({"value": listed.value.to_json(), "documents": listed.count}).to_string()
-            } else {
-                format!("{:>10}  {}", listed.count, listed.value)
-            }
-        }))
+        print::lines(
+            self.place.talk.form(),
+            listed.into_iter().map(|listed| {
+                if self.place.talk.json {
+                    json!({"value": listed.value.to_json(), "documents": listed.count}).to_string()
+                } else {
+                    format!("{:>10}  {}", listed.count, listed.value)
+                }
+            }),
+        )
     }
 
     /// Says on standard error what the limit left out.
@@ -139,12 +143,15 @@ impl Ls {
     }
 
     fn keys(&self, keys: &[u64]) -> Result<()> {
-        print::lines(keys.iter().map(|key| {
-            if self.place.talk.json {
-                json!({ "key": key }).to_string()
-            } else {
-                key.to_string()
-            }
-        }))
+        print::lines(
+            self.place.talk.form(),
+            keys.iter().map(|key| {
+                if self.place.talk.json {
+                    json!({ "key": key }).to_string()
+                } else {
+                    key.to_string()
+                }
+            }),
+        )
     }
 }

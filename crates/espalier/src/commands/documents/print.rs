@@ -7,13 +7,15 @@ use espalier_documents::{Collection, Selection};
 use serde_json::{Value as Json, json};
 
 use crate::error::Result;
+use crate::terminal::{self, Form};
 
 /// Prints documents with their keys: a line each.
 pub fn documents<'a>(
     is_json: bool,
     found: impl IntoIterator<Item = (u64, &'a Json)>,
 ) -> Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    // A document is JSON, whatever stands before it.
+    let mut out = io::BufWriter::new(terminal::stdout(Form::Json));
     for (key, document) in found {
         one(&mut out, is_json, key, document)?;
     }
@@ -22,7 +24,7 @@ pub fn documents<'a>(
 
 /// Prints the documents of a selection, each as it is read.
 pub fn selected(is_json: bool, collection: &Collection<Json>, selection: Selection) -> Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(terminal::stdout(Form::Json));
     let mut written = Ok(());
     collection.for_each(selection, |key, document| {
         written = one(&mut out, is_json, key, &document);
@@ -43,11 +45,14 @@ fn one(out: &mut impl Write, is_json: bool, key: u64, document: &Json) -> io::Re
     }
 }
 
-/// Prints lines.
-pub fn lines(lines: impl IntoIterator<Item = String>) -> Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+/// Prints lines in a form.
+pub fn lines(form: Form, lines: impl IntoIterator<Item = String>) -> Result<()> {
+    let mut out = io::BufWriter::new(terminal::stdout(form));
     for line in lines {
-        writeln!(out, "{line}")?;
+        match form {
+            Form::Text => writeln!(out, "{}", terminal::escaped(&line))?,
+            _ => writeln!(out, "{line}")?,
+        }
     }
     Ok(out.flush()?)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::thread;
@@ -15,6 +15,7 @@ use serde_json::{Value as Json, json};
 use super::place::Place;
 use crate::error::Result;
 use crate::settings::Settings;
+use crate::terminal::{self, Form};
 
 /// The longest wait for one event.
 const WAIT: Duration = Duration::from_secs(3600);
@@ -152,7 +153,7 @@ impl Seen {
 
 /// Prints a line that is there at once, also in a pipe.
 fn print(value: &Json) -> Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout(Form::Json);
     writeln!(out, "{value}")?;
     Ok(out.flush()?)
 }

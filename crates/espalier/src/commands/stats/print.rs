@@ -1,12 +1,13 @@
 //! What people and programs see.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::Write;
 
 use espalier_stats::{Calendar, Number, Path, Point};
 use serde::Serialize;
 
 use crate::error::{Failure, Result};
+use crate::terminal::{self, Form, escaped};
 
 /// The heights of a sparkline.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -16,20 +17,26 @@ const COLUMNS_MAX: usize = 60;
 
 /// Prints a line.
 pub fn line(text: impl Display) -> Result<()> {
-    writeln!(io::stdout().lock(), "{text}")?;
+    let text = text.to_string();
+    writeln!(terminal::stdout(Form::Text), "{}", escaped(&text))?;
     Ok(())
 }
 
-/// Prints text as it is.
+/// Prints text of several lines.
 pub fn text(text: &str) -> Result<()> {
-    io::stdout().lock().write_all(text.as_bytes())?;
+    terminal::stdout(Form::Text).write_all(text.as_bytes())?;
     Ok(())
 }
 
 /// Prints a value as JSON, numbers digit by digit.
 pub fn json(value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string(value).map_err(|error| Failure::data(error.to_string()))?;
-    line(text)
+    json_text(&text)
+}
+
+/// Prints JSON as it is.
+pub fn json_text(text: &str) -> Result<()> {
+    Ok(writeln!(terminal::stdout(Form::Json), "{text}")?)
 }
 
 /// Points in columns: times, and a column for each path.
@@ -56,6 +63,8 @@ pub fn table(points: &[Point], calendar: &Calendar) -> String {
 
 /// Rows in columns, all but the first to the right.
 pub fn aligned(rows: &[Vec<String>]) -> String {
+    let shown = |row: &Vec<String>| row.iter().map(|cell| escaped(cell).into_owned()).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(shown).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -63,7 +72,7 @@ pub fn aligned(rows: &[Vec<String>]) -> String {
     };
     let widths: Vec<_> = (0..columns).map(width).collect();
     let mut text = String::new();
-    for row in rows {
+    for row in &rows {
         let cells = row.iter().zip(&widths).enumerate();
         let cells = cells.map(|(column, (cell, &width))| match column {
             0 => format!("{cell:<width$}"),

@@ -53,8 +53,8 @@ impl Values {
         let points = stats.values(self.metric.metric()?, self.span.range(&stats)?)?;
         let calendar = stats.calendar();
         match self.format {
-            _ if self.place.talk.json => print::line(output::json(&points, &calendar)?),
-            Format::Json => print::line(output::json(&points, &calendar)?),
+            _ if self.place.talk.json => print::json_text(&output::json(&points, &calendar)?),
+            Format::Json => print::json_text(&output::json(&points, &calendar)?),
             Format::Csv => print::text(&output::csv(&points, &calendar)),
             Format::Table => print::text(&print::table(&points, &calendar)),
         }

@@ -128,7 +128,10 @@ impl Mismatch<'_> {
             Self::NotDerived => {
                 format!("the identity {text} is not derived from the base of {name}")
             }
-            Self::NoMember => format!("{text} is not a value of any member of the union {name}"),
+            Self::NoMember => {
+                let members = members(&of.kind);
+                format!("{text} is not a value of any member of the union {name}: {members}")
+            }
         }
     }
 }
@@ -153,6 +156,39 @@ fn choices(kind: &TypeKind) -> Option<String> {
     let shown = names.len().min(CHOICES_MAX);
     let more = if names.len() > shown { ", ..." } else { "" };
     Some(format!("{}{more}", names[..shown].join(", ")))
+}
+
+/// How long a pattern may be to be repeated in a list of members.
+const PATTERN_BYTES_MAX: usize = 60;
+
+/// What the members of a union accept, in their order.
+fn members(kind: &TypeKind) -> String {
+    let TypeKind::Union(members) = resolved(kind) else {
+        return String::new();
+    };
+    let shown = members.len().min(CHOICES_MAX);
+    let accepted: Vec<String> = members[..shown].iter().map(accepted).collect();
+    let more = if members.len() > shown { ", ..." } else { "" };
+    format!("{}{more}", accepted.join(", "))
+}
+
+/// What a member of a union accepts: its type, and how that is restricted.
+fn accepted(member: &Type) -> String {
+    let name = &member.name;
+    let restriction = match resolved(&member.kind) {
+        kind @ TypeKind::Union(_) => Some(members(kind)),
+        TypeKind::Integer(_, range) => Some(written(range, 0)),
+        TypeKind::Decimal64(digits, range) => Some(written(range, *digits)),
+        TypeKind::String(_, patterns) => patterns
+            .first()
+            .filter(|pattern| pattern.source.len() <= PATTERN_BYTES_MAX)
+            .map(|pattern| format!("pattern {}", pattern.source)),
+        kind => choices(kind),
+    };
+    match restriction.filter(|text| !text.is_empty()) {
+        Some(restriction) => format!("{name} ({restriction})"),
+        None => name.to_string(),
+    }
 }
 
 fn shortened(text: &str) -> String {

@@ -4,7 +4,7 @@
 //! What is in it is true for as long as the machine runs, whatever becomes of processes; after that,
 //! the segments themselves say how far they go ([`super::recover`]).
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
@@ -18,7 +18,7 @@ use espalier_keyspace::Result;
 
 use super::files;
 use crate::boot::{BOOT_BYTES, boot_of_machine};
-use crate::files::io_error;
+use crate::files::{io_error, private};
 use crate::opened::Opened;
 
 /// How long a commit waits for that of another process, as it does on PostgreSQL.
@@ -104,7 +104,7 @@ impl Head {
     }
 
     fn try_open(dir: &Path, path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
+        let mut options = private();
         let file = options
             .read(true)
             .write(true)

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::files;
 use super::frame::{self, FRAME_HEADER_BYTES, Place};
-use crate::files::io_error;
+use crate::files::{io_error, private};
 
 /// Bytes before the first frame.
 pub(super) const HEADER_BYTES: u64 = 64;
@@ -100,7 +100,7 @@ impl Segment {
     }
 
     fn write_new(draft: &Path, path: &Path, header: Header) -> io::Result<File> {
-        let mut options = OpenOptions::new();
+        let mut options = private();
         let options = options.read(true).write(true).create(true).truncate(true);
         let file = options.open(draft)?;
         file.write_all_at(&header.encode(), 0)?;

@@ -1,0 +1,110 @@
+//! Trust in the certificates of a file: in what they sign, and in themselves.
+//!
+//! What `openssl req -x509` makes may sign others (`CA:TRUE`), and many servers have such a certificate as their own.
+//! webpki takes one as an authority only. Where the server's certificate is one of the file, byte by byte, nobody
+//! else can vouch for it any better: then its validity and its names are what is left to check.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::CryptoProvider;
+use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
+};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+/// How webpki calls a certificate that signs others, where it is a server's own.
+const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
+
+/// Verifies that a server's certificate is signed by one of a file, or is one of them.
+#[derive(Debug)]
+pub struct FileVerifier {
+    signed: Arc<WebPkiServerVerifier>,
+    given: Vec<CertificateDer<'static>>,
+}
+
+impl FileVerifier {
+    /// Trusts the certificates in a file, PEM. The error names the file.
+    pub fn of_file(file: &Path, provider: Arc<CryptoProvider>) -> espalier_keyspace::Result<Self> {
+        let about = |problem: String| crate::url::refusal(format!("{}: {problem}", file.display()));
+        let given =
+            CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let given = given.map_err(|error| about(format!("no certificate can be read: {error}")))?;
+        if given.is_empty() {
+            return Err(about("there is no certificate in it".to_owned()));
+        }
+        let mut roots = RootCertStore::empty();
+        for certificate in &given {
+            let added = roots.add(certificate.clone());
+            added.map_err(|error| about(error.to_string()))?;
+        }
+        let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        let signed = built.map_err(|error| about(error.to_string()))?;
+        Ok(Self { signed, given })
+    }
+}
+
+/// Whether a certificate was refused only because it is one that signs others.
+pub(crate) fn is_authority_itself(error: &CertificateError) -> bool {
+    match error {
+        CertificateError::Other(OtherError(cause)) => cause.to_string() == CA_AS_SERVER,
+        _ => false,
+    }
+}
+
+impl ServerCertVerifier for FileVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self.signed.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        );
+        match verified {
+            // webpki looks at the time of validity before it looks whether the certificate signs others.
+            Err(Error::InvalidCertificate(error))
+                if is_authority_itself(&error) && self.given.contains(end_entity) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed
+            .verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed
+            .verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.signed.supported_verify_schemes()
+    }
+}

@@ -1,0 +1,50 @@
+//! The files of a store: which a path leads into, whatever the links; and who else can read them.
+#![cfg(all(feature = "embedded", feature = "file", feature = "sqlite"))]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use espalier_drivers::{exposed, is_file_of, open, store_around};
+use espalier_keyspace::Batch;
+
+#[test]
+fn a_path_into_a_store_is_found_by_whatever_link() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path().canonicalize().expect("a path");
+    let path = |name: &str| dir.join(name);
+    for scheme in ["embedded", "file", "sqlite"] {
+        let place = path(scheme);
+        let url = format!("{scheme}:{}", place.display());
+        let driver = open(&url).expect("a store");
+        let mut batch = Batch::new();
+        batch.put("a", "1");
+        driver.commit(batch).expect("a commit");
+        assert_eq!(exposed(&url).expect("files"), [], "{scheme}");
+        if scheme == "sqlite" {
+            assert_eq!(store_around(&place), Some(place.clone()));
+            assert_eq!(store_around(&path("sqlite-wal")), Some(place.clone()));
+            continue;
+        }
+        for inside in ["new", "a/b/new"] {
+            assert_eq!(store_around(&place.join(inside)), Some(place.clone()));
+        }
+        symlink(&place, path(&format!("{scheme}-link"))).expect("a link");
+        let by_link = path(&format!("{scheme}-link")).join("new");
+        assert_eq!(store_around(&by_link), Some(place));
+    }
+    for outside in ["new", "a/b/new", "sqlite-other", "embedded.json"] {
+        assert_eq!(store_around(&path(outside)), None, "{outside}");
+    }
+    let (data, hard) = (path("embedded/data.mdb"), path("hard"));
+    fs::hard_link(&data, &hard).expect("a link");
+    let url = format!("embedded:{}", path("embedded").display());
+    assert!(is_file_of(&url, &hard).expect("files"));
+    assert!(!is_file_of("memory:", &hard).expect("none"));
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o640)).expect("permissions");
+    let found = exposed(&url).expect("files");
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (&found[0].path, found[0].mode, found[0].private_mode),
+        (&data, 0o640, 0o600)
+    );
+}

@@ -1,0 +1,256 @@
+//! A password in a URL comes out nowhere: whatever the command, the engine, the mistake and the form of the output.
+
+use crate::documents::store;
+use crate::process::{Bench, Outcome};
+
+/// The password. Nothing else that is printed has it.
+const CANARY: &str = "hunter2";
+
+/// A port that nothing listens on.
+const NOBODY: &str = "127.0.0.1:1";
+
+fn assert_hidden(outcome: &Outcome, what: &str) {
+    let told = format!("{}{}", outcome.stdout, outcome.stderr);
+    assert!(!told.contains(CANARY), "{what}: {told}");
+    assert!(
+        !told.is_empty() && outcome.status != 0,
+        "{what}: {outcome:?}"
+    );
+}
+
+/// What may stand before the host, right and wrong.
+fn users() -> Vec<String> {
+    let odd = [
+        "me:*",
+        ":*",
+        "me:a/*",
+        "me:1/*",
+        "me:a?*",
+        "me:a?*=b",
+        "me:a?b&*",
+        "me:a@*",
+        "me:'*",
+        "me:\"*",
+        "me: *",
+        "me:%*",
+        "me:*,*",
+        "me:[*",
+        "me:#*",
+        "me:*\n",
+        "me:\u{1b}*",
+        "me:ä*",
+        "*:me:*",
+    ];
+    odd.iter().map(|text| text.replace('*', CANARY)).collect()
+}
+
+#[test]
+fn a_url_with_any_scheme_and_any_password_is_told_without_it() {
+    let bench = Bench::new();
+    let engines = [
+        ("postgres", "connect_timeout=1"),
+        ("postgresql", "connect_timeout=1"),
+        ("redis", "timeout_ms=50"),
+        ("rediss", "timeout_ms=50"),
+        ("mongodb", "timeout_ms=50"),
+        ("etcd", "timeout_ms=50"),
+        ("postgre", "x=1"),
+        ("mongo", "x=1"),
+        ("sqlite", "x=1"),
+        ("embeded", "x=1"),
+    ];
+    for (at, user) in users().iter().enumerate() {
+        // Each pair would take long: every user is tried with a third of the engines.
+        let some = engines
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| number % 3 == at % 3);
+        for (_, (scheme, option)) in some {
+            let url = format!("{scheme}://{user}@{NOBODY}/x?{option}");
+            assert_hidden(&bench.run(&["check", &url]), &url);
+        }
+    }
+}
+
+#[test]
+fn mistyped_urls_are_told_without_their_password() {
+    let bench = Bench::new();
+    for url in [
+        "postgre://me:hunter2@h/x",
+        "postgres:/me:hunter2@h/x",
+        "postgres:me:hunter2@h/x",
+        "postgres//me:hunter2@h/x",
+        "redis://me:hunter2",
+        "redis://me:hunter2%40h/0",
+        "redis://:hunter2",
+        "etcd://me:hunter2",
+        "mongodb://me:hunter2/x",
+        "redis://127.0.0.1:1/0?password=hunter2",
+        "postgres://127.0.0.1:1/x?sslpassword=hunter2&x=y",
+        "mongodb://me@127.0.0.1:1/x?token=hunter2",
+    ] {
+        for command in [
+            &["get", "/", "--store"][..],
+            &["check"],
+            &["get", "/", "--json", "--store"],
+            // An argument that nobody expects is repeated by the parser of the command line.
+            &["get", "/", "too-many"],
+            &["stats", "keys", "--stor"],
+        ] {
+            let arguments = [command, &[url]].concat();
+            assert_hidden(&bench.run(&arguments), &arguments.join(" "));
+        }
+        let joined = format!("--limit={url}");
+        assert_hidden(&bench.run(&["history", &joined]), url);
+    }
+}
+
+/// Every command that takes a URL, with one that leads nowhere.
+#[test]
+fn no_command_tells_a_password() {
+    let (bench, access) = store();
+    bench.write("broken.backup", "this is none");
+    bench.run(&["backup", "embedded:store", "all.backup"]).ok();
+    let url = "redis://me:hunter2@127.0.0.1:1/0?timeout_ms=50";
+    let server = "http://me:hunter2@127.0.0.1:1";
+    let commands: &[&[&str]] = &[
+        &["get", "/"],
+        &[
+            "set",
+            "/ietf-interfaces:interfaces/interface=a/description",
+            "b",
+        ],
+        &["delete", "/ietf-interfaces:interfaces"],
+        &["load", "interfaces.json"],
+        &["export"],
+        &["edit", "interfaces.json"],
+        &["validate"],
+        &["commit"],
+        &["discard"],
+        &["update"],
+        &["lock", "--session", "s"],
+        &["unlock", "--session", "s"],
+        &["locks"],
+        &["copy-config", "running", "startup"],
+        &["history"],
+        &["diff", "0", "1"],
+        &["rollback", "0"],
+        &["schema"],
+    ];
+    let run = |arguments: Vec<&str>| {
+        for more in [
+            &[][..],
+            &["--json"],
+            &["--log", "trace"],
+            &["--log", "trace", "--log-format", "json"],
+        ] {
+            let arguments = [&arguments[..], more].concat();
+            assert_hidden(&bench.run(&arguments), &arguments.join(" "));
+        }
+    };
+    for command in commands {
+        run([command, &["--store", url][..]].concat());
+        run([command, &["--server", server][..]].concat());
+    }
+    for command in [
+        &["check", url][..],
+        &["info", url],
+        &["serve", "--listen", "127.0.0.1:0", "--store", url],
+        &["serve", "--server", server],
+        &["copy", url, "embedded:new"],
+        &["copy", access[1], url],
+        &["copy", url, url],
+        &["backup", url, "new.backup"],
+        &["restore", "all.backup", url],
+        &["restore", "broken.backup", url],
+        &["stats", "keys", "--store", url],
+        &["stats", "track", "m", "a=1", "--store", url],
+        &["documents", "ls", "--store", url],
+        &["documents", "insert", "cars", "{}", "--store", url],
+    ] {
+        run(command.to_vec());
+    }
+    for engines in [
+        "redis://me:hunter2@127.0.0.1:1/0?timeout_ms=50",
+        "memory,redi://me:hunter2@h",
+    ] {
+        let arguments = [
+            "bench",
+            "scale",
+            "--sizes",
+            "2",
+            "--drivers",
+            engines,
+            "--json",
+            "-",
+        ];
+        assert_hidden(&bench.run(&arguments), engines);
+    }
+}
+
+#[test]
+fn settings_and_files_tell_no_password() {
+    let bench = Bench::new();
+    let url = "postgre://me:hunter2@h/x";
+    let environment = [("ESPALIER_STORE", url)];
+    assert_hidden(
+        &bench.run_with(&["get", "/"], b"", &environment),
+        "the environment",
+    );
+    bench.write("espalier.toml", format!("store = \"{url}\"\n"));
+    assert_hidden(&bench.run(&["get", "/"]), "the configuration");
+    bench.write("espalier.toml", format!("stoer = \"{url}\"\n"));
+    assert_hidden(&bench.run(&["get", "/"]), "a mistyped configuration");
+    bench.write("espalier.toml", format!("store = \"{url}\n"));
+    assert_hidden(&bench.run(&["get", "/"]), "an unfinished configuration");
+}
+
+/// A report of the bench names the command that made it.
+#[test]
+fn a_report_has_no_password() {
+    let bench = Bench::new();
+    bench.write("rows.jsonl", "");
+    let report = [
+        "bench",
+        "--from",
+        "rows.jsonl",
+        "--html",
+        "r.html",
+        "--markdown",
+        "r.md",
+    ];
+    let url = ["--drivers", "memory,redis://me:hunter2@127.0.0.1:1/0"];
+    bench.run(&[&report[..], &url].concat()).ok();
+    for file in ["r.html", "r.md"] {
+        let text = std::fs::read_to_string(bench.path(file)).expect("a report");
+        assert!(!text.contains(CANARY), "{file}");
+    }
+}
+
+#[test]
+fn a_password_may_be_in_a_file() {
+    let bench = Bench::new();
+    bench.write("password", format!("{CANARY}\nnot this\n"));
+    bench.write("empty", "\n");
+    for scheme in ["postgres", "redis", "mongodb", "etcd"] {
+        let option = match scheme {
+            "postgres" => "connect_timeout=1",
+            _ => "timeout_ms=50",
+        };
+        let run = |file: &str| {
+            let url = format!("{scheme}://me@{NOBODY}/0?password_file={file}&{option}");
+            let outcome = bench.run(&["check", &url]);
+            assert_hidden(&outcome, &url);
+            outcome.stderr
+        };
+        let told = run("password");
+        assert!(!told.contains("password_file"), "{told}");
+        for (file, problem) in [("missing", "cannot read"), ("empty", "first line")] {
+            let told = run(file);
+            assert!(
+                told.contains("password_file") && told.contains(problem),
+                "{told}"
+            );
+        }
+    }
+}
