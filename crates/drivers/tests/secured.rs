@@ -65,7 +65,7 @@ impl Files {
 
 /// `url` has nothing about certificates yet; `restart` has the server read its own again.
 fn check(files: &Files, url: &str, restart: &dyn Fn()) {
-    let url = super::patient(url);
+    let url = patient(url);
     let start = Instant::now();
     let with = |ca: &str| format!("{url}&ca={}", files.text(ca));
     let trusted = with("ca");

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use espalier_yang::schema::{Features, ModuleSource, SchemaError, SchemaSource};
+use espalier_yang::schema::{
+    Features, ModuleNames, ModuleSource, SchemaError, SchemaSource, TypeKind,
+};
 use espalier_yang::{Schema, standard};
 
 fn compile(texts: &[&str]) -> Result<Schema, Vec<SchemaError>> {
@@ -175,6 +177,136 @@ fn errors_of_all_modules_are_reported() {
         "a.yang:4: /a:x: Referenced type",
     ];
     check("leaf x { type nothing; }", &[other], &expected);
+}
+
+/// Modules of which one depends on a feature of another.
+const FEATURES: [&str; 2] = [
+    "module p { yang-version 1.1; namespace urn:p; prefix p; import q { prefix q; }
+       feature f { if-feature q:g; } feature h { if-feature \"not f\"; }
+       leaf x { if-feature f; type string; } leaf y { if-feature h; type string; } }",
+    "module q { yang-version 1.1; namespace urn:q; prefix q; feature g; leaf z { type string; } }",
+];
+
+#[test]
+fn only_errors_of_modules_that_fail_by_themselves_are_reported() {
+    let using = "module r { namespace urn:r; prefix r; import b { prefix b; }
+       import s { prefix s; } augment /b:c { leaf v { type s:t; } } }";
+    let broken =
+        "module b { namespace urn:b; prefix b;\n container c { leaf y { type nothing; } } }";
+    let late =
+        "module s { namespace urn:s; prefix s;\n leaf u { type foo; } typedef t { type string; } }";
+    let sound = "leaf x { type int8; }";
+    let more = [FEATURES[0], FEATURES[1], using, broken, late];
+    check(
+        sound,
+        &more,
+        &[
+            "s.yang:2: /s:u: Referenced type",
+            "b.yang:2: /b:c/y: Referenced type",
+        ],
+    );
+}
+
+#[test]
+fn errors_behind_a_module_that_deviates_others_are_not_made_up() {
+    let deviated = "module s { namespace urn:s; prefix s; leaf u { type int8; default 300; } leaf w { type int8; } }";
+    let deviation = "module t { namespace urn:t; prefix t; import s { prefix s; }
+       deviation /s:u { deviate not-supported; } leaf v { type nothing; } }";
+    check(
+        "leaf x { type nothing; }",
+        &[deviated, deviation],
+        &["t.yang", "a.yang:4: /a:x: Referenced type"],
+    );
+}
+
+#[test]
+fn a_feature_that_needs_one_of_a_module_that_is_only_imported_is_off() {
+    let compiled = |implement: &[&str], features: &[(&str, &[&str])]| {
+        let modules = FEATURES
+            .iter()
+            .filter_map(|&text| ModuleSource::from_text(text));
+        let features = features.iter().map(|(module, names)| {
+            let names = names.iter().map(|&name| name.to_owned());
+            ((*module).to_owned(), Features::Only(names.collect()))
+        });
+        let source = SchemaSource {
+            modules: modules.collect(),
+            implement: implement.iter().map(|&name| name.to_owned()).collect(),
+            features: features.collect(),
+        };
+        let schema = Schema::compile(&source).unwrap_or_else(|errors| panic!("{errors}"));
+        let module = schema.module_by_name("p").unwrap();
+        let nodes = schema.roots().iter().map(|&root| schema.node(root));
+        let names = nodes
+            .filter(|node| node.module == module)
+            .map(|node| node.name.to_string());
+        let on: Vec<String> = schema
+            .module(module)
+            .features
+            .iter()
+            .map(|name| name.to_string())
+            .collect();
+        (names.collect::<Vec<_>>(), on)
+    };
+    let (nodes, on) = compiled(&["p"], &[]);
+    assert_eq!((nodes.join(" "), on.join(" ")), ("y".into(), "h".into()));
+    let (nodes, on) = compiled(&["p", "q"], &[]);
+    assert_eq!((nodes.join(" "), on.join(" ")), ("x".into(), "f".into()));
+    let (nodes, on) = compiled(&[], &[("q", &[])]);
+    assert_eq!((nodes.join(" "), on.join(" ")), ("y".into(), "h".into()));
+}
+
+#[test]
+fn a_missing_import_is_reported_in_the_module_that_imports_it() {
+    let sound = "module b { namespace urn:b; prefix b; import ietf-yang-types { prefix y; } }";
+    check(
+        "import b { prefix b; }\nimport z { prefix z; }",
+        &[sound],
+        &["a.yang:5: There is no module \"z\"."],
+    );
+    let importing = "module b { namespace urn:b; prefix b;\n import z { prefix z; } }";
+    check(
+        "import b { prefix b; }",
+        &[importing],
+        &["b.yang:2: There is no module \"z\"."],
+    );
+}
+
+/// libyang checks patterns with PCRE2, which knows none of these.
+#[test]
+fn patterns_that_only_libyang_does_not_know_compile_and_are_kept() {
+    let text = r#"module a { yang-version 1.1; namespace urn:a; prefix a;
+      typedef name { type string { pattern '\i\c*'; } }
+      leaf x { type name { pattern "[^\\P{IsBasicLatin}]{1,1983}" + ''; } default a:b; }
+      leaf y { type string { pattern '\i\c*' { modifier invert-match; error-app-tag t; } } default 1a; } }"#;
+    let schema = compile(&[text]).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let module = schema.module_by_name("a").unwrap();
+    let check = |leaf: &str, sources: &[&str], values: &[(&str, bool)]| {
+        let id = schema.child(None, module, leaf).unwrap();
+        let value = schema.node(id).as_value().unwrap();
+        assert_eq!(value.defaults.len(), 1);
+        let TypeKind::String(_, patterns) = &value.value_type.kind else {
+            panic!("{value:?}");
+        };
+        let found: Vec<&str> = patterns.iter().map(|pattern| &*pattern.source).collect();
+        assert_eq!(found, sources);
+        let names = ModuleNames {
+            leaf_module: module,
+        };
+        for (text, is_valid) in values {
+            let parsed = value.value_type.parse(&schema, text, &names);
+            assert_eq!(parsed.is_ok(), *is_valid, "{leaf} {text}");
+        }
+    };
+    let latin = r"[^\P{IsBasicLatin}]{1,1983}";
+    check(
+        "x",
+        &[r"\i\c*", latin],
+        &[("a:b-1", true), ("1a", false), ("\u{e9}", false)],
+    );
+    check("y", &[r"\i\c*"], &[("a:b-1", false), ("1a", true)]);
+    let wrong = r"leaf x { type string { pattern '\i\c*'; } default 1a; }";
+    self::check(wrong, &[], &["a.yang:4: /a:x: The default is wrong"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The binary, run as its users run it.
 
+mod access_lists;
 mod bench;
 mod clock;
 mod collections;

@@ -65,22 +65,17 @@ impl Setting {
 
     /// A module by its body; or why libyang refuses it. Each `when` stands on one line.
     pub fn written(body: &str) -> Result<Self, Problem> {
-        let module = |body: &str| SchemaSource {
-            modules: ModuleSource::from_text(format!(
-                "module m {{ yang-version 1.1; namespace urn:m; prefix m; {body} }}"
-            ))
-            .into_iter()
-            .collect(),
-            ..SchemaSource::default()
-        };
-        let mut unconditional = String::new();
-        let mut rest = body;
-        while let Some((before, after)) = rest.split_once("when \"") {
-            unconditional.push_str(before);
-            rest = after.split_once("\";").expect("the end of a when").1;
-        }
-        unconditional.push_str(rest);
-        Self::compile(module(body), &module(&unconditional))
+        Self::of_modules(&[&format!(
+            "module m {{ yang-version 1.1; namespace urn:m; prefix m; {body} }}"
+        )])
+    }
+
+    /// Modules by their texts, each after those that it imports; or why libyang refuses them. Each
+    /// `when` stands on one line.
+    pub fn of_modules(texts: &[&str]) -> Result<Self, Problem> {
+        let unconditional: Vec<String> = texts.iter().map(|text| without_whens(text)).collect();
+        let unconditional = unconditional.iter().map(String::as_str);
+        Self::compile(sources(texts.iter().copied()), &sources(unconditional))
     }
 
     fn compile(source: SchemaSource, unconditional: &SchemaSource) -> Result<Self, Problem> {
@@ -107,6 +102,24 @@ impl Setting {
             .map(|module| module.text.as_str());
         texts.collect::<Vec<_>>().join("\n")
     }
+}
+
+fn sources<'t>(texts: impl Iterator<Item = &'t str>) -> SchemaSource {
+    SchemaSource {
+        modules: texts.filter_map(ModuleSource::from_text).collect(),
+        ..SchemaSource::default()
+    }
+}
+
+fn without_whens(text: &str) -> String {
+    let mut unconditional = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("when \"") {
+        unconditional.push_str(before);
+        rest = after.split_once("\";").expect("the end of a when").1;
+    }
+    unconditional.push_str(rest);
+    unconditional
 }
 
 /// An empty tree of a schema, in memory.

@@ -5,7 +5,7 @@ use rand::rngs::StdRng;
 
 use super::expressions::Author;
 use super::features::Features;
-use super::shape::{ItemId, Kind, Must, Of, Shape, pick};
+use super::shape::{ItemId, Kind, Must, Of, Place, Shape, pick};
 
 /// Adds constraints.
 pub(super) fn constrain(random: &mut StdRng, shape: &mut Shape, features: &mut Features) {
@@ -25,6 +25,36 @@ pub(super) fn constrain(random: &mut StdRng, shape: &mut Shape, features: &mut F
     for _ in 0..constrainer.random.random_range(0..=6) {
         constrainer.must();
     }
+}
+
+/// Adds a `when` or a `must`; none where there is no place for it.
+pub(super) fn add_condition(
+    random: &mut StdRng,
+    shape: &mut Shape,
+    features: &mut Features,
+) -> Option<()> {
+    let whens = (0..shape.items.len()).filter(|&id| shape.items[id].when.is_some());
+    let whens: Vec<_> = whens
+        .map(|id| (id, shape.items[id].when_reads.clone()))
+        .collect();
+    let count = |shape: &Shape| -> usize {
+        let items = shape.items.iter();
+        items
+            .map(|item| item.musts.len() + usize::from(item.when.is_some()))
+            .sum()
+    };
+    let before = count(shape);
+    let mut constrainer = Constrainer {
+        random,
+        shape,
+        features,
+        whens,
+    };
+    match constrainer.chance(50) {
+        true => constrainer.when(),
+        false => constrainer.must(),
+    }
+    (count(shape) > before).then_some(())
 }
 
 struct Constrainer<'a> {
@@ -196,7 +226,7 @@ impl Constrainer<'_> {
             match self.shape.items[at].kind {
                 _ if at == list => return true,
                 Kind::Container { presence } if !presence || !has_default => {}
-                Kind::Uses => {}
+                Kind::Uses { .. } => {}
                 _ => return false,
             }
         }
@@ -206,6 +236,7 @@ impl Constrainer<'_> {
     fn must(&mut self) {
         let data: Vec<ItemId> = (0..self.shape.items.len())
             .filter(|&id| self.shape.is_data(id) && !self.shape.is_key(id))
+            .filter(|&id| self.shape.is_attached(id) && !self.shape.is_hidden(id))
             .collect();
         let entries = data
             .iter()
@@ -216,9 +247,8 @@ impl Constrainer<'_> {
             true => pick(self.random, &entries),
             false => pick(self.random, &data),
         };
-        let module = self.shape.items[id].module;
-        let readable = data_of(self.shape, module);
-        let (text, _) = self.write(Some(id), readable, true);
+        let readable = data_of(self.shape, id);
+        let (text, _) = self.write(id, Some(id), readable, true);
         let Some(text) = text else { return };
         self.features.note("must");
         self.features.note(match self.shape.items[id].kind {
@@ -237,13 +267,15 @@ impl Constrainer<'_> {
             text,
             message,
             app_tag,
+            place: Place::Definition,
         });
     }
 
     fn when(&mut self) {
         let may = |&id: &ItemId| {
             let item = &self.shape.items[id];
-            !self.shape.is_key(id) && !item.keeps_unconditional && item.when.is_none()
+            let is_used = self.shape.is_attached(id) && !self.shape.is_hidden(id);
+            is_used && !self.shape.is_key(id) && !item.keeps_unconditional && item.when.is_none()
         };
         let candidates: Vec<ItemId> = (0..self.shape.items.len()).filter(may).collect();
         let id = pick(self.random, &candidates);
@@ -252,7 +284,7 @@ impl Constrainer<'_> {
             false => self.shape.data_parent(id),
         };
         let module = self.shape.items[id].module;
-        let mut readable = data_of(self.shape, module);
+        let mut readable = data_of(self.shape, id);
         let top = self
             .shape
             .chain(id)
@@ -271,9 +303,10 @@ impl Constrainer<'_> {
         if readable.iter().any(is_near) && self.random.random_bool(0.6) {
             readable = readable.into_iter().filter(is_near).collect();
         }
-        let (text, reads) = self.write(context, readable, false);
+        let (text, reads) = self.write(id, context, readable, false);
         let Some(text) = text else { return };
         self.shape.items[id].when = Some(text);
+        self.shape.items[id].when_reads.clone_from(&reads);
         self.whens.push((id, reads));
         if self.is_circular(id) || self.has_nested_conditional_containers() {
             self.shape.items[id].when = None;
@@ -294,7 +327,7 @@ impl Constrainer<'_> {
             Kind::AnyData { .. } => "when on anydata",
             Kind::Choice { .. } => "when on choice",
             Kind::Case => "when on case",
-            Kind::Uses => "when in uses",
+            Kind::Uses { .. } => "when in uses",
             Kind::Augment => "when in augment",
         });
         let has_default = |id: ItemId| match &self.shape.items[id].kind {
@@ -322,6 +355,7 @@ impl Constrainer<'_> {
 
     fn write(
         &mut self,
+        at: ItemId,
         context: Option<ItemId>,
         readable: Vec<ItemId>,
         may_use_wildcards: bool,
@@ -330,6 +364,7 @@ impl Constrainer<'_> {
             random: self.random,
             shape: self.shape,
             features: self.features,
+            at,
             context,
             readable,
             reads: Vec::new(),
@@ -406,9 +441,10 @@ impl Constrainer<'_> {
     }
 }
 
-/// The data nodes that a module's expressions can name.
-fn data_of(shape: &Shape, module: usize) -> Vec<ItemId> {
+/// The data nodes that the expressions of an item can name.
+fn data_of(shape: &Shape, at: ItemId) -> Vec<ItemId> {
     let all = 0..shape.items.len();
-    all.filter(|&id| shape.is_data(id) && shape.items[id].module <= module)
+    all.filter(|&id| shape.is_data(id) && shape.sees(at, id))
+        .filter(|&id| shape.is_attached(id) && !shape.is_hidden(id))
         .collect()
 }

@@ -11,6 +11,8 @@ pub(super) struct Author<'a> {
     pub(super) random: &'a mut StdRng,
     pub(super) shape: &'a Shape,
     pub(super) features: &'a mut Features,
+    /// The item that they are written for.
+    pub(super) at: ItemId,
     /// The context node: a data node; none for the root.
     pub(super) context: Option<ItemId>,
     /// The data nodes that may be read.
@@ -105,7 +107,8 @@ impl Author<'_> {
         if let Some(path) = self.path_by_ancestor(to) {
             return path;
         }
-        let style = match self.chance(20) {
+        let may_be_absolute = self.context.is_none() || self.shape.sees_from_root(self.at, to);
+        let style = match may_be_absolute && self.chance(20) {
             true => Style::Absolute,
             false => Style::Relative,
         };
@@ -143,7 +146,8 @@ impl Author<'_> {
         let common = outer
             .copied()
             .find(|&at| at != to && self.shape.is_within(to, at))?;
-        if !self.is_named_once(common) || !self.chance(7) {
+        let is_seen = self.shape.sees_from_root(self.at, common);
+        if !is_seen || !self.is_named_once(common) || !self.chance(7) {
             return None;
         }
         self.features.note("xpath ancestor");
@@ -568,13 +572,13 @@ impl Author<'_> {
                 _ => format!("{path} = '{value}'"),
             },
             Of::Identity => {
-                let base = pick(self.random, &["animal", "cat", "lion", "dog"]);
+                let base = pick(self.random, &["{t}animal", "{t}cat", "{t}lion", "{i}dog"]);
                 let function = pick(self.random, &["derived-from", "derived-from-or-self"]);
                 self.features.note(match function {
                     "derived-from" => "xpath derived-from",
                     _ => "xpath derived-from-or-self",
                 });
-                format!("{function}({path}, 'm:{base}')")
+                format!("{function}({path}, '{base}')")
             }
             Of::Bits => {
                 self.features.note("xpath bit-is-set");

@@ -4,6 +4,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 
 use super::features::Features;
+use super::files::File;
 use super::shape::{Bounds, ItemId, Kind, Of, Shape, literal, pick};
 
 /// Items are added until there are this many, about.
@@ -52,6 +53,15 @@ impl Grower<'_> {
         self.container(None, module, 0);
     }
 
+    /// Of the nodes of `m` at the top, some stand in the submodule.
+    fn place(&mut self, id: ItemId) {
+        let item = &self.shape.items[id];
+        if item.parent.is_none() && item.module == 0 && self.chance(20) {
+            self.features.note("submodule");
+            self.shape.items[id].is_in_submodule = true;
+        }
+    }
+
     fn name(&self, letter: &str) -> String {
         format!("{letter}{}", self.shape.items.len())
     }
@@ -76,8 +86,8 @@ impl Grower<'_> {
             42..52 => self.leaf_list(Some(parent), module),
             52..66 if !is_deep => self.list(Some(parent), module, depth + 1),
             66..80 if !is_deep => self.container(Some(parent), module, depth + 1),
-            80..93 if !is_deep => self.choice(parent, module, depth + 1),
-            93..96 if !is_deep && module == 0 => self.uses(parent, module, depth + 1),
+            80..90 if !is_deep => self.choice(parent, module, depth + 1),
+            90..96 if !is_deep => self.uses(parent, module, depth + 1),
             96 => {
                 self.features.note("anydata");
                 let name = self.name("y");
@@ -98,6 +108,7 @@ impl Grower<'_> {
         let id = self
             .shape
             .add(parent, module, name, Kind::Container { presence });
+        self.place(id);
         self.fill(id, module, depth);
     }
 
@@ -118,6 +129,7 @@ impl Grower<'_> {
             unique: Vec::new(),
         };
         let id = self.shape.add(parent, module, name, kind);
+        self.place(id);
         let count = if self.chance(25) { 2 } else { 1 };
         if count > 1 {
             self.features.note("key of several leaves");
@@ -145,25 +157,7 @@ impl Grower<'_> {
     }
 
     fn plain_type(&mut self) -> Of {
-        let types = [
-            Of::Enumeration,
-            Of::Enumeration,
-            Of::Small,
-            Of::Small,
-            Of::Small,
-            Of::Word,
-            Of::Word,
-            Of::Word,
-            Of::SmallWithDefault,
-            Of::Decimal,
-            Of::Boolean,
-            Of::Boolean,
-            Of::Identity,
-            Of::Bits,
-            Of::Empty,
-            Of::Union,
-        ];
-        let of = pick(self.random, &types);
+        let of = pick(self.random, plain_types());
         self.features.note(match of {
             Of::Enumeration => "enumeration",
             Of::Decimal => "decimal64",
@@ -267,10 +261,28 @@ impl Grower<'_> {
     fn uses(&mut self, parent: ItemId, module: usize, depth: usize) {
         self.features.note("uses");
         let name = self.name("g");
-        let id = self.shape.add(Some(parent), module, name, Kind::Uses);
+        let file = self.file_of_grouping(parent);
+        let id = self
+            .shape
+            .add(Some(parent), module, name, Kind::Uses { file });
         for _ in 0..self.random.random_range(1..=3) {
             self.child(id, module, depth);
         }
+    }
+
+    /// A file that the one around can use groupings of.
+    fn file_of_grouping(&mut self, parent: ItemId) -> File {
+        let around = match self.shape.items[parent].kind {
+            Kind::Uses { file } => file,
+            _ => self.shape.file(parent),
+        };
+        let files: &[File] = match around {
+            File::First => &[File::Groupings, File::First, File::Submodule],
+            File::Second => &[File::Groupings, File::First, File::Second],
+            File::Submodule => &[File::Groupings, File::Submodule],
+            _ => &[File::Groupings],
+        };
+        pick(self.random, files)
     }
 
     /// Augments, of the own module and by a second one.
@@ -312,6 +324,46 @@ impl Grower<'_> {
     }
 }
 
+/// The types of leaves that refer to nothing, the frequent ones more than once.
+pub(super) fn plain_types() -> &'static [Of] {
+    &[
+        Of::Enumeration,
+        Of::Enumeration,
+        Of::Small,
+        Of::Small,
+        Of::Small,
+        Of::Word,
+        Of::Word,
+        Of::Word,
+        Of::SmallWithDefault,
+        Of::Decimal,
+        Of::Boolean,
+        Of::Boolean,
+        Of::Identity,
+        Of::Bits,
+        Of::Empty,
+        Of::Union,
+    ]
+}
+
+/// Adds one node or a small tree of nodes to a container or list.
+pub(super) fn add_nodes(
+    random: &mut StdRng,
+    shape: &mut Shape,
+    features: &mut Features,
+    parent: ItemId,
+) {
+    let mut grower = Grower {
+        random,
+        features,
+        shape: std::mem::take(shape),
+        items_max: usize::MAX,
+    };
+    let module = grower.shape.items[parent].module;
+    grower.child(parent, module, DEPTH_MAX - 1);
+    *shape = grower.shape;
+}
+
 fn leaf_kind(of: Of, is_key: bool) -> Kind {
     Kind::Leaf {
         of,
@@ -327,7 +379,7 @@ pub(super) fn settle_nested_choices(shape: &mut Shape) {
     for id in 0..shape.items.len() {
         let is_choice = matches!(shape.items[id].kind, Kind::Choice { .. });
         let mut around = shape.around(id).into_iter().skip(1);
-        let outer = around.find(|&at| !matches!(shape.items[at].kind, Kind::Uses));
+        let outer = around.find(|&at| !matches!(shape.items[at].kind, Kind::Uses { .. }));
         let Some(case) = outer.filter(|&at| is_choice && !shape.is_data(at)) else {
             continue;
         };

@@ -82,7 +82,6 @@ impl Referrer<'_> {
     }
 
     fn reference(&mut self, leaf: ItemId) -> Option<Reference> {
-        let module = self.shape.items[leaf].module;
         let list = self.shape.data_parent(leaf);
         let is_target = |&id: &ItemId| {
             let is_fit = match self.shape.of(id) {
@@ -92,7 +91,7 @@ impl Referrer<'_> {
                 Some(_) => true,
             };
             // Module m does not import n; a key does not refer to what is in its own list.
-            let is_seen = self.shape.items[id].module <= module;
+            let is_seen = self.shape.sees(leaf, id);
             let is_mine =
                 self.shape.is_key(leaf) && list.is_some_and(|list| self.shape.is_within(id, list));
             is_fit && is_seen && id != leaf && !is_mine && !self.depends(id, leaf)
@@ -159,7 +158,8 @@ impl Referrer<'_> {
 
     /// A path from a leafref to its target, and whether it has a predicate.
     fn path(&mut self, leaf: ItemId, target: ItemId) -> (String, bool) {
-        let style = match self.random.random_bool(0.3) {
+        let may_be_absolute = self.shape.sees_from_root(leaf, target);
+        let style = match may_be_absolute && self.random.random_bool(0.3) {
             true => Style::Absolute,
             false => Style::Relative,
         };
@@ -201,7 +201,7 @@ impl Referrer<'_> {
         let mut values: Vec<ItemId> = beside
             .into_iter()
             .filter(|&id| id != leaf && matches!(self.shape.items[id].kind, Kind::Leaf { .. }))
-            .filter(|&id| self.shape.items[id].module <= self.shape.items[leaf].module)
+            .filter(|&id| self.shape.sees(leaf, id))
             .filter(|&id| !is_decimal(id))
             .collect();
         let refers = |id: ItemId| match self.shape.of(id) {

@@ -3,7 +3,9 @@
 use rand::Rng;
 use rand::rngs::StdRng;
 
-/// The names of the modules; prefixes are the same.
+use super::files::File;
+
+/// The names of the modules that have data.
 pub(super) const MODULES: [&str; 2] = ["m", "n"];
 
 /// The index of an item.
@@ -17,8 +19,14 @@ pub(super) enum Of {
     Small,
     /// A typedef of it, with a default.
     SmallWithDefault,
+    /// `uint8` from 0 to 2.
+    Tiny,
+    /// `uint16`.
+    Number,
     Decimal,
     Word,
+    /// Any string.
+    Text,
     Boolean,
     Identity,
     Bits,
@@ -47,6 +55,32 @@ pub(super) struct Must {
     pub(super) text: String,
     pub(super) message: Option<String>,
     pub(super) app_tag: Option<String>,
+    pub(super) place: Place,
+}
+
+/// Where something that a node demands is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the definition of the node.
+    #[default]
+    Definition,
+    /// In the `refine` of the `uses` around.
+    Refine,
+    /// In a `deviate add` of module `d`.
+    Added,
+    /// In a `deviate replace` of module `d`; the definition has something else.
+    Replaced,
+}
+
+/// What is written and has no effect on data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Noise {
+    /// A mandatory leaf that a deviation takes away.
+    NotSupported,
+    /// A mandatory leaf whose feature is off.
+    FeatureOff,
+    /// A `must` that is never true, and that a deviation deletes.
+    DeletedMust,
 }
 
 /// How many entries are allowed.
@@ -88,7 +122,10 @@ pub(super) enum Kind {
     },
     Case,
     /// A grouping that is used where this stands.
-    Uses,
+    Uses {
+        /// Where it is defined.
+        file: File,
+    },
     /// An augment of what this stands in.
     Augment,
 }
@@ -102,7 +139,25 @@ pub(super) struct Item {
     pub(super) parent: Option<ItemId>,
     pub(super) children: Vec<ItemId>,
     pub(super) when: Option<String>,
+    /// What the `when` reads.
+    pub(super) when_reads: Vec<ItemId>,
     pub(super) musts: Vec<Must>,
+    /// Where `mandatory`, defaults, `unique` and the bounds are written.
+    pub(super) place: Place,
+    /// What is written in it besides.
+    pub(super) noise: Vec<Noise>,
+    /// Whether it has an `if-feature` that holds.
+    pub(super) has_feature: bool,
+    /// Whether it has an `if-feature` that does not hold.
+    pub(super) is_off: bool,
+    /// Whether a deviation takes it away.
+    pub(super) is_unsupported: bool,
+    /// `config false`.
+    pub(super) is_state: bool,
+    /// Whether names of its own module have no prefix in its texts.
+    pub(super) is_unprefixed: bool,
+    /// Whether it is at the top, in the submodule.
+    pub(super) is_in_submodule: bool,
     /// A `when` here would make a `unique` mean different things to different readers.
     pub(super) keeps_unconditional: bool,
 }
@@ -112,6 +167,10 @@ pub(super) struct Item {
 pub(super) struct Shape {
     pub(super) items: Vec<Item>,
     pub(super) roots: Vec<ItemId>,
+    /// How often module `m` was revised.
+    pub(super) revision: u32,
+    /// Whether the identity `dog` is in the module of the others, not in its own.
+    pub(super) has_dog_in_types: bool,
 }
 
 /// How a path is written.
@@ -138,7 +197,16 @@ impl Shape {
             parent,
             children: Vec::new(),
             when: None,
+            when_reads: Vec::new(),
             musts: Vec::new(),
+            place: Place::Definition,
+            noise: Vec::new(),
+            has_feature: false,
+            is_off: false,
+            is_unsupported: false,
+            is_state: false,
+            is_unprefixed: false,
+            is_in_submodule: false,
             keeps_unconditional: false,
         });
         match parent {
@@ -152,7 +220,7 @@ impl Shape {
     pub(super) fn is_data(&self, id: ItemId) -> bool {
         !matches!(
             self.items[id].kind,
-            Kind::Choice { .. } | Kind::Case | Kind::Uses | Kind::Augment
+            Kind::Choice { .. } | Kind::Case | Kind::Uses { .. } | Kind::Augment
         )
     }
 
@@ -166,6 +234,13 @@ impl Shape {
 
     pub(super) fn is_np_container(&self, id: ItemId) -> bool {
         matches!(self.items[id].kind, Kind::Container { presence: false })
+    }
+
+    /// Whether it is still part of the schema.
+    pub(super) fn is_attached(&self, id: ItemId) -> bool {
+        let around = self.around(id);
+        let is_child = |pair: &[ItemId]| self.items[pair[1]].children.contains(&pair[0]);
+        around.windows(2).all(is_child) && around.last().is_some_and(|top| self.roots.contains(top))
     }
 
     /// The type of a leaf or leaf-list.
@@ -240,10 +315,10 @@ impl Shape {
         self.around(id).contains(&outer)
     }
 
-    /// The name with the module's prefix.
+    /// The name with the module, as `files` writes it out.
     pub(super) fn name(&self, id: ItemId) -> String {
         let item = &self.items[id];
-        format!("{}:{}", MODULES[item.module], item.name)
+        format!("{{{}}}{}", MODULES[item.module], item.name)
     }
 
     /// The steps down from `outer` (not included) to an item, with predicates by `predicate`.
@@ -304,11 +379,14 @@ pub(super) fn pick<T: Clone>(random: &mut StdRng, from: &[T]) -> T {
 pub(super) fn literal(random: &mut StdRng, of: &Of) -> String {
     let texts: &[&str] = match of {
         Of::Enumeration => &["red", "green", "blue"],
+        Of::Tiny => &["0", "1", "2"],
+        Of::Number => &["0", "5", "300"],
+        Of::Text => &["a", "ab", "xyz"],
         Of::Small | Of::SmallWithDefault => &["0", "1", "2", "3", "4", "5"],
         Of::Decimal => &["0.0", "0.5", "1.5", "2.0"],
         Of::Word => &["a", "b", "ab", "ba"],
         Of::Boolean => &["true", "false"],
-        Of::Identity => &["m:cat", "m:lion", "m:dog"],
+        Of::Identity => &["{t}cat", "{t}lion", "{i}dog"],
         Of::Bits => &["b0", "b0 b1", "b2", "b1 b2"],
         Of::Union | Of::UnionWithLeafref(_) => &["0", "2", "a", "b"],
         Of::Empty | Of::Leafref(_) | Of::InstanceIdentifier { .. } => &[""],

@@ -2,6 +2,7 @@
 //! where things stand in it. libyang does the real parsing; it keeps no lines.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// How deep statements may be nested; libyang would use up the stack at some point.
 pub const STATEMENT_DEPTH_MAX: usize = 500;
@@ -20,6 +21,8 @@ pub(super) struct Statement<'t> {
     pub(super) keyword: &'t str,
     /// The argument, if there is one.
     pub(super) argument: Option<Cow<'t, str>>,
+    /// The bytes of the text that the argument stands in, with its quotes; empty if there is none.
+    pub(super) argument_bytes: Range<usize>,
     /// Where it begins, from 1.
     pub(super) line: u32,
     /// How many statements it is in.
@@ -28,7 +31,10 @@ pub(super) struct Statement<'t> {
 
 /// The statements of a text in order, each before its substatements; ends at the first thing that
 /// is no YANG.
+#[derive(Clone)]
 pub(super) struct Statements<'t> {
+    /// How many bytes the whole text has.
+    bytes: usize,
     rest: &'t str,
     line: u32,
     depth: usize,
@@ -45,10 +51,16 @@ enum Token<'t> {
 impl<'t> Statements<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         Self {
+            bytes: text.len(),
             rest: text.trim_start_matches('\u{feff}'),
             line: 1,
             depth: 0,
         }
+    }
+
+    /// How many bytes were read.
+    fn offset(&self) -> usize {
+        self.bytes - self.rest.len()
     }
 
     fn advance(&mut self, bytes: usize) -> &'t str {
@@ -170,9 +182,15 @@ impl<'t> Iterator for Statements<'t> {
         }
         let depth = self.depth;
         let mut argument = None;
+        let mut argument_bytes = 0..0;
         loop {
+            self.skip_space_and_comments();
+            let start = self.offset();
             match self.token()? {
-                Token::String(string) if argument.is_none() => argument = Some(string),
+                Token::String(string) if argument.is_none() => {
+                    argument = Some(string);
+                    argument_bytes = start..self.offset();
+                }
                 Token::String(_) | Token::Close => return None,
                 Token::Open => {
                     self.depth += 1;
@@ -184,6 +202,7 @@ impl<'t> Iterator for Statements<'t> {
         Some(Statement {
             keyword,
             argument,
+            argument_bytes,
             line,
             depth,
         })

@@ -20,7 +20,22 @@ pub struct Expression {
 impl Expression {
     /// Parses any XPath 1.0 expression with the functions of YANG 1.1.
     pub fn parse(text: &str, resolve: &Resolve<'_>) -> Result<Self, XPathError> {
-        let root = parser::parse(text, resolve)?;
+        Self::parse_in_model(text, resolve, resolve)
+    }
+
+    /// Parses an expression of a model. `names` resolves the names of nodes, `literals` those in
+    /// string literals (identities, instance-identifiers).
+    ///
+    /// They differ where an expression takes effect in another module than the one it is written
+    /// in: in a grouping that another module uses, and in a deviation. A node name without prefix
+    /// then belongs to the module of the current node (RFC 7950 §6.4.1, §7.13), an identity without
+    /// prefix to the module of the text (RFC 7950 §10.4.1).
+    pub fn parse_in_model(
+        text: &str,
+        names: &Resolve<'_>,
+        literals: &Resolve<'_>,
+    ) -> Result<Self, XPathError> {
+        let root = parser::parse(text, names, literals)?;
         Ok(Self {
             text: text.into(),
             root,

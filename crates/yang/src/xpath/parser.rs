@@ -17,7 +17,11 @@ pub const XPATH_DEPTH_MAX: usize = 100;
 pub const XPATH_HEIGHT_MAX: usize = 500;
 
 /// Parses a whole expression.
-pub(super) fn parse(text: &str, resolve: &Resolve<'_>) -> Result<Expr, XPathError> {
+pub(super) fn parse(
+    text: &str,
+    names: &Resolve<'_>,
+    literals: &Resolve<'_>,
+) -> Result<Expr, XPathError> {
     if text.chars().nth(XPATH_CHARS_MAX).is_some() {
         let expected = format!("at most {XPATH_CHARS_MAX} characters");
         return Err(XPathError::new(XPATH_CHARS_MAX + 1, "more", expected));
@@ -27,7 +31,8 @@ pub(super) fn parse(text: &str, resolve: &Resolve<'_>) -> Result<Expr, XPathErro
         tokens: tokens(text)?,
         position: 0,
         depth: 0,
-        resolve,
+        names,
+        literals,
     };
     let part = parser.or()?;
     if parser.peek().is_some() {
@@ -54,7 +59,10 @@ struct Parser<'a> {
     tokens: Vec<Spanned<'a>>,
     position: usize,
     depth: usize,
-    resolve: &'a Resolve<'a>,
+    /// Resolves the names of nodes, functions and variables.
+    names: &'a Resolve<'a>,
+    /// Resolves the names in literals.
+    literals: &'a Resolve<'a>,
 }
 
 impl<'a> Parser<'a> {
@@ -241,7 +249,7 @@ impl<'a> Parser<'a> {
             }
             Some(Token::Mark("$")) => self.variable(),
             Some(Token::Literal(text)) => {
-                self.part(Expr::Literal(Literal::new(text, self.resolve)), 1)
+                self.part(Expr::Literal(Literal::new(text, self.literals)), 1)
             }
             Some(Token::Number(text)) => self.number(at, text),
             Some(Token::Function(name)) => self.call(at, name),
@@ -397,7 +405,7 @@ impl<'a> Parser<'a> {
             Some(Token::Name(Some(prefix), "*")) => {
                 Ok(NodeTest::AnyNameIn(self.module(at, prefix)?))
             }
-            Some(Token::Name(None, name)) => Ok(NodeTest::Name((self.resolve)(None), name.into())),
+            Some(Token::Name(None, name)) => Ok(NodeTest::Name((self.names)(None), name.into())),
             Some(Token::Name(Some(prefix), name)) => {
                 let module = self.module(at, prefix)?;
                 Ok(NodeTest::Name(Some(module), name.into()))
@@ -426,7 +434,7 @@ impl<'a> Parser<'a> {
     }
 
     fn module(&self, at: usize, prefix: &str) -> Result<Box<str>, XPathError> {
-        (self.resolve)(Some(prefix))
+        (self.names)(Some(prefix))
             .ok_or_else(|| self.expected_at(at, format!("a known prefix, not '{prefix}'")))
     }
 }

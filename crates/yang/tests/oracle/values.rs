@@ -25,7 +25,7 @@ fn is_known_difference(of: &Type, text: &str, format: DataFormat) -> bool {
         TypeKind::Integer(..) => format == DataFormat::JSON && unsigned.starts_with('0'),
         // §9.3.1: there is a digit before the point. libyang takes `-.5` and `-`.
         TypeKind::Decimal64(..) => unsigned.is_empty() || unsigned.starts_with('.'),
-        TypeKind::String(..) => is_known_difference_of_typedef(of.canonical, text),
+        TypeKind::String(..) => is_known_difference_of_typedef(of.canonical, text, format),
         TypeKind::LeafRef { target_type, .. } => is_known_difference(target_type, text, format),
         TypeKind::Union(members) => members
             .iter()
@@ -34,7 +34,7 @@ fn is_known_difference(of: &Type, text: &str, format: DataFormat) -> bool {
     }
 }
 
-fn is_known_difference_of_typedef(canonical: Canonical, text: &str) -> bool {
+fn is_known_difference_of_typedef(canonical: Canonical, text: &str, format: DataFormat) -> bool {
     match canonical {
         // The patterns say what may be in a zone. libyang does not look at them.
         Canonical::Ipv4Address | Canonical::Ipv6Address => text.contains('%'),
@@ -42,11 +42,24 @@ fn is_known_difference_of_typedef(canonical: Canonical, text: &str) -> bool {
         Canonical::Date => text.len() == 10,
         Canonical::DateAndTime => !text.get(19..).unwrap_or("").contains(['Z', '+', '-']),
         // libyang looks for prefixes anywhere in literals; we where a literal is one name.
-        Canonical::XPath => text.contains('\''),
+        // And it refuses prefixes that no module here has in XML only; we in both, as a value has one verdict.
+        Canonical::XPath => {
+            text.contains('\'') || format == DataFormat::JSON && names_another_module(text)
+        }
         // As with dates; and libyang has no times before midnight in UTC.
         Canonical::Time => !text.contains(['Z', '-']),
         _ => false,
     }
+}
+
+/// Whether an expression has a prefix that is not the name of the only module of these tests.
+fn names_another_module(expression: &str) -> bool {
+    let is_of_name = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    expression.match_indices(':').any(|(at, _)| {
+        let before = &expression[..at];
+        before.trim_end_matches(is_of_name).len() + "every-type".len() != at
+            || !before.ends_with("every-type")
+    })
 }
 
 fn is_date(canonical: Canonical) -> bool {

@@ -1,6 +1,6 @@
 //! The calls of libyang that a judge needs. All `unsafe` of the judge is here.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::marker::PhantomData;
 use std::ptr;
 
@@ -34,7 +34,12 @@ pub(super) enum Nodes {
 /// Compiled modules.
 pub(super) struct Context {
     raw: *mut sys::ly_ctx,
+    /// The submodules, which libyang asks for by name. Boxed, so that the address stays.
+    _submodules: Box<Submodules>,
 }
+
+/// Names and texts.
+type Submodules = Vec<(String, CString)>;
 
 // SAFETY: a context is used by one thread at a time, as nothing of it is shared by reference:
 // `Context` is not `Sync`.
@@ -48,8 +53,20 @@ impl Context {
         // SAFETY: the result goes to `raw`; a null search directory means none.
         let result = unsafe { sys::ly_ctx_new(ptr::null(), OPTIONS, &mut raw) };
         assert_eq!(result, sys::LY_ERR::LY_SUCCESS, "a context");
-        let context = Self { raw };
-        for module in modules {
+        let submodules = modules.iter().filter(|module| module.is_submodule());
+        let submodules = submodules.map(|module| {
+            let text = CString::new(&*module.text).expect("no NUL");
+            (module.name.clone(), text)
+        });
+        let submodules: Box<Submodules> = Box::new(submodules.collect());
+        let data = ptr::from_ref(&*submodules).cast_mut().cast();
+        // SAFETY: the data live as long as the context.
+        unsafe { sys::ly_ctx_set_module_imp_clb(raw, Some(submodule), data) };
+        let context = Self {
+            raw,
+            _submodules: submodules,
+        };
+        for module in modules.iter().filter(|module| !module.is_submodule()) {
             let text = CString::new(&*module.text).expect("no NUL");
             // SAFETY: the text lives beyond the call; the module stays with the context.
             let result = unsafe {
@@ -127,6 +144,35 @@ impl Drop for Context {
         // SAFETY: trees borrow the context, so none is left.
         unsafe { sys::ly_ctx_destroy(self.raw) };
     }
+}
+
+/// Called by libyang for a submodule.
+unsafe extern "C" fn submodule(
+    _module: *const c_char,
+    _module_revision: *const c_char,
+    submodule: *const c_char,
+    _submodule_revision: *const c_char,
+    user_data: *mut c_void,
+    format: *mut sys::LYS_INFORMAT::Type,
+    data: *mut *const c_char,
+    free_data: *mut sys::ly_module_imp_data_free_clb,
+) -> sys::LY_ERR::Type {
+    if submodule.is_null() {
+        return sys::LY_ERR::LY_ENOTFOUND;
+    }
+    // SAFETY: the name lives during the call, the data as long as the context; the other pointers
+    // are for the answer.
+    unsafe {
+        let name = CStr::from_ptr(submodule).to_string_lossy();
+        let submodules = &*user_data.cast_const().cast::<Submodules>();
+        let Some((_, text)) = submodules.iter().find(|(known, _)| *known == name) else {
+            return sys::LY_ERR::LY_ENOTFOUND;
+        };
+        *format = sys::LYS_INFORMAT::LYS_IN_YANG;
+        *data = text.as_ptr();
+        *free_data = None;
+    }
+    sys::LY_ERR::LY_SUCCESS
 }
 
 /// Makes libyang keep its messages instead of printing them.

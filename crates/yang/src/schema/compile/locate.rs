@@ -10,6 +10,7 @@ use super::error::SchemaError;
 use super::texts::{file_name, find};
 use crate::schema::statement::{Statement, Statements};
 use crate::schema::{ModuleSource, SchemaSource};
+use crate::standard;
 
 /// A step of a path: `name`, or `{augment='/a:b'}`.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,18 +43,38 @@ pub(super) fn locate(error: &mut SchemaError, source: &SchemaSource) {
     }
 }
 
-/// Completes the line of an error that names a module that is not there: that of the `import` or
-/// `include`.
-pub(super) fn locate_import(error: &mut SchemaError, missing: &str, source: &SchemaSource) {
-    let name = error.module.split('@').next().unwrap_or_default();
-    let Some(module) = find(source, name, None).filter(|_| error.line == 0) else {
-        return;
-    };
-    let mut statements = Statements::new(&module.text);
+/// Completes the place of an error that names a module that is not there: the `import` or `include`.
+/// `asked` are the files that were read before it was looked for, in order: imports are read as they
+/// are met, so the last of them that has such a statement is the one that asked.
+pub(super) fn locate_import(
+    error: &mut SchemaError,
+    missing: &str,
+    asked: &[String],
+    source: &SchemaSource,
+) {
+    let found = asked.iter().rev().find_map(|file| {
+        let (name, revision) = match file.split_once('@') {
+            Some((name, revision)) => (name, Some(revision)),
+            None => (file.as_str(), None),
+        };
+        let text = match find(source, name, revision) {
+            Some(module) => &*module.text,
+            None => standard::module(name, revision)?.text,
+        };
+        Some((file, import_line(text, missing)?))
+    });
+    if let Some((file, line)) = found {
+        error.module.clone_from(file);
+        error.line = line;
+    }
+}
+
+fn import_line(text: &str, missing: &str) -> Option<u32> {
+    let mut statements = Statements::new(text);
     let import = statements.find(|found| {
         matches!(found.keyword, "import" | "include") && found.argument.as_deref() == Some(missing)
     });
-    error.line = import.map_or(0, |import| import.line);
+    import.map(|import| import.line)
 }
 
 fn belongs_to(module: &ModuleSource, main: &str) -> bool {

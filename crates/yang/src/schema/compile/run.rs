@@ -3,12 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::error::{SchemaError, SchemaErrors};
+use super::failures::complete;
 use super::ffi::{Context, Message};
 use super::locate::{locate, locate_import};
 use super::texts::{SourceTexts, file_name, find};
 use super::{descents, modules, tree};
 use crate::schema::statement::{STATEMENT_DEPTH_MAX, too_deep};
 use crate::schema::{Features, Schema, SchemaSource};
+
+/// So often modules are compiled, while more features can be on each time.
+const COMPILATIONS_MAX: usize = 8;
 
 impl Schema {
     /// Compiles modules. Every error that can be found is reported, not only the first.
@@ -19,22 +23,55 @@ impl Schema {
         let names = implemented_names(source);
         let texts = SourceTexts::new(source);
         let mut context = Context::new(&texts).ok_or_else(out_of_memory)?;
-        let mut errors = load_all(&mut context, &texts, source, &names);
-        if errors.is_empty() {
-            errors = compile_all(&mut context);
-        }
+        let errors = fill(&mut context, &texts, source, &names);
         if !errors.is_empty() {
             drop(context);
-            errors.extend(errors_of_each(source, &names));
-            return Err(SchemaErrors::new(located(errors, source)));
+            let errors = located(errors, source);
+            return Err(SchemaErrors::new(complete(errors, source, &names)));
         }
         let mut schema = Self::default();
         let indexes = modules::copy(&context, &names, &mut schema)?;
-        let mut schema = tree::copy(&context, indexes, schema)
+        let mut schema = tree::copy(&context, texts.patterns(), indexes, schema)
             .map_err(|errors| SchemaErrors::new(located(errors.into_vec(), source)))?;
         descents::write_out(&mut schema);
         Ok(schema)
     }
+}
+
+/// The first errors of a compilation of some modules; none where it succeeds.
+pub(super) fn errors_of(source: &SchemaSource, names: &[&str]) -> Vec<SchemaError> {
+    let texts = SourceTexts::new(source);
+    let found = match Context::new(&texts) {
+        Some(mut context) => fill(&mut context, &texts, source, names),
+        None => out_of_memory().into_vec(),
+    };
+    located(found, source)
+}
+
+/// Loads and compiles modules; what is wrong with them.
+fn fill(
+    context: &mut Context<'_>,
+    texts: &SourceTexts<'_>,
+    source: &SchemaSource,
+    names: &[&str],
+) -> Vec<SchemaError> {
+    let errors = load_all(context, texts, source, names);
+    if !errors.is_empty() {
+        return errors;
+    }
+    let has_all = |name: &str| !matches!(source.features.get(name), Some(Features::Only(_)));
+    for round in 0..COMPILATIONS_MAX {
+        // A module that a compilation draws in brings its features along, on which others depend.
+        let has_changed = context.settle_features(&has_all).unwrap_or(true);
+        if round > 0 && !has_changed {
+            break;
+        }
+        let errors = compile_all(context);
+        if !errors.is_empty() {
+            return errors;
+        }
+    }
+    Vec::new()
 }
 
 /// Refuses texts that are nested too deep for libyang.
@@ -140,7 +177,7 @@ fn load_errors(
             {
                 let file = file_name(&name, revision.as_deref());
                 error.message = format!("There is no module \"{file}\".");
-                locate_import(&mut error, &name, texts.source());
+                locate_import(&mut error, &name, &asked, texts.source());
             }
             error
         })
@@ -178,23 +215,6 @@ fn compile_all(context: &mut Context<'_>) -> Vec<SchemaError> {
 fn module_of_path(path: &str) -> &str {
     let first = path.trim_start_matches('/');
     first.split_once(':').map_or("", |(module, _)| module)
-}
-
-/// libyang stops at the first error of a compilation; so each module is compiled alone, to find the
-/// errors of the others.
-fn errors_of_each(source: &SchemaSource, names: &[&str]) -> Vec<SchemaError> {
-    let mut errors = Vec::new();
-    for &name in names {
-        let texts = SourceTexts::new(source);
-        if let Some(mut context) = Context::new(&texts) {
-            let mut found = load_all(&mut context, &texts, source, &[name]);
-            if found.is_empty() {
-                found = compile_all(&mut context);
-            }
-            errors.append(&mut found);
-        }
-    }
-    errors
 }
 
 /// With lines as far as they can be found; each error once.

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ffi::CString;
 
 use super::ffi::ModuleTexts;
+use super::patterns::ReplacedPatterns;
 use crate::schema::{ModuleSource, SchemaSource};
 use crate::standard;
 
@@ -14,6 +15,7 @@ pub(super) struct SourceTexts<'s> {
     asked: RefCell<Vec<String>>,
     /// What was asked for last and is not there: name and revision.
     missing: RefCell<Option<(String, Option<String>)>>,
+    patterns: ReplacedPatterns,
 }
 
 impl<'s> SourceTexts<'s> {
@@ -22,7 +24,13 @@ impl<'s> SourceTexts<'s> {
             source,
             asked: RefCell::default(),
             missing: RefCell::default(),
+            patterns: ReplacedPatterns::default(),
         }
+    }
+
+    /// The patterns that libyang did not get to see.
+    pub(super) fn patterns(&self) -> &ReplacedPatterns {
+        &self.patterns
     }
 
     pub(super) fn source(&self) -> &'s SchemaSource {
@@ -55,7 +63,7 @@ impl ModuleTexts for SourceTexts<'_> {
             }
         };
         self.asked.borrow_mut().push(file);
-        CString::new(text).ok()
+        CString::new(&*self.patterns.replace(text)).ok()
     }
 }
 

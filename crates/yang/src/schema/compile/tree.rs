@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 use super::error::{SchemaError, SchemaErrors};
 use super::ffi::{self, NodeType};
 use super::modules::Indexes;
-use super::types::{ModelPrefixes, TypeCopier, expression};
+use super::patterns::ReplacedPatterns;
+use super::types::{self, ModelPrefixes, TypeCopier};
 use super::unique::{self, Written};
 use crate::schema::model::Names;
 use crate::schema::{
@@ -19,12 +20,13 @@ pub const SCHEMA_DEPTH_MAX: usize = 500;
 /// Copies all nodes into `schema`, which has the modules and identities already.
 pub(super) fn copy(
     context: &ffi::Context<'_>,
+    replaced: &ReplacedPatterns,
     indexes: Indexes,
     schema: Schema,
 ) -> Result<Schema, SchemaErrors> {
     let mut walk = Walk {
         schema,
-        types: TypeCopier::new(&indexes),
+        types: TypeCopier::new(&indexes, replaced),
         indexes: &indexes,
         ids: FxHashMap::default(),
         leafrefs: Vec::new(),
@@ -213,7 +215,7 @@ impl<'c> Walk<'c, '_> {
         let mut constraints = Vec::with_capacity(conditions.len());
         for condition in conditions {
             let text = condition.text;
-            match expression(text, &condition.prefixes) {
+            match types::condition(condition) {
                 Ok(expression) => constraints.push(Constraint {
                     text: text.into(),
                     expression,

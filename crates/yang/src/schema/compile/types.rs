@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::ffi::{self, BaseType};
 use super::modules::Indexes;
+use super::patterns::ReplacedPatterns;
 use crate::schema::pattern::translate;
 use crate::schema::{
     Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, ModuleId, NameForm, Namespaces,
@@ -20,6 +21,21 @@ pub(super) fn expression(
         let found = prefixes.iter().find(|known| known.prefix == prefix)?;
         Some(found.module.name().into())
     })
+}
+
+/// A condition with its prefixes turned into module names; names without prefix belong to the
+/// module of the node that has the condition.
+pub(super) fn condition(found: &ffi::Condition<'_>) -> Result<Expression, XPathError> {
+    let written = |prefix: Option<&str>| {
+        let prefixes = found.prefixes.iter();
+        let mut known = prefixes.filter(|known| known.prefix == prefix);
+        known.next().map(|known| known.module.name().into())
+    };
+    let names = |prefix: Option<&str>| match (prefix, found.module) {
+        (None, Some(module)) => Some(module.name().into()),
+        _ => written(prefix),
+    };
+    Expression::parse_in_model(found.text, &names, &written)
 }
 
 /// The prefixes of a value in a model.
@@ -54,15 +70,17 @@ impl Namespaces for ModelPrefixes<'_> {
 /// once.
 pub(super) struct TypeCopier<'i> {
     indexes: &'i Indexes,
+    replaced: &'i ReplacedPatterns,
     regexes: FxHashMap<Box<str>, regex::Regex>,
     /// By the address of the compiled type: types that several leaves share.
     copied: FxHashMap<(usize, Box<str>), Type>,
 }
 
 impl<'i> TypeCopier<'i> {
-    pub(super) fn new(indexes: &'i Indexes) -> Self {
+    pub(super) fn new(indexes: &'i Indexes, replaced: &'i ReplacedPatterns) -> Self {
         Self {
             indexes,
+            replaced,
             regexes: FxHashMap::default(),
             copied: FxHashMap::default(),
         }
@@ -154,9 +172,10 @@ impl<'i> TypeCopier<'i> {
         let patterns = compiled.patterns().into_iter();
         patterns
             .map(|pattern| {
+                let source = self.replaced.original(pattern.pattern);
                 Ok(Pattern {
-                    source: pattern.pattern.into(),
-                    regex: self.regex(pattern.pattern)?,
+                    regex: self.regex(&source)?,
+                    source,
                     is_inverted: pattern.is_inverted,
                     error_message: pattern.error_message.map(Into::into),
                     error_app_tag: pattern.error_app_tag.map(Into::into),

@@ -54,6 +54,9 @@ const OPTIONS: u32 = sys::LY_CTX_NO_YANGLIBRARY
     | sys::LY_CTX_SET_PRIV_PARSED
     | sys::LY_CTX_STATIC_PLUGINS_ONLY;
 
+/// How long a chain of features may be that depend on each other.
+const FEATURE_ROUNDS_MAX: usize = 1000;
+
 impl<'t> Context<'t> {
     /// A context that takes modules from `texts`; `None` where memory is short.
     pub(in crate::schema::compile) fn new(texts: &'t dyn ModuleTexts) -> Option<Self> {
@@ -127,6 +130,34 @@ impl<'t> Context<'t> {
                 _ => Err(LoadError),
             }
         }
+    }
+
+    /// Turns on the features that can be on, and no others, in the implemented modules that
+    /// `has_all` features: libyang refuses a feature whose `if-feature` is false. Whether something
+    /// has changed.
+    pub(in crate::schema::compile) fn settle_features(
+        &mut self,
+        has_all: &dyn Fn(&str) -> bool,
+    ) -> Result<bool, LoadError> {
+        for round in 0..FEATURE_ROUNDS_MAX {
+            let modules = self.modules().into_iter();
+            let modules =
+                modules.filter(|module| module.is_implemented() && has_all(module.name()));
+            let changed: Vec<(String, Vec<String>)> = modules
+                .filter_map(|module| {
+                    let satisfied = module.features_to_set()?.into_iter();
+                    Some((module.name().into(), satisfied.map(Into::into).collect()))
+                })
+                .collect();
+            if changed.is_empty() {
+                return Ok(round > 0);
+            }
+            for (module, features) in changed {
+                let features: Vec<&str> = features.iter().map(String::as_str).collect();
+                self.set_features(&module, &features)?;
+            }
+        }
+        Ok(true)
     }
 
     /// Compiles all that was loaded.

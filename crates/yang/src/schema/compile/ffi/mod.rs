@@ -10,6 +10,7 @@
 mod context;
 mod module;
 mod node;
+mod pattern;
 mod raw;
 mod types;
 mod written;
@@ -17,5 +18,6 @@ mod written;
 pub(super) use context::{Context, Message, ModuleTexts};
 pub(super) use module::{Identity, Module, Prefix};
 pub(super) use node::{Condition, ContextNode, Node, NodeType};
+pub(super) use pattern::accepts_pattern;
 pub(super) use types::{BaseType, Type};
 pub(super) use written::WrittenType;

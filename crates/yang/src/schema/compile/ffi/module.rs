@@ -72,6 +72,31 @@ impl<'c> Module<'c> {
         }
     }
 
+    /// The features whose `if-feature`s hold as the features are now; `None` where these are the
+    /// ones that are on.
+    pub(in crate::schema::compile) fn features_to_set(self) -> Option<Vec<&'c str>> {
+        let mut satisfied = Vec::new();
+        let mut has_changed = false;
+        let mut index = 0;
+        let mut last = std::ptr::null();
+        unsafe {
+            while let Some(feature) =
+                sys::lysp_feature_next(last, self.0.parsed, &mut index).as_ref()
+            {
+                last = feature;
+                let conditions = raw::sized_array(feature.iffeatures_c.cast_const());
+                let holds = conditions.iter().all(|condition| {
+                    sys::lysc_iffeature_value(condition) == sys::LY_ERR::LY_SUCCESS
+                });
+                if holds {
+                    satisfied.push(raw::text(feature.name));
+                }
+                has_changed |= holds != (u32::from(feature.flags) & sys::LYS_FENABLED != 0);
+            }
+        }
+        has_changed.then_some(satisfied)
+    }
+
     pub(in crate::schema::compile) fn deviated_by(self) -> Vec<&'c str> {
         unsafe {
             raw::sized_array(self.0.deviated_by)

@@ -33,8 +33,10 @@ pub(in crate::schema::compile) struct Node<'c>(&'c sys::lysc_node);
 pub(in crate::schema::compile) struct Condition<'c> {
     /// The expression.
     pub(in crate::schema::compile) text: &'c str,
-    /// What its prefixes stand for.
+    /// What its prefixes stand for where it is written.
     pub(in crate::schema::compile) prefixes: Vec<Prefix<'c>>,
+    /// The module of the node that has it. A grouping or a deviation may be written in another one.
+    pub(in crate::schema::compile) module: Option<Module<'c>>,
     /// `error-message`.
     pub(in crate::schema::compile) error_message: Option<&'c str>,
     /// `error-app-tag`.
@@ -220,6 +222,7 @@ impl<'c> Node<'c> {
                 .map(|must| Condition {
                     text: raw::text(sys::lyxp_get_expr(must.cond)),
                     prefixes: prefixes(must.prefixes),
+                    module: self.module(),
                     error_message: raw::optional_text(must.emsg),
                     error_app_tag: raw::optional_text(must.eapptag),
                     context: ContextNode::Own,
@@ -237,6 +240,7 @@ impl<'c> Node<'c> {
                 .map(|when| Condition {
                     text: raw::text(sys::lyxp_get_expr(when.cond)),
                     prefixes: prefixes(when.prefixes),
+                    module: self.module(),
                     error_message: None,
                     error_app_tag: None,
                     context: Self::from_raw(when.context)

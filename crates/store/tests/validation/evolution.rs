@@ -1,0 +1,49 @@
+//! The generator of schema changes by itself.
+
+use std::collections::BTreeMap;
+
+use espalier_testkit::seed;
+use espalier_testkit::validation::SchemaEdit;
+
+use crate::setting::{Setting, Tries};
+
+/// Schemas that are changed.
+const SCHEMAS: usize = 400;
+
+/// Of a hundred changed schemas, libyang accepts so many.
+const PERCENT_MIN: usize = 80;
+
+/// Each is compiled by libyang and, where that accepts it, by us.
+#[test]
+fn changed_schemas_compile_and_have_every_edit() {
+    seed::run("evolution", |random| {
+        let mut tries = Tries::default();
+        let mut accepted = 0;
+        let mut met: BTreeMap<SchemaEdit, usize> = BTreeMap::new();
+        let mut refusals: BTreeMap<String, usize> = BTreeMap::new();
+        for _ in 0..SCHEMAS {
+            let setting = Setting::random(random, &mut tries);
+            let generated = setting.generated.expect("it is random");
+            let (evolved, edits) = generated.evolved(random);
+            match Setting::of(evolved) {
+                Ok(_) => {
+                    accepted += 1;
+                    for edit in edits {
+                        *met.entry(edit).or_default() += 1;
+                    }
+                }
+                Err(problem) => *refusals.entry(problem.message).or_default() += 1,
+            }
+        }
+        println!("{accepted} of {SCHEMAS} accepted; {refusals:#?}");
+        assert!(
+            accepted * 100 >= SCHEMAS * PERCENT_MIN,
+            "{accepted}: {refusals:#?}"
+        );
+        let missing: Vec<_> = SchemaEdit::ALL
+            .iter()
+            .filter(|edit| !met.contains_key(edit))
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    });
+}

@@ -1,0 +1,186 @@
+//! Where what a schema demands is written: definitions, refinements and deviations; and what is
+//! written without effect.
+
+use rand::Rng;
+use rand::rngs::StdRng;
+
+use super::features::Features;
+use super::shape::{Bounds, ItemId, Kind, MODULES, Noise, Of, Place, Shape, pick};
+
+/// Chooses where everything is written.
+pub(super) fn place(random: &mut StdRng, shape: &mut Shape, features: &mut Features) {
+    let has_deviations = random.random_ratio(1, 2);
+    let mut placer = Placer {
+        random,
+        shape,
+        features,
+        has_deviations,
+    };
+    for id in 0..placer.shape.items.len() {
+        placer.item(id);
+        placer.note(id);
+    }
+}
+
+struct Placer<'a> {
+    random: &'a mut StdRng,
+    shape: &'a mut Shape,
+    features: &'a mut Features,
+    has_deviations: bool,
+}
+
+impl Placer<'_> {
+    fn chance(&mut self, percent: u32) -> bool {
+        self.random.random_ratio(percent, 100)
+    }
+
+    fn item(&mut self, id: ItemId) {
+        self.shape.items[id].is_unprefixed = self.random.random_bool(0.5);
+        if self.shape.is_key(id) {
+            return;
+        }
+        self.shape.items[id].has_feature = self.chance(6);
+        if let Some(noise) = self.noise(id) {
+            self.shape.items[id].noise.push(noise);
+        }
+        if is_refinable(&self.shape.items[id].kind) {
+            self.shape.items[id].place = self.one_place(id);
+        }
+        for index in 0..self.shape.items[id].musts.len() {
+            let place = match self.one_place(id) {
+                Place::Replaced => Place::Definition,
+                place => place,
+            };
+            self.shape.items[id].musts[index].place = place;
+        }
+    }
+
+    fn one_place(&mut self, id: ItemId) -> Place {
+        let is_in_grouping = self.shape.uses_around(id).is_some();
+        match self.random.random_range(0..100) {
+            0..14 if self.has_deviations => Place::Added,
+            14..24 if self.has_deviations => Place::Replaced,
+            24..50 if is_in_grouping => Place::Refine,
+            _ => Place::Definition,
+        }
+    }
+
+    fn noise(&mut self, id: ItemId) -> Option<Noise> {
+        let is_inner = matches!(
+            self.shape.items[id].kind,
+            Kind::Container { .. } | Kind::List { .. }
+        );
+        let is_apart = self.shape.around(id).iter().any(|&at| {
+            matches!(
+                self.shape.items[at].kind,
+                Kind::Choice { .. } | Kind::Augment
+            )
+        });
+        if !is_inner || is_apart || !self.chance(15) {
+            return None;
+        }
+        let noise = pick(
+            self.random,
+            &[Noise::FeatureOff, Noise::NotSupported, Noise::DeletedMust],
+        );
+        Some(noise).filter(|noise| *noise == Noise::FeatureOff || self.has_deviations)
+    }
+
+    fn note(&mut self, id: ItemId) {
+        let item = &self.shape.items[id];
+        let has_demands = has_demands(&item.kind);
+        let is_elsewhere = self.shape.file(id).module_name() != MODULES[item.module];
+        let is_leafref = matches!(self.shape.of(id), Some(Of::Leafref(_)));
+        let places = item.musts.iter().map(|must| must.place);
+        let places: Vec<Place> = places.chain(has_demands.then_some(item.place)).collect();
+        let notes = [
+            ("grouping of another module", is_elsewhere),
+            (
+                "when in a grouping of another module",
+                is_elsewhere && item.when.is_some(),
+            ),
+            (
+                "must in a grouping of another module",
+                is_elsewhere && !item.musts.is_empty(),
+            ),
+            (
+                "leafref in a grouping of another module",
+                is_elsewhere && is_leafref,
+            ),
+            ("refine", places.contains(&Place::Refine)),
+            ("deviate add", places.contains(&Place::Added)),
+            ("deviate replace", places.contains(&Place::Replaced)),
+            ("deviate delete", item.noise.contains(&Noise::DeletedMust)),
+            ("not-supported", item.noise.contains(&Noise::NotSupported)),
+            ("feature off", item.noise.contains(&Noise::FeatureOff)),
+            ("if-feature", item.has_feature),
+        ];
+        for (note, is_met) in notes {
+            if is_met {
+                self.features.note(note);
+            }
+        }
+    }
+}
+
+/// Whether it has something that is written where its place is.
+fn has_demands(kind: &Kind) -> bool {
+    match kind {
+        Kind::Leaf {
+            mandatory, default, ..
+        } => *mandatory || default.is_some(),
+        Kind::LeafList {
+            bounds, defaults, ..
+        } => !defaults.is_empty() || !is_unbound(*bounds),
+        Kind::List { bounds, .. } => !is_unbound(*bounds),
+        Kind::AnyData { mandatory } | Kind::Choice { mandatory, .. } => *mandatory,
+        _ => false,
+    }
+}
+
+fn is_unbound(bounds: Bounds) -> bool {
+    bounds.min == 0 && bounds.max.is_none()
+}
+
+fn is_refinable(kind: &Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Leaf { .. }
+            | Kind::LeafList { .. }
+            | Kind::List { .. }
+            | Kind::AnyData { .. }
+            | Kind::Choice { .. }
+    )
+}
+
+impl Shape {
+    /// The nearest `uses` around an item, with no augment between.
+    pub(super) fn uses_around(&self, id: ItemId) -> Option<ItemId> {
+        let around = self.around(id).into_iter().skip(1);
+        let mut around = around.take_while(|&at| !matches!(self.items[at].kind, Kind::Augment));
+        around.find(|&at| matches!(self.items[at].kind, Kind::Uses { .. }))
+    }
+
+    /// The names of the schema nodes below `outer` down to an item, choices and cases included, with
+    /// the case that a shorthand has.
+    pub(super) fn schema_names(&self, outer: Option<ItemId>, id: ItemId) -> Vec<String> {
+        let mut names = Vec::new();
+        let around = self.around(id);
+        let inner = around.into_iter().take_while(|&at| Some(at) != outer);
+        for at in inner {
+            if matches!(self.items[at].kind, Kind::Uses { .. } | Kind::Augment) {
+                continue;
+            }
+            names.push(self.name(at));
+            let is_shorthand = self.items[at].parent.is_some_and(|parent| {
+                matches!(self.items[parent].kind, Kind::Choice { .. })
+                    && !matches!(self.items[at].kind, Kind::Case)
+            });
+            if is_shorthand {
+                names.push(self.name(at));
+            }
+        }
+        names.reverse();
+        names
+    }
+}

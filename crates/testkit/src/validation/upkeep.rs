@@ -1,0 +1,185 @@
+//! What keeps a schema whole while it changes: names that are gone are not named any more.
+
+use super::shape::{ItemId, Kind, Of, Shape, Style};
+
+impl Kind {
+    /// A key.
+    pub(super) fn key(of: Of) -> Self {
+        Self::Leaf {
+            of,
+            default: None,
+            mandatory: false,
+            is_key: true,
+        }
+    }
+}
+
+impl Shape {
+    /// An item and everything in it.
+    pub(super) fn subtree(&self, id: ItemId) -> Vec<ItemId> {
+        let mut all = vec![id];
+        let mut next = 0;
+        while let Some(&at) = all.get(next) {
+            all.extend(&self.items[at].children);
+            next += 1;
+        }
+        all
+    }
+
+    /// Whether the schema stands without it: not the last case of a choice, nor the default one.
+    pub(super) fn may_go(&self, id: ItemId) -> bool {
+        let Some(parent) = self.items[id].parent else {
+            return self.roots.len() > 1;
+        };
+        match &self.items[parent].kind {
+            Kind::Choice { default, .. } => {
+                self.items[parent].children.len() > 1 && *default != Some(id)
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether it or something around it has no instances in the configuration.
+    pub(super) fn is_hidden(&self, id: ItemId) -> bool {
+        let is_hidden = |at: &ItemId| {
+            let item = &self.items[*at];
+            item.is_off || item.is_unsupported || item.is_state
+        };
+        self.around(id).iter().any(is_hidden)
+    }
+
+    /// The keys of a list.
+    pub(super) fn keys(&self, id: ItemId) -> &[ItemId] {
+        match &self.items[id].kind {
+            Kind::List { keys, .. } => keys,
+            _ => &[],
+        }
+    }
+
+    /// Makes an ordinary leaf of a key.
+    pub(super) fn make_ordinary(&mut self, key: ItemId) {
+        if let Kind::Leaf { is_key, .. } = &mut self.items[key].kind {
+            *is_key = false;
+        }
+    }
+
+    /// Gives a leaf or leaf-list a type, and no default.
+    pub(super) fn set_type(&mut self, id: ItemId, new: Of) {
+        match &mut self.items[id].kind {
+            Kind::Leaf {
+                of,
+                default,
+                mandatory,
+                ..
+            } => {
+                *mandatory = *mandatory && !matches!(new, Of::SmallWithDefault);
+                (*of, *default) = (new, None);
+            }
+            Kind::LeafList { of, defaults, .. } => {
+                *of = new;
+                defaults.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes an item out of what it is in.
+    pub(super) fn detach(&mut self, id: ItemId) {
+        match self.items[id].parent {
+            Some(parent) => self.items[parent].children.retain(|&child| child != id),
+            None => self.roots.retain(|&root| root != id),
+        }
+    }
+
+    /// Puts an item into another.
+    pub(super) fn attach(&mut self, id: ItemId, parent: ItemId) {
+        self.items[id].parent = Some(parent);
+        self.items[parent].children.push(id);
+    }
+
+    /// Takes away whatever refers to an item or something in it, by name or type.
+    pub(super) fn forget(&mut self, id: ItemId) {
+        let gone = self.subtree(id);
+        self.forget_names(&gone);
+        for leaf in 0..self.items.len() {
+            let target = match self.of(leaf) {
+                Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) => reference.target,
+                _ => continue,
+            };
+            if gone.contains(&target) {
+                self.set_type(leaf, Of::Word);
+            }
+        }
+    }
+
+    /// Takes away the conditions and `unique` statements that name one of these items, and the
+    /// conditions that these have.
+    pub(super) fn forget_names(&mut self, named: &[ItemId]) {
+        let names: Vec<String> = named
+            .iter()
+            .filter(|&&id| self.is_data(id))
+            .map(|&id| self.name(id))
+            .collect();
+        let has_one = |text: &str| names.iter().any(|name| mentions(text, name));
+        for id in 0..self.items.len() {
+            let is_named = named.contains(&id);
+            let item = &mut self.items[id];
+            item.musts.retain(|must| !is_named && !has_one(&must.text));
+            if item
+                .when
+                .as_ref()
+                .is_some_and(|when| is_named || has_one(when))
+            {
+                item.when = None;
+                item.when_reads.clear();
+            }
+            if let Kind::List { unique, .. } = &mut item.kind {
+                unique.retain(|leaves| !is_named && !has_one(leaves));
+            }
+        }
+    }
+
+    /// Writes the paths of references anew that pass one of these items, without predicates; those
+    /// that cannot be written become words.
+    pub(super) fn refresh_references(&mut self, changed: &[ItemId]) {
+        let names: Vec<String> = changed.iter().map(|&id| self.name(id)).collect();
+        for leaf in 0..self.items.len() {
+            let reference = match self.of(leaf) {
+                Some(Of::Leafref(reference) | Of::UnionWithLeafref(reference)) => reference,
+                _ => continue,
+            };
+            let target = reference.target;
+            let passes = |id: ItemId| self.around(id).iter().any(|at| changed.contains(at));
+            let is_concerned = passes(leaf)
+                || passes(target)
+                || reference.path.contains('[')
+                || names.iter().any(|name| mentions(&reference.path, name));
+            if !is_concerned {
+                continue;
+            }
+            let is_absolute = reference.path.starts_with('/') && self.sees_from_root(leaf, target);
+            let style = if is_absolute {
+                Style::Absolute
+            } else {
+                Style::Relative
+            };
+            let path = self.path(Some(leaf), target, style, &mut |_| String::new());
+            if !self.is_attached(target) || !self.sees(leaf, target) || path == "." {
+                self.set_type(leaf, Of::Word);
+            } else if let Kind::Leaf { of, .. } | Kind::LeafList { of, .. } =
+                &mut self.items[leaf].kind
+                && let Of::Leafref(reference) | Of::UnionWithLeafref(reference) = of
+            {
+                reference.path = path;
+            }
+        }
+    }
+}
+
+/// Whether a text has a name, and not only one that begins with it.
+fn mentions(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let after = text[at + name.len()..].chars().next();
+        !after.is_some_and(|after| after.is_alphanumeric())
+    })
+}

@@ -1,0 +1,187 @@
+//! Patterns that libyang refuses and [`translate`] knows. libyang checks patterns with PCRE2, which
+//! lacks `\i`, `\c`, `\P{IsBasicLatin}` and large repetitions of XSD.
+//!
+//! Such a pattern is replaced in the text that libyang reads: by one that matches every value, or no
+//! value for `invert-match`, so that libyang accepts every default. The copied type has the pattern as
+//! it is written, and defaults are checked against that. Only what libyang refuses is replaced: every
+//! other text reaches libyang as it is.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+
+use rustc_hash::FxHashMap;
+
+use super::ffi::accepts_pattern;
+use crate::schema::pattern::translate;
+use crate::schema::statement::{Statement, Statements};
+
+/// The patterns that were replaced in the texts of one compilation.
+#[derive(Default)]
+pub(super) struct ReplacedPatterns {
+    /// Whether each pattern is to be replaced.
+    known: RefCell<FxHashMap<String, bool>>,
+    /// By what libyang has in its place.
+    originals: RefCell<FxHashMap<String, Box<str>>>,
+}
+
+impl ReplacedPatterns {
+    /// The text for libyang. It has the same lines.
+    pub(super) fn replace<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if memchr::memmem::find(text.as_bytes(), b"pattern").is_none() {
+            return text.into();
+        }
+        let mut statements = Statements::new(text);
+        let mut replaced = String::new();
+        let mut end = 0;
+        let mut is_yang_1 = true;
+        while let Some(statement) = statements.next() {
+            if statement.keyword == "yang-version" {
+                is_yang_1 = statement.argument.as_deref() == Some("1");
+            }
+            if statement.keyword != "pattern" {
+                continue;
+            }
+            let written = &text[statement.argument_bytes.clone()];
+            let Some(pattern) = string_value(written, is_yang_1) else {
+                continue;
+            };
+            if self.is_refused(&pattern) {
+                let is_inverted = has_invert_match(&statements, &statement);
+                replaced.push_str(&text[end..statement.argument_bytes.start]);
+                replaced.push_str(&format!("'{}'", self.stand_in(&pattern, is_inverted)));
+                let lines = memchr::memchr_iter(b'\n', written.as_bytes()).count();
+                replaced.extend(std::iter::repeat_n('\n', lines));
+                end = statement.argument_bytes.end;
+            }
+        }
+        if end == 0 {
+            return text.into();
+        }
+        replaced.push_str(&text[end..]);
+        replaced.into()
+    }
+
+    /// A pattern as the model has it, from what libyang has.
+    pub(super) fn original(&self, pattern: &str) -> Box<str> {
+        let originals = self.originals.borrow();
+        originals
+            .get(pattern)
+            .cloned()
+            .unwrap_or_else(|| pattern.into())
+    }
+
+    fn is_refused(&self, pattern: &str) -> bool {
+        if let Some(&known) = self.known.borrow().get(pattern) {
+            return known;
+        }
+        let is_refused = !accepts_pattern(pattern) && translate(pattern).is_ok();
+        let mut known = self.known.borrow_mut();
+        known.insert(pattern.to_owned(), is_refused);
+        is_refused
+    }
+
+    fn stand_in(&self, pattern: &str, is_inverted: bool) -> String {
+        let mut originals = self.originals.borrow_mut();
+        let number = originals.len();
+        let stand_in = if is_inverted {
+            format!("[^\\s\\S]replaced-{number}")
+        } else {
+            format!("[\\s\\S]*|replaced-{number}")
+        };
+        originals.insert(stand_in.clone(), pattern.into());
+        stand_in
+    }
+}
+
+/// Whether the pattern that was read last has `modifier invert-match`.
+fn has_invert_match(after: &Statements<'_>, pattern: &Statement<'_>) -> bool {
+    let inside = after.clone().take_while(|next| next.depth > pattern.depth);
+    inside
+        .filter(|next| next.keyword == "modifier")
+        .any(|next| next.argument.as_deref() == Some("invert-match"))
+}
+
+/// The value of an argument (RFC 7950 §6.1.3); `None` where libyang may read it otherwise: strings
+/// in double quotes that go over several lines, and escapes that YANG 1.1 does not have.
+fn string_value(written: &str, is_yang_1: bool) -> Option<String> {
+    let mut value = String::new();
+    let mut rest = written;
+    loop {
+        let quote = rest.chars().next()?;
+        rest = match quote {
+            '\'' => {
+                let (inside, after) = rest[1..].split_once('\'')?;
+                value.push_str(inside);
+                after
+            }
+            '"' => push_double_quoted(&rest[1..], is_yang_1, &mut value)?,
+            _ => return Some(written.to_owned()),
+        };
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return Some(value);
+        }
+        // A comment here is not worth the while.
+        rest = rest.strip_prefix('+')?.trim_start();
+    }
+}
+
+/// Adds what is in double quotes; what follows the closing quote.
+fn push_double_quoted<'t>(text: &'t str, is_yang_1: bool, value: &mut String) -> Option<&'t str> {
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => return Some(&text[at + 1..]),
+            '\n' => return None,
+            '\\' => match characters.next()?.1 {
+                'n' => value.push('\n'),
+                't' => value.push('\t'),
+                escaped @ ('"' | '\\') => value.push(escaped),
+                other if is_yang_1 => value.extend(['\\', other]),
+                _ => return None,
+            },
+            _ => value.push(character),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_have_their_values() {
+        let cases = [
+            (r"'\i\c*'", false, Some(r"\i\c*")),
+            (r#""\\i" + '\c*'"#, false, Some(r"\i\c*")),
+            (r#""\i\c*""#, true, Some(r"\i\c*")),
+            (r#""\i\c*""#, false, None),
+            ("\"a\n b\"", true, None),
+            ("a*", false, Some("a*")),
+            (r#""a\"b""#, false, Some("a\"b")),
+            ("'a", false, None),
+        ];
+        for (written, is_yang_1, expected) in cases {
+            assert_eq!(
+                string_value(written, is_yang_1).as_deref(),
+                expected,
+                "{written}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_what_libyang_refuses_is_replaced_and_lines_stay() {
+        let patterns = ReplacedPatterns::default();
+        let plain = "module a { leaf x { type string { pattern '[a-z]*'; } } }";
+        assert_eq!(patterns.replace(plain), plain);
+        let text = "module a {\n yang-version 1.1;\n leaf x { type string { pattern '\\i'\n + '\\c*' { modifier\n invert-match; } pattern '('; } } }";
+        let replaced = patterns.replace(text);
+        assert!(replaced.contains("[^\\s\\S]replaced-0"), "{replaced}");
+        assert!(replaced.contains("pattern '('"), "{replaced}");
+        assert_eq!(replaced.lines().count(), text.lines().count());
+        assert_eq!(&*patterns.original("[^\\s\\S]replaced-0"), "\\i\\c*");
+        assert_eq!(&*patterns.original("[a-z]*"), "[a-z]*");
+    }
+}
