@@ -278,7 +278,22 @@ fn connections_are_secured_as_asked() {
         assert_refused(refused, ErrorKind::Denied, advice);
     }
     open(&format!("{url}&sslmode=require")).expect("nothing is verified");
-    // One that signs itself and may sign others, as `openssl req -x509` makes it.
+}
+
+/// One that signs itself and may sign others, as `openssl req -x509` makes it.
+#[test]
+fn a_server_is_known_by_its_own_certificate() {
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    let url = server.url("");
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| dir.path().join(name).display().to_string();
+    fs::write(file("other"), authority("other").0).expect("a file");
+    let open_with = |mode: &str, root: &str| -> Result<Arc<dyn Driver>> {
+        open(&format!("{url}&sslmode={mode}&sslrootcert={}", file(root)))
+    };
+    server.run("ALTER SYSTEM SET ssl = on");
     for (name, full) in [("127.0.0.1", true), ("other.example", false)] {
         let (certificate, key) = self_signed(name);
         fs::write(file("own"), &certificate).expect("a file");

@@ -105,6 +105,32 @@ fn mistyped_urls_are_told_without_their_password() {
     }
 }
 
+/// Every command on a tree.
+const COMMANDS: &[&[&str]] = &[
+    &["get", "/"],
+    &[
+        "set",
+        "/ietf-interfaces:interfaces/interface=a/description",
+        "b",
+    ],
+    &["delete", "/ietf-interfaces:interfaces"],
+    &["load", "interfaces.json"],
+    &["export"],
+    &["edit", "interfaces.json"],
+    &["validate"],
+    &["commit"],
+    &["discard"],
+    &["update"],
+    &["lock", "--session", "s"],
+    &["unlock", "--session", "s"],
+    &["locks"],
+    &["copy-config", "running", "startup"],
+    &["history"],
+    &["diff", "0", "1"],
+    &["rollback", "0"],
+    &["schema"],
+];
+
 /// Every command that takes a URL, with one that leads nowhere.
 #[test]
 fn no_command_tells_a_password() {
@@ -113,30 +139,6 @@ fn no_command_tells_a_password() {
     bench.run(&["backup", "embedded:store", "all.backup"]).ok();
     let url = "redis://me:hunter2@127.0.0.1:1/0?timeout_ms=50";
     let server = "http://me:hunter2@127.0.0.1:1";
-    let commands: &[&[&str]] = &[
-        &["get", "/"],
-        &[
-            "set",
-            "/ietf-interfaces:interfaces/interface=a/description",
-            "b",
-        ],
-        &["delete", "/ietf-interfaces:interfaces"],
-        &["load", "interfaces.json"],
-        &["export"],
-        &["edit", "interfaces.json"],
-        &["validate"],
-        &["commit"],
-        &["discard"],
-        &["update"],
-        &["lock", "--session", "s"],
-        &["unlock", "--session", "s"],
-        &["locks"],
-        &["copy-config", "running", "startup"],
-        &["history"],
-        &["diff", "0", "1"],
-        &["rollback", "0"],
-        &["schema"],
-    ];
     let run = |arguments: Vec<&str>| {
         for more in [
             &[][..],
@@ -148,7 +150,7 @@ fn no_command_tells_a_password() {
             assert_hidden(&bench.run(&arguments), &arguments.join(" "));
         }
     };
-    for command in commands {
+    for command in COMMANDS {
         run([command, &["--store", url][..]].concat());
         run([command, &["--server", server][..]].concat());
     }
