@@ -15,6 +15,17 @@ pub(crate) struct Options {
     pub(crate) authority: &'static str,
     /// Who we are.
     pub(crate) identity: &'static str,
+    /// What a certificate of the file is good for, where it signs others.
+    pub(crate) signing: Signing,
+}
+
+/// What a client takes a certificate for that signs others (`CA:TRUE`), where the user names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signing {
+    /// For an authority, and for a server's own ([`crate::FileVerifier`]).
+    ServerToo,
+    /// For an authority alone.
+    AuthorityOnly,
 }
 
 /// As most drivers call them.
@@ -22,6 +33,7 @@ pub(crate) struct Options {
 pub(crate) const OPTIONS: Options = Options {
     authority: "ca=FILE",
     identity: "cert=FILE&key=FILE",
+    signing: Signing::AuthorityOnly,
 };
 
 /// What is wrong with the certificate of a server, where that is what an error comes from. `authority` is how the user
@@ -33,6 +45,7 @@ pub fn certificate_problem(
     let options = Options {
         authority,
         identity: "a certificate that it knows",
+        signing: Signing::ServerToo,
     };
     distrust(error, &options)
 }
@@ -106,17 +119,20 @@ fn of_server(wrong: &Wrong, options: &Options) -> String {
         Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => {
             "is for another host; name the host as the certificate does"
         }
-        // The signature is of another authority that has the same name.
-        Wrong::UnknownIssuer | Wrong::BadSignature => {
+        wrong if is_authority_itself(wrong) && options.signing == Signing::AuthorityOnly => {
+            "is one that signs others (CA:TRUE), which this engine's client takes as an authority alone: give the \
+             server one with CA:FALSE (docs/guide/certificates.md has the commands)"
+        }
+        // A bad signature is one of another authority that has the same name.
+        wrong
+            if is_authority_itself(wrong)
+                || matches!(wrong, Wrong::UnknownIssuer | Wrong::BadSignature) =>
+        {
             let authority = options.authority;
             return format!(
                 "the server's certificate is signed by nobody who is trusted; name the authority \
                  with {authority}"
             );
-        }
-        wrong if is_authority_itself(wrong) => {
-            "is one that signs others (CA:TRUE), which this engine's client takes as an authority alone: give the \
-             server one with CA:FALSE (docs/guide/certificates.md has the commands)"
         }
         _ => "is not accepted",
     };

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::StyledStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
@@ -158,7 +159,9 @@ fn without_secrets(text: &str) -> String {
         let value = argument
             .split_once('=')
             .map_or(&*argument, |(_, value)| value);
-        for raw in [&*argument, value] {
+        // The parser leaves out what moves the cursor.
+        let stripped = [&*argument, value].map(|text| StyledStr::from(text.to_owned()).to_string());
+        for raw in [&*argument, value, &stripped[0], &stripped[1]] {
             let shown = espalier_drivers::redacted_url(raw);
             // Arguments that are no URLs have passwords in no place that is known.
             let shown = if raw.contains(":/") || raw.contains('@') {

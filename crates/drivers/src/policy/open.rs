@@ -21,7 +21,8 @@ pub fn under_policy(engine: Arc<dyn Driver>, options: &str) -> Result<Arc<dyn Dr
         return over(engine, &options);
     }
     let known = "policy, read, staleness_ms, cache_bytes and value_bytes";
-    unknown_option("policy", &rest, known)
+    let name = rest.split_once('=').map_or(&*rest, |(name, _)| name);
+    unknown_option("policy", name, known)
 }
 
 /// Opens what a URL names under the policy that it names, by a function that knows nothing of

@@ -175,6 +175,12 @@ fn server(url: &Url<'_>, options: &str) -> Result<tokio_postgres::Config> {
         let cause = cause.unwrap_or_else(|| error.to_string());
         refusal(format!("the URL cannot be read ({cause}); write {FORM}"))
     })?;
+    // All behind the first `@` is taken for the host.
+    let has_user = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
+    if server.get_hosts().iter().any(has_user) {
+        let message = format!("an '@' in a user or password is written %40; write {FORM}");
+        return Err(refusal(message));
+    }
     if server.get_hosts().is_empty() && server.get_hostaddrs().is_empty() {
         return Err(refusal(format!("the URL names no server; write {FORM}")));
     }

@@ -12,7 +12,7 @@ use crate::target;
 #[command(after_help = "\
 Examples:
   espalier copy embedded:data sqlite:data.db
-  espalier copy sqlite:data.db 'postgres://me@db.example/net?password_file=/run/secrets/db&schema=espalier'
+  espalier copy sqlite:data.db 'postgres://me@db.example/net?password_file=/run/db&schema=net'
   espalier copy redis://127.0.0.1/0 embedded:data --force
 
 The source may be served and written to meanwhile: what is copied is its state at the beginning. A copy \

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::paths;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Differences, LineStyle};
-use crate::terminal;
+use crate::terminal::{self, Form};
 
 /// Print what is different at version B from version A
 #[derive(Args, Debug)]
@@ -62,14 +62,18 @@ impl Diff {
                 false => LineStyle::Text,
             },
         };
-        let mut out = io::BufWriter::new(io::stdout().lock());
+        let is_json = self.talk.json;
+        let stdout: Box<dyn Write> = match is_json {
+            true => Box::new(terminal::stdout(Form::Json)),
+            // Lines are escaped below, before they get their colours.
+            false => Box::new(io::stdout().lock()),
+        };
+        let mut out = io::BufWriter::new(stdout);
         let has_colours = !self.talk.json
             && io::stdout().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let is_json = self.talk.json;
         target.diff(&differences, &mut |line| {
             let shown = String::from_utf8_lossy(line);
-            // Before the colours, which are control characters themselves.
             let shown = match is_json {
                 true => shown,
                 false => Cow::Owned(terminal::escaped(&shown).into_owned()),

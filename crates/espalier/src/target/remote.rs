@@ -19,7 +19,7 @@ use espalier_yang::Schema;
 use espalier_yang::data::{ParseOptions, PrintOptions, Root};
 use espalier_yang::schema::SchemaSource;
 use serde::Serialize;
-use ureq::http::Response;
+use ureq::http::{Response, StatusCode};
 use ureq::tls::TlsConfig;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
@@ -151,7 +151,12 @@ impl Remote {
     fn fetch_source(&self) -> Result<SchemaSource> {
         let mut answer = self.get(SCHEMA_PATH, "application/json")?;
         if !answer.status().is_success() {
-            return Err(failure_of(answer).hint("is this an Espalier server?"));
+            let is_found = answer.status() != StatusCode::BAD_REQUEST;
+            let failure = failure_of(answer);
+            return Err(match is_found {
+                true => failure.hint("is this an Espalier server?"),
+                false => failure,
+            });
         }
         let text = answer
             .body_mut()

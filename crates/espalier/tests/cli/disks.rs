@@ -66,7 +66,7 @@ fn check_read(bench: &Bench, access: &[&str]) {
     run(bench, access, &["history"]).ok();
     run(bench, access, &["check"]).ok();
     let server = bench.serve(access);
-    let answer = server.request("GET", "/data/m:c/e=keep/v", None);
+    let answer = server.request("GET", "/restconf/data/m:c/e=keep/v", None);
     assert_eq!(answer.status, 200, "{answer:?}");
 }
 
@@ -99,15 +99,15 @@ fn a_full_disk_is_told_read_and_gone_when_there_is_space() {
         let large = entries(20_000);
         let refused = server.request(
             "PATCH",
-            "/data",
+            "/restconf/data",
             Some(&format!(r#"{{"ietf-restconf:data":{large}}}"#)),
         );
         assert_eq!(refused.status, 507, "{refused:?}");
-        let read = server.request("GET", "/data/m:c/e=keep/v", None);
+        let read = server.request("GET", "/restconf/data/m:c/e=keep/v", None);
         assert_eq!(read.status, 200, "{read:?}");
         fs::remove_file(&filler).expect("removed");
         let small = r#"{"m:c":{"e":[{"k":"later","v":2}]}}"#;
-        let done = server.request("PATCH", "/data/m:c", Some(small));
+        let done = server.request("PATCH", "/restconf/data/m:c", Some(small));
         assert_eq!(done.status, 204, "{done:?}");
         drop(server);
         check_read(bench, access);
@@ -128,7 +128,7 @@ fn a_store_on_a_read_only_file_system_is_read() {
         assert!(refused.contains("read-only file system"), "{refused}");
         let server = bench.serve(access);
         let small = r#"{"m:c":{"e":[{"k":"later","v":2}]}}"#;
-        let answer = server.request("PATCH", "/data/m:c", Some(small));
+        let answer = server.request("PATCH", "/restconf/data/m:c", Some(small));
         assert!((400..600).contains(&answer.status), "{answer:?}");
         drop(server);
         assert!(mount(&bench.path("disk"), &["-o", "remount,rw"]));

@@ -65,7 +65,7 @@ fn those_of_collections_over_http() {
     let lines = block("collections.md", "## Over HTTP");
     assert!(lines.matches("curl ").count() >= 4, "{lines}");
     curl(&bench, &server, &lines);
-    let get = "curl http://127.0.0.1:8080/documents/cars/items/0";
+    let get = "curl http://127.0.0.1:8080/documents/vans/items/0";
     let text = curl(&bench, &server, get);
     assert!(text.contains(r#""color":"blue""#), "{text}");
 }

@@ -37,6 +37,7 @@ espalier export --path /ietf-interfaces:interfaces --format xml --store embedded
 const BEFORE_SOME: &[(&str, &str)] = &[
     ("", "rm -r data network"),
     ("backup", "rm monday.backup"),
+    ("example", "rm -r network"),
     ("unlock", LOCKS),
     ("stats", "rm -r counts"),
     ("stats configure", "rm -r counts"),

@@ -101,7 +101,7 @@ fn errors_are_printed_without_control_characters() {
         &["history", &number],
         &["load", HOSTILE],
         &["load", "interfaces.json", "--yang", HOSTILE],
-        &["stats", "get", HOSTILE],
+        &["stats", "series", HOSTILE],
         &[
             "set",
             "/ietf-interfaces:interfaces/interface=eth0/enabled",

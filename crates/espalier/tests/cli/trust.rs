@@ -104,7 +104,7 @@ fn why_a_server_does_not_answer_and_what_to_do_is_told_by_cause() {
     self_signed(&bench, "good", "localhost", (2020, 2100));
     let (_server, url) = serve(&bench, &access, "good");
     let told = export(&url.replace("https:", "http:"));
-    assert!(told.contains("write https:"), "{told}");
+    assert!(told.contains("use an https:// URL"), "{told}");
     let told = export(&url);
     assert!(told.contains("--server-ca FILE"), "{told}");
     let plain = bench.serve(&access);

@@ -10,12 +10,13 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 use super::setup::Setup;
 use crate::postgres::config::FORM;
 use crate::said::Said;
-use crate::trust::{Options, distrust};
+use crate::trust::{Options, Signing, distrust};
 
 /// The options that trust is about.
 const OPTIONS: Options = Options {
     authority: "sslrootcert=FILE",
     identity: "sslcert=FILE&sslkey=FILE",
+    signing: Signing::ServerToo,
 };
 
 /// Why a call to the server failed.

@@ -15,7 +15,7 @@ pub fn write_change_text(out: &mut Vec<u8>, schema: &Schema, change: &NodeChange
     };
     out.extend_from_slice(sign);
     let path = change.path.to_instance_identifier(schema);
-    out.extend_from_slice(path.as_bytes());
+    write_in_line(out, &path);
     let is_entry = change
         .path
         .target()
@@ -46,7 +46,7 @@ pub fn write_change_text(out: &mut Vec<u8>, schema: &Schema, change: &NodeChange
             Point::After(keys) => {
                 out.extend_from_slice(b" after ");
                 let point = predicates(schema, change.path.target(), keys);
-                out.extend_from_slice(point.as_bytes());
+                write_in_line(out, &point);
             }
         }
     }
@@ -91,6 +91,16 @@ pub fn write_change_json(out: &mut Vec<u8>, schema: &Schema, change: &NodeChange
         }
     }
     out.push(b'}');
+}
+
+/// Appends a text without making lines: a key may have newlines, and each change is one line.
+fn write_in_line(out: &mut Vec<u8>, text: &str) {
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => out.extend(letter.escape_default().map(|letter| letter as u8)),
+            false => out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
 }
 
 fn write_content(out: &mut Vec<u8>, content: &Content) {
