@@ -37,7 +37,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
         match is_control(letter) {
-            true => shown.extend(escape_of(letter).chars()),
+            true => shown.push_str(&escape_of(letter)),
             false => shown.push(letter),
         }
     }

@@ -96,9 +96,15 @@ impl From<RetentionBody> for Retention {
 fn success(answer: Response<Body>) -> Result<Response<Body>> {
     match answer.status().as_u16() {
         200..300 => Ok(answer),
-        400 => Err(failure_of(answer).hint(VERSIONS_HINT)),
+        // Another 400 is about the request, or of a port that serves something else.
+        400 if is_of_restconf(&answer) => Err(failure_of(answer).hint(VERSIONS_HINT)),
         _ => Err(failure_of(answer)),
     }
+}
+
+fn is_of_restconf(answer: &Response<Body>) -> bool {
+    let media_type = answer.headers().get("content-type");
+    media_type.is_some_and(|value| value == "application/yang-data+json")
 }
 
 fn read_json<T: for<'d> Deserialize<'d>>(answer: Response<Body>) -> Result<T> {

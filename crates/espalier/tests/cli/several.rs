@@ -19,7 +19,7 @@ const CHANGES: u64 = 20;
 const VISIBLE: Duration = Duration::from_millis(100);
 
 /// Long enough for anything.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Two servers over one store.
 struct Setting {

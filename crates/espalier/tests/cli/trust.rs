@@ -127,3 +127,23 @@ fn why_a_server_does_not_answer_and_what_to_do_is_told_by_cause() {
     assert!(!told.contains("espalier serve"), "{told}");
     drop(closing);
 }
+
+/// A 400 of a port that serves TLS was taken for one about a version.
+#[test]
+fn a_version_is_not_blamed_for_the_wrong_scheme() {
+    let (bench, access) = store();
+    self_signed(&bench, "good", "localhost", (2020, 2100));
+    let (_server, url) = serve(&bench, &access, "good");
+    let plain = url.replace("https:", "http:");
+    let told = bench.run(&["history", "--server", &plain]).failed(1);
+    assert!(
+        told.contains("https://") && !told.contains("versions that are kept"),
+        "{told}"
+    );
+    let trusted = ["--server", &url, "--server-ca", "good.pem"];
+    let told = bench.run(&[&["diff", "900", "901"], &trusted[..]].concat());
+    assert!(
+        told.failed(1).contains("versions that are kept"),
+        "a version that is not there"
+    );
+}
