@@ -40,7 +40,7 @@ pub struct Failure {
     file: Option<String>,
     errors: Vec<DataError>,
     /// What the message says, for programs.
-    detail: Option<DataError>,
+    detail: Option<Box<DataError>>,
     hint: Option<String>,
     is_answered: bool,
 }
@@ -136,7 +136,7 @@ impl Failure {
     /// path, and the text does not repeat it.
     #[must_use]
     pub fn detail(mut self, error: DataError) -> Self {
-        self.detail = Some(error);
+        self.detail = Some(Box::new(error));
         self
     }
 
@@ -178,7 +178,7 @@ impl Failure {
         let mut errors = Errors::new();
         if self.errors.is_empty() {
             let own = DataError::new(ErrorTag::OperationFailed, self.message);
-            errors.push(self.detail.unwrap_or(own));
+            errors.push(self.detail.map_or(own, |error| *error));
         }
         self.errors.into_iter().for_each(|error| errors.push(error));
         errors
@@ -195,7 +195,7 @@ impl Failure {
 
     /// The machine-readable form, printed with `--json`.
     pub fn to_json(&self) -> Value {
-        let errors = self.errors.iter().chain(&self.detail);
+        let errors = self.errors.iter().chain(self.detail.as_deref());
         let errors: Vec<_> = errors.map(|error| self.item(error)).collect();
         json!({"error": {
             "message": self.message,

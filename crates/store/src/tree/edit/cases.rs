@@ -36,13 +36,13 @@ fn is_rival(node: &Node, other: &Node) -> bool {
 
 /// Whether a node of an edit makes data exist. What is deleted does not, nor what the operation `none`
 /// only passes through on the way to it. `inherited` is the operation of a node that has none.
-fn creates(schema: &Schema, data: &DataNode, inherited: Operation) -> bool {
+fn creates(data: &DataNode, inherited: Operation) -> bool {
     let operation = data.operation().unwrap_or(inherited);
     match operation {
         Operation::Delete | Operation::Remove => false,
         Operation::None => {
             let mut children = data.children().iter();
-            children.any(|child| creates(schema, child, operation))
+            children.any(|child| creates(child, operation))
         }
         _ => true,
     }
@@ -61,7 +61,7 @@ impl Applying<'_> {
             if node.cases.is_empty() {
                 continue;
             }
-            if !creates(schema, data, operation) {
+            if !creates(data, operation) {
                 deleting.push(index);
                 continue;
             }
