@@ -3,28 +3,26 @@
 use espalier_yang::ErrorTag;
 use espalier_yang::data::Wrapping;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::error::{Failure, Result};
 
-/// `Espalier-Document: bare` allows the body of PUT and PATCH of a datastore to be a document without
-/// the envelope `ietf-restconf:data`, in any form that `espalier load` takes. Without it, a body that
-/// is not the datastore resource deletes nothing.
+/// `Espalier-Document: bare` allows the body of PUT and PATCH of a datastore to be any document that
+/// `espalier load` takes: in another envelope than `ietf-restconf:data`, or without any node. Without it, a
+/// body that is neither the datastore resource nor has a node of it is refused, and deletes nothing.
 pub const DOCUMENT_HEADER: &str = "espalier-document";
 
 /// The value of [`DOCUMENT_HEADER`].
 pub const DOCUMENT_BARE: &str = "bare";
 
 /// How the body of a request for a whole datastore is wrapped.
-pub(super) fn wrapping(method: &Method, headers: &HeaderMap) -> Wrapping {
+pub(super) fn wrapping(headers: &HeaderMap) -> Wrapping {
     let is_bare = headers
         .get(DOCUMENT_HEADER)
         .is_some_and(|value| value.as_bytes() == DOCUMENT_BARE.as_bytes());
-    match (is_bare, method) {
-        (true, _) => Wrapping::Optional,
-        // RFC 8040 §4.5: the body is the target resource, and takes the place of all there is.
-        (false, &Method::PUT) => Wrapping::DatastoreResource,
-        (false, _) => Wrapping::ResourceOrNodes,
+    match is_bare {
+        true => Wrapping::Optional,
+        false => Wrapping::ResourceOrNodes,
     }
 }
 

@@ -249,7 +249,6 @@ impl<'a> Assembler<'a> {
     pub(super) fn check_envelope(&mut self, envelopes: usize, nodes: usize, mark: Mark) {
         let is_required = match self.options.wrapping {
             Wrapping::Optional => false,
-            Wrapping::DatastoreResource => true,
             Wrapping::ResourceOrNodes => nodes == 0,
         };
         let (tag, message) = match (envelopes, nodes) {

@@ -55,9 +55,7 @@ pub enum Wrapping {
     /// It may be, in one of [`Envelope::ALL`].
     #[default]
     Optional,
-    /// It is the datastore resource: exactly `ietf-restconf:data` (RFC 8040 §3.4).
-    DatastoreResource,
-    /// It is the datastore resource, or at least one of its nodes.
+    /// It is the datastore resource, `ietf-restconf:data` (RFC 8040 §3.4), or at least one of its nodes.
     ResourceOrNodes,
 }
 

@@ -58,7 +58,7 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
     let query = Query::parse(parts.uri.query(), allowed, limit)?;
     let who = Who::of(&parts.headers)?;
     Ok(Job {
-        wrapping: media::wrapping(&parts.method, &parts.headers),
+        wrapping: media::wrapping(&parts.headers),
         placement: Placement::of(&query, target.tree.schema())?,
         method: parts.method.clone(),
         conditions: Conditions::of(&parts.headers),
