@@ -298,11 +298,18 @@ fn a_small_map_grows_under_readers() {
                     for _ in 0..50 {
                         cursor.next().expect("a step");
                     }
+                    // Between snapshots others have a turn, on a busy machine too.
+                    drop(cursor);
+                    drop(snapshot);
+                    std::thread::sleep(std::time::Duration::from_millis(1));
                 }
             });
         }
-        (0..20_000).for_each(|number| put(&*driver, &format!("key {number}")));
+        let put_all = || (0..20_000).for_each(|number| put(&*driver, &format!("key {number}")));
+        let all = std::panic::catch_unwind(std::panic::AssertUnwindSafe(put_all));
+        // Also where one was refused: the readers would go on for ever.
         done.store(true, std::sync::atomic::Ordering::Relaxed);
+        all.expect("every put");
     });
     assert_eq!(driver.usage().expect("usage").keys, 20_000);
     assert_eq!(driver.check().expect("a check"), []);
