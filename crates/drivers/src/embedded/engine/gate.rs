@@ -51,19 +51,24 @@ impl Gate {
         act: impl FnOnce() -> T,
     ) -> Result<T, Busy> {
         let start = Instant::now();
-        let mut closing = 0;
-        while self
-            .state
-            .compare_exchange(closing, ALONE, Ordering::Acquire, Ordering::Relaxed)
-            .is_err()
-        {
+        loop {
+            let closing = match start.elapsed() > OPEN_FOR {
+                // Each time: another thread that wanted to be alone takes the mark away when it was, or gives up.
+                true => {
+                    self.state.fetch_or(CLOSING, Ordering::Relaxed);
+                    CLOSING
+                }
+                false => 0,
+            };
+            let free =
+                self.state
+                    .compare_exchange(closing, ALONE, Ordering::Acquire, Ordering::Relaxed);
+            if free.is_ok() {
+                break;
+            }
             if start.elapsed() > patience {
                 self.state.fetch_and(!CLOSING, Ordering::Relaxed);
                 return Err(Busy);
-            }
-            if start.elapsed() > OPEN_FOR && closing == 0 {
-                closing = CLOSING;
-                self.state.fetch_or(CLOSING, Ordering::Relaxed);
             }
             thread::sleep(PAUSE);
         }
@@ -89,6 +94,27 @@ mod tests {
         assert_eq!(gate.alone(patience, || 7), Ok(7));
         gate.enter();
         gate.leave();
+    }
+
+    /// The first one who was alone took away the mark by which the second one kept others out, and the second one
+    /// waited for it in vain: a map did not grow, and a commit was refused.
+    #[test]
+    fn two_who_wait_to_be_alone_both_are() {
+        let gate = Gate::default();
+        gate.enter();
+        thread::scope(|scope| {
+            let alone = || gate.alone(Duration::from_secs(10), || ());
+            let both = [scope.spawn(alone), scope.spawn(alone)];
+            while gate.state.load(Ordering::Relaxed) & CLOSING == 0 {
+                thread::sleep(PAUSE);
+            }
+            // By then the other one keeps others out too.
+            thread::sleep(OPEN_FOR);
+            gate.leave();
+            for one in both {
+                assert_eq!(one.join().expect("no panic"), Ok(()));
+            }
+        });
     }
 
     #[test]
