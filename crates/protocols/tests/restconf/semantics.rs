@@ -283,7 +283,13 @@ fn put_of_a_datastore_takes_the_datastore_resource_or_nodes_of_it() {
         204
     );
     check_json(&server.get(""), r#"{"ietf-restconf:data":{}}"#);
-    // What `espalier load --replace` sends.
+}
+
+/// What `espalier load --replace` sends.
+#[test]
+fn a_bare_document_replaces_a_datastore_also_where_it_is_empty() {
+    let server = server();
+    server.put("/plot:c", r#"{"plot:c":{"text":"x"}}"#);
     let headers = [("content-type", JSON), ("espalier-document", "bare")];
     let answer = server.send(
         "PUT",
