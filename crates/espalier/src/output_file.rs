@@ -43,9 +43,8 @@ enum Draft {
 }
 
 impl OutputFile {
-    /// Begins a file. `store` is the URL of the store that the command reads, none of whose files is replaced.
-    pub fn create(path: &Path, existing: Existing, store: Option<&str>) -> Result<Self> {
-        check(path, existing, store)?;
+    /// Begins a file. Whether it may be written is for [`check`], before the command does anything.
+    pub fn create(path: &Path) -> Result<Self> {
         let failed = |error| cannot_write(path, &error);
         let found = fs::metadata(path).ok();
         if found.is_some_and(|found| !found.is_file()) {
@@ -90,7 +89,8 @@ impl OutputFile {
     }
 }
 
-/// Refuses to write a file of a store; and one that exists, unless it is to be replaced.
+/// Refuses to write a file of a store: that of the URL `store`, which the command reads, or another. Refuses a file that
+/// exists too, unless it is to be replaced.
 pub fn check(path: &Path, existing: Existing, store: Option<&str>) -> Result<()> {
     refuse_store(path, store)?;
     if path.is_dir() {
@@ -105,7 +105,7 @@ pub fn check(path: &Path, existing: Existing, store: Option<&str>) -> Result<()>
 }
 
 /// Refuses a file of a store, by whatever link: that of `store`, or another.
-pub fn refuse_store(path: &Path, store: Option<&str>) -> Result<()> {
+fn refuse_store(path: &Path, store: Option<&str>) -> Result<()> {
     let refused = |store: &str| {
         let message = format!("this is a place within the store {store}, and is not written to");
         Failure::usage(message)

@@ -59,7 +59,7 @@ impl Output {
         {
             // Known before hours of measuring, not after.
             output_file::check(file, destination.existing, None)?;
-            OutputFile::create(file, Existing::Replace, None)?;
+            OutputFile::create(file)?;
         }
         let baseline = destination.baseline.as_deref();
         Ok(Self {
@@ -202,9 +202,9 @@ fn table_row(row: &Row, is_first: bool) -> Result<()> {
     Ok(())
 }
 
-/// Writes a report whole. Whether it may replace a file was asked before.
+/// Writes a report whole.
 fn write(file: &Path, text: &[u8]) -> Result<()> {
-    let mut output = OutputFile::create(file, Existing::Replace, None)?;
+    let mut output = OutputFile::create(file)?;
     output.writer().write_all(text)?;
     output.finish()
 }

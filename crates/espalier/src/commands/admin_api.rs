@@ -11,7 +11,7 @@ use axum::extract::Request;
 use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use espalier_protocols::intake::{Held, Intake, IntakeError};
+use espalier_protocols::intake::{Held, Intake, IntakeError, media};
 use espalier_store::Tree;
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use http::StatusCode;
@@ -159,16 +159,15 @@ impl AdminApi {
 
 async fn answer(tree: Tree, intake: Intake, write: Write, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let media = media(&parts);
+    let media = media(&parts.headers).map_or(String::new(), |media| media.essence);
     if !write.takes.media().contains(&media.as_str()) {
         return other_media(&media, write.takes);
     }
-    let staged = intake.stage(&parts.headers, body, write.bytes_max).await;
-    let held = match staged {
-        Ok(staged) => intake.hold(staged).await,
-        Err(error) => Err(error),
+    let held = async {
+        let staged = intake.stage(&parts.headers, body, write.bytes_max);
+        intake.hold(staged.await?).await
     };
-    let body = match held {
+    let body = match held.await {
         Ok(body) => body,
         Err(error) => return not_taken_in(&error),
     };
@@ -182,17 +181,6 @@ async fn answer(tree: Tree, intake: Intake, write: Write, request: Request) -> R
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
-}
-
-/// The media type of the body; empty where there is none, or more than one.
-fn media(parts: &Parts) -> String {
-    let mut values = parts.headers.get_all(CONTENT_TYPE).iter();
-    let (Some(media), None) = (values.next(), values.next()) else {
-        return String::new();
-    };
-    let media = media.to_str().unwrap_or_default();
-    let media = media.split(';').next().unwrap_or_default();
-    media.trim().to_ascii_lowercase()
 }
 
 fn other_media(media: &str, takes: Takes) -> Response {

@@ -51,8 +51,7 @@ impl Backup {
         output_file::check(&self.file, Existing::of(self.force), Some(&self.url))?;
         let from = target::open_source(&self.url)?;
         let total = from.usage()?.keys;
-        // Whether it may be replaced was asked before.
-        let mut unfinished = OutputFile::create(&self.file, Existing::Replace, Some(&self.url))?;
+        let mut unfinished = OutputFile::create(&self.file)?;
         let mut shown = Shown::new("writing", Some(total));
         let written = espalier_store::backup(
             &*from,

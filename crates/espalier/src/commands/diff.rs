@@ -1,6 +1,5 @@
 //! `espalier diff`.
 
-use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
@@ -69,14 +68,14 @@ impl Diff {
             false => Box::new(io::stdout().lock()),
         };
         let mut out = io::BufWriter::new(stdout);
-        let has_colours = !self.talk.json
+        let has_colours = !is_json
             && io::stdout().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         target.diff(&differences, &mut |line| {
             let shown = String::from_utf8_lossy(line);
             let shown = match is_json {
                 true => shown,
-                false => Cow::Owned(terminal::escaped(&shown).into_owned()),
+                false => terminal::escaped(&shown).into_owned().into(),
             };
             if has_colours {
                 write!(out, "\x1b[{}m", colour(line))?;

@@ -76,7 +76,7 @@ impl Export {
             self.write(&*target, &read, terminal::stdout(read.format.form()))?;
             return Ok(());
         }
-        let bytes = self.write_file(&*target, &read, settings.store.as_deref())?;
+        let bytes = self.write_file(&*target, &read)?;
         let seconds = started.elapsed().as_secs_f64();
         let value = json!({"file": self.output, "bytes": bytes, "seconds": seconds});
         let text = format!("wrote {bytes} bytes to {} in {seconds:.3} s", self.output);
@@ -84,14 +84,8 @@ impl Export {
     }
 
     /// The file appears under its name only when it is complete.
-    fn write_file(
-        &self,
-        target: &dyn target::Target,
-        read: &Read<'_>,
-        store: Option<&str>,
-    ) -> Result<u64> {
-        // Whether it may be replaced was asked before.
-        let mut file = OutputFile::create(Path::new(&self.output), Existing::Replace, store)?;
+    fn write_file(&self, target: &dyn target::Target, read: &Read<'_>) -> Result<u64> {
+        let mut file = OutputFile::create(Path::new(&self.output))?;
         let bytes = self.write(target, read, file.writer())?;
         file.finish()?;
         Ok(bytes)

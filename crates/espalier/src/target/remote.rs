@@ -151,11 +151,10 @@ impl Remote {
     fn fetch_source(&self) -> Result<SchemaSource> {
         let mut answer = self.get(SCHEMA_PATH, "application/json")?;
         if !answer.status().is_success() {
-            let is_found = answer.status() != StatusCode::BAD_REQUEST;
-            let failure = failure_of(answer);
-            return Err(match is_found {
-                true => failure.hint("is this an Espalier server?"),
-                false => failure,
+            return Err(match answer.status() {
+                // A port that serves TLS says so.
+                StatusCode::BAD_REQUEST => failure_of(answer),
+                _ => failure_of(answer).hint("is this an Espalier server?"),
             });
         }
         let text = answer

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::problem::{Problem, Result};
-use crate::intake::{Held, Staged, StagedReader};
+use crate::intake::{Held, Staged, StagedReader, media};
 
 /// The media type of JSON.
 pub(crate) const JSON: &str = "application/json";
@@ -141,30 +141,6 @@ impl<S> Call<'_, S> {
             "a patch that is no object replaces the whole document: send it as {MERGE_PATCH}, or use PUT"
         )))
     }
-}
-
-/// The media type of a body.
-#[derive(Debug)]
-pub(crate) struct Media {
-    /// It, without parameters and in small letters.
-    pub(crate) essence: String,
-    /// Whether it has a parameter `version`.
-    pub(crate) has_version: bool,
-}
-
-/// The media type of a body. A header that is there twice is none.
-pub(super) fn media(headers: &HeaderMap) -> Option<Media> {
-    let mut values = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(media), None) = (values.next(), values.next()) else {
-        return None;
-    };
-    let mut parts = media.to_str().unwrap_or_default().split(';');
-    let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-    let mut names = parts.filter_map(|part| Some(part.split_once('=')?.0.trim()));
-    Some(Media {
-        essence,
-        has_version: names.any(|name| name.eq_ignore_ascii_case("version")),
-    })
 }
 
 /// An object of JSON, as a type. What is wrong is told with the member that it is in.

@@ -3,8 +3,9 @@
 use axum::body::Body;
 use http::{Method, Response};
 
-use super::call::{Call, JSON, MERGE_PATCH, Media};
+use super::call::{Call, JSON, MERGE_PATCH};
 use super::problem::{Problem, Result};
+use crate::intake::Media;
 
 /// Bytes of the body of a request that brings no lines: 16 MiB.
 const BODY_BYTES_MAX: usize = 16 << 20;

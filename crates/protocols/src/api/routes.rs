@@ -14,13 +14,11 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::Value as Json;
 
-use super::call::{
-    ACCEPT_PATCH, Call, CallBody, MERGE_PATCH, decoded, empty, json, media, parameters,
-};
+use super::call::{ACCEPT_PATCH, Call, CallBody, MERGE_PATCH, decoded, empty, json, parameters};
 use super::openapi;
 use super::operation::{Content, Holds, Operation};
 use super::problem::{Problem, Result};
-use crate::intake::{Held, Intake};
+use crate::intake::{Held, Intake, media};
 
 /// What an API says of itself.
 pub(crate) struct Api {

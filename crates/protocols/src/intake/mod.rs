@@ -7,11 +7,13 @@
 mod budget;
 mod config;
 mod error;
+mod media;
 mod spill;
 mod stage;
 mod staged;
 
 pub use config::IntakeConfig;
 pub use error::IntakeError;
+pub use media::{Media, media};
 pub use stage::Intake;
 pub use staged::{Held, Staged, StagedReader};

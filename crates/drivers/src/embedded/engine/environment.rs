@@ -247,7 +247,7 @@ impl Base {
 
     /// Makes the map as large as `wanted`, or as the system allows; its bytes then. It never becomes smaller.
     fn resize(&self, patience: Duration, wanted: usize) -> std::result::Result<usize, Resize> {
-        let resized = self.gate.alone(patience, || {
+        self.gate.alone(patience, || {
             let map_bytes = self.env.info().map_size;
             let Some(bytes) = largest_free(map_bytes, wanted) else {
                 return Ok(map_bytes);
@@ -255,8 +255,7 @@ impl Base {
             // SAFETY: nobody of this process is in a transaction, as the gate is held alone.
             unsafe { self.env.resize(bytes) }.map_err(Resize::Failed)?;
             Ok(bytes)
-        });
-        resized.unwrap_or(Err(Resize::Busy))
+        })?
     }
 
     /// The error of a write, some of whose pages may be in the file; `shortage` is why the map has not been

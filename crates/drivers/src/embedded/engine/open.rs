@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
@@ -23,7 +23,7 @@ use super::error::engine_error;
 use super::pages::{self, Which};
 use super::{damage, format};
 use crate::embedded::Config;
-use crate::files::{Access, create_directories, io_error};
+use crate::files::{Access, create_directories, io_error, private};
 
 /// The directories that this process has open. A global, because the rule behind it is one: LMDB
 /// must not be opened twice in a process (closing one would drop the other's file locks).
@@ -121,9 +121,11 @@ const LOCK_BYTES: u64 = (READERS_MAX as u64 + 2) * 64;
 fn allocate_locks(dir: &Path) -> Result<()> {
     let path = dir.join(LOCK_FILE);
     let allocated = || -> io::Result<()> {
-        let mut options = fs::OpenOptions::new();
-        let options = options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(&path)?;
+        let file = private()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)?;
         let found = file.metadata()?;
         let bytes = found.len().max(LOCK_BYTES);
         if found.len() == bytes && found.blocks() * 512 >= bytes {

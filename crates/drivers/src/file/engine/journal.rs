@@ -39,14 +39,18 @@ pub(in crate::file) struct Journal {
     state: State,
 }
 
+fn id_of(generation: u64) -> FileId {
+    FileId {
+        kind: Kind::Journal,
+        generation,
+    }
+}
+
 impl Journal {
     /// Makes the journal of a generation, empty and durable.
     pub(super) fn create(dir: &Path, generation: u64) -> Result<Self> {
         let path = names::journal(dir, generation);
-        let id = FileId {
-            kind: Kind::Journal,
-            generation,
-        };
+        let id = id_of(generation);
         let made = || -> io::Result<File> {
             let file = private()
                 .write(true)
@@ -81,10 +85,7 @@ impl Journal {
         };
         let file = opened()
             .map_err(|error| io_error(format!("{} cannot be written", path.display()), error))?;
-        let id = FileId {
-            kind: Kind::Journal,
-            generation,
-        };
+        let id = id_of(generation);
         Ok(Self {
             path,
             file,
@@ -100,10 +101,7 @@ impl Journal {
         let path = names::journal(dir, generation);
         let file = File::open(&path)
             .map_err(|error| io_error(format!("{} cannot be read", path.display()), error))?;
-        let id = FileId {
-            kind: Kind::Journal,
-            generation,
-        };
+        let id = id_of(generation);
         let length = length.unwrap_or(FILE_HEADER_BYTES);
         Ok(Self {
             path,

@@ -43,8 +43,8 @@ pub struct Export {
 impl Export {
     /// Runs it.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let store = self.place.store.clone().or_else(|| settings.store.clone());
         if self.output != STANDARD {
+            let store = self.place.store.clone().or_else(|| settings.store.clone());
             let (file, existing) = (Path::new(&self.output), Existing::of(self.force));
             output_file::check(file, existing, store.as_deref())?;
         }
@@ -60,7 +60,7 @@ impl Export {
                 }
             };
         }
-        let count = self.write_file(&collection, store.as_deref())?;
+        let count = self.write_file(&collection)?;
         let text = format!("{count} documents");
         cli::answer(self.place.talk.json, &json!({ "documents": count }), &text)
     }
@@ -68,10 +68,9 @@ impl Export {
 
 impl Export {
     /// The file appears under its name only when it is complete.
-    fn write_file(&self, collection: &Collection<Json>, store: Option<&str>) -> Result<u64> {
+    fn write_file(&self, collection: &Collection<Json>) -> Result<u64> {
         let failed = |error: io::Error| Failure::data(error.to_string()).in_file(&self.output);
-        // Whether it may be replaced was asked before.
-        let mut file = OutputFile::create(Path::new(&self.output), Existing::Replace, store)?;
+        let mut file = OutputFile::create(Path::new(&self.output))?;
         let mut out = BufWriter::new(file.writer());
         let count = collection.export(&mut out)?;
         out.flush().map_err(failed)?;

@@ -4,7 +4,6 @@ use std::ops::Bound;
 
 use clap::Args;
 use espalier_documents::{Query, Value};
-use serde_json::json;
 
 use super::place::{Place, value};
 use super::print;
@@ -103,7 +102,7 @@ impl Find {
         let limit = self.limit.unwrap_or(usize::MAX);
         if self.keys && !self.all && !self.any && values.len() < 2 {
             let query = self.query(values.into_iter().next())?.limit(limit);
-            return self.print_keys(index.keys(query)?);
+            return print::keys(self.place.talk, index.keys(query)?);
         }
         let found = match (values.as_slice(), self.all, self.any) {
             ([_, _, ..], false, false) => {
@@ -120,23 +119,10 @@ impl Find {
             _ => index.find(self.query(values.into_iter().next())?.limit(limit))?,
         };
         if self.keys {
-            return self.print_keys(found.into_iter().map(|(key, _)| key));
+            return print::keys(self.place.talk, found.into_iter().map(|(key, _)| key));
         }
         let found = found.iter().map(|(key, document)| (*key, &**document));
         print::documents(self.place.talk.json, found)
-    }
-
-    fn print_keys(&self, keys: impl IntoIterator<Item = u64>) -> Result<()> {
-        print::lines(
-            self.place.talk.form(),
-            keys.into_iter().map(|key| {
-                if self.place.talk.json {
-                    json!({ "key": key }).to_string()
-                } else {
-                    key.to_string()
-                }
-            }),
-        )
     }
 
     fn part<D>(&self, mut found: Vec<(u64, D)>, limit: usize) -> Vec<(u64, D)> {

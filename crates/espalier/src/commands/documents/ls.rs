@@ -67,7 +67,7 @@ impl Ls {
                     ControlFlow::Continue(())
                 })?;
                 let count = collection.count()?;
-                self.keys(&keys)?;
+                print::keys(self.place.talk, keys.iter().copied())?;
                 self.tell_more(count.saturating_sub(keys.len() as u64), "documents");
                 Ok(())
             }
@@ -78,7 +78,7 @@ impl Ls {
                 let mut keys = collection.index(index)?.keys(Query::value(value(text)?))?;
                 let more = keys.len().saturating_sub(self.limit);
                 keys.truncate(self.limit);
-                self.keys(&keys)?;
+                print::keys(self.place.talk, keys.iter().copied())?;
                 self.tell_more(more as u64, "documents");
                 Ok(())
             }
@@ -140,18 +140,5 @@ impl Ls {
         if more > 0 {
             eprintln!("{more} more {what}; --limit NUMBER shows more");
         }
-    }
-
-    fn keys(&self, keys: &[u64]) -> Result<()> {
-        print::lines(
-            self.place.talk.form(),
-            keys.iter().map(|key| {
-                if self.place.talk.json {
-                    json!({ "key": key }).to_string()
-                } else {
-                    key.to_string()
-                }
-            }),
-        )
     }
 }

@@ -7,6 +7,7 @@ use espalier_documents::{Collection, Selection};
 use serde_json::{Value as Json, json};
 
 use crate::error::Result;
+use crate::settings::Talk;
 use crate::terminal::{self, Form};
 
 /// Prints documents with their keys: a line each.
@@ -43,6 +44,15 @@ fn one(out: &mut impl Write, is_json: bool, key: u64, document: &Json) -> io::Re
     } else {
         writeln!(out, "{key:>10}  {document}")
     }
+}
+
+/// Prints keys of documents: a line each.
+pub fn keys(talk: Talk, keys: impl IntoIterator<Item = u64>) -> Result<()> {
+    let shown = |key: u64| match talk.json {
+        true => json!({ "key": key }).to_string(),
+        false => key.to_string(),
+    };
+    lines(talk.form(), keys.into_iter().map(shown))
 }
 
 /// Prints lines in a form.
