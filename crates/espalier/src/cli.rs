@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     Backup, Bench, Check, Commit, Completions, Copy, CopyConfig, Delete, DeleteConfig, Diff,
-    Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock, Locks, Restore,
-    Rollback, SchemaTree, Serve, Set, Stats, Unlock, Update, Validate,
+    Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock, Locks, Repair,
+    Restore, Rollback, SchemaTree, Serve, Set, Stats, Unlock, Update, Upgrade, Validate,
 };
 use crate::error::{Failure, Result};
 use crate::logging;
@@ -107,7 +107,9 @@ enum Command {
     Diff(Diff),
     Rollback(Rollback),
     Schema(SchemaTree),
+    Upgrade(Upgrade),
     Check(Check),
+    Repair(Repair),
     Info(Info),
     Copy(Copy),
     Backup(Backup),
@@ -194,6 +196,7 @@ impl Cli {
         let flags = Settings {
             log: self.global.log.clone(),
             log_format: self.global.log_format.clone(),
+            json: self.command.wants_json(),
             ..Settings::default()
         };
         let settings = flags.over(Settings::surroundings(self.global.config.as_deref())?);
@@ -220,7 +223,9 @@ impl Cli {
             Command::Diff(command) => command.run(settings),
             Command::Rollback(command) => command.run(settings),
             Command::Schema(command) => command.run(settings),
+            Command::Upgrade(command) => command.run(settings),
             Command::Check(command) => command.run(settings),
+            Command::Repair(command) => command.run(settings),
             Command::Info(command) => command.run(settings),
             Command::Copy(command) => command.run(),
             Command::Backup(command) => command.run(),
@@ -257,7 +262,9 @@ impl Command {
             Self::Diff(command) => command.talk.json,
             Self::Rollback(command) => command.talk.json,
             Self::Schema(command) => command.talk.json,
+            Self::Upgrade(command) => command.talk.json,
             Self::Check(command) => command.talk.json,
+            Self::Repair(command) => command.talk.json,
             Self::Info(command) => command.talk.json,
             Self::Copy(command) => command.talk.json,
             Self::Backup(command) => command.talk.json,

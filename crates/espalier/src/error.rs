@@ -45,6 +45,14 @@ pub struct Failure {
     is_answered: bool,
 }
 
+/// What to do about data that new modules do not have.
+const UNKNOWN_HINT: &str = "--drop-unknown removes data of nodes that the new modules do not have (--dry-run lists \
+     them first); or change the data first, or load them together with the modules: espalier load --yang NEW DOCUMENT";
+
+/// What to do about data that do not fit new modules.
+const MISFIT_HINT: &str = "change the data first, under the modules that the store has; or load them together with the \
+     new modules: espalier load --yang NEW DOCUMENT";
+
 impl Failure {
     /// A mistake in how the command was called.
     pub fn usage(message: impl Into<String>) -> Self {
@@ -93,6 +101,11 @@ impl Failure {
     /// Nobody reads the output any more.
     fn closed() -> Self {
         Self::new(Kind::Closed, "the output was closed")
+    }
+
+    /// The command ends here, and has said all that there is.
+    pub fn done() -> Self {
+        Self::closed()
     }
 
     /// Whether there is nothing to report.
@@ -285,6 +298,23 @@ impl From<espalier_store::Error> for Failure {
                     }
                 };
                 failure.in_file(file).hint(hint)
+            }
+            espalier_store::Error::Upgrade { anchors, errors } => {
+                let message = format!(
+                    "the data of {} do not fit the new modules, and nothing was changed",
+                    espalier_store::named(&anchors)
+                );
+                let is_unknown = |error: &DataError| error.tag == ErrorTag::UnknownElement;
+                let hint = match errors.iter().any(is_unknown) {
+                    true => UNKNOWN_HINT,
+                    false => MISFIT_HINT,
+                };
+                let more = errors.len() - errors.iter().len();
+                let failure = Self::invalid(message, &errors);
+                match more {
+                    0 => failure.hint(hint),
+                    more => failure.hint(format!("{more} more places are not shown; {hint}")),
+                }
             }
             espalier_store::Error::Engine(error) => error.into(),
             error @ espalier_store::Error::Unfinished { .. } => Self::data(error.to_string()).hint(

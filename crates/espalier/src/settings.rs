@@ -64,6 +64,16 @@ pub struct Access {
     #[arg(long, value_name = "MODULE:FEATURES")]
     pub features: Vec<String>,
 
+    /// Where --yang changes the modules of the store: remove data of nodes that the new modules do not
+    /// have, by a commit that the history has. Without it the change is refused
+    #[arg(long)]
+    pub drop_unknown: bool,
+
+    /// Where --yang changes the modules of the store: only say what would be converted, removed or
+    /// refused, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
     /// How much of the models the data must meet from now on: `full`, or `structure` (and types)
     /// alone, for data that break the constraints of their own models. A store remembers it; `full`
     /// is for data that meet them [default of a new anchor: full]
@@ -145,6 +155,15 @@ pub struct Settings {
     pub implement: Vec<String>,
     /// Features by module.
     pub features: Vec<String>,
+    /// Whether data are removed that new modules do not have.
+    #[serde(skip)]
+    pub drop_unknown: bool,
+    /// Whether a change of modules is only tried.
+    #[serde(skip)]
+    pub dry_run: bool,
+    /// Whether results are printed as JSON.
+    #[serde(skip)]
+    pub json: bool,
     /// How much of the models the data must meet.
     pub validation: Option<Validation>,
     /// The dataspace.
@@ -198,6 +217,9 @@ impl From<&Access> for Settings {
             yang: access.yang.clone(),
             implement: access.implement.clone(),
             features: access.features.clone(),
+            drop_unknown: access.drop_unknown,
+            dry_run: access.dry_run,
+            json: false,
             validation: access.validation,
             dataspace: access.dataspace.clone(),
             anchor: access.anchor.clone(),
@@ -240,6 +262,9 @@ impl Settings {
             yang: list("ESPALIER_YANG", ':'),
             implement: list("ESPALIER_IMPLEMENT", ','),
             features: list("ESPALIER_FEATURES", ' '),
+            drop_unknown: false,
+            dry_run: false,
+            json: false,
             validation: None,
             dataspace: text("ESPALIER_DATASPACE"),
             anchor: text("ESPALIER_ANCHOR"),
@@ -302,6 +327,9 @@ impl Settings {
             yang: first(self.yang, weaker.yang),
             implement: first(self.implement, weaker.implement),
             features: first(self.features, weaker.features),
+            drop_unknown: self.drop_unknown || weaker.drop_unknown,
+            dry_run: self.dry_run || weaker.dry_run,
+            json: self.json || weaker.json,
             validation: self.validation.or(weaker.validation),
             dataspace: self.dataspace.or(weaker.dataspace),
             anchor: self.anchor.or(weaker.anchor),

@@ -124,3 +124,18 @@ impl Row {
         Ok(Self { entries })
     }
 }
+
+/// The qualified name that a number stands for below a schema path (the names of its nodes, each with its
+/// module); none where the dictionary never gave it.
+pub(crate) fn name_of(snapshot: &dyn Snapshot, path: &str, id: LocalId) -> Result<Option<String>> {
+    let mut key = Subspace::Dictionary.key();
+    tuple::put_bytes(&mut key, path.as_bytes());
+    let Some(stored) = snapshot.get(&key)? else {
+        return Ok(None);
+    };
+    let row = Row::decode(&stored)?;
+    let mut entries = row.entries.into_iter();
+    Ok(entries
+        .find(|(_, known)| *known == id)
+        .map(|(name, _)| name))
+}

@@ -69,13 +69,13 @@ pub enum Error {
         /// The oldest version that is kept.
         oldest: u64,
     },
-    /// The data of an anchor do not meet the constraints of modules that are to be put in place of its
-    /// own.
-    #[error("the data of the anchor “{anchor}” do not fit the new modules: {errors}")]
+    /// Data do not fit modules that are to be put in place of their own.
+    #[error("the data of {} do not fit the new modules: {errors}", named(anchors))]
     Upgrade {
-        /// The anchor.
-        anchor: String,
-        /// Every violation.
+        /// The anchors whose data do not fit, by name.
+        anchors: Vec<String>,
+        /// Everything that does not fit. Where a schema set has more than one anchor, each message names
+        /// its anchor.
         errors: Errors,
     },
     /// A document that was edited by hand while nobody had the store open cannot be taken.
@@ -173,5 +173,23 @@ impl From<DataError> for Error {
 impl From<Errors> for Error {
     fn from(errors: Errors) -> Self {
         Self::Data(errors)
+    }
+}
+
+/// At most this many anchors are named in a message.
+const ANCHORS_NAMED_MAX: usize = 5;
+
+/// Anchors, for a message.
+pub fn named(anchors: &[String]) -> String {
+    let shown: Vec<String> = anchors
+        .iter()
+        .take(ANCHORS_NAMED_MAX)
+        .map(|anchor| format!("“{anchor}”"))
+        .collect();
+    let shown = shown.join(", ");
+    match anchors.len() {
+        1 => format!("the anchor {shown}"),
+        count if count <= ANCHORS_NAMED_MAX => format!("the anchors {shown}"),
+        count => format!("the anchors {shown} and {} more", count - ANCHORS_NAMED_MAX),
     }
 }

@@ -28,7 +28,7 @@ mod tree;
 
 pub use catalog::{AnchorInfo, SchemaSetInfo, Validation};
 pub use clock::{BOOT_BYTES, CLOCK_STEP_MAX, Clock, SystemClock, Timestamp, Uptime};
-pub use error::{Error, Result};
+pub use error::{Error, Result, named};
 pub use espalier_keyspace::{Error as EngineError, ErrorKind as EngineErrorKind};
 pub use store::Store;
 pub use subspace::Subspace;
@@ -37,13 +37,15 @@ pub use transfer::{
     backup, check_source, copy, restore,
 };
 pub use tree::{
-    CONFIRM_SECONDS_DEFAULT, ChangeKind, ChangedContent, Commit, CommitInfo, CommitOptions,
-    Committed, Confirmed, Conflict, Content, DIFF_CHANGES_MAX, Datastore, Diff, Edit, EditReport,
-    ErrorOption, Event, Events, Guard, HISTORY_PAGE_MAX, Held, Lagged, LoadMode, LoadOptions,
-    LoadReport, Lock, Locks, NodeChange, Page, PartialLock, PendingCommit, Point,
-    QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Resolution, Retention,
+    CONFIRM_SECONDS_DEFAULT, ChangeKind, ChangedContent, ChangedPlace, Commit, CommitInfo,
+    CommitOptions, Committed, Confirmed, Conflict, Content, DIFF_CHANGES_MAX, Datastore,
+    DatastoreUpgrade, Diff, Edit, EditReport, ErrorOption, Event, Events, Guard, HISTORY_PAGE_MAX,
+    Held, Lagged, LoadMode, LoadOptions, LoadReport, Lock, Locks, NodeChange, PLACES_MAX, Page,
+    PartialLock, PendingCommit, Places, Point, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX,
+    RETENTION_VERSIONS_DEFAULT, Removed, Repair, RepairOutput, Resolution, Retention,
     SESSION_BYTES_MAX, Selected, Selection, Stamp, Subscribed, Subscriber, Subscription,
-    TestOption, Timing, Tree, View, WithDefaults, write_change_json, write_change_text,
+    TestOption, Timing, Tree, UnknownData, UpgradeLoad, UpgradeOptions, UpgradeReport, View,
+    WithDefaults, write_change_json, write_change_text,
 };
 pub use tree::{
     PROVIDER_ANSWERS_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_IN_READING_MAX, Provider,

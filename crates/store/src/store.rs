@@ -115,6 +115,25 @@ impl Compiled {
     }
 }
 
+fn compile(
+    snapshot: &dyn Snapshot,
+    record: Record,
+    same_modules: Precondition,
+) -> Result<Arc<Compiled>> {
+    let compiled = Schema::compile(&record.source(snapshot)?);
+    let schema = compiled.map_err(|error| {
+        Error::corrupt(format!("its own modules do not compile any more: {error}"))
+    })?;
+    let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
+    if !new_numbers.is_empty() {
+        return Err(Error::corrupt(
+            "the node dictionary lacks nodes of a stored schema set",
+        ));
+    }
+    let compiled = Compiled::new((record, same_modules), Arc::new(schema), layout);
+    Ok(Arc::new(compiled))
+}
+
 /// For each node, whether it or something below it is of a kind.
 fn nodes_with(schema: &Schema, is_such: impl Fn(&Node) -> bool) -> Vec<bool> {
     let mut such = vec![false; schema.nodes().len()];
@@ -130,7 +149,12 @@ fn nodes_with(schema: &Schema, is_such: impl Fn(&Node) -> bool) -> Vec<bool> {
 #[derive(Debug, Default)]
 pub(crate) struct Schemas {
     compiled: RwLock<FxHashMap<u64, Arc<Compiled>>>,
+    /// Those of older versions, read last.
+    past: Mutex<Vec<Arc<Compiled>>>,
 }
+
+/// At most this many schemas of older versions are kept compiled.
+const PAST_SCHEMAS_MAX: usize = 4;
 
 impl Schemas {
     /// A schema set as it is in a state.
@@ -143,23 +167,30 @@ impl Schemas {
         if let Some(compiled) = cached.filter(is_current) {
             return Ok(compiled);
         }
-        let compiled = Schema::compile(&record.source(snapshot)?);
-        let schema = compiled.map_err(|error| {
-            Error::corrupt(format!("its own modules do not compile any more: {error}"))
-        })?;
-        let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
-        if !new_numbers.is_empty() {
-            return Err(Error::corrupt(
-                "the node dictionary lacks nodes of a stored schema set",
-            ));
-        }
         let id = record.id;
-        let compiled = Arc::new(Compiled::new(
-            (record, same_modules),
-            Arc::new(schema),
-            layout,
-        ));
+        let compiled = compile(snapshot, record, same_modules)?;
         self.compiled.write().insert(id, Arc::clone(&compiled));
+        Ok(compiled)
+    }
+
+    /// The schema set of older versions. What is committed under it requires the modules that there are
+    /// in the state.
+    pub fn compiled_past(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
+        let same_modules = same_modules(snapshot, &record)?;
+        let mut past = self.past.lock();
+        let is_it = |compiled: &Arc<Compiled>| {
+            compiled.record == record && compiled.same_modules == same_modules
+        };
+        if let Some(at) = past.iter().position(is_it) {
+            let compiled = past.remove(at);
+            past.push(Arc::clone(&compiled));
+            return Ok(compiled);
+        }
+        let compiled = compile(snapshot, record, same_modules)?;
+        if past.len() == PAST_SCHEMAS_MAX {
+            past.remove(0);
+        }
+        past.push(Arc::clone(&compiled));
         Ok(compiled)
     }
 }
@@ -322,6 +353,14 @@ impl Store {
         self.inner.schemas.compiled(snapshot, record)
     }
 
+    pub(crate) fn compiled_past(
+        &self,
+        snapshot: &dyn Snapshot,
+        record: Record,
+    ) -> Result<Arc<Compiled>> {
+        self.inner.schemas.compiled_past(snapshot, record)
+    }
+
     /// Who is told of changes.
     pub(crate) fn subscriptions(&self) -> &Registry {
         &self.inner.subscriptions
@@ -373,7 +412,7 @@ impl Store {
         &self,
         decide: impl Fn(&dyn Snapshot, &mut Batch) -> Result<()>,
     ) -> Result<()> {
-        let _one_at_a_time = self.inner.catalog_lock.lock();
+        let _one_at_a_time = self.lock_catalog();
         self.driver().catch_up()?;
         let mut tries = 0;
         loop {
@@ -390,7 +429,12 @@ impl Store {
         }
     }
 
-    fn count_change(snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<()> {
+    /// Held while a change of the catalog is decided.
+    pub(crate) fn lock_catalog(&self) -> MutexGuard<'_, ()> {
+        self.inner.catalog_lock.lock()
+    }
+
+    pub(crate) fn count_change(snapshot: &dyn Snapshot, batch: &mut Batch) -> Result<()> {
         Self::count(CATALOG_CHANGES, snapshot, batch).map(|_| ())
     }
 

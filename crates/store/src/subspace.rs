@@ -15,6 +15,7 @@
 //! | `18` | [`Subspace::Count`]: how many entries lists have | 1 |
 //! | `19` | [`Subspace::Origin`]: where what was pushed comes from | 1 |
 //! | `1a` | [`Subspace::Withheld`]: configuration that is not in use | 1 |
+//! | `1b` | [`Subspace::Models`]: the modules that older versions were made under | 1 |
 //! | `20` | [`Subspace::Statistics`]: what the crate `espalier-stats` lays out | 1 |
 //! | `30` | [`Subspace::Documents`]: what the crate `espalier-documents` lays out | 1 |
 
@@ -53,6 +54,8 @@ pub enum Subspace {
     Origin = 0x19,
     /// Paths of configuration that is not in use.
     Withheld = 0x1a,
+    /// The modules that older versions were made under.
+    Models = 0x1b,
     /// Statistics: laid out by the crate `espalier-stats`, which knows nothing of the others.
     Statistics = 0x20,
     /// Documents: laid out by the crate `espalier-documents`, which knows nothing of the others.
@@ -61,7 +64,7 @@ pub enum Subspace {
 
 impl Subspace {
     /// Every registered range, in key order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Meta,
         Self::Catalog,
         Self::Dictionary,
@@ -75,12 +78,13 @@ impl Subspace {
         Self::Count,
         Self::Origin,
         Self::Withheld,
+        Self::Models,
         Self::Statistics,
         Self::Documents,
     ];
 
     /// Those whose keys begin with an anchor.
-    pub const OF_ANCHORS: [Self; 10] = [
+    pub const OF_ANCHORS: [Self; 11] = [
         Self::Tree,
         Self::Order,
         Self::Log,
@@ -91,6 +95,7 @@ impl Subspace {
         Self::Count,
         Self::Origin,
         Self::Withheld,
+        Self::Models,
     ];
 
     /// A key that begins with this range's id.
@@ -119,6 +124,7 @@ impl Subspace {
             Self::Count => "count",
             Self::Origin => "origin",
             Self::Withheld => "withheld",
+            Self::Models => "models",
             Self::Statistics => "statistics",
             Self::Documents => "documents",
         }

@@ -18,6 +18,20 @@ pub fn run(name: &str, test: impl FnOnce(&mut StdRng)) {
     }
 }
 
+/// Runs a random test so many times, each time with a seed of its own; when one panics, prints the seed that
+/// repeats it alone. `variable` is the variable that sets how many times, for the message.
+pub fn run_each(name: &str, count: u64, variable: &str, mut test: impl FnMut(&mut StdRng)) {
+    let first = number_from_environment(SEED_VARIABLE).unwrap_or_else(|| rand::rng().next_u64());
+    for index in 0..count {
+        let seed = first.wrapping_add(index);
+        let mut random = StdRng::seed_from_u64(seed);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(&mut random))) {
+            eprintln!("{name} failed; repeat it with {SEED_VARIABLE}={seed} {variable}=1");
+            resume_unwind(panic);
+        }
+    }
+}
+
 /// A number in a variable of the environment, where it is set.
 pub fn number_from_environment(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

@@ -91,7 +91,7 @@ impl Check {
         match findings.len() {
             0 => Ok(()),
             count => Err(Failure::data(format!("the store has {count} faults"))
-                .hint("restore a backup, or export what is readable into a new store")
+                .hint("`espalier repair` takes data that do not fit their models out into a file; for other faults restore a backup, or export what is readable into a new store")
                 .answered()),
         }
     }

@@ -87,7 +87,7 @@ impl Get {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let target = target::open_existing(&settings)?;
-        let path = paths::parse(&*target.schema()?, &self.path)?;
+        let path = paths::parse(&*target.schema_at(self.at)?, &self.path)?;
         let read = Read {
             path: &path,
             depth: self.depth,

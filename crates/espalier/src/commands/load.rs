@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::cli;
 use crate::documents::{self, Format, STANDARD};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::progress::ProgressReader;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Loaded, Upload};
@@ -30,8 +30,8 @@ Examples:
   espalier load devices.xml --server http://127.0.0.1:8080
   cat network/network.json | espalier load - --format json --replace --store embedded:data
 
-The modules that --yang names take the place of those of the store; where the load is refused, those are \
-put back.")]
+The modules that --yang names take the place of those of the store, in one commit with the document: what \
+is stored must fit the modules together with it. Where the load is refused, nothing is changed.")]
 pub struct Load {
     /// The document; `-` is standard input
     file: String,
@@ -74,26 +74,33 @@ impl Load {
         let format = Format::of(&self.file, self.format);
         // Before the target is opened, which may bring its modules to others.
         let (input, length) = documents::open(&self.file)?;
-        let target = target::open(settings)?;
-        // A server does not say how much it stored, so a file is counted, and checked, first.
-        let counted = match settings.server {
-            Some(_) if self.file != STANDARD => Some(self.count(format, &*target.schema()?)?),
-            _ => None,
-        };
         let mut input = ProgressReader::new(
             std::io::BufReader::with_capacity(PIECE_BYTES, input),
             "loading",
             length,
         );
         let started = Instant::now();
-        let upload = Upload {
+        let mut upload = Upload {
             input: &mut input,
             format,
             mode: self.mode(),
         };
-        let loaded = target
-            .load(upload)
-            .map_err(|failure| failure.in_file(documents::display_name(&self.file)))?;
+        let name = documents::display_name(&self.file);
+        let in_file = |failure: Failure| failure.in_file(name);
+        let (loaded, counted) = match target::load_with_modules(settings, &mut upload, name)? {
+            Some(loaded) => (loaded, None),
+            None => {
+                let target = target::open(settings)?;
+                // A server does not say how much it stored, so a file is counted, and checked, first.
+                let counted = match settings.server {
+                    Some(_) if self.file != STANDARD => {
+                        Some(self.count(format, &*target.schema()?)?)
+                    }
+                    _ => None,
+                };
+                (target.load(upload).map_err(in_file)?, counted)
+            }
+        };
         let seconds = started.elapsed().as_secs_f64();
         let bytes = input.bytes();
         input.finish();

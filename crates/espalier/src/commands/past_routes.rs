@@ -157,7 +157,9 @@ async fn at(
         _ => Format::Json,
     };
     streamed(format.media_type(), move |out| {
-        let path = parsed(&tree, &asked.path)?;
+        let view = tree.at(asked.version).map_err(refused)?;
+        // By the models of that version.
+        let path = InstancePath::parse_cli_path(view.schema(), &asked.path)?;
         let read = Read {
             path: &path,
             depth: asked.depth,
@@ -177,8 +179,7 @@ async fn at(
             at: None,
             with_origin: WithOrigin::default(),
         };
-        let view = tree.at(asked.version).map_err(refused)?;
-        print_view(&view, tree.schema(), &read, out).map_err(Failure::into_errors)
+        print_view(&view, view.schema(), &read, out).map_err(Failure::into_errors)
     })
     .await
 }

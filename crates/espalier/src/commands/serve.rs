@@ -236,17 +236,10 @@ impl Served {
 
     /// What is served of any store.
     fn router(&self, stats: Arc<Stats>, intake: Intake) -> Result<Router> {
-        let (store, tree) = (self.store.clone(), self.tree.clone());
-        let health = Arc::new(move || {
-            let unwell = match &tree {
-                Some(tree) => tree.view().err().map(|error| error.to_string()),
-                None => store
-                    .driver()
-                    .snapshot()
-                    .err()
-                    .map(|error| error.to_string()),
-            };
-            unwell.map_or(Ok(()), |reason| Err(ops::Unwell(reason)))
+        let store = self.store.clone();
+        let health = Arc::new(move || match store.driver().snapshot() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(ops::Unwell(error.to_string())),
         });
         Ok(Router::new()
             .merge(ops::metrics(metrics(self.store.clone())?))

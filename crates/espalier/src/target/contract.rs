@@ -28,6 +28,12 @@ pub trait Target {
     /// The schema.
     fn schema(&self) -> Result<Arc<Schema>>;
 
+    /// The schema of a version, or of the newest.
+    fn schema_at(&self, version: Option<u64>) -> Result<Arc<Schema>> {
+        let _ = version;
+        self.schema()
+    }
+
     /// Puts a document into the data, all or nothing.
     fn load(&self, upload: Upload<'_>) -> Result<Loaded>;
 

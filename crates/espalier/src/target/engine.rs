@@ -34,7 +34,7 @@ pub enum Opening {
 impl Opening {
     /// That of what writes: a store is made where modules are named for it.
     pub fn of(settings: &Settings) -> Self {
-        match settings.yang.is_empty() {
+        match settings.yang.is_empty() || settings.dry_run {
             true => Self::Existing,
             false => Self::Create,
         }

@@ -16,6 +16,7 @@ use crate::documents::{self, Format, Found};
 use crate::error::{Failure, Result};
 use crate::modules;
 use crate::settings::{Settings, Validation};
+use crate::target::upgrade::{self, Replaced};
 use crate::target::{
     Acting, Change, Changed, Differences, Loaded, Opening, Outcome, Read, Rollback, Target, Upload,
     diff_lines, open_engine, open_for_command, perform, print_view,
@@ -72,45 +73,13 @@ fn open_replacing(
     settings: &Settings,
     source: Option<SchemaSource>,
 ) -> Result<(Tree, Option<Replaced>)> {
-    let replaced = match source {
-        Some(source) => prepare(&store, settings, &source)?,
-        None => None,
-    };
+    let replaced = upgrade::bring_to(&store, settings, source)?;
     match tree_of(&store, settings) {
         Ok(tree) => Ok((tree, replaced)),
         Err(failure) => Err(match &replaced {
             Some(replaced) => replaced.put_back(&store, failure),
             None => failure,
         }),
-    }
-}
-
-/// The modules that a schema set had before a command brought it to others.
-struct Replaced {
-    dataspace: String,
-    name: String,
-    before: SchemaSource,
-    now: SchemaSource,
-}
-
-impl Replaced {
-    /// Brings them back, as what they were replaced for was refused; the failure says so where that
-    /// cannot be done.
-    fn put_back(&self, store: &Store, failure: Failure) -> Failure {
-        let (dataspace, name) = (&self.dataspace, &self.name);
-        let put = store.schema_set(dataspace, name).and_then(|set| {
-            // Somebody else may have brought it to others since.
-            match set.source == self.now {
-                true => store.upgrade_schema_set(dataspace, name, &self.before),
-                false => Ok(()),
-            }
-        });
-        match put {
-            Ok(()) => failure,
-            Err(error) => failure.hint(format!(
-                "the modules of the store are those of --yang now, as the earlier ones could not be put back ({error}): name those with --yang"
-            )),
-        }
     }
 }
 
@@ -126,36 +95,8 @@ pub fn tree_of(store: &Store, settings: &Settings) -> Result<Tree> {
     })
 }
 
-/// Sees to it that there are dataspace, schema set and anchor, with these modules; gives those that
-/// were replaced. A schema set has the name of its anchor.
-fn prepare(store: &Store, settings: &Settings, source: &SchemaSource) -> Result<Option<Replaced>> {
-    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
-    ignore_existing(store.create_dataspace(dataspace))?;
-    let mut replaced = None;
-    match store.schema_set(dataspace, anchor) {
-        Ok(existing) if existing.source == *source => {}
-        Ok(existing) => {
-            store
-                .upgrade_schema_set(dataspace, anchor, source)
-                .map_err(modules_failure)?;
-            replaced = Some(Replaced {
-                dataspace: dataspace.to_owned(),
-                name: anchor.to_owned(),
-                before: existing.source,
-                now: source.clone(),
-            });
-        }
-        Err(Error::Unknown { .. }) => store
-            .create_schema_set(dataspace, anchor, source)
-            .map_err(modules_failure)?,
-        Err(error) => return Err(error.into()),
-    }
-    ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
-    Ok(replaced)
-}
-
 /// Has the anchor validated as the settings say, where they say so and it is not yet.
-fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
+pub(super) fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
     let wanted = match settings.validation {
         None => return Ok(()),
         Some(Validation::Full) => espalier_store::Validation::Full,
@@ -170,20 +111,6 @@ fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
         let hint = "the data break constraints of their models: mend them first, or leave --validation structure";
         Failure::from(error).hint(hint)
     })
-}
-
-fn ignore_existing(result: espalier_store::Result<()>) -> Result<()> {
-    match result {
-        Err(Error::Exists { .. }) => Ok(()),
-        other => Ok(other?),
-    }
-}
-
-fn modules_failure(error: Error) -> Failure {
-    match error {
-        Error::Schema(errors) => Failure::data(format!("the modules do not compile\n  {errors}")),
-        other => other.into(),
-    }
 }
 
 impl Local {
@@ -329,6 +256,13 @@ impl Target for Local {
         Ok(Arc::clone(self.tree.schema()))
     }
 
+    fn schema_at(&self, version: Option<u64>) -> Result<Arc<Schema>> {
+        match version {
+            Some(version) => Ok(Arc::clone(self.tree.at(version)?.schema())),
+            None => self.schema(),
+        }
+    }
+
     fn refused(&self, failure: Failure) -> Failure {
         match &self.replaced {
             Some(replaced) => replaced.put_back(self.tree.store(), failure),
@@ -345,7 +279,7 @@ impl Target for Local {
             Some(version) => self.tree.at(version)?,
             None => self.tree.view()?,
         };
-        print_view(&view, self.tree.schema(), read, out)
+        print_view(&view, view.schema(), read, out)
     }
 
     fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {

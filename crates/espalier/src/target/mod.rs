@@ -14,6 +14,7 @@ mod remote_error;
 mod remote_past;
 mod tls;
 mod unreachable;
+mod upgrade;
 
 pub use act::{Act, Acting, Of, Outcome, Prefer, beside, perform};
 pub use contract::{Change, Changed, EditHow, Loaded, Read, Target, TestChoice, Upload};
@@ -27,8 +28,9 @@ pub use local::{
 };
 pub use open::{open, open_existing};
 pub use past::{Differences, LineStyle, Rollback, diff_lines, print_view};
-pub use remote::{EDIT_PATH, SCHEMA_PATH};
+pub use remote::{EDIT_PATH, Remote, SCHEMA_PATH, SOURCE_BYTES_MAX};
 pub use remote_act::DATASTORES_PATH;
 pub use remote_past::{
     AT_PATH, CommitBody, DIFF_PATH, HISTORY_PATH, RETENTION_PATH, ROLLBACK_PATH, RetentionBody,
 };
+pub use upgrade::{bring_to, load_with_modules, upgrade_json, upgrade_text};

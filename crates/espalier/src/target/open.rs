@@ -19,13 +19,17 @@ pub fn open_existing(settings: &Settings) -> Result<Box<dyn Target>> {
 fn open_as(settings: &Settings, opening: Opening) -> Result<Box<dyn Target>> {
     match (&settings.store, &settings.server) {
         (Some(_), None) => Ok(Box::new(Local::open(settings, opening)?)),
+        (None, Some(_)) if settings.dry_run || settings.drop_unknown => Err(Failure::usage(
+            "--dry-run and --drop-unknown are about a change of modules",
+        )
+        .hint("use `espalier upgrade --yang NEW --server URL`")),
         (None, Some(server)) if settings.yang.is_empty() => {
             Ok(Box::new(Remote::new(server, settings)?))
         }
         (None, Some(_)) => Err(Failure::usage(
             "--yang goes with --store: a server has its modules",
         )
-        .hint("change the modules of the server's store with `espalier load --yang`")),
+        .hint("change its modules with `espalier upgrade --yang NEW --server URL`")),
         (None, None) => Err(Failure::usage("nothing says where the data is")
             .hint("add --store embedded:DIR or --server URL, or set ESPALIER_STORE")),
         (Some(_), Some(_)) => {

@@ -1,6 +1,7 @@
 //! What commands ask about earlier versions, and how a store answers.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use espalier_store::{Tree, View, WithDefaults, write_change_json, write_change_text};
 use espalier_yang::path::Fields;
@@ -51,10 +52,23 @@ pub fn diff_lines(
     differences: &Differences<'_>,
     line: &mut dyn FnMut(&[u8]) -> espalier_store::Result<()>,
 ) -> espalier_store::Result<()> {
-    let schema = tree.schema();
+    let path = differences.path;
+    let named = path.to_instance_identifier(tree.schema());
+    let mut known: Option<(Arc<Schema>, InstancePath)> = None;
     let mut buffer = Vec::new();
-    tree.each_difference(differences.from, differences.to, &mut |change| {
-        if !change.is_below(differences.path) {
+    tree.each_difference(differences.from, differences.to, &mut |schema, change| {
+        // Versions of other modules have nodes of their own.
+        if !known
+            .as_ref()
+            .is_some_and(|(known, _)| Arc::ptr_eq(known, schema))
+        {
+            let path = path_in(schema, tree.schema(), path, &named);
+            known = path.map(|path| (Arc::clone(schema), path));
+        }
+        let Some((_, path)) = &known else {
+            return Ok(());
+        };
+        if !change.is_below(path) {
             return Ok(());
         }
         buffer.clear();
@@ -64,6 +78,19 @@ pub fn diff_lines(
         }
         line(&buffer)
     })
+}
+
+/// A path of the schema of a tree in the schema of one of its versions; none where that does not have it.
+pub fn path_in(
+    schema: &Arc<Schema>,
+    newest: &Arc<Schema>,
+    path: &InstancePath,
+    named: &str,
+) -> Option<InstancePath> {
+    match Arc::ptr_eq(schema, newest) || path.is_root() {
+        true => Some(path.clone()),
+        false => InstancePath::parse_cli_path(schema, named).ok(),
+    }
 }
 
 /// Prints what a reading asks for.

@@ -46,7 +46,7 @@ pub const SCHEMA_PATH: &str = "/espalier/schema";
 pub const EDIT_PATH: &str = "/espalier/edit";
 
 /// The most that modules' texts may have.
-const SOURCE_BYTES_MAX: u64 = 256 << 20;
+pub const SOURCE_BYTES_MAX: u64 = 256 << 20;
 
 /// A server.
 pub struct Remote {
@@ -106,10 +106,24 @@ impl Remote {
     pub(super) fn post_json(&self, path: &str, body: &impl Serialize) -> Result<Response<Body>> {
         let text = serde_json::to_vec(body).map_err(io::Error::from)?;
         let request = self.agent.post(format!("{}{path}", self.base));
-        let answer = request
+        let answer = self
+            .by(request)
             .header("content-type", "application/json")
             .send(&text[..]);
         answer.map_err(|error| self.unreachable(&error))
+    }
+
+    /// Has the server put modules in place of its own; what happened to the data.
+    pub fn upgrade(&self, source: &SchemaSource, settings: &Settings) -> Result<serde_json::Value> {
+        let (drop_unknown, dry_run) = (settings.drop_unknown, settings.dry_run);
+        let query = format!("?drop-unknown={drop_unknown}&dry-run={dry_run}");
+        let mut answer = self.post_json(&format!("{SCHEMA_PATH}{query}"), source)?;
+        if !answer.status().is_success() {
+            return Err(failure_of(answer));
+        }
+        let text = answer.body_mut().read_to_string();
+        let text = text.map_err(|error| self.unreachable(&error))?;
+        serde_json::from_str(&text).map_err(|error| io::Error::from(error).into())
     }
 
     fn send(

@@ -51,6 +51,18 @@ fn curl(bench: &Bench, server: &Server, lines: &str) -> String {
 }
 
 #[test]
+fn those_of_upgrading() {
+    let bench = Bench::new();
+    let run = |heading: &str| shell(&bench, &block("upgrading.md", heading));
+    let text = run("## Try it first");
+    assert!(text.contains("/plant:plant/colour"), "{text}");
+    assert!(text.contains(r#""pots": "4""#), "{text}");
+    run("## Data that the new modules do not have");
+    let text = run("## Earlier versions");
+    assert_eq!(text.matches(r#""colour": "green""#).count(), 2, "{text}");
+}
+
+#[test]
 fn those_of_collections() {
     let script = block("collections.md", "# Document collections");
     assert!(script.lines().count() > 10, "{script}");

@@ -30,3 +30,4 @@ mod stats;
 mod terminal_text;
 mod transfer;
 mod trust;
+mod upgrade;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{KeyRange, Snapshot};
+use espalier_keyspace::{Batch, KeyRange, Snapshot};
 
 use super::dataspace::dataspace_id;
 use super::schema_set::{Record, record};
@@ -12,7 +12,7 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::{TreeId, anchor_prefix};
 use crate::store::{Compiled, Store};
 use crate::subspace::Subspace;
-use crate::tree::{Datastore, Stamp, StampRecord, stamp_key};
+use crate::tree::{Datastore, Stamp, StampRecord, Tree, stamp_key};
 
 const KIND: &str = "anchor";
 
@@ -131,6 +131,25 @@ impl Store {
         })
     }
 
+    /// The names of the dataspace of an open tree, and of the schema set in it that its anchor is bound to.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] where the anchor is gone.
+    pub fn schema_set_of(&self, tree: &Tree) -> Result<(String, String)> {
+        let AnchorRow { id, name, .. } = tree.anchor();
+        for dataspace in self.dataspaces()? {
+            match self.anchor(&dataspace, name) {
+                Ok(anchor) if anchor.id == *id => return Ok((dataspace, anchor.schema_set)),
+                Ok(_) | Err(Error::Unknown { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::Unknown {
+            kind: KIND,
+            name: name.clone(),
+        })
+    }
+
     /// Deletes an anchor with all its data.
     pub fn delete_anchor(&self, dataspace: &str, name: &str) -> Result<()> {
         self.change_catalog(|snapshot, batch| {
@@ -225,6 +244,18 @@ impl BoundAnchor {
             name,
             validation,
         }
+    }
+}
+
+/// Puts it into a batch that the data of an anchor have to meet the structure of its model alone.
+pub(super) fn loosen(row: &mut AnchorRow, schema_set: &str, batch: &mut Batch) {
+    row.validation = Validation::Structure;
+    batch.put(
+        row.key.clone(),
+        encode(row.id, schema_set, Validation::Structure),
+    );
+    for subspace in [Subspace::Index, Subspace::Count] {
+        batch.delete_range(KeyRange::prefix(&anchor_prefix(subspace, row.id)));
     }
 }
 

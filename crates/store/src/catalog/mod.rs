@@ -16,6 +16,7 @@ mod dataspace;
 mod keys;
 mod name;
 mod schema_set;
+mod upgrade;
 
 pub use anchor::{AnchorInfo, Validation};
 pub(crate) use anchor::{AnchorRow, anchors_of};

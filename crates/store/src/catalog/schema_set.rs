@@ -1,30 +1,22 @@
 //! Schema sets: named sets of YANG modules.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, Precondition, Snapshot};
+use espalier_keyspace::{Batch, Precondition, Snapshot};
 use espalier_yang::Schema;
 use espalier_yang::schema::{Features, ModuleSource, SchemaSource};
 use serde::{Deserialize, Serialize};
 
-use super::anchor::{AnchorInfo, Validation};
 use super::dataspace::dataspace_id;
+use super::upgrade::hashes_elsewhere;
 use super::{keys, name};
 use crate::dictionary;
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
-use crate::store::{Compiled, Store};
-use crate::tree::{Datastore, Tree};
+use crate::store::Store;
 
 const KIND: &str = "schema set";
-
-/// How often data are validated again that changed while they were.
-const UPGRADE_TRIES_MAX: usize = 8;
-
-/// Anchors are read this many at a time.
-const ANCHORS_AT_ONCE: usize = 1000;
 
 /// A schema set, as the catalog has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,137 +56,16 @@ impl Store {
     ) -> Result<()> {
         name::check(KIND, name)?;
         let schema = Schema::compile(source)?;
-        let texts = (source, &schema);
-        self.put_schema_set(dataspace, name, texts, &[], |stored| match stored {
-            Some(_) => Err(Error::Exists {
-                kind: KIND,
-                name: name.to_owned(),
-            }),
-            None => Ok(None),
-        })
-    }
-
-    /// Compiles the modules and puts them in place of those of an existing schema set. Trees that are
-    /// open keep to the old ones, and their commits are refused. Data of
-    /// nodes that both have stays; data of nodes that are gone stays stored and is not shown. The
-    /// data of every anchor that uses it are validated first, whole and on all cores, and again
-    /// where they changed meanwhile.
-    ///
-    /// # Errors
-    /// [`Error::Schema`], [`Error::Unknown`]; [`Error::Upgrade`] for the first anchor whose data do
-    /// not meet the new constraints.
-    pub fn upgrade_schema_set(
-        &self,
-        dataspace: &str,
-        name: &str,
-        source: &SchemaSource,
-    ) -> Result<()> {
-        let schema = Arc::new(Schema::compile(source)?);
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let unmoved = self.validate_upgrade(dataspace, name, &schema)?;
-            let texts = (source, &*schema);
-            let put =
-                self.put_schema_set(dataspace, name, texts, &unmoved, |stored| match stored {
-                    Some(record) => Ok(Some(record.id)),
-                    None => Err(Error::Unknown {
-                        kind: KIND,
-                        name: name.to_owned(),
-                    }),
-                });
-            match put {
-                Err(Error::Engine(error))
-                    if error.kind() == ErrorKind::Conflict && tries < UPGRADE_TRIES_MAX => {}
-                result => return result,
-            }
-        }
-    }
-
-    /// Validates the anchors of a schema set under other modules. What must hold still when these
-    /// are put in place: the data that were validated.
-    fn validate_upgrade(
-        &self,
-        dataspace: &str,
-        name: &str,
-        schema: &Arc<Schema>,
-    ) -> Result<Vec<Precondition>> {
-        let mut unmoved = Vec::new();
-        let snapshot = self.driver().snapshot()?;
-        let old = record(&*snapshot, dataspace_id(&*snapshot, dataspace)?, name)?;
-        let (layout, _) = dictionary::number(schema, &*snapshot)?;
-        let replaced = same_modules(&*snapshot, &old)?;
-        let compiled = Compiled::new((old, replaced), Arc::clone(schema), layout);
-        let compiled = Arc::new(compiled);
-        if compiled.plan.is_empty() {
-            return Ok(unmoved);
-        }
-        let mut after: Option<String> = None;
-        loop {
-            let anchors = self.anchors(dataspace, after.as_deref(), ANCHORS_AT_ONCE)?;
-            let Some(last) = anchors.last() else {
-                return Ok(unmoved);
-            };
-            after = Some(last.name.clone());
-            let is_concerned = |anchor: &&AnchorInfo| {
-                anchor.schema_set == name && anchor.validation == Validation::Full
-            };
-            for anchor in anchors.iter().filter(is_concerned) {
-                let (bound, _) = Self::bound_anchor(&*snapshot, dataspace, &anchor.name)?;
-                let compiled = Arc::clone(&compiled);
-                let tree = Tree::new(self.clone(), bound.row(), compiled, Datastore::Running, "");
-                unmoved.extend(tree.unmoved(&*snapshot)?);
-                match tree.validate_whole() {
-                    Err(Error::Data(errors)) => {
-                        let anchor = anchor.name.clone();
-                        return Err(Error::Upgrade { anchor, errors });
-                    }
-                    result => result?,
-                }
-            }
-        }
-    }
-
-    fn put_schema_set(
-        &self,
-        dataspace: &str,
-        name: &str,
-        (source, schema): (&SchemaSource, &Schema),
-        conditions: &[Precondition],
-        id: impl Fn(Option<&Record>) -> Result<Option<u64>>,
-    ) -> Result<()> {
         self.change_catalog(|snapshot, batch| {
-            for Precondition { key, value } in conditions {
-                batch.require(key.clone(), value.clone());
-            }
             let key = keys::schema_set(dataspace_id(snapshot, dataspace)?, name);
-            let record = snapshot
-                .get(&key)?
-                .map(|value| decode(&value))
-                .transpose()?;
-            let id = match id(record.as_ref())? {
-                Some(id) => id,
-                None => Self::allocate_id(snapshot, batch)?,
-            };
-            let (layout, new_numbers) = dictionary::number(schema, snapshot)?;
-            batch.append(new_numbers);
-            let modules = source
-                .modules
-                .iter()
-                .map(|module| put_module(module, batch))
-                .collect();
-            let record = Record {
-                id,
-                modules,
-                implement: source.implement.clone(),
-                features: source.features.clone(),
-            };
-            let row = encode(&record)?;
-            let upgrades = keys::upgrades(id);
-            let value = next_upgrade(snapshot, &upgrades, &[&row, &layout.id_bytes()])?;
-            batch.put(upgrades, value);
-            batch.put(key, row);
-            Ok(())
+            if snapshot.get(&key)?.is_some() {
+                return Err(Error::Exists {
+                    kind: KIND,
+                    name: name.to_owned(),
+                });
+            }
+            let id = Self::allocate_id(snapshot, batch)?;
+            put_record(snapshot, &key, id, (source, &schema), batch)
         })
     }
 
@@ -276,7 +147,52 @@ fn next_upgrade(snapshot: &dyn Snapshot, key: &[u8], parts: &[&[u8]]) -> Result<
     Ok(value)
 }
 
+/// Puts the record of a schema set, the texts of its modules, and the numbers of its nodes.
+pub(super) fn put_record(
+    snapshot: &dyn Snapshot,
+    key: &[u8],
+    id: u64,
+    (source, schema): (&SchemaSource, &Schema),
+    batch: &mut Batch,
+) -> Result<()> {
+    let (layout, new_numbers) = dictionary::number(schema, snapshot)?;
+    batch.append(new_numbers);
+    let modules = source
+        .modules
+        .iter()
+        .map(|module| put_module(module, batch))
+        .collect();
+    let record = Record {
+        id,
+        modules,
+        implement: source.implement.clone(),
+        features: source.features.clone(),
+    };
+    let row = record.encode()?;
+    let upgrades = keys::upgrades(id);
+    let value = next_upgrade(snapshot, &upgrades, &[&row, &layout.id_bytes()])?;
+    batch.put(upgrades, value);
+    batch.put(key.to_vec(), row);
+    Ok(())
+}
+
 impl Record {
+    /// The stored form.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| Error::corrupt(error.to_string()))
+    }
+
+    /// Reads the stored form.
+    pub fn decode(value: &[u8]) -> Result<Self> {
+        serde_json::from_slice(value)
+            .map_err(|error| Error::corrupt(format!("a schema set in the catalog: {error}")))
+    }
+
+    /// The hashes of the texts of its modules.
+    pub fn hashes(&self) -> impl Iterator<Item = &str> {
+        self.modules.iter().map(|module| module.hash.as_str())
+    }
+
     /// The modules with their texts.
     pub fn source(&self, snapshot: &dyn Snapshot) -> Result<SchemaSource> {
         let modules = self
@@ -309,7 +225,7 @@ impl ModuleRecord {
 /// The stored record of a schema set.
 pub(super) fn record(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Result<Record> {
     match snapshot.get(&keys::schema_set(dataspace, name))? {
-        Some(value) => decode(&value),
+        Some(value) => Record::decode(&value),
         None => Err(Error::Unknown {
             kind: KIND,
             name: name.to_owned(),
@@ -317,33 +233,17 @@ pub(super) fn record(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Res
     }
 }
 
+/// What the text of a module is stored under.
+pub(super) fn hash_of(module: &ModuleSource) -> String {
+    blake3::hash(module.text.as_bytes()).to_hex()[..32].to_owned()
+}
+
 fn put_module(module: &ModuleSource, batch: &mut Batch) -> ModuleRecord {
-    let hash = blake3::hash(module.text.as_bytes()).to_hex()[..32].to_owned();
+    let hash = hash_of(module);
     batch.put(keys::module(hash.as_bytes()), module.text.as_bytes());
     ModuleRecord {
         name: module.name.clone(),
         revision: module.revision.clone(),
         hash,
     }
-}
-
-fn hashes_elsewhere(snapshot: &dyn Snapshot, except: &[u8]) -> Result<BTreeSet<String>> {
-    let range = KeyRange::below(&keys::all_schema_sets());
-    let mut cursor = snapshot.scan(&range, Direction::Forward)?;
-    let mut hashes = BTreeSet::new();
-    while let Some((key, value)) = cursor.next()? {
-        if key != except {
-            hashes.extend(decode(value)?.modules.into_iter().map(|module| module.hash));
-        }
-    }
-    Ok(hashes)
-}
-
-fn encode(record: &Record) -> Result<Vec<u8>> {
-    serde_json::to_vec(record).map_err(|error| Error::corrupt(error.to_string()))
-}
-
-fn decode(value: &[u8]) -> Result<Record> {
-    serde_json::from_slice(value)
-        .map_err(|error| Error::corrupt(format!("a schema set in the catalog: {error}")))
 }

@@ -146,6 +146,7 @@ fn check_anchor(
         };
         let mut found = Found { place, findings };
         fragments::check(&view, &mut found, progress)?;
+        check_fit(&view, &mut found)?;
         order::check(&view, &mut found)?;
         // A candidate shows its own stamps and those of running, which moved on by itself.
         if !datastore.is_candidate() {
@@ -170,6 +171,14 @@ pub(crate) struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Records a fault at a data node.
+    fn push_place(&mut self, path: &str, problem: &str) {
+        self.findings.push(Finding {
+            place: format!("{} {path}", self.place),
+            problem: problem.to_owned(),
+        });
+    }
+
     /// Records a fault at a key.
     pub fn push(&mut self, key: &[u8], problem: impl Into<String>) {
         let place = format!("{} key {}", self.place, key.escape_ascii());
@@ -178,6 +187,23 @@ impl Found<'_> {
             problem: problem.into(),
         });
     }
+}
+
+/// Everything is what its schema says.
+fn check_fit(view: &crate::tree::View, found: &mut Found<'_>) -> Result<()> {
+    let examined = view.examine()?;
+    for error in examined.errors.iter() {
+        found.push_place(&error.path, &error.message);
+    }
+    let more = examined.errors.len() - examined.errors.iter().len();
+    if more > 0 {
+        found.push_place("/", &format!("{more} more places do not fit the models"));
+    }
+    for place in &examined.converted.shown {
+        let problem = format!("it is not stored as the models have it: {}", place.change);
+        found.push_place(&place.path, &problem);
+    }
+    Ok(())
 }
 
 /// Every stamp decodes, and none is of a version after the datastore's own. (Of a later time it may be, where a

@@ -5,3 +5,4 @@ mod fragments;
 mod order;
 
 pub(crate) use examine::Found;
+pub(crate) use order::stale_order_rows;

@@ -10,18 +10,30 @@ use crate::tree::{State, View, in_subspace, is_order_index, skip_entry};
 
 /// Examines the order index of a datastore.
 pub(super) fn check(view: &View, found: &mut Found<'_>) -> Result<()> {
-    let state = view.state();
+    each_fault(&view.state(), &mut |key, problem| found.push(key, problem))
+}
+
+/// The rows of the order index that are about no entry.
+pub(crate) fn stale_order_rows(state: &State<'_>) -> Result<Vec<Vec<u8>>> {
+    let mut rows = Vec::new();
+    each_fault(state, &mut |key, _| rows.push(key.to_vec()))?;
+    Ok(rows)
+}
+
+fn each_fault(state: &State<'_>, fault: &mut dyn FnMut(&[u8], String)) -> Result<()> {
     let prefix = state.tree.prefix(Subspace::Order);
     let range = KeyRange::prefix(&prefix);
     let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
     while let Some((key, position)) = cursor.next()? {
-        match entry_of(&state, key, prefix.len(), position) {
-            Err(error) => found.push(key, error.to_string()),
+        match entry_of(state, key, prefix.len(), position) {
+            Err(error) => fault(key, error.to_string()),
+            Ok(None) => fault(
+                key,
+                "the models do not have the list of this row".to_owned(),
+            ),
             Ok(Some(entry)) if state.snapshot.get(&entry)?.is_none() => {
-                found.push(
-                    key,
-                    "the order index points to an entry that does not exist",
-                );
+                let problem = "the order index points to an entry that does not exist";
+                fault(key, problem.to_owned());
             }
             Ok(_) => {}
         }

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use espalier_keyspace::{Batch, Expect, Expected, Snapshot};
+use espalier_keyspace::{Batch, Expect, Expected, Precondition, Snapshot};
 use espalier_yang::data::Origin;
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
@@ -68,6 +69,8 @@ struct Inner {
     datastore: Datastore,
     /// Whose private candidate this is; else empty.
     session: Box<str>,
+    /// The version of the engine at which the modules were last seen to be those of the tree.
+    same_modules_at: AtomicU64,
 }
 
 impl Tree {
@@ -90,6 +93,7 @@ impl Tree {
                 compiled,
                 datastore,
                 session: session.into(),
+                same_modules_at: AtomicU64::new(u64::MAX),
             }),
         }
     }
@@ -143,7 +147,7 @@ impl Tree {
         &self.inner.compiled
     }
 
-    pub(super) fn anchor(&self) -> &AnchorRow {
+    pub(crate) fn anchor(&self) -> &AnchorRow {
         &self.inner.anchor
     }
 
@@ -152,7 +156,11 @@ impl Tree {
         if self.datastore() != Datastore::Operational {
             return self.stored_view();
         }
-        let snapshot = self.store().driver().snapshot()?;
+        let snapshot = self
+            .store()
+            .driver()
+            .snapshot_expecting(&|expected| self.expect_modules(expected))?;
+        self.check_modules(&*snapshot)?;
         let (compiled, store) = (Arc::clone(self.compiled()), self.store().clone());
         View::operational(snapshot, compiled, self.id(), store)
     }
@@ -164,7 +172,33 @@ impl Tree {
 
     /// The same, with what will be read of it.
     pub(super) fn stored_view_expecting(&self, expect: Expect<'_>) -> Result<View> {
-        self.stored_view_of(self.store().driver().snapshot_expecting(expect)?)
+        let snapshot = self.store().driver().snapshot_expecting(&|expected| {
+            self.expect_modules(expected);
+            expect(expected);
+        })?;
+        self.check_modules(&*snapshot)?;
+        self.stored_view_of(snapshot)
+    }
+
+    fn expect_modules(&self, expected: &mut Expected) {
+        expected.key(&*self.compiled().same_modules.key);
+    }
+
+    /// Refuses to read rows that were written under other modules than those of the tree.
+    ///
+    /// # Errors
+    /// `in-use` where other modules took the place of these.
+    pub(in crate::tree) fn check_modules(&self, snapshot: &dyn Snapshot) -> Result<()> {
+        let version = snapshot.version().0;
+        if self.inner.same_modules_at.load(Ordering::Relaxed) == version {
+            return Ok(());
+        }
+        let Precondition { key, value } = &self.compiled().same_modules;
+        if snapshot.get(key)?.as_deref() != value.as_deref() {
+            return Err(Error::data(ErrorTag::InUse, OTHER_MODULES));
+        }
+        self.inner.same_modules_at.store(version, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The same, of a snapshot.
@@ -273,12 +307,13 @@ impl Tree {
             });
         }
         if conflict.key() == Some(&self.compiled().same_modules.key) {
-            let message = "other modules took the place of these; open the tree again (a server does that by itself: try again)";
-            return Err(Error::data(ErrorTag::InUse, message));
+            return Err(Error::data(ErrorTag::InUse, OTHER_MODULES));
         }
         Ok(())
     }
 }
+
+const OTHER_MODULES: &str = "other modules took the place of these; open the tree again (a server does that by itself: try again)";
 
 /// A session is named by at most this many bytes.
 pub const SESSION_BYTES_MAX: usize = 64;

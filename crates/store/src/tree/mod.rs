@@ -30,6 +30,7 @@ mod stamp;
 mod subscribe;
 mod too_big;
 mod trail;
+mod upgrade;
 mod validate;
 mod view;
 
@@ -57,6 +58,10 @@ pub use subscribe::{
     Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, Subscribed, Subscriber,
     Subscription,
 };
+pub use upgrade::{
+    ChangedPlace, DatastoreUpgrade, PLACES_MAX, Places, Removed, Repair, RepairOutput, UnknownData,
+    UpgradeLoad, UpgradeOptions, UpgradeReport,
+};
 pub use view::View;
 
 pub(crate) use candidate::Residents;
@@ -67,4 +72,5 @@ pub(crate) use print::print_stored;
 pub(crate) use read::skip_entry;
 pub(crate) use stamp::{StampRecord, stamp_key};
 pub(crate) use subscribe::Registry;
+pub(crate) use upgrade::{AnchorUpgrade, Correspondence, past_records};
 pub(crate) use validate::{index_definition, verify_indexes};

@@ -78,6 +78,10 @@ impl Tree {
         loop {
             let result = self.settle_locked(options, plan, expect, propose);
             if !result.as_ref().is_err_and(is_overdue) {
+                if result.is_err() {
+                    // An edit of rows that were written under other modules fails in any way.
+                    self.check_modules(&*self.store().driver().snapshot()?)?;
+                }
                 return result;
             }
             self.expire()?;
@@ -284,11 +288,6 @@ impl Tree {
         }
     }
 
-    /// That a datastore did not move since a snapshot, and that its anchor and modules still stand.
-    pub(crate) fn unmoved(&self, snapshot: &dyn Snapshot) -> Result<[Precondition; 3]> {
-        Ok(self.basis(snapshot)?.conditions)
-    }
-
     /// What a commit on a snapshot is based on. Time runs backwards in a log only where a clock was wrong.
     pub(super) fn basis(&self, snapshot: &dyn Snapshot) -> Result<Basis> {
         let root = stamp_key(&self.tree_key());
@@ -347,7 +346,7 @@ fn has_to_be_current(result: &Result<Commit>) -> bool {
 
 /// Puts what an overlay changes into a batch; whole ranges as such where nothing in them is
 /// written again. What it was over is left.
-fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay> {
+pub(super) fn put_changes(overlay: Overlay, batch: &mut Batch) -> Result<Overlay> {
     for cleared in overlay.cleared() {
         if !overlay.writes_in(&cleared) {
             batch.delete_range(cleared);

@@ -153,7 +153,7 @@ impl Run<'_> {
     fn compare_diff(&mut self, a: u64, b: u64) {
         let diff = self.tree.diff(a, b).unwrap();
         let mut streamed: Vec<NodeChange> = Vec::new();
-        let mut visit = |change: &NodeChange| {
+        let mut visit = |_: &Arc<Schema>, change: &NodeChange| {
             streamed.push(change.clone());
             Ok(())
         };

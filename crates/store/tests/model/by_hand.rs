@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use espalier_store::{CommitOptions, Datastore, Edit, Error, Selection, Store, SystemClock, Tree};
+use espalier_store::{
+    CommitOptions, Datastore, Edit, Error, Selection, Store, SystemClock, Tree, UpgradeOptions,
+};
 use espalier_testkit::seed;
 use espalier_yang::InstancePath;
 use espalier_yang::data::{DataTree, Layout, PrintOptions, json};
@@ -419,7 +421,7 @@ fn other_modules_show_at_once() {
         .replace("1..1000", "1..2000")
         .replace("leaf speed", "leaf mtu { type uint8; } leaf speed");
     tree.store()
-        .upgrade_schema_set("d", "s", &source(&larger))
+        .upgrade_schema_set("d", "s", &source(&larger), UpgradeOptions::default())
         .expect("upgraded");
     drop(tree);
     place.edit("10", "1500, \"mtu\": 3");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use espalier_store::{Datastore, Error, LoadMode, Store, Subspace};
+use espalier_store::{Datastore, Error, LoadMode, Store, Subspace, UpgradeOptions};
 
 use crate::setting::{
     MODEL, SORTED, assert_sound, load_json, memory_tree, merge, open_store, source, text,
@@ -35,7 +35,7 @@ fn what_does_not_exist_is_unknown() {
     );
     is_unknown(store.create_anchor("d", "b", "x"), "schema set");
     is_unknown(
-        store.upgrade_schema_set("d", "x", &source(SORTED)),
+        store.upgrade_schema_set("d", "x", &source(SORTED), UpgradeOptions::default()),
         "schema set",
     );
     is_unknown(store.delete_schema_set("d", "x"), "schema set");
@@ -108,7 +108,7 @@ fn a_model_that_does_not_compile_is_refused_and_not_kept() {
         Err(Error::Schema(_))
     ));
     assert!(matches!(
-        store.upgrade_schema_set("d", "s", &broken),
+        store.upgrade_schema_set("d", "s", &broken, UpgradeOptions::default()),
         Err(Error::Schema(_))
     ));
     assert_eq!(store.schema_sets("d").unwrap(), ["s"]);

@@ -7,8 +7,10 @@ mod edit_options;
 mod load;
 mod operations;
 mod order;
+mod repair;
 #[path = "../model/setting.rs"]
 #[allow(dead_code)]
 mod setting;
 mod threads;
 mod upgrade;
+mod upgrade_kinds;

@@ -1,7 +1,9 @@
 //! New versions of models: the data stays, nodes keep their numbers.
 
 use espalier_keyspace::{Direction, KeyRange};
-use espalier_store::{Datastore, LoadMode, Subspace, Tree};
+use espalier_store::{
+    CommitOptions, Datastore, Error, LoadMode, Subspace, Tree, UnknownData, UpgradeOptions,
+};
 
 use crate::setting::{assert_sound, load_json, open_store, source, text};
 
@@ -45,10 +47,20 @@ fn an_upgrade_keeps_the_data_and_the_numbers_of_nodes() {
         let tree = store.tree("d", "a", Datastore::Running).unwrap();
         load_json(&tree, LoadMode::Merge, &format!(r#"{DATA},"m:gone":"g"}}"#)).unwrap();
         let kept = dump(&tree, Subspace::Tree);
-        store.upgrade_schema_set("d", "s", &source(NEW)).unwrap();
+        // What would be hidden is refused, or removed on request.
+        let refused = store.upgrade_schema_set("d", "s", &source(NEW), UpgradeOptions::default());
+        assert!(matches!(refused, Err(Error::Upgrade { .. })), "{refused:?}");
+        assert_eq!(dump(&tree, Subspace::Tree), kept);
+        let dropping = UpgradeOptions {
+            unknown: UnknownData::Drop,
+            ..UpgradeOptions::default()
+        };
+        let report = store
+            .upgrade_schema_set("d", "s", &source(NEW), dropping)
+            .unwrap();
+        assert_eq!(report.datastores[0].dropped.shown[0].path, "/m:gone");
         let new = store.tree("d", "a", Datastore::Running).unwrap();
         assert!(new.schema().nodes().len() > tree.schema().nodes().len());
-        assert_eq!(dump(&new, Subspace::Tree), kept);
         kept
     };
     let store = open();
@@ -63,15 +75,15 @@ fn an_upgrade_keeps_the_data_and_the_numbers_of_nodes() {
     }
     assert!(!shown.contains("gone"), "{shown}");
     assert_sound(&store);
-    // What is gone is stored still, and shows again when the model has it again.
-    let more =
-        r#"{"m:added":"x","m:e":[{"k":"a","a0":"z","in":{"w":"w"},"o":[{"n":"3","extra":"e"}]}]}"#;
-    load_json(&tree, LoadMode::Merge, more).unwrap();
-    assert_sound(&store);
-    store.upgrade_schema_set("d", "s", &source(OLD)).unwrap();
+    // What is gone is in the history, and comes back under the models that have it.
+    store
+        .upgrade_schema_set("d", "s", &source(OLD), UpgradeOptions::default())
+        .unwrap();
     let tree = store.tree("d", "a", Datastore::Running).unwrap();
+    assert!(!text(&tree).contains("gone"));
+    tree.rollback(1, CommitOptions::default()).unwrap();
     assert!(text(&tree).contains(r#""m:gone":"g""#));
-    assert!(text(&tree).contains(r#""o":[{"n":"2"},{"n":"1"},{"n":"3"}]"#));
+    assert!(text(&tree).contains(r#""o":[{"n":"2"},{"n":"1"}]"#));
     assert_sound(&store);
     // A load of the same data under the first model stands where it stood.
     load_json(
@@ -133,15 +145,20 @@ fn an_upgrade_that_the_data_do_not_fit_is_refused() {
     )
     .unwrap();
     for rule in ["unique v;", "must 'v > 1';", "max-elements 1;"] {
-        let refused = store.upgrade_schema_set("d", "s", &model(rule));
-        let Err(espalier_store::Error::Upgrade { anchor, errors }) = refused else {
+        let refused = store.upgrade_schema_set("d", "s", &model(rule), UpgradeOptions::default());
+        let Err(espalier_store::Error::Upgrade { anchors, errors }) = refused else {
             panic!("{rule} is accepted");
         };
-        assert_eq!(anchor, "b");
+        assert_eq!(anchors, ["b"]);
         assert!(!errors.is_empty(), "{rule}");
     }
     store
-        .upgrade_schema_set("d", "s", &model("must 'v > 0'; unique 'k v';"))
+        .upgrade_schema_set(
+            "d",
+            "s",
+            &model("must 'v > 0'; unique 'k v';"),
+            UpgradeOptions::default(),
+        )
         .unwrap();
     let tree = store.tree("d", "b", Datastore::Running).unwrap();
     assert!(load_json(&tree, LoadMode::Merge, r#"{"m:e":[{"k":"z","v":0}]}"#).is_err());
@@ -165,7 +182,9 @@ fn trees_that_were_open_before_an_upgrade_commit_no_more() {
     let candidate = store.tree("d", "a", Datastore::Candidate).unwrap();
     load_json(&candidate, LoadMode::Merge, r#"{"m:v":1}"#).unwrap();
     let strict = limited("must '. > 5';");
-    store.upgrade_schema_set("d", "s", &strict).unwrap();
+    store
+        .upgrade_schema_set("d", "s", &strict, UpgradeOptions::default())
+        .unwrap();
     for tree in [&old, &candidate] {
         let refused = match tree.datastore() {
             Datastore::Running => load_json(tree, LoadMode::Merge, r#"{"m:v":1}"#).map(|_| ()),
@@ -179,8 +198,12 @@ fn trees_that_were_open_before_an_upgrade_commit_no_more() {
     let new = store.tree("d", "a", Datastore::Running).unwrap();
     load_json(&new, LoadMode::Merge, r#"{"m:v":6}"#).unwrap();
     // The same modules again are another upgrade; trees opened after it commit.
-    store.upgrade_schema_set("d", "s", &limited("")).unwrap();
-    store.upgrade_schema_set("d", "s", &strict).unwrap();
+    store
+        .upgrade_schema_set("d", "s", &limited(""), UpgradeOptions::default())
+        .unwrap();
+    store
+        .upgrade_schema_set("d", "s", &strict, UpgradeOptions::default())
+        .unwrap();
     assert!(load_json(&new, LoadMode::Merge, r#"{"m:v":7}"#).is_err());
     let newest = store.tree("d", "a", Datastore::Running).unwrap();
     load_json(&newest, LoadMode::Merge, r#"{"m:v":7}"#).unwrap();
@@ -213,12 +236,19 @@ fn data_that_change_during_an_upgrade_are_validated_again() {
         let (mut upgraded, mut refused) = (0, 0);
         let began = std::time::Instant::now();
         while (upgraded < 20 || refused < 20) && began.elapsed() < TURNS {
-            match store.upgrade_schema_set("d", "s", &limited("must '. > 5';")) {
+            match store.upgrade_schema_set(
+                "d",
+                "s",
+                &limited("must '. > 5';"),
+                UpgradeOptions::default(),
+            ) {
                 Ok(_) => {
                     upgraded += 1;
                     let tree = store.tree("d", "a", Datastore::Running).unwrap();
                     tree.validate_whole().unwrap();
-                    store.upgrade_schema_set("d", "s", &limited("")).unwrap();
+                    store
+                        .upgrade_schema_set("d", "s", &limited(""), UpgradeOptions::default())
+                        .unwrap();
                 }
                 Err(_) => refused += 1,
             }

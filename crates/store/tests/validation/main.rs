@@ -23,3 +23,4 @@ mod regressions;
 mod run;
 mod setting;
 mod shrink;
+mod upgrades;

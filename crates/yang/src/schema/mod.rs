@@ -5,6 +5,7 @@
 //! store's node dictionary.
 
 mod compile;
+mod convert;
 mod lexical;
 mod model;
 mod namespaces;
@@ -16,6 +17,7 @@ mod tree_diagram;
 mod types;
 
 pub use compile::{SchemaError, SchemaErrors};
+pub use convert::{NamedNodes, Revisions};
 pub use lexical::{JsonScalar, ValueError};
 pub use model::{Case, Choice, Identity, IdentityId, Module, ModuleId, Schema};
 pub use namespaces::{ModuleNames, NameForm, Namespaces, XmlPrefixes};

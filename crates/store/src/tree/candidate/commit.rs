@@ -228,6 +228,8 @@ impl Tree {
         batch: &mut Batch,
     ) -> Result<()> {
         batch.require(stored.rows.header(), stored.header_bytes.clone());
+        let modules = &self.compiled().same_modules;
+        batch.require(modules.key.clone(), modules.value.clone());
         if stored.header_bytes.is_some() {
             let running = self.running_stamp(snapshot)?.version;
             let emptied = stored.header.emptied(running, self.store().now());

@@ -273,6 +273,9 @@ impl Tree {
         batch.put(rows.header(), header.encode());
         let anchor = self.anchor();
         batch.require(anchor.key.clone(), Some(anchor.value.clone()));
+        // The rows are keys under these modules.
+        let modules = &self.compiled().same_modules;
+        batch.require(modules.key.clone(), modules.value.clone());
         header
     }
 }

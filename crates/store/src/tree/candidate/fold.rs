@@ -13,6 +13,18 @@ use crate::overlay::Changes;
 use crate::subspace::Subspace;
 use crate::tree::Tree;
 
+/// The rows of all changes of a candidate over a state, in place of those that there are.
+pub(super) fn rows_of_all(
+    tree: &Tree,
+    rows: &Rows,
+    changes: &Changes,
+    basis: &dyn Snapshot,
+) -> Result<Batch> {
+    let mut fold = Fold::new(tree, rows, Batch::new());
+    fold.rewrite(changes, basis)?;
+    Ok(fold.batch)
+}
+
 /// Folding an edit into the changes of a candidate, and into its rows.
 pub(super) struct Fold<'a> {
     tree: &'a Tree,

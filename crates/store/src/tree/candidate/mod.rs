@@ -17,8 +17,10 @@ mod header;
 mod merge;
 mod read;
 mod resident;
+mod revise;
 mod rows;
 
 pub use merge::{Conflict, Held, Resolution};
 
 pub(crate) use resident::Residents;
+pub(in crate::tree) use revise::Standing;

@@ -1,15 +1,22 @@
 //! Which commits there were.
 
+use std::sync::Arc;
+
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
+use espalier_yang::Schema;
 
 use super::read_log::{header, version_of};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
+use crate::overlay::{Changes, Overlay};
+use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::changes::{Comparison, Diff, NodeChange, Towards, each_node_change};
 use crate::tree::commit::Tree;
 use crate::tree::history::rewind::{Target, rewind};
+use crate::tree::locate::State;
+use crate::tree::upgrade::{Correspondence, convert_all, models_at};
 use crate::tree::view::View;
 
 /// At most this many commits are listed at once.
@@ -30,7 +37,7 @@ pub struct CommitInfo {
 
 /// The versions that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(in crate::tree) struct Kept {
     /// The first whose commit is in the log; the newest, where none is.
     pub oldest: u64,
     pub newest: u64,
@@ -111,72 +118,142 @@ impl Tree {
         Ok(())
     }
 
-    /// The datastore as it was at a version. Costs as much as the changes since; every resource
-    /// of it has the stamp of that version.
+    /// The datastore as it was at a version, under the modules of that time ([`View::schema`]). Costs as
+    /// much as the changes since; every resource of it has the stamp of that version.
     ///
     /// # Errors
     /// [`Error::NoVersion`], [`Error::Pruned`].
     pub fn at(&self, version: u64) -> Result<View> {
         let snapshot = self.store().driver().snapshot()?;
+        let compiled = self.compiled_at(&*snapshot, version)?;
         let overlay = rewind(snapshot, self.id(), Target::Seen(version))?;
-        Ok(View::new(
-            Box::new(overlay),
-            std::sync::Arc::clone(self.compiled()),
-            self.id(),
-        ))
+        Ok(View::new(Box::new(overlay), compiled, self.id()))
     }
 
-    /// What is different at version `b` from what was at version `a`, which may be the later one.
+    /// The schema that a version is read by: that of its time.
+    pub(in crate::tree) fn compiled_at(
+        &self,
+        snapshot: &dyn Snapshot,
+        version: u64,
+    ) -> Result<Arc<Compiled>> {
+        match models_at(snapshot, self.id(), version)? {
+            Some(record) => self.store().compiled_past(snapshot, record),
+            None => {
+                self.check_modules(snapshot)?;
+                Ok(Arc::clone(self.compiled()))
+            }
+        }
+    }
+
+    /// What is different at version `b` from what was at version `a`, which may be the later one, under
+    /// the modules of the later one. Where the modules changed in between, the earlier version is what its
+    /// data are under the later modules; what those do not have is left out.
     ///
     /// # Errors
     /// [`Error::NoVersion`], [`Error::Pruned`], and `too-big` beyond
     /// [`crate::DIFF_CHANGES_MAX`].
     pub fn diff(&self, a: u64, b: u64) -> Result<Diff> {
-        let compiled = self.compiled();
-        self.compare(a, b, |comparison| Diff::of(compiled, comparison))
+        let mut diff = None;
+        self.compare(a, b, Across::Converted, &mut |compiled, comparison| {
+            diff = Some(Diff::of(compiled, comparison)?);
+            Ok(())
+        })?;
+        diff.ok_or_else(|| Error::corrupt("two versions were not compared"))
     }
 
-    /// As [`Self::diff`], for differences of any size: calls `visit` with each changed node. An
-    /// error that it returns ends it, and is returned.
+    /// As [`Self::diff`], for differences of any size: calls `visit` with the schema and each changed
+    /// node. Data of nodes that the later modules do not have come first, as changes under the earlier
+    /// ones. An error that it returns ends it, and is returned.
     pub fn each_difference(
         &self,
         a: u64,
         b: u64,
-        visit: &mut dyn FnMut(&NodeChange) -> Result<()>,
+        visit: &mut dyn FnMut(&Arc<Schema>, &NodeChange) -> Result<()>,
     ) -> Result<()> {
-        self.compare(a, b, |comparison| {
-            each_node_change(comparison, &mut |change| visit(change))
+        self.compare(a, b, Across::Everything, &mut |compiled, comparison| {
+            let schema = &compiled.schema;
+            each_node_change(comparison, &mut |change| visit(schema, change))
         })
     }
 
-    /// Compares two versions.
-    pub(in crate::tree) fn compare<T>(
+    /// Compares two versions under the modules of the later one.
+    pub(in crate::tree) fn compare_converted(
         &self,
         a: u64,
         b: u64,
-        compare: impl FnOnce(Comparison<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let snapshot = self.store().driver().snapshot()?;
+        compare: &mut dyn FnMut(Comparison<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.compare(a, b, Across::Converted, &mut |_, comparison| {
+            compare(comparison)
+        })
+    }
+
+    /// Compares two versions: once, or once under the modules of each where some data are known to the
+    /// earlier ones only.
+    fn compare(&self, a: u64, b: u64, across: Across, compare: Compare<'_>) -> Result<()> {
+        let driver = self.store().driver();
+        let snapshot = driver.snapshot()?;
         let kept = Kept::read(&*snapshot, self.id())?;
         kept.check(a).and_then(|()| kept.check(b))?;
-        let later = rewind(snapshot, self.id(), Target::Kept(a.max(b)))?;
-        let earlier = rewind(
-            Box::new(later),
-            self.id(),
-            Target::Further(a.max(b), a.min(b)),
-        )?;
+        let (older, newer) = (a.min(b), a.max(b));
         let towards = match a < b {
             true => Towards::Lower,
             false => Towards::Upper,
         };
-        compare(Comparison::new(
-            self.compiled(),
-            self.id(),
-            &earlier,
-            towards,
-        ))
+        let (then, now) = (
+            self.compiled_at(&*snapshot, older)?,
+            self.compiled_at(&*snapshot, newer)?,
+        );
+        let later = rewind(snapshot, self.id(), Target::Kept(newer))?;
+        let mut earlier = rewind(Box::new(later), self.id(), Target::Further(newer, older))?;
+        if !Arc::ptr_eq(&then, &now) {
+            let lost = self.convert_past(&mut earlier, &then, &now)?;
+            if across == Across::Everything && !lost.is_empty() {
+                let snapshot = driver.snapshot()?;
+                let before = rewind(snapshot, self.id(), Target::Kept(older))?;
+                let mut without = Overlay::over(before);
+                without.apply(&lost);
+                let towards = match towards {
+                    Towards::Lower => Towards::Upper,
+                    Towards::Upper => Towards::Lower,
+                };
+                compare(&then, Comparison::new(&then, self.id(), &without, towards))?;
+            }
+        }
+        compare(&now, Comparison::new(&now, self.id(), &earlier, towards))
+    }
+
+    /// Makes of an earlier state what it is under later modules. What these do not have is taken out, and
+    /// returned as the deletions under the earlier ones.
+    fn convert_past(
+        &self,
+        earlier: &mut Overlay,
+        then: &Compiled,
+        now: &Compiled,
+    ) -> Result<Changes> {
+        let nodes = Correspondence::between(then, now);
+        let state = State {
+            snapshot: &*earlier,
+            compiled: then,
+            tree: self.id(),
+        };
+        let converted = convert_all(state, now, &nodes)?;
+        earlier.apply(&converted.changes);
+        Ok(converted.lost)
     }
 }
+
+/// Which differences of versions under two schemas are of interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Across {
+    /// Those that the later schema has.
+    Converted,
+    /// Also those that only the earlier one has.
+    Everything,
+}
+
+/// What is done with the comparison of two states, and the schema of both.
+type Compare<'a> = &'a mut dyn FnMut(&Arc<Compiled>, Comparison<'_>) -> Result<()>;
 
 /// Commits whose clock was ahead: of the next commit's, or of now.
 #[derive(Default)]

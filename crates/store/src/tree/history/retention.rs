@@ -14,6 +14,7 @@ use crate::subspace::Subspace;
 use crate::tree::commit::Tree;
 use crate::tree::log::LogTarget;
 use crate::tree::stamp::Stamp;
+use crate::tree::upgrade::release_past;
 
 /// How many versions are kept where nobody says otherwise.
 pub const RETENTION_VERSIONS_DEFAULT: u64 = 10_000;
@@ -138,8 +139,10 @@ impl Tree {
         }
         let end = end.min(pinned);
         if end > oldest {
+            let oldest_left = end;
             let (start, end) = (version_key(self.id(), oldest), version_key(self.id(), end));
             target.delete_range(KeyRange::new(start, end))?;
+            release_past(base, self.id(), oldest_left, target)?;
         }
         Ok(())
     }

@@ -10,22 +10,36 @@ use crate::subspace::Subspace;
 use crate::tree::changes::{Comparison, Delta, Deltas, Towards, keys_in};
 use crate::tree::commit::{Commit, CommitOptions, Tree};
 use crate::tree::edit::{Touch, Touched};
-use crate::tree::locate::in_subspace;
+use crate::tree::locate::{State, in_subspace};
 use crate::tree::settle::Proposal;
+use crate::tree::upgrade::convert_strictly;
 
 impl Tree {
     /// Makes a commit that brings back the state of a version. It is validated as any other, and
-    /// makes no version where the state is that already.
+    /// makes no version where the state is that already. A version that was made under other modules is
+    /// read by those and converted.
     ///
     /// # Errors
-    /// [`crate::Error::NoVersion`], [`crate::Error::Pruned`], and those of [`Tree::commit`].
+    /// [`crate::Error::NoVersion`], [`crate::Error::Pruned`], and those of [`Tree::commit`];
+    /// [`Error::Data`] with every place of the version that does not fit the modules of today.
     pub fn rollback(&self, version: u64, options: CommitOptions<'_>) -> Result<Commit> {
         if self.datastore().is_candidate() {
             let message = "a candidate has no history: roll back running";
             return Err(Error::data(ErrorTag::OperationNotSupported, message));
         }
         self.settle(options, &mut |view| {
-            let mut overlay = rewind(view.into_snapshot(), self.id(), Target::Kept(version))?;
+            let snapshot = view.into_snapshot();
+            let then = self.compiled_at(&*snapshot, version)?;
+            let mut overlay = rewind(snapshot, self.id(), Target::Kept(version))?;
+            if !std::sync::Arc::ptr_eq(&then, self.compiled()) {
+                let state = State {
+                    snapshot: &overlay,
+                    compiled: &then,
+                    tree: self.id(),
+                };
+                let converted = convert_strictly(state, self.compiled())?;
+                overlay.apply(&converted);
+            }
             let touched = self.touched_by(&mut overlay)?;
             Ok(Proposal {
                 overlay,

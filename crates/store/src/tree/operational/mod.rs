@@ -46,6 +46,7 @@ pub use withheld::WITHHELD_MAX;
 
 pub(in crate::tree) use layers::Operational;
 pub(crate) use origins::OriginRecord;
+pub(in crate::tree) use origins::move_origins;
 pub(in crate::tree) use origins::{
     record as record_origins, record_of_all as record_origin_of_all,
 };

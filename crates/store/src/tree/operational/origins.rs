@@ -9,15 +9,16 @@
 //! comes from writes none.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use espalier_keyspace::{Direction, KeyRange, Snapshot, Writer};
+use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, Writer};
 use espalier_yang::data::Origin;
 use espalier_yang::schema::Node;
 
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Reader, put_varint, take_varint};
 use crate::keys::{LocalId, TreeId};
-use crate::overlay::Overlay;
+use crate::overlay::{Changes, Overlay};
 use crate::store::Compiled;
 use crate::subspace::Subspace;
 use crate::tree::locate::{State, in_subspace};
@@ -130,6 +131,36 @@ pub(in crate::tree) fn record_of_all(
     writer.delete_range(&KeyRange::prefix(&root))?;
     if origin != Origin::default() {
         writer.put(&root, &OriginRecord::of(origin).encode())?;
+    }
+    Ok(())
+}
+
+/// Puts the records of resources whose keys change where they are then, and takes away those of what is
+/// deleted. `moved` has the entries with other keys.
+pub(in crate::tree) fn move_origins(
+    state: &State<'_>,
+    changes: &Changes,
+    moved: &BTreeMap<Vec<u8>, Vec<u8>>,
+    batch: &mut Batch,
+) -> Result<()> {
+    let range = KeyRange::prefix(&state.tree.prefix(Subspace::Origin));
+    let mut cursor = state.snapshot.scan(&range, Direction::Forward)?;
+    let mut puts = Vec::new();
+    while let Some((key, record)) = cursor.next()? {
+        let data = in_subspace(key, Subspace::Tree);
+        let trail = state.trail(&data)?.unwrap_or_default();
+        let mut entries = trail.iter().rev();
+        let entry = entries.find_map(|point| Some((point.end, moved.get(&data[..point.end])?)));
+        if let Some((end, entry)) = entry {
+            let now = [entry, &data[end..]].concat();
+            batch.delete(key.to_vec());
+            puts.push((in_subspace(&now, Subspace::Origin), record.to_vec()));
+        } else if changes.is_cleared(&data) {
+            batch.delete(key.to_vec());
+        }
+    }
+    for (key, record) in puts {
+        batch.put(key, record);
     }
     Ok(())
 }

@@ -50,9 +50,14 @@ impl Tree {
             return;
         };
         let version = stamp.version;
-        let told = self.compare(version - 1, version, |comparison| self.audience(comparison));
-        match told {
-            Ok(announced) => announced.committed(stamp, commit_options(options)),
+        let mut audience = None;
+        let told = self.compare_converted(version - 1, version, &mut |comparison| {
+            audience = Some(self.audience(comparison)?);
+            Ok(())
+        });
+        match told.map(|()| audience) {
+            Ok(None) => {}
+            Ok(Some(announced)) => announced.committed(stamp, commit_options(options)),
             Err(error) => {
                 if !is_too_big(&error) && !matches!(error, Error::Pruned { .. }) {
                     tracing::error!(%error, "the diff of a load cannot be made");

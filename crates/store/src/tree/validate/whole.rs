@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
-use espalier_keyspace::{Snapshot, Version};
+use espalier_keyspace::{KeyRange, Snapshot, Version};
 use espalier_yang::validate::{Effort, Share, validate_measured};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{Errors, Instances};
@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::{Changes, ChangesWriter, Layered, Overlay};
 use crate::store::Compiled;
+use crate::subspace::Subspace;
 use crate::tree::locate::State;
 use crate::tree::{Tree, View};
 
@@ -76,11 +77,29 @@ impl Tree {
     /// # Errors
     /// [`crate::Error::Data`] with every violation.
     pub fn validate_whole(&self) -> Result<()> {
+        self.validate_whole_with(&Arc::default())
+    }
+
+    /// The same of the newest state with changes of the data.
+    pub(in crate::tree) fn validate_whole_with(&self, changes: &Arc<Changes>) -> Result<()> {
         let snapshots = self.snapshots_of_one_version()?;
         let workers = snapshots.len() as u64;
         let compiled = self.compiled();
         let tree = self.id();
-        let missing = missing_indexes(compiled, tree, &*snapshots[0])?;
+        let changes = self.without_indexes(changes);
+        let changed = Layered {
+            base: &*snapshots[0],
+            changes: &changes,
+        };
+        let missing = missing_indexes(compiled, tree, &changed)?;
+        let missing = match changes.is_empty() {
+            true => missing,
+            false => {
+                let mut both = Arc::unwrap_or_clone(changes);
+                both.apply(&missing);
+                Arc::new(both)
+            }
+        };
         let results: Vec<Result<Errors>> = std::thread::scope(|scope| {
             let work = |(worker, snapshot): (usize, Box<dyn Snapshot + Send>)| {
                 let (compiled, missing) = (Arc::clone(compiled), Arc::clone(&missing));
@@ -99,6 +118,18 @@ impl Tree {
             errors.append(result?);
         }
         Ok(errors.into_result()?)
+    }
+
+    /// Changes of the data, with the indexes taken away that they would have to change.
+    fn without_indexes(&self, changes: &Arc<Changes>) -> Arc<Changes> {
+        let mut changes = Arc::clone(changes);
+        if !changes.is_empty() {
+            for subspace in [Subspace::Index, Subspace::Count] {
+                let range = KeyRange::prefix(&self.id().prefix(subspace));
+                Arc::make_mut(&mut changes).delete_range(&range);
+            }
+        }
+        changes
     }
 
     /// A snapshot for each core, all of one version; one where commits come too quickly.

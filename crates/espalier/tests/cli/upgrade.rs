@@ -1,0 +1,306 @@
+//! New revisions of modules over stored data: `upgrade`, `--drop-unknown`, `--dry-run`, `repair`, and servers.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, Direction, KeyRange};
+use espalier_store::{Store, Subspace, SystemClock};
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+use serde_json::{Value, json};
+
+use crate::process::{Bench, Outcome};
+
+const STORE: [&str; 2] = ["--store", "embedded:store"];
+
+/// The engines with files.
+const STORES: [&str; 3] = ["embedded:store", "sqlite:store.db", "file:store"];
+
+fn module(body: &str) -> String {
+    format!("module m {{ yang-version 1.1; namespace 'urn:m'; prefix m; {body} }}")
+}
+
+const OLD: &str = "leaf old { type string; } leaf n { type uint16; } list l { key k; leaf k { type string; } leaf v { type string; } }";
+const NEW: &str =
+    "leaf n { type uint64; } list l { key k; leaf k { type uint8; } leaf v { type string; } }";
+const DATA: &str = r#"{"m:old":"o","m:n":500,"m:l":[{"k":"10","v":"1"},{"k":"9"}]}"#;
+
+/// A store with data under the old modules; the new ones are in `new`.
+fn bench() -> Bench {
+    bench_on(STORE[1])
+}
+
+fn bench_on(store: &str) -> Bench {
+    let bench = Bench::new();
+    bench.write("old/m.yang", module(OLD));
+    bench.write("new/m.yang", module(NEW));
+    bench.write("a.json", DATA);
+    run_on(&bench, store, &["load", "a.json", "--yang", "old"]).ok();
+    bench
+}
+
+fn run(bench: &Bench, arguments: &[&str]) -> Outcome {
+    run_on(bench, STORE[1], arguments)
+}
+
+fn run_on(bench: &Bench, store: &str, arguments: &[&str]) -> Outcome {
+    bench.run(&[arguments, &["--store", store]].concat())
+}
+
+fn export(bench: &Bench) -> Value {
+    run(bench, &["export"]).json()
+}
+
+fn data() -> Value {
+    serde_json::from_str(DATA).expect("JSON")
+}
+
+fn new_data() -> Value {
+    json!({"m:n": "500", "m:l": [{"k": 9}, {"k": 10, "v": "1"}]})
+}
+
+#[test]
+fn what_would_be_dropped_is_refused_listed_and_removed_on_request() {
+    STORES.iter().for_each(|store| drop_on_request(store));
+}
+
+fn drop_on_request(store: &str) {
+    let bench = bench_on(store);
+    let run = |bench: &Bench, arguments: &[&str]| run_on(bench, store, arguments);
+    let export = |bench: &Bench| run(bench, &["export"]).json();
+    for arguments in [
+        &["upgrade", "--yang", "new"][..],
+        &["upgrade", "--yang", "new", "--dry-run"],
+        &["export", "--yang", "new"],
+        &["get", "/", "--yang", "new"],
+        &["set", "/m:n", "4", "--yang", "new"],
+    ] {
+        let told = run(&bench, arguments).failed(1);
+        for part in [
+            "/m:old",
+            "unknown-element",
+            "--drop-unknown",
+            "nothing was changed",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert_eq!(export(&bench), data());
+    }
+    let dropping = ["upgrade", "--yang", "new", "--drop-unknown"];
+    let tried = run(&bench, &[&dropping[..], &["--dry-run"]].concat()).ok();
+    for part in ["/m:old", "1 removed", "converted", "nothing was changed"] {
+        assert!(tried.contains(part), "{part}: {tried}");
+    }
+    assert_eq!(export(&bench), data());
+    let done = run(
+        &bench,
+        &[&dropping[..], &["--json", "--comment", "release 2"]].concat(),
+    )
+    .json();
+    let running = &done["datastores"][0];
+    assert_eq!(running["version"], 2);
+    assert_eq!(running["removed"]["count"], 1);
+    assert_eq!(running["removed"]["places"][0]["path"], "/m:old");
+    assert_eq!(running["converted"]["count"], 3);
+    assert_eq!(export(&bench), new_data());
+    run(&bench, &["check"]).ok();
+    // Again there is nothing to do.
+    let again = run(&bench, &dropping).ok();
+    assert!(again.contains("all data fit"), "{again}");
+}
+
+#[test]
+fn versions_are_read_by_the_modules_of_their_time_and_come_back_under_them() {
+    let bench = bench();
+    let upgrade = [
+        "upgrade",
+        "--yang",
+        "new",
+        "--drop-unknown",
+        "--comment",
+        "release 2",
+    ];
+    run(&bench, &upgrade).ok();
+    let then = run(&bench, &["get", "/", "--at", "1"]).json();
+    assert_eq!(then, data());
+    let old = run(&bench, &["get", "/m:old", "--at", "1"]).json();
+    assert_eq!(old, json!({"m:old": "o"}));
+    let history = run(&bench, &["history", "--json"]).ok();
+    assert!(history.contains("release 2"), "{history}");
+    let diff = run(&bench, &["diff", "1", "2"]).ok();
+    assert!(diff.contains("/m:old"), "{diff}");
+    // Under the new modules the version does not fit.
+    let refused = run(&bench, &["rollback", "1"]).failed(1);
+    assert!(refused.contains("/m:old"), "{refused}");
+    assert_eq!(export(&bench), new_data());
+    run(&bench, &["upgrade", "--yang", "old"]).ok();
+    run(&bench, &["rollback", "1"]).ok();
+    assert_eq!(export(&bench), data());
+    run(&bench, &["check"]).ok();
+}
+
+#[test]
+fn modules_and_data_that_fit_each_other_come_in_one_step() {
+    let bench = bench();
+    let mandatory = format!("{OLD} leaf owner {{ type string; mandatory true; }}");
+    bench.write("new/m.yang", module(&mandatory));
+    bench.write("owner.json", r#"{"m:owner":"me"}"#);
+    run(&bench, &["upgrade", "--yang", "new"]).failed(1);
+    let load = ["load", "owner.json", "--yang", "new"];
+    let tried = run(&bench, &[&load[..], &["--dry-run"]].concat()).ok();
+    assert!(tried.contains("nothing was changed"), "{tried}");
+    assert_eq!(export(&bench), data());
+    run(&bench, &load).ok();
+    let mut wanted = data();
+    wanted["m:owner"] = json!("me");
+    assert_eq!(export(&bench), wanted);
+    // A document that does not make them fit changes nothing.
+    let bounded = mandatory.replace("type uint16;", "type uint16 { range '0..10'; }");
+    bench.write("newer/m.yang", module(&bounded));
+    run(&bench, &["load", "owner.json", "--yang", "newer"]).failed(1);
+    assert_eq!(export(&bench), wanted);
+    bench.write("n.json", r#"{"m:n":5,"m:owner":"me"}"#);
+    run(&bench, &["load", "n.json", "--yang", "newer", "--replace"]).ok();
+    assert_eq!(export(&bench), json!({"m:n": 5, "m:owner": "me"}));
+    run(&bench, &["check"]).ok();
+}
+
+#[test]
+fn everything_that_is_stored_is_looked_at() {
+    for datastore in ["startup", "candidate", "factory-default", "operational"] {
+        let bench = Bench::new();
+        bench.write("old/m.yang", module(OLD));
+        bench.write("new/m.yang", module(NEW));
+        bench.write("a.json", r#"{"m:n":1}"#);
+        bench.write("b.json", r#"{"m:old":"o"}"#);
+        run(&bench, &["load", "a.json", "--yang", "old"]).ok();
+        let there = ["--datastore", datastore];
+        run(&bench, &[&["load", "b.json"], &there[..]].concat()).ok();
+        let told = run(&bench, &["upgrade", "--yang", "new"]).failed(1);
+        assert!(
+            told.contains("/m:old") && told.contains(datastore),
+            "{told}"
+        );
+        run(&bench, &["upgrade", "--yang", "new", "--drop-unknown"]).ok();
+        let left = run(&bench, &[&["get", "/"], &there[..]].concat()).ok();
+        assert!(!left.contains("old"), "{datastore}: {left}");
+        run(&bench, &["check"]).ok();
+    }
+}
+
+#[test]
+fn a_server_takes_modules_and_goes_over_to_them() {
+    let bench = bench();
+    let server = bench.serve(&STORE);
+    let at = |arguments: &[&str]| bench.run(&[arguments, &["--server", &server.url]].concat());
+    let told = at(&["upgrade", "--yang", "new"]).failed(1);
+    assert!(told.contains("/m:old"), "{told}");
+    at(&["get", "/", "--dry-run"]).failed(2);
+    let dropping = ["upgrade", "--yang", "new", "--drop-unknown"];
+    let tried = at(&[&dropping[..], &["--dry-run"]].concat()).ok();
+    assert!(tried.contains("/m:old"), "{tried}");
+    assert_eq!(at(&["get", "/"]).json(), data());
+    at(&dropping).ok();
+    // Nobody ever reads rows of the new modules by the old ones.
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    loop {
+        let answer = server.request("GET", "/restconf/data/m:l=9", None);
+        match answer.status {
+            200 => {
+                assert_eq!(answer.body, r#"{"m:l":[{"k":9}]}"#);
+                break;
+            }
+            status => assert!([404, 409, 503].contains(&status), "{answer:?}"),
+        }
+        assert!(std::time::Instant::now() < patience, "{answer:?}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(at(&["get", "/"]).json(), new_data());
+    assert_eq!(server.request("GET", "/healthz", None).status, 200);
+    let old = at(&["get", "/", "--at", "1"]).json();
+    assert_eq!(old, data());
+}
+
+/// A store as programs left it that did not look at the data when modules changed: the record of other
+/// modules in the catalog is put in place of that of the schema set.
+fn put_modules_unseen(bench: &Bench, body: &str) {
+    let url = format!("embedded:{}", bench.path("store").display());
+    let driver = espalier_drivers::open(&url).expect("the store");
+    let store = Store::open(Arc::clone(&driver), Arc::new(SystemClock)).expect("the store");
+    let source = SchemaSource {
+        modules: ModuleSource::from_text(module(body)).into_iter().collect(),
+        ..SchemaSource::default()
+    };
+    let dataspace = &store.dataspaces().expect("dataspaces")[0];
+    store
+        .create_schema_set(dataspace, "aside", &source)
+        .expect("the modules compile");
+    let sets = KeyRange::prefix(&[Subspace::Catalog.key(), vec![2]].concat());
+    let snapshot = driver.snapshot().expect("a snapshot");
+    let mut cursor = snapshot.scan(&sets, Direction::Forward).expect("a scan");
+    let mut records = Vec::new();
+    while let Some((key, value)) = cursor.next().expect("a row") {
+        let record: Value = serde_json::from_slice(value).expect("JSON");
+        records.push((key.to_vec(), record));
+    }
+    // By name.
+    let [(_, mut aside), (key, old)] = <[_; 2]>::try_from(records).expect("two schema sets");
+    aside["id"] = old["id"].clone();
+    drop(cursor);
+    drop(snapshot);
+    let mut batch = Batch::new();
+    batch.put(key, aside.to_string());
+    driver.commit(batch).expect("a commit");
+    store
+        .delete_schema_set(dataspace, "aside")
+        .expect("it is deleted");
+}
+
+#[test]
+fn repair_takes_misfits_out_into_a_private_file() {
+    let bench = bench();
+    put_modules_unseen(&bench, NEW);
+    let checked = run(&bench, &["check"]);
+    for part in ["/m:old", "/m:n", "/m:l"] {
+        assert!(checked.stdout.contains(part), "{part}: {checked:?}");
+    }
+    let told = checked.failed(1);
+    assert!(told.contains("espalier repair"), "{told}");
+    let looked = bench.run(&["repair", STORE[1]]).ok();
+    assert!(
+        looked.contains("/m:old") && looked.contains("--output"),
+        "{looked}"
+    );
+    let tried = bench
+        .run(&["repair", STORE[1], "--output", "out.jsonl", "--dry-run"])
+        .ok();
+    assert!(tried.contains("would be changed"), "{tried}");
+    assert!(!bench.path("out.jsonl").exists());
+    bench
+        .run(&["repair", STORE[1], "--output", "store/out.jsonl"])
+        .failed(2);
+    run(&bench, &["check"]).failed(1);
+    let done = bench.run(&["repair", STORE[1], "--output", "out.jsonl", "--json"]);
+    let done = done.json();
+    assert_eq!(done["repaired"], true);
+    assert!(done["rows"].as_u64() > Some(0), "{done}");
+    run(&bench, &["check"]).ok();
+    assert_eq!(export(&bench), new_data());
+    let kept = fs::read_to_string(bench.path("out.jsonl")).expect("the file");
+    let lines: Vec<Value> = kept
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert!(
+        lines.iter().any(|line| line["values"]["m:old"] == "o"),
+        "{kept}"
+    );
+    let metadata = fs::metadata(bench.path("out.jsonl")).expect("the file");
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    // The file is not written over, and nothing is left to do.
+    bench
+        .run(&["repair", STORE[1], "--output", "out.jsonl"])
+        .failed(2);
+    let again = bench.run(&["repair", STORE[1]]).ok();
+    assert!(again.contains("everything fits"), "{again}");
+}

@@ -1,0 +1,293 @@
+//! Other modules in place of those of a schema set, and what that does to the data under them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, Snapshot};
+use espalier_yang::error::ERRORS_MAX;
+use espalier_yang::schema::SchemaSource;
+use espalier_yang::{DataError, Errors, Schema};
+
+use super::anchor::{AnchorRow, loosen};
+use super::dataspace::dataspace_id;
+use super::keys;
+use super::schema_set::{Record, put_record, record, same_modules};
+use crate::dictionary;
+use crate::error::{Error, Result};
+use crate::store::{Compiled, Store};
+use crate::tree::{
+    AnchorUpgrade, Correspondence, DatastoreUpgrade, UpgradeLoad, UpgradeOptions, UpgradeReport,
+    past_records,
+};
+
+/// How often data are read again that changed while they were.
+const UPGRADE_TRIES_MAX: usize = 8;
+
+/// Anchors are read this many at a time.
+const ANCHORS_AT_ONCE: usize = 1000;
+
+/// What is written where the modules change, and what comes of it.
+#[derive(Default)]
+struct Upgrade {
+    batch: Batch,
+    datastores: Vec<DatastoreUpgrade>,
+}
+
+impl Store {
+    /// Puts modules in place of those of an existing schema set. Everything that is stored under the set
+    /// (running, startup, factory-default and pushed operational state, and candidates) is read by the old
+    /// modules and must be valid under the new ones. What fits in another form is converted in the same
+    /// commit, as a version that the history has. Trees that are open keep to the old modules, and their
+    /// commits are refused. Older versions are read by the modules that they were made under.
+    ///
+    /// # Errors
+    /// [`Error::Schema`], [`Error::Unknown`]; [`Error::Upgrade`] with everything that does not fit.
+    /// Nothing is changed then.
+    pub fn upgrade_schema_set(
+        &self,
+        dataspace: &str,
+        name: &str,
+        source: &SchemaSource,
+        options: UpgradeOptions<'_>,
+    ) -> Result<UpgradeReport> {
+        let schema = Arc::new(Schema::compile(source)?);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.upgrade_once((dataspace, name), (source, &schema), options, None) {
+                Err(Error::Engine(error))
+                    if error.kind() == ErrorKind::Conflict && tries < UPGRADE_TRIES_MAX => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// As [`Self::upgrade_schema_set`], with a document that is loaded in the same commit: the data must
+    /// be valid with it.
+    ///
+    /// # Errors
+    /// Those of [`Self::upgrade_schema_set`] and of the document; a retryable [`Error::Engine`] where the
+    /// data changed meanwhile, as the document is read once.
+    pub fn upgrade_schema_set_with(
+        &self,
+        dataspace: &str,
+        name: &str,
+        source: &SchemaSource,
+        options: UpgradeOptions<'_>,
+        load: &mut UpgradeLoad<'_, '_>,
+    ) -> Result<UpgradeReport> {
+        let schema = Arc::new(Schema::compile(source)?);
+        self.upgrade_once((dataspace, name), (source, &schema), options, Some(load))
+    }
+
+    /// What [`Self::upgrade_schema_set`] would do, or [`Self::upgrade_schema_set_with`] where there is a
+    /// document. Nothing is changed.
+    ///
+    /// # Errors
+    /// Those of the two.
+    pub fn try_upgrade(
+        &self,
+        dataspace: &str,
+        name: &str,
+        source: &SchemaSource,
+        options: UpgradeOptions<'_>,
+        load: Option<&mut UpgradeLoad<'_, '_>>,
+    ) -> Result<UpgradeReport> {
+        let schema = Arc::new(Schema::compile(source)?);
+        let (set, modules) = ((dataspace, name), (source, &schema));
+        let snapshot = self.driver().snapshot()?;
+        let upgrade = self.upgrade(&*snapshot, set, modules, options, load)?;
+        Ok(upgrade.report())
+    }
+
+    fn upgrade_once(
+        &self,
+        set: (&str, &str),
+        modules: (&SchemaSource, &Arc<Schema>),
+        options: UpgradeOptions<'_>,
+        load: Option<&mut UpgradeLoad<'_, '_>>,
+    ) -> Result<UpgradeReport> {
+        let _one_at_a_time = self.lock_catalog();
+        self.driver().catch_up()?;
+        let snapshot = self.driver().snapshot()?;
+        let mut upgrade = self.upgrade(&*snapshot, set, modules, options, load)?;
+        Self::count_change(&*snapshot, &mut upgrade.batch)?;
+        drop(snapshot);
+        let batch = std::mem::take(&mut upgrade.batch);
+        self.driver().commit(batch)?;
+        Ok(upgrade.report())
+    }
+
+    fn upgrade(
+        &self,
+        snapshot: &dyn Snapshot,
+        (dataspace, name): (&str, &str),
+        (source, schema): (&SchemaSource, &Arc<Schema>),
+        options: UpgradeOptions<'_>,
+        mut load: Option<&mut UpgradeLoad<'_, '_>>,
+    ) -> Result<Upgrade> {
+        let id = dataspace_id(snapshot, dataspace)?;
+        let replaced = record(snapshot, id, name)?;
+        let old = self.compiled(snapshot, replaced.clone())?;
+        let (layout, _) = dictionary::number(schema, snapshot)?;
+        let unchanged = same_modules(snapshot, &replaced)?;
+        let new = Compiled::new((replaced.clone(), unchanged), Arc::clone(schema), layout);
+        let new = Arc::new(new);
+        let nodes = Correspondence::between(&old, &new);
+        let mut upgrade = Upgrade::default();
+        let mut refused = Refused::default();
+        self.each_anchor_of(dataspace, name, &mut |mut row| {
+            if options.loosened == Some(&*row.name) {
+                loosen(&mut row, name, &mut upgrade.batch);
+            }
+            let anchor = AnchorUpgrade {
+                store: self,
+                row: &row,
+                old: &old,
+                new: &new,
+                replaced: &replaced,
+                nodes: &nodes,
+                options,
+            };
+            let load = load.as_deref_mut().filter(|load| load.anchor == row.name);
+            let prepared = anchor.prepare(load)?;
+            refused.add(&row.name, prepared.errors);
+            if refused.anchors.is_empty() {
+                upgrade.batch.append(prepared.batch);
+                upgrade.datastores.extend(prepared.datastores);
+            }
+            Ok(())
+        })?;
+        refused.into_result()?;
+        let key = keys::schema_set(id, name);
+        put_record(
+            snapshot,
+            &key,
+            replaced.id,
+            (source, schema),
+            &mut upgrade.batch,
+        )?;
+        release_texts(snapshot, &key, &replaced, source, &mut upgrade.batch)?;
+        Ok(upgrade)
+    }
+
+    /// Visits the anchors that are bound to a schema set.
+    fn each_anchor_of(
+        &self,
+        dataspace: &str,
+        set: &str,
+        visit: &mut dyn FnMut(AnchorRow) -> Result<()>,
+    ) -> Result<()> {
+        let mut after: Option<String> = None;
+        loop {
+            let anchors = self.anchors(dataspace, after.as_deref(), ANCHORS_AT_ONCE)?;
+            let Some(last) = anchors.last() else {
+                return Ok(());
+            };
+            after = Some(last.name.clone());
+            for anchor in anchors.iter().filter(|anchor| anchor.schema_set == set) {
+                let snapshot = self.driver().snapshot()?;
+                let (bound, _) = Self::bound_anchor(&*snapshot, dataspace, &anchor.name)?;
+                visit(bound.row())?;
+            }
+        }
+    }
+}
+
+/// What does not fit, of all anchors.
+#[derive(Default)]
+struct Refused {
+    visited: usize,
+    anchors: Vec<String>,
+    errors: Vec<(String, Errors)>,
+}
+
+impl Refused {
+    fn add(&mut self, anchor: &str, errors: Errors) {
+        self.visited += 1;
+        if errors.is_empty() {
+            return;
+        }
+        self.anchors.push(anchor.to_owned());
+        // The places of the first anchors fill what is kept; those of the others are counted.
+        let is_full = self.errors.len() >= ERRORS_MAX;
+        match self.errors.last_mut().filter(|_| is_full) {
+            Some((_, kept)) => kept.append(errors),
+            None => self.errors.push((anchor.to_owned(), errors)),
+        }
+    }
+
+    fn into_result(self) -> Result<()> {
+        if self.anchors.is_empty() {
+            return Ok(());
+        }
+        let is_only = self.visited == 1;
+        let mut all = Errors::new();
+        for (anchor, errors) in self.errors {
+            all.append(errors.map(|error| match is_only {
+                true => error,
+                false => DataError {
+                    message: format!("in the anchor “{anchor}”: {}", error.message),
+                    ..error
+                },
+            }));
+        }
+        Err(Error::Upgrade {
+            anchors: self.anchors,
+            errors: all,
+        })
+    }
+}
+
+impl Upgrade {
+    fn report(self) -> UpgradeReport {
+        UpgradeReport {
+            datastores: self.datastores,
+        }
+    }
+}
+
+/// Deletes the texts of modules that neither a schema set nor an older version needs any more.
+fn release_texts(
+    snapshot: &dyn Snapshot,
+    set: &[u8],
+    replaced: &Record,
+    source: &SchemaSource,
+    batch: &mut Batch,
+) -> Result<()> {
+    let mut needed = hashes_elsewhere(snapshot, set)?;
+    needed.extend(source.modules.iter().map(super::schema_set::hash_of));
+    let is_kept = |record: &Record| {
+        let models = crate::subspace::Subspace::Models as u8;
+        let encoded = record.encode().unwrap_or_default();
+        batch.operations().any(|operation| match operation {
+            espalier_keyspace::OperationRef::Put(key, value) => {
+                key.first() == Some(&models) && value == encoded
+            }
+            _ => false,
+        })
+    };
+    if is_kept(replaced) {
+        return Ok(());
+    }
+    for hash in replaced.hashes().filter(|hash| !needed.contains(*hash)) {
+        batch.delete(keys::module(hash.as_bytes()));
+    }
+    Ok(())
+}
+
+/// The hashes of the texts that other schema sets, or older versions of any datastore, need.
+pub(super) fn hashes_elsewhere(snapshot: &dyn Snapshot, except: &[u8]) -> Result<BTreeSet<String>> {
+    let range = KeyRange::below(&keys::all_schema_sets());
+    let mut cursor = snapshot.scan(&range, Direction::Forward)?;
+    let mut hashes = BTreeSet::new();
+    while let Some((key, value)) = cursor.next()? {
+        if key != except {
+            hashes.extend(Record::decode(value)?.hashes().map(str::to_owned));
+        }
+    }
+    past_records(snapshot, &mut |record| {
+        hashes.extend(record.hashes().map(str::to_owned));
+    })?;
+    Ok(hashes)
+}

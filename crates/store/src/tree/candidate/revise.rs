@@ -1,0 +1,102 @@
+//! Candidates whose modules change: their changes are worked out again over running as it will be.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, KeyRange, Snapshot};
+use espalier_yang::Errors;
+
+use super::fold::rows_of_all;
+use super::header::Header;
+use super::merge::Merged;
+use super::resident::Stored;
+use crate::error::{Error, Result};
+use crate::overlay::{Changes, Overlay};
+use crate::subspace::Subspace;
+use crate::tree::Tree;
+use crate::tree::copy::differ;
+use crate::tree::settle::write_stamps;
+
+/// A candidate as a snapshot has it.
+pub(in crate::tree) struct Standing {
+    stored: Stored,
+    merged: Arc<Merged>,
+    /// Whether running is still what its changes were made on.
+    pub is_on_newest: bool,
+}
+
+impl Standing {
+    /// Whether it changes anything.
+    pub fn has_changes(&self) -> bool {
+        !self.stored.changes.is_empty()
+    }
+
+    /// What it and running changed differently.
+    pub fn conflicts(&self) -> Errors {
+        let mut errors = Errors::new();
+        for conflict in &self.merged.conflicts {
+            errors.push(conflict.to_error());
+        }
+        errors
+    }
+
+    /// Its changes of the data.
+    pub fn data(&self, tree: &Tree) -> Arc<Changes> {
+        let stamps = KeyRange::prefix(&tree.id().prefix(Subspace::Stamp));
+        let mut changes = Arc::clone(&self.merged.changes);
+        Arc::make_mut(&mut changes).forget_range(&stamps);
+        changes
+    }
+
+    /// That it is still so when a batch is committed.
+    pub fn require(&self, batch: &mut Batch) {
+        batch.require(self.stored.rows.header(), self.stored.header_bytes.clone());
+    }
+}
+
+impl Tree {
+    /// The candidate of a snapshot.
+    pub(in crate::tree) fn standing(&self, snapshot: &dyn Snapshot) -> Result<Standing> {
+        let stored = self.stored_candidate(snapshot)?;
+        let merged = self.merged(snapshot, &stored)?;
+        let running = self.running_stamp(snapshot)?.version;
+        Ok(Standing {
+            is_on_newest: stored.header.base == running,
+            stored,
+            merged,
+        })
+    }
+
+    /// Puts the candidate into a batch as the changes that make `candidate` of `running`, which will be
+    /// of a version.
+    pub(in crate::tree) fn put_revised(
+        &self,
+        standing: Standing,
+        running: Overlay,
+        candidate: &dyn Snapshot,
+        version: u64,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let Stored {
+            rows,
+            header,
+            header_bytes,
+            ..
+        } = standing.stored;
+        let now = self.store().now();
+        let next = Header {
+            sessions: header.sessions.clone(),
+            ..header.edited(version, now, "")
+        };
+        let mut overlay = Overlay::over(running);
+        differ(candidate, self.id(), &mut overlay, self.id())?;
+        let touched = self.touched_by(&mut overlay)?;
+        write_stamps(&mut overlay, touched, next.stamp())?;
+        let (running, changes) = overlay
+            .into_below()
+            .ok_or_else(|| Error::corrupt("a candidate is not over running"))?;
+        batch.append(rows_of_all(self, &rows, &changes, &running)?);
+        self.put_header(&rows, header_bytes, next, &changes, batch);
+        self.store().candidates().forget(&rows);
+        Ok(())
+    }
+}

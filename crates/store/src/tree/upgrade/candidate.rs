@@ -1,0 +1,82 @@
+//! Candidates under other modules.
+
+use std::sync::Arc;
+
+use espalier_yang::{DataError, ErrorTag};
+
+use super::convert::convert;
+use super::prepare::{AnchorUpgrade, Prepared, Revised, stamp_anew, state};
+use super::report::DatastoreUpgrade;
+use crate::error::Result;
+use crate::overlay::Overlay;
+use crate::tree::stamp::Stamp;
+use crate::tree::{Datastore, Tree};
+
+impl AnchorUpgrade<'_> {
+    /// Works out the changes of every candidate over running as it will be.
+    pub(super) fn candidates(&self, running: &Revised, prepared: &mut Prepared) -> Result<()> {
+        let (store, row) = (self.store.clone(), self.row.clone());
+        let shared = Tree::new(store, row, Arc::clone(self.old), Datastore::Candidate, "");
+        let private = shared.private_candidates()?;
+        for candidate in std::iter::once(shared).chain(private) {
+            self.candidate(&candidate, running, prepared)?;
+        }
+        Ok(())
+    }
+
+    fn candidate(&self, old: &Tree, running: &Revised, prepared: &mut Prepared) -> Result<()> {
+        let (datastore, session) = (old.datastore(), old.session());
+        let snapshot = self.store.driver().snapshot()?;
+        let standing = old.standing(&*snapshot)?;
+        standing.require(&mut prepared.batch);
+        let is_untouched = self.nodes.is_same() && !running.is_changed;
+        if !standing.has_changes() || is_untouched {
+            return Ok(());
+        }
+        let conflicts = standing.conflicts();
+        if !conflicts.is_empty() {
+            prepared.refuse(datastore, session, conflicts);
+            let message = "a candidate and running changed the same nodes; bring it up to date (espalier update) or discard it before the modules change";
+            prepared
+                .errors
+                .push(DataError::new(ErrorTag::InUse, message));
+            return Ok(());
+        }
+        let mut view = Overlay::with(snapshot, standing.data(old));
+        let read = state(&view, self.old, old);
+        let conversion = convert(read, self.new, self.nodes, self.misfits())?;
+        if !conversion.errors.is_empty() {
+            prepared.refuse(datastore, session, conversion.errors);
+            return Ok(());
+        }
+        let fits = conversion.is_nothing() && standing.is_on_newest && !running.is_changed;
+        if fits || !prepared.errors.is_empty() {
+            return Ok(());
+        }
+        view.apply(&conversion.changes);
+        let mut below = Overlay::with(
+            self.store.driver().snapshot()?,
+            Arc::clone(&running.changes),
+        );
+        if running.is_changed {
+            let (version, time) = (running.version, self.store.now());
+            stamp_anew(&mut below, old, Stamp { version, time });
+        }
+        let (store, row) = (self.store.clone(), self.row.clone());
+        let new = Tree::new(store, row, Arc::clone(self.new), datastore, session);
+        let holds = new.require_unheld(&view, self.options.session, &mut prepared.batch)?;
+        new.require_parts_unheld(&holds, &conversion.changes, self.options.session)?;
+        let batch = &mut prepared.batch;
+        new.put_revised(standing, below, &view, running.version, batch)?;
+        prepared.datastores.push(DatastoreUpgrade {
+            anchor: self.row.name.clone(),
+            datastore,
+            session: session.to_owned(),
+            before: 0,
+            version: None,
+            converted: conversion.converted,
+            dropped: conversion.dropped,
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,578 @@
+//! From the rows of a datastore under one schema to those under another.
+//!
+//! Rows are read in key order; subtrees that are stored alike are passed over with a seek. Only rows that
+//! differ are kept, so the cost in memory is that of what changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espalier_keyspace::{Direction, KeyRange};
+use espalier_yang::error::ERRORS_MAX;
+use espalier_yang::schema::{CaseChoice, Node};
+use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, Keys, NodeId, NodeKind};
+use rustc_hash::FxHashMap;
+
+use super::nodes::{Correspondence, is_same_kind, kind_name};
+use super::report::{ChangedPlace, Places};
+use crate::dictionary;
+use crate::error::{Error, Result};
+use crate::keys::{LocalId, take_local_id};
+use crate::overlay::Changes;
+use crate::position::Position;
+use crate::store::Compiled;
+use crate::subspace::Subspace;
+use crate::tree::Datastore;
+use crate::tree::locate::{State, in_subspace};
+use crate::tree::read::skip_entry;
+
+/// What happens to data that do not fit the new schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Misfits {
+    /// Each is an error.
+    Refuse,
+    /// Data of nodes that are gone are removed, everything else is an error.
+    DropUnknown,
+    /// All are removed.
+    DropAll,
+}
+
+/// The rows of a datastore under a new schema, as changes of those under the old one.
+#[derive(Debug, Default)]
+pub(super) struct Conversion {
+    /// What differs.
+    pub changes: Changes,
+    /// Entries and containers whose key changed: the key before, and after.
+    pub moved: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// What is stored in another form.
+    pub converted: Places,
+    /// What was removed.
+    pub dropped: Places,
+    /// What does not fit.
+    pub errors: Errors,
+    /// What takes out of the old rows what was removed.
+    pub lost: Changes,
+}
+
+impl Conversion {
+    /// Whether nothing changes and everything fits.
+    pub fn is_nothing(&self) -> bool {
+        self.changes.is_empty() && self.errors.is_empty()
+    }
+}
+
+/// A container or list entry that the last row is in.
+pub(super) struct Frame {
+    pub old: Option<NodeId>,
+    pub new: Option<NodeId>,
+    /// Its key under the old schema.
+    pub old_key: Vec<u8>,
+    /// Its key under the new schema.
+    pub new_key: Vec<u8>,
+    /// Whether it has a row of its own.
+    pub has_row: bool,
+    /// Whether something in it is kept.
+    has_content: bool,
+    /// The cases that its children are of, and which child was the first of each.
+    cases: Vec<(CaseChoice, NodeId)>,
+    /// The last positions given in its lists that are kept in order from now on.
+    pub positions: FxHashMap<NodeId, Position>,
+}
+
+impl Frame {
+    pub fn new(old: Option<NodeId>, new: Option<NodeId>, old_key: &[u8], new_key: Vec<u8>) -> Self {
+        Self {
+            old,
+            new,
+            old_key: old_key.to_vec(),
+            new_key,
+            has_row: false,
+            has_content: false,
+            cases: Vec::new(),
+            positions: FxHashMap::default(),
+        }
+    }
+
+    fn is_moved(&self) -> bool {
+        self.old_key != self.new_key
+    }
+}
+
+/// What becomes of the rows after one.
+enum Next {
+    Row,
+    /// Those that begin with so many bytes of this one are done.
+    Beyond(usize),
+}
+
+/// A conversion under way.
+pub(super) struct Converting<'a> {
+    pub old: State<'a>,
+    pub new: &'a Compiled,
+    pub nodes: &'a Correspondence,
+    pub misfits: Misfits,
+    pub frames: Vec<Frame>,
+    pub result: Conversion,
+    /// New rows by key, and whether another key held them before.
+    puts: BTreeMap<Vec<u8>, (Vec<u8>, bool)>,
+    deletes: BTreeSet<Vec<u8>>,
+    cleared: Vec<KeyRange>,
+}
+
+/// Converts everything that a datastore holds.
+pub(super) fn convert(
+    old: State<'_>,
+    new: &Compiled,
+    nodes: &Correspondence,
+    misfits: Misfits,
+) -> Result<Conversion> {
+    if nodes.is_same() {
+        return Ok(Conversion::default());
+    }
+    let root = old.tree.prefix(Subspace::Tree);
+    let mut converting = Converting {
+        old,
+        new,
+        nodes,
+        misfits,
+        frames: vec![Frame::new(None, None, &root, root.clone())],
+        result: Conversion::default(),
+        puts: BTreeMap::new(),
+        deletes: BTreeSet::new(),
+        cleared: Vec::new(),
+    };
+    converting.run(&KeyRange::prefix(&root))?;
+    converting.finish()
+}
+
+/// A state of a version under later modules.
+pub(in crate::tree) struct ConvertedPast {
+    /// What leads from its rows to those under the later modules.
+    pub changes: Changes,
+    /// What takes out of its rows what does not fit the later modules.
+    pub lost: Changes,
+}
+
+/// Converts a version, without what does not fit.
+pub(in crate::tree) fn convert_all(
+    state: State<'_>,
+    new: &Compiled,
+    nodes: &Correspondence,
+) -> Result<ConvertedPast> {
+    let conversion = convert(state, new, nodes, Misfits::DropAll)?;
+    Ok(ConvertedPast {
+        changes: conversion.changes,
+        lost: conversion.lost,
+    })
+}
+
+/// Converts a version whose data all have to fit.
+///
+/// # Errors
+/// [`Error::Data`] with every place that does not.
+pub(in crate::tree) fn convert_strictly(state: State<'_>, new: &Compiled) -> Result<Changes> {
+    let nodes = Correspondence::between(state.compiled, new);
+    let conversion = convert(state, new, &nodes, Misfits::Refuse)?;
+    conversion.errors.into_result()?;
+    Ok(conversion.changes)
+}
+
+impl Converting<'_> {
+    fn run(&mut self, range: &KeyRange) -> Result<()> {
+        let snapshot = self.old.snapshot;
+        let mut cursor = snapshot.scan(range, Direction::Forward)?;
+        let mut beyond = Vec::new();
+        while let Some((key, value)) = cursor.next()? {
+            self.leave(key);
+            let next = match self.row(key, value) {
+                Err(Error::Corrupt(problem)) => {
+                    self.unreadable(key, &problem);
+                    Next::Row
+                }
+                next => next?,
+            };
+            if let Next::Beyond(length) = next {
+                beyond.clear();
+                beyond.extend_from_slice(&key[..length]);
+                match KeyRange::prefix(&beyond).end {
+                    Some(end) => cursor.seek(&end)?,
+                    None => break,
+                }
+            }
+        }
+        while self.frames.len() > 1 {
+            self.close();
+        }
+        Ok(())
+    }
+
+    /// Leaves the containers and entries that a key is not in.
+    fn leave(&mut self, key: &[u8]) {
+        while self.frames.len() > 1
+            && let Some(frame) = self.frames.last()
+            && !key.starts_with(&frame.old_key)
+        {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(frame) = self.frames.pop() else {
+            return;
+        };
+        let is_present = |node: NodeId| {
+            let kind = &self.new.schema.node(node).kind;
+            matches!(kind, NodeKind::Container { presence: true })
+        };
+        if frame.has_content && !frame.has_row && frame.new.is_some_and(is_present) {
+            let path = self.path(&frame.old_key, None);
+            self.converted(|| (path, "it exists by itself, as it has presence".to_owned()));
+            self.put(frame.new_key, Vec::new(), true);
+        }
+    }
+
+    fn row(&mut self, key: &[u8], value: &[u8]) -> Result<Next> {
+        let mut at = self.innermost().old_key.len();
+        if at == key.len() {
+            self.fragment(value)?;
+            return Ok(Next::Row);
+        }
+        while at < key.len() {
+            let (around, is_moved) = (self.innermost().old, self.innermost().is_moved());
+            let mut rest = &key[at..];
+            let id = take_local_id(&mut rest)?;
+            let list = key.len() - rest.len();
+            let Some((child, new)) = self.child(around, id, &key[..list])? else {
+                return Ok(Next::Beyond(list));
+            };
+            let node = self.old.schema().node(child);
+            if !self.admit(new, Some((&key[..list], child)))? {
+                return Ok(Next::Beyond(list));
+            }
+            if self.nodes.is_same_below(child) && !is_moved {
+                self.mark_content();
+                return Ok(Next::Beyond(list));
+            }
+            skip_entry(node, &mut rest)?;
+            at = key.len() - rest.len();
+            if node.is_leaf_list() {
+                if at < key.len() {
+                    return Err(Error::corrupt(
+                        "a key goes on after the entry of a leaf-list",
+                    ));
+                }
+                self.leaf_list_entry((child, new), key, list, value)?;
+                return Ok(Next::Row);
+            }
+            let own = (at == key.len()).then_some(value);
+            if !self.enter((child, new), &key[..at], list, own)? {
+                return Ok(Next::Beyond(at));
+            }
+        }
+        Ok(Next::Row)
+    }
+
+    pub fn innermost(&mut self) -> &mut Frame {
+        // The datastore's own frame is never taken away.
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    /// The old and the new child of a number; none where one is gone, which is noted.
+    fn child(
+        &mut self,
+        around: Option<NodeId>,
+        id: LocalId,
+        key: &[u8],
+    ) -> Result<Option<(NodeId, NodeId)>> {
+        let Some(child) = self.old.layout().child(around, id) else {
+            let path = self.hidden_path(around, id)?;
+            self.unknown(
+                path,
+                "the models of the store do not have this node: it was hidden",
+            );
+            self.clear(key);
+            return Ok(None);
+        };
+        let Some(new) = self.nodes.new_node(child) else {
+            let path = self.path(key, None);
+            self.unknown(path, GONE);
+            self.clear(key);
+            return Ok(None);
+        };
+        let (old_node, new_node) = (self.old.schema().node(child), self.new.schema.node(new));
+        if self.is_config_lost(old_node, new_node) {
+            let path = self.path(key, None);
+            self.unknown(path, STATE);
+            self.clear(key);
+            return Ok(None);
+        }
+        if !is_same_kind(old_node, new_node) {
+            let problem = format!("{} became {}", kind_name(old_node), kind_name(new_node));
+            let path = self.path(key, None);
+            self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+            self.clear(key);
+            return Ok(None);
+        }
+        let inner = matches!(
+            old_node.kind,
+            NodeKind::Container { .. } | NodeKind::List(_)
+        );
+        if !inner && !old_node.is_leaf_list() {
+            return Err(Error::corrupt("a leaf has a key of its own"));
+        }
+        Ok(Some((child, new)))
+    }
+
+    /// Whether a configuration loses a node because it is state data from now on (RFC 8342 §5). What was
+    /// state data before was put there on purpose, as ONAP CPS does.
+    pub fn is_config_lost(&self, old: &Node, new: &Node) -> bool {
+        let is_state_held = self.old.tree.datastore == Datastore::Operational.id();
+        old.is_config && !new.is_config && !is_state_held
+    }
+
+    /// Whether a child may be where other children are: of the same case. `place` is the key and the old
+    /// node, or none for a leaf of the innermost frame.
+    pub fn admit(&mut self, new: NodeId, place: Option<(&[u8], NodeId)>) -> Result<bool> {
+        let node = self.new.schema.node(new);
+        let rival = node.cases.iter().find_map(|of| {
+            let frame = &self.frames[self.frames.len() - 1];
+            let mut others = frame.cases.iter();
+            let other =
+                others.find(|(other, _)| other.choice == of.choice && other.case != of.case);
+            other.map(|(_, other)| *other)
+        });
+        let Some(rival) = rival else {
+            for of in node.cases.clone() {
+                let frame = self.innermost();
+                if !frame.cases.iter().any(|(known, _)| *known == of) {
+                    frame.cases.push((of, new));
+                }
+            }
+            return Ok(true);
+        };
+        let problem = format!(
+            "'{}' and '{}' belong to two cases of one choice",
+            self.new.schema.node(rival).name,
+            node.name
+        );
+        let path = match place {
+            Some((key, _)) => self.path(key, None),
+            None => {
+                let key = self.innermost().old_key.clone();
+                self.path(&key, self.old_leaf(new))
+            }
+        };
+        self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+        if let Some((key, _)) = place {
+            self.clear(key);
+        }
+        Ok(false)
+    }
+
+    /// The leaf of the innermost frame that became a new one.
+    fn old_leaf(&self, new: NodeId) -> Option<NodeId> {
+        let frame = self.frames.last()?;
+        let id = self.new.layout.id(new);
+        self.old.layout().child(frame.old, id)
+    }
+
+    /// Notes that something in the innermost frame, and so in those around it, is kept.
+    pub fn mark_content(&mut self) {
+        for frame in self.frames.iter_mut().rev() {
+            if std::mem::replace(&mut frame.has_content, true) {
+                return;
+            }
+        }
+    }
+
+    /// What a row becomes. Deletions are applied before everything that is put.
+    pub fn emit(&mut self, old: (&[u8], &[u8]), new_key: Vec<u8>, new_value: Vec<u8>) -> bool {
+        if old.0 != new_key {
+            self.deletes.insert(old.0.to_vec());
+            return self.put(new_key, new_value, true);
+        }
+        if old.1 != new_value {
+            return self.put(new_key, new_value, false);
+        }
+        true
+    }
+
+    /// Puts a row; false where another row has this key already.
+    pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>, is_moved: bool) -> bool {
+        self.puts.insert(key, (value, is_moved)).is_none()
+    }
+
+    pub fn delete(&mut self, key: Vec<u8>) {
+        self.deletes.insert(key);
+    }
+
+    /// Takes away everything below an old key.
+    pub fn clear(&mut self, key: &[u8]) {
+        for subspace in [Subspace::Tree, Subspace::Order] {
+            let range = KeyRange::prefix(&in_subspace(key, subspace));
+            self.result.lost.delete_range(&range);
+            self.cleared.push(range);
+        }
+    }
+
+    fn finish(mut self) -> Result<Conversion> {
+        for range in &self.cleared {
+            self.result.changes.delete_range(range);
+        }
+        for key in &self.deletes {
+            self.result.changes.delete(key.clone());
+        }
+        let mut taken = Vec::new();
+        for (key, (value, is_moved)) in std::mem::take(&mut self.puts) {
+            let is_free = !is_moved
+                || self.deletes.contains(&key)
+                || self.result.changes.is_cleared(&key)
+                || self.old.snapshot.get(&key)?.is_none();
+            match is_free {
+                true => self.result.changes.put(key, value),
+                false => taken.push(key),
+            }
+        }
+        for key in taken {
+            let path = self.path(&in_subspace(&key, Subspace::Tree), None);
+            self.duplicate(path);
+        }
+        Ok(self.result)
+    }
+
+    /// Two entries became one.
+    pub fn duplicate(&mut self, path: String) {
+        let problem = "another entry has the same keys under the new modules";
+        self.misfit(DataError::new(ErrorTag::BadElement, problem).at(path));
+    }
+
+    /// Notes data of a node that is gone.
+    pub fn unknown(&mut self, path: String, problem: &str) {
+        if self.misfits == Misfits::Refuse {
+            let error = DataError::new(ErrorTag::UnknownElement, problem).at(path);
+            self.result.errors.push(error);
+            return;
+        }
+        let change = problem.to_owned();
+        self.result.dropped.push(|| ChangedPlace { path, change });
+    }
+
+    /// Notes data that do not fit.
+    pub fn misfit(&mut self, error: DataError) {
+        if self.misfits != Misfits::DropAll {
+            self.result.errors.push(error);
+            return;
+        }
+        self.result.dropped.push(|| ChangedPlace {
+            change: format!("{} ({})", error.message, error.tag.as_str()),
+            path: error.path,
+        });
+    }
+
+    /// Notes a row that cannot be read by the old schema.
+    fn unreadable(&mut self, key: &[u8], problem: &str) {
+        let path = format!("key {}", key.escape_ascii());
+        let problem = format!("the row cannot be read: {problem}");
+        self.misfit(DataError::new(ErrorTag::OperationFailed, problem).at(path));
+        self.deletes.insert(key.to_vec());
+    }
+
+    /// Notes that something is stored in another form.
+    pub fn converted(&mut self, describe: impl FnOnce() -> (String, String)) {
+        self.result.converted.push(|| {
+            let (path, change) = describe();
+            ChangedPlace { path, change }
+        });
+    }
+
+    /// The instance identifier of an old key, or of a leaf in it. Beyond the errors that are kept it is
+    /// not worked out.
+    pub fn path(&self, key: &[u8], leaf: Option<NodeId>) -> String {
+        if self.result.errors.len() >= ERRORS_MAX {
+            return String::new();
+        }
+        let named = || -> Result<Option<InstancePath>> {
+            let Some(mut trail) = whole_list_trail(&self.old, key)? else {
+                return Ok(None);
+            };
+            // The key of a whole list or leaf-list names no entry.
+            let last = trail.last().copied();
+            let list = last.filter(|last| last.end > key.len());
+            if list.is_some() {
+                trail.pop();
+            }
+            let mut path = self.old.named_path_of(key, &trail)?;
+            if let Some(list) = list {
+                path = path.child(list.node, Keys::None);
+            }
+            if let Some(leaf) = leaf {
+                path = path.child(leaf, Keys::None);
+            }
+            Ok(Some(path))
+        };
+        match named() {
+            Ok(Some(path)) if path.is_root() => "/".to_owned(),
+            Ok(Some(path)) => path.to_instance_identifier(self.old.schema()),
+            _ => format!("key {}", key.escape_ascii()),
+        }
+    }
+
+    /// The path of a node that the old schema lacks, by the name that the dictionary has.
+    pub fn hidden_path(&mut self, around: Option<NodeId>, id: LocalId) -> Result<String> {
+        let key = self.innermost().old_key.clone();
+        let above = match around {
+            Some(_) => self.path(&key, None),
+            None => String::new(),
+        };
+        let names = schema_names(&self.old, around);
+        let name = dictionary::name_of(self.old.snapshot, &names, id)?;
+        Ok(match name {
+            Some(name) => format!("{above}/{name}"),
+            None => format!("{above}/(node {})", id.0),
+        })
+    }
+}
+
+/// Why data of a node that is gone do not fit.
+pub(super) const GONE: &str = "the new modules do not have this node (removed, its feature is off, or deviated as not supported)";
+
+/// Why configuration of a node that is state data from now on does not fit.
+pub(super) const STATE: &str =
+    "the new modules have this node as state data, which is no part of a configuration";
+
+/// The trail of a key that may end with the number of a list or leaf-list, without an entry. The last
+/// waypoint of such a key ends beyond it.
+fn whole_list_trail(state: &State<'_>, key: &[u8]) -> Result<Option<crate::tree::trail::Trail>> {
+    let mut trail = crate::tree::trail::Trail::new();
+    let mut at = state.tree.prefix(Subspace::Tree).len();
+    while at < key.len() {
+        let mut rest = &key[at..];
+        let around = trail.last().map(|point| point.node);
+        let Some(node) = state.layout().child(around, take_local_id(&mut rest)?) else {
+            return Ok(None);
+        };
+        let list = key.len() - rest.len();
+        let of = state.schema().node(node);
+        let is_whole = rest.is_empty() && (of.is_list() || of.is_leaf_list());
+        match is_whole {
+            true => at = key.len() + 1,
+            false => {
+                skip_entry(of, &mut rest)?;
+                at = key.len() - rest.len();
+            }
+        }
+        let end = at;
+        trail.push(crate::tree::trail::Waypoint { node, list, end });
+    }
+    Ok(Some(trail))
+}
+
+/// The schema path of a node as the dictionary has it.
+fn schema_names(state: &State<'_>, node: Option<NodeId>) -> String {
+    let Some(node) = node else {
+        return String::new();
+    };
+    let node: &Node = state.schema().node(node);
+    let above = schema_names(state, node.parent);
+    let module = &state.schema().module(node.module).name;
+    format!("{above}/{module}:{}", node.name)
+}

@@ -1,0 +1,423 @@
+//! Whether everything that is stored is what its schema says, and taking out what is not.
+//!
+//! A datastore is converted to its own schema, with every value read again. What does not fit was left by
+//! a program that did not look when modules changed, or by damage.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, ErrorKind, Precondition, Snapshot};
+use espalier_yang::{Errors, InstancePath};
+
+use super::convert::{Conversion, Misfits, convert};
+use super::nodes::Correspondence;
+use super::prepare::{has_changes, state};
+use super::report::{Places, UpgradeOptions};
+use crate::check::stale_order_rows;
+use crate::dictionary;
+use crate::error::{Error, Result};
+use crate::fragment::{Fragment, Packed, take_entry_value};
+use crate::keys::take_local_id;
+use crate::overlay::Overlay;
+use crate::store::Store;
+use crate::subspace::Subspace;
+use crate::tree::candidate::Standing;
+use crate::tree::change::{KeyChange, each_change, logged_ranges};
+use crate::tree::locate::State;
+use crate::tree::read::skip_entry;
+use crate::tree::settle::Basis;
+use crate::tree::{Datastore, Tree, View};
+
+/// How often a repair begins again where the data changed meanwhile.
+const REPAIR_TRIES_MAX: usize = 8;
+
+/// The datastores that have something of their own, candidates last: they are laid over running.
+const REPAIRED: [Datastore; 5] = [
+    Datastore::Running,
+    Datastore::Startup,
+    Datastore::FactoryDefault,
+    Datastore::Operational,
+    Datastore::Candidate,
+];
+
+/// Where a repair puts what it takes out.
+pub trait RepairOutput {
+    /// Takes a row, before it is removed.
+    ///
+    /// # Errors
+    /// What is returned ends the repair; the row's datastore is not changed then.
+    fn row(&mut self, removed: &Removed) -> Result<()>;
+
+    /// Sees to it that the rows are kept, come what may: called before they are removed.
+    ///
+    /// # Errors
+    /// As of [`Self::row`].
+    fn sync(&mut self) -> Result<()>;
+}
+
+/// What a repair does with what it finds.
+enum Work<'a> {
+    Look,
+    TakeOut(&'a mut dyn RepairOutput),
+}
+
+/// One row, or some leaves of one, that a repair takes out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// The dataspace and the anchor, with `/` between.
+    pub anchor: String,
+    /// The datastore.
+    pub datastore: Datastore,
+    /// Whose private candidate it is; else empty.
+    pub session: String,
+    /// The node, as far as its path can be read.
+    pub path: String,
+    /// The values that are taken out, by the names of their leaves; a leaf-list entry has no name.
+    pub values: Vec<(String, String)>,
+    /// The key, in hexadecimal.
+    pub key: String,
+    /// What the row held, in hexadecimal.
+    pub row: String,
+}
+
+/// What a repair found in one datastore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// The dataspace and the anchor, with `/` between.
+    pub anchor: String,
+    /// The datastore.
+    pub datastore: Datastore,
+    /// Whose private candidate it is; else empty.
+    pub session: String,
+    /// What does not fit, and why.
+    pub removed: Places,
+    /// What is stored in another form than the schema has.
+    pub converted: Places,
+    /// The rows that are changed, without those of the order index.
+    pub rows: u64,
+    /// The version that the repair made.
+    pub version: Option<u64>,
+    /// The constraints that what is left breaks.
+    pub violations: Errors,
+}
+
+/// What does not fit the schema of a view.
+pub(crate) struct Examined {
+    pub errors: Errors,
+    pub converted: Places,
+}
+
+impl View {
+    /// Finds what is stored in this state and is not what its schema says.
+    pub(crate) fn examine(&self) -> Result<Examined> {
+        let state = self.state();
+        let nodes = Correspondence::examining(state.compiled);
+        let conversion = convert(state, state.compiled, &nodes, Misfits::Refuse)?;
+        Ok(Examined {
+            errors: conversion.errors,
+            converted: conversion.converted,
+        })
+    }
+}
+
+impl Store {
+    /// Finds what is stored and is not what the schema has: values of other types, rows of nodes that are
+    /// gone, entries with other keys. Where there is an output, it gets every such row, and then they are
+    /// removed, by a commit of each datastore that the history has. Where data change meanwhile, the
+    /// output may get a row twice.
+    ///
+    /// # Errors
+    /// What the output returns, `in-use` where somebody holds a lock or a candidate and running changed the
+    /// same nodes, and what the engine says.
+    pub fn repair(
+        &self,
+        options: UpgradeOptions<'_>,
+        output: Option<&mut dyn RepairOutput>,
+    ) -> Result<Vec<Repair>> {
+        let mut work = match output {
+            Some(output) => Work::TakeOut(output),
+            None => Work::Look,
+        };
+        let mut repairs = Vec::new();
+        for dataspace in self.dataspaces()? {
+            for anchor in self.anchors(&dataspace, None, usize::MAX)? {
+                let name = format!("{dataspace}/{}", anchor.name);
+                let running = self.tree(&dataspace, &anchor.name, Datastore::Running)?;
+                let mut trees = Vec::new();
+                for datastore in REPAIRED {
+                    trees.push(running.beside(datastore, "")?);
+                }
+                trees.extend(running.private_candidates()?);
+                for tree in trees {
+                    repairs.extend(tree.repair(&name, options, &mut work)?);
+                }
+            }
+        }
+        Ok(repairs)
+    }
+}
+
+impl Tree {
+    fn repair(
+        &self,
+        name: &str,
+        options: UpgradeOptions<'_>,
+        work: &mut Work<'_>,
+    ) -> Result<Option<Repair>> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let repaired = match self.datastore().is_candidate() {
+                true => self.repair_candidate(name, options, work),
+                false => self.repair_stored(name, options, work),
+            };
+            match repaired {
+                Err(Error::Engine(error))
+                    if error.kind() == ErrorKind::Conflict && tries < REPAIR_TRIES_MAX => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn repair_stored(
+        &self,
+        name: &str,
+        options: UpgradeOptions<'_>,
+        work: &mut Work<'_>,
+    ) -> Result<Option<Repair>> {
+        let (overlay, mut conversion) = self.repaired(self.stored_view()?.into_snapshot())?;
+        if !has_changes(&overlay, self)? {
+            return Ok(None);
+        }
+        let mut repair = self.report(name, &mut conversion);
+        repair.rows = self.note(name, &overlay, work)?;
+        if let Work::TakeOut(output) = work {
+            output.sync()?;
+            repair.version = Some(self.put_repaired(overlay, &conversion, options)?);
+        }
+        if self.is_validated()
+            && let Err(Error::Data(violations)) = self.validate_whole()
+        {
+            repair.violations = violations;
+        }
+        Ok(Some(repair))
+    }
+
+    /// Repairs what a candidate changes itself. What it shows of running is repaired there.
+    fn repair_candidate(
+        &self,
+        name: &str,
+        options: UpgradeOptions<'_>,
+        work: &mut Work<'_>,
+    ) -> Result<Option<Repair>> {
+        let snapshot = self.store().driver().snapshot()?;
+        let standing = self.standing(&*snapshot)?;
+        if !standing.has_changes() {
+            return Ok(None);
+        }
+        // Running has to be as it was found until the candidate is stored anew.
+        let basis = self.beside(Datastore::Running, "")?.basis(&*snapshot)?;
+        let own = standing.data(self);
+        let (overlay, mut conversion) =
+            self.repaired(Box::new(Overlay::with(snapshot, Arc::clone(&own))))?;
+        let mut is_own = false;
+        each_change(&overlay, &logged_ranges(self.id()), &mut |change| {
+            is_own |= own.get(change.key).is_some();
+            Ok(())
+        })?;
+        if !is_own {
+            return Ok(None);
+        }
+        let mut repair = self.report(name, &mut conversion);
+        repair.rows = self.note(name, &overlay, work)?;
+        if let Work::TakeOut(output) = work {
+            standing.conflicts().into_result()?;
+            output.sync()?;
+            self.put_candidate((standing, basis), overlay, options)?;
+        }
+        Ok(Some(repair))
+    }
+
+    fn put_candidate(
+        &self,
+        (standing, basis): (Standing, Basis),
+        repaired: Overlay,
+        options: UpgradeOptions<'_>,
+    ) -> Result<()> {
+        let driver = self.store().driver();
+        let mut batch = Batch::new();
+        for Precondition { key, value } in basis.conditions {
+            batch.require(key, value);
+        }
+        standing.require(&mut batch);
+        let holds = self.require_unheld(&repaired, options.session, &mut batch)?;
+        self.require_parts_unheld(&holds, repaired.changes(), options.session)?;
+        let running = Overlay::new(driver.snapshot()?);
+        self.put_revised(standing, running, &repaired, basis.last.version, &mut batch)?;
+        driver.commit(batch)?;
+        Ok(())
+    }
+
+    fn report(&self, name: &str, conversion: &mut Conversion) -> Repair {
+        Repair {
+            anchor: name.to_owned(),
+            datastore: self.datastore(),
+            session: self.session().to_owned(),
+            removed: std::mem::take(&mut conversion.dropped),
+            converted: std::mem::take(&mut conversion.converted),
+            rows: 0,
+            version: None,
+            violations: Errors::new(),
+        }
+    }
+
+    /// Hands every row that is changed to the output, and counts them.
+    fn note(&self, name: &str, overlay: &Overlay, work: &mut Work<'_>) -> Result<u64> {
+        let (compiled, mut rows) = (self.compiled(), 0);
+        let state = state(overlay.base(), compiled, self);
+        each_change(overlay, &logged_ranges(self.id()), &mut |change| {
+            if let Some(removed) = self.removed(&state, name, change)? {
+                rows += 1;
+                if let Work::TakeOut(output) = work {
+                    output.row(&removed)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// What a state is without what does not fit.
+    fn repaired(&self, snapshot: Box<dyn Snapshot + Send>) -> Result<(Overlay, Conversion)> {
+        let compiled = self.compiled();
+        let nodes = Correspondence::examining(compiled);
+        let read = state(&*snapshot, compiled, self);
+        let conversion = convert(read, compiled, &nodes, Misfits::DropAll)?;
+        let mut overlay = Overlay::new(snapshot);
+        overlay.apply(&conversion.changes);
+        for key in stale_order_rows(&state(&overlay, compiled, self))? {
+            overlay.delete(key);
+        }
+        Ok((overlay, conversion))
+    }
+
+    fn put_repaired(
+        &self,
+        overlay: Overlay,
+        conversion: &Conversion,
+        options: UpgradeOptions<'_>,
+    ) -> Result<u64> {
+        let Basis {
+            next, conditions, ..
+        } = self.basis(overlay.base())?;
+        let mut batch = Batch::new();
+        for Precondition { key, value } in conditions {
+            batch.require(key, value);
+        }
+        let old = (&**self.compiled(), conversion);
+        self.put_converted(overlay, old, next, options, &mut batch)?;
+        self.store().driver().commit(batch)?;
+        Ok(next.version)
+    }
+
+    /// What a changed row loses; nothing where that is only a row of the order index.
+    fn removed(
+        &self,
+        state: &State<'_>,
+        name: &str,
+        change: KeyChange<'_>,
+    ) -> Result<Option<Removed>> {
+        let Some(old) = change.old else {
+            return Ok(None);
+        };
+        if change.key.first() != Some(&(Subspace::Tree as u8)) {
+            return Ok(None);
+        }
+        Ok(Some(Removed {
+            anchor: name.to_owned(),
+            datastore: self.datastore(),
+            session: self.session().to_owned(),
+            path: readable_path(state, change.key),
+            values: readable_values(state, change.key, old, change.new)?,
+            key: hexadecimal(change.key),
+            row: hexadecimal(old),
+        }))
+    }
+}
+
+/// The path of a row, as far as the schema and the dictionary have it.
+fn readable_path(state: &State<'_>, key: &[u8]) -> String {
+    let known = || -> Result<Option<InstancePath>> {
+        let Some(trail) = state.trail(key)? else {
+            return Ok(None);
+        };
+        state.named_path_of(key, &trail).map(Some)
+    };
+    match known() {
+        Ok(Some(path)) if path.is_root() => "/".to_owned(),
+        Ok(Some(path)) => path.to_instance_identifier(state.schema()),
+        _ => readable_names(state, key).unwrap_or_else(|_| String::from("/")),
+    }
+}
+
+fn readable_names(state: &State<'_>, key: &[u8]) -> Result<String> {
+    let mut at = state.tree.prefix(Subspace::Tree).len();
+    let (mut around, mut names) = (None, String::new());
+    while at < key.len() {
+        let mut rest = &key[at..];
+        let id = take_local_id(&mut rest)?;
+        let name = dictionary::name_of(state.snapshot, &names, id)?;
+        names = format!(
+            "{names}/{}",
+            name.unwrap_or_else(|| format!("(node {})", id.0))
+        );
+        let Some(node) = state.layout().child(around, id) else {
+            break;
+        };
+        if skip_entry(state.schema().node(node), &mut rest).is_err() {
+            break;
+        }
+        at = key.len() - rest.len();
+        around = Some(node);
+    }
+    Ok(names)
+}
+
+fn readable_values(
+    state: &State<'_>,
+    key: &[u8],
+    old: &[u8],
+    new: Option<&[u8]>,
+) -> Result<Vec<(String, String)>> {
+    let names = readable_names(state, key)?;
+    let kept = new
+        .and_then(|new| Fragment::decode(new, 0).ok())
+        .unwrap_or_default();
+    let Ok(fragment) = Fragment::decode(old, 0) else {
+        let entry = take_entry_value(old).map(|value| (String::new(), value.to_string()));
+        return Ok(entry.into_iter().collect());
+    };
+    let mut values = Vec::new();
+    for (id, packed) in fragment.leaves {
+        if kept.get(id) == Some(&packed) {
+            continue;
+        }
+        let name = dictionary::name_of(state.snapshot, &names, id)?;
+        let name = name.unwrap_or_else(|| format!("(node {})", id.0));
+        let text = match packed {
+            Packed::Value(value) => value.to_string(),
+            Packed::Any(json) => json.into(),
+        };
+        values.push((name, text));
+    }
+    Ok(values)
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}

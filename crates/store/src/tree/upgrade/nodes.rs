@@ -1,0 +1,185 @@
+//! Which node of the new schema each node of the old one became.
+
+use espalier_yang::schema::{NamedNodes, Node, Revisions};
+use espalier_yang::{ModuleId, NodeId, NodeKind, Schema};
+
+use crate::layout::is_data;
+use crate::store::Compiled;
+
+/// The nodes of an old schema in a new one.
+#[derive(Debug)]
+pub(crate) struct Correspondence {
+    /// The new node by the old one's number.
+    nodes: Vec<Option<NodeId>>,
+    /// Whether a node and everything below it is stored alike, by the old one's number.
+    same: Vec<bool>,
+    is_same: bool,
+}
+
+impl Correspondence {
+    /// Between two schemas of one store. A node is the one of the same name and module below the same
+    /// nodes, whatever its kind; so its number in keys is the same.
+    pub fn between(old: &Compiled, new: &Compiled) -> Self {
+        let nodes = matching(&old.schema, &new.schema);
+        let unchanged = same_below(old, new, &nodes, NamedNodes::Unchanged);
+        let roots = || data_roots(&old.schema);
+        if roots().all(|root| unchanged[root.0 as usize]) {
+            return Self {
+                nodes,
+                same: unchanged,
+                is_same: true,
+            };
+        }
+        let same = same_below(old, new, &nodes, NamedNodes::Changed);
+        Self {
+            nodes,
+            same,
+            is_same: false,
+        }
+    }
+
+    /// A schema and itself, with every value to be read again.
+    pub fn examining(compiled: &Compiled) -> Self {
+        let count = compiled.schema.nodes().len();
+        Self {
+            nodes: (0..count).map(|id| Some(NodeId(id as u32))).collect(),
+            same: vec![false; count],
+            is_same: false,
+        }
+    }
+
+    /// The new node that an old one became; none where it is gone.
+    pub fn new_node(&self, old: NodeId) -> Option<NodeId> {
+        self.nodes[old.0 as usize]
+    }
+
+    /// Whether an old node and everything below it is stored alike under both schemas.
+    pub fn is_same_below(&self, old: NodeId) -> bool {
+        self.same[old.0 as usize]
+    }
+
+    /// Whether everything that the old schema has is stored alike under the new one.
+    pub fn is_same(&self) -> bool {
+        self.is_same
+    }
+}
+
+fn data_roots(schema: &Schema) -> impl Iterator<Item = NodeId> + '_ {
+    let roots = schema.roots().iter().copied();
+    roots.filter(|&root| is_data(schema, root))
+}
+
+fn matching(old: &Schema, new: &Schema) -> Vec<Option<NodeId>> {
+    let modules: Vec<Option<ModuleId>> = old
+        .modules()
+        .iter()
+        .map(|module| new.module_by_name(&module.name))
+        .collect();
+    let mut nodes: Vec<Option<NodeId>> = Vec::with_capacity(old.nodes().len());
+    // Nodes come after their parents.
+    for node in old.nodes() {
+        let parent = match node.parent {
+            Some(parent) => nodes[parent.0 as usize].map(Some),
+            None => Some(None),
+        };
+        let module = modules[usize::from(node.module.0)];
+        let found = parent.zip(module).and_then(|(parent, module)| {
+            let found = new.child(parent, module, &node.name)?;
+            (is_data(old, node.id) && is_data(new, found)).then_some(found)
+        });
+        nodes.push(found);
+    }
+    nodes
+}
+
+fn same_below(
+    old: &Compiled,
+    new: &Compiled,
+    nodes: &[Option<NodeId>],
+    named_nodes: NamedNodes,
+) -> Vec<bool> {
+    let revisions = Revisions {
+        old: &old.schema,
+        new: &new.schema,
+        named_nodes,
+    };
+    let mut same = vec![true; nodes.len()];
+    for index in (0..nodes.len()).rev() {
+        let node = old.schema.node(NodeId(index as u32));
+        if !is_data(&old.schema, node.id) {
+            continue;
+        }
+        same[index] = nodes[index].is_some_and(|found| {
+            is_stored_alike(&revisions, node, new.schema.node(found))
+                && node.children.iter().all(|child| same[child.0 as usize])
+        });
+    }
+    same
+}
+
+fn is_stored_alike(revisions: &Revisions<'_>, old: &Node, new: &Node) -> bool {
+    let alike = match (&old.kind, &new.kind) {
+        (NodeKind::Container { presence: old }, NodeKind::Container { presence: new }) => {
+            old == new
+        }
+        (NodeKind::List(_), NodeKind::List(_)) => {
+            key_names(revisions.old, old).eq(key_names(revisions.new, new))
+        }
+        (NodeKind::Leaf(old), NodeKind::Leaf(new))
+        | (NodeKind::LeafList(old), NodeKind::LeafList(new)) => {
+            revisions.keep_values(&old.value_type, &new.value_type)
+        }
+        (NodeKind::AnyData, NodeKind::AnyData) | (NodeKind::AnyXml, NodeKind::AnyXml) => true,
+        _ => false,
+    };
+    alike
+        && old.is_positional() == new.is_positional()
+        && old.is_config == new.is_config
+        && case_names(revisions.old, old).eq(case_names(revisions.new, new))
+}
+
+fn key_names<'s>(schema: &'s Schema, node: &'s Node) -> impl Iterator<Item = &'s str> {
+    node.keys().iter().map(|&key| &*schema.node(key).name)
+}
+
+/// The choices that a node is in, and the cases, by name.
+fn case_names<'s>(schema: &'s Schema, node: &'s Node) -> impl Iterator<Item = [&'s str; 4]> {
+    node.cases.iter().map(|of| {
+        let choice = &schema.choices()[of.choice as usize];
+        let case = &choice.cases[of.case as usize];
+        [
+            &*choice.name,
+            &*schema.module(choice.module).name,
+            &*case.name,
+            &*schema.module(case.module).name,
+        ]
+    })
+}
+
+/// Whether instances of two nodes have the same shape: a leaf is no leaf-list, a list no container.
+pub(super) fn is_same_kind(old: &Node, new: &Node) -> bool {
+    matches!(
+        (&old.kind, &new.kind),
+        (NodeKind::Container { .. }, NodeKind::Container { .. })
+            | (NodeKind::List(_), NodeKind::List(_))
+            | (NodeKind::Leaf(_), NodeKind::Leaf(_))
+            | (NodeKind::LeafList(_), NodeKind::LeafList(_))
+            | (
+                NodeKind::AnyData | NodeKind::AnyXml,
+                NodeKind::AnyData | NodeKind::AnyXml
+            )
+    )
+}
+
+/// What a node is, for messages.
+pub(super) fn kind_name(node: &Node) -> &'static str {
+    match node.kind {
+        NodeKind::Container { .. } => "a container",
+        NodeKind::List(_) => "a list",
+        NodeKind::Leaf(_) => "a leaf",
+        NodeKind::LeafList(_) => "a leaf-list",
+        NodeKind::AnyData => "anydata",
+        NodeKind::AnyXml => "anyxml",
+        _ => "no data node",
+    }
+}

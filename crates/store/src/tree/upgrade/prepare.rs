@@ -1,0 +1,306 @@
+//! What a change of modules does to one anchor, as part of the batch that changes the catalog.
+
+use std::sync::Arc;
+
+use espalier_keyspace::{Batch, KeyRange, Precondition, Snapshot};
+use espalier_yang::{DataError, ErrorTag, Errors};
+
+use super::convert::{Conversion, Misfits, convert};
+use super::load::UpgradeLoad;
+use super::nodes::Correspondence;
+use super::past::put_past;
+use super::report::{DatastoreUpgrade, UnknownData, UpgradeOptions};
+use crate::catalog::{AnchorRow, Record};
+use crate::error::{Error, Result};
+use crate::overlay::{Changes, Overlay};
+use crate::store::{Compiled, Store};
+use crate::subspace::Subspace;
+use crate::tree::change::{each_change, logged_ranges};
+use crate::tree::confirm::Plan;
+use crate::tree::locate::State;
+use crate::tree::log::CommitLog;
+use crate::tree::operational::move_origins;
+use crate::tree::settle::{Basis, put_changes};
+use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
+use crate::tree::{Datastore, Tree};
+
+/// The datastores that have rows of their own.
+const STORED: [Datastore; 4] = [
+    Datastore::Running,
+    Datastore::Startup,
+    Datastore::FactoryDefault,
+    Datastore::Operational,
+];
+
+/// A change of the modules of one anchor.
+pub(crate) struct AnchorUpgrade<'a> {
+    pub store: &'a Store,
+    pub row: &'a AnchorRow,
+    pub old: &'a Arc<Compiled>,
+    pub new: &'a Arc<Compiled>,
+    /// The modules of the old schema, kept for older versions.
+    pub replaced: &'a Record,
+    pub nodes: &'a Correspondence,
+    pub options: UpgradeOptions<'a>,
+}
+
+/// What a change of modules does to an anchor.
+#[derive(Default)]
+pub(crate) struct Prepared {
+    /// What is written, and what it depends on.
+    pub batch: Batch,
+    /// The datastores that are changed.
+    pub datastores: Vec<DatastoreUpgrade>,
+    /// What does not fit. Where there is any, the batch is incomplete.
+    pub errors: Errors,
+}
+
+/// What happened to a datastore that candidates are laid over.
+pub(in crate::tree) struct Revised {
+    /// What the change of modules changes in it.
+    pub changes: Arc<Changes>,
+    /// Its version afterwards.
+    pub version: u64,
+    /// Whether it has a new version.
+    pub is_changed: bool,
+}
+
+impl AnchorUpgrade<'_> {
+    /// Reads all datastores of the anchor by the old schema, makes of them what they are under the new
+    /// one, and validates the result.
+    pub fn prepare(&self, mut load: Option<&mut UpgradeLoad<'_, '_>>) -> Result<Prepared> {
+        let mut prepared = Prepared::default();
+        for datastore in STORED {
+            let load = load
+                .as_deref_mut()
+                .filter(|load| load.datastore == datastore);
+            let revised = self.datastore(datastore, load, &mut prepared)?;
+            if datastore == Datastore::Running {
+                self.candidates(&revised, &mut prepared)?;
+            }
+        }
+        Ok(prepared)
+    }
+
+    pub(super) fn misfits(&self) -> Misfits {
+        match self.options.unknown {
+            UnknownData::Refuse => Misfits::Refuse,
+            UnknownData::Drop => Misfits::DropUnknown,
+        }
+    }
+
+    fn tree(&self, compiled: &Arc<Compiled>, datastore: Datastore) -> Tree {
+        let (store, row) = (self.store.clone(), self.row.clone());
+        Tree::new(store, row, Arc::clone(compiled), datastore, "")
+    }
+
+    fn datastore(
+        &self,
+        datastore: Datastore,
+        load: Option<&mut UpgradeLoad<'_, '_>>,
+        prepared: &mut Prepared,
+    ) -> Result<Revised> {
+        let tree = self.tree(self.new, datastore);
+        let snapshot = self.store.driver().snapshot()?;
+        let basis = tree.basis(&*snapshot)?;
+        if datastore == Datastore::Running {
+            refuse_pending(&tree, &*snapshot, prepared)?;
+        }
+        let mut conversion = match &load {
+            Some(load) if load.replaces() => everything_cleared(&tree),
+            _ => {
+                let state = State {
+                    snapshot: &*snapshot,
+                    compiled: self.old,
+                    tree: tree.id(),
+                };
+                convert(state, self.new, self.nodes, self.misfits())?
+            }
+        };
+        let mut overlay =
+            Overlay::with(snapshot, Arc::new(std::mem::take(&mut conversion.changes)));
+        let fits = conversion.errors.is_empty();
+        prepared.refuse(datastore, "", std::mem::take(&mut conversion.errors));
+        let mut is_loaded = false;
+        if let Some(load) = load.filter(|_| fits) {
+            overlay = load.apply(&tree, overlay)?;
+            is_loaded = true;
+        }
+        let is_changed = has_changes(&overlay, &tree)?;
+        let is_empty = basis.last == Stamp::default() && !is_changed;
+        if fits && tree.is_validated() && !is_empty {
+            match tree.validate_whole_with(overlay.changes()) {
+                Err(Error::Data(errors)) => prepared.refuse(datastore, "", errors),
+                result => result?,
+            }
+        }
+        let revised = Revised {
+            changes: overlay.shared_changes(),
+            version: if is_changed {
+                basis.next.version
+            } else {
+                basis.last.version
+            },
+            is_changed,
+        };
+        if !prepared.errors.is_empty() {
+            return Ok(revised);
+        }
+        self.put(&tree, overlay, basis, &conversion, prepared)?;
+        if is_changed || is_loaded {
+            prepared.datastores.push(DatastoreUpgrade {
+                anchor: self.row.name.clone(),
+                datastore,
+                session: String::new(),
+                before: revised.version - u64::from(is_changed),
+                version: is_changed.then_some(revised.version),
+                converted: conversion.converted,
+                dropped: conversion.dropped,
+            });
+        }
+        Ok(revised)
+    }
+
+    /// Puts what changes in a datastore into the batch, as a version of its own, and what the batch
+    /// depends on.
+    fn put(
+        &self,
+        tree: &Tree,
+        overlay: Overlay,
+        basis: Basis,
+        conversion: &Conversion,
+        prepared: &mut Prepared,
+    ) -> Result<()> {
+        let Basis {
+            last,
+            next,
+            conditions,
+        } = basis;
+        let batch = &mut prepared.batch;
+        for Precondition { key, value } in conditions {
+            batch.require(key, value);
+        }
+        if !has_changes(&overlay, tree)? {
+            let until = last.version.saturating_sub(1);
+            return put_past(overlay.base(), tree.id(), until, self.replaced, batch);
+        }
+        put_past(
+            overlay.base(),
+            tree.id(),
+            last.version,
+            self.replaced,
+            batch,
+        )?;
+        let old = (&**self.old, conversion);
+        tree.put_converted(overlay, old, next, self.options, batch)
+    }
+}
+
+impl Tree {
+    /// Puts into a batch what an overlay changes, as a version that the history has. Everything in the
+    /// datastore is as if it was written anew, and indexes are built again by whoever needs them.
+    pub(super) fn put_converted(
+        &self,
+        overlay: Overlay,
+        (old, conversion): (&Compiled, &Conversion),
+        next: Stamp,
+        options: UpgradeOptions<'_>,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        self.keep_holds(&overlay, options.session, Plan::Edit, batch)?;
+        let (author, comment) = (options.author, options.comment);
+        let mut log = CommitLog::new(self.id(), next.version, next.time, author, comment);
+        each_change(&overlay, &logged_ranges(self.id()), &mut |change| {
+            log.record(change.key, change.old, change.new, batch)
+        })?;
+        if self.datastore() == Datastore::Operational {
+            let state = state(overlay.base(), old, self);
+            move_origins(&state, overlay.changes(), &conversion.moved, batch)?;
+        }
+        put_changes(overlay, batch)?;
+        for subspace in [Subspace::Stamp, Subspace::Index, Subspace::Count] {
+            batch.delete_range(KeyRange::prefix(&self.id().prefix(subspace)));
+        }
+        let record = StampRecord {
+            any: next,
+            whole: next,
+        };
+        batch.put(
+            stamp_key(&self.id().prefix(Subspace::Tree)),
+            record.encode(),
+        );
+        log.finish(batch)
+    }
+}
+
+impl Prepared {
+    /// Notes what does not fit in a datastore.
+    pub(in crate::tree) fn refuse(&mut self, datastore: Datastore, session: &str, errors: Errors) {
+        if datastore == Datastore::Running {
+            return self.errors.append(errors);
+        }
+        let place = match session {
+            "" => datastore.name().to_owned(),
+            session => format!("{} of {session}", datastore.name()),
+        };
+        self.errors.append(errors.map(|error| DataError {
+            message: format!("in {place}: {}", error.message),
+            ..error
+        }));
+    }
+}
+
+/// A commit that waits for its confirmation may have to be rolled back under the modules that it was made
+/// under.
+fn refuse_pending(running: &Tree, snapshot: &dyn Snapshot, prepared: &mut Prepared) -> Result<()> {
+    if running.holds(snapshot)?.locks.pending.is_some() {
+        let message =
+            "a confirmed commit is pending; confirm it or cancel it before the modules change";
+        let error = DataError::new(ErrorTag::InUse, message);
+        prepared.errors.push(error);
+    }
+    Ok(())
+}
+
+fn everything_cleared(tree: &Tree) -> Conversion {
+    let mut conversion = Conversion::default();
+    for range in logged_ranges(tree.id()) {
+        conversion.changes.delete_range(&range);
+    }
+    conversion
+}
+
+/// Whether an overlay changes any data.
+pub(super) fn has_changes(overlay: &Overlay, tree: &Tree) -> Result<bool> {
+    let mut is_any = false;
+    each_change(overlay, &logged_ranges(tree.id()), &mut |_| {
+        is_any = true;
+        Ok(())
+    })?;
+    Ok(is_any)
+}
+
+/// The stamp of everything that a datastore holds after its modules changed.
+pub(in crate::tree) fn stamp_anew(overlay: &mut Overlay, tree: &Tree, stamp: Stamp) {
+    let stamps = tree.id().prefix(Subspace::Stamp);
+    overlay.delete_range(&KeyRange::prefix(&stamps));
+    let record = StampRecord {
+        any: stamp,
+        whole: stamp,
+    };
+    let root = stamp_key(&tree.id().prefix(Subspace::Tree));
+    overlay.put(root, record.encode());
+}
+
+/// The rows of one state, for reading alone.
+pub(in crate::tree) fn state<'s>(
+    snapshot: &'s dyn Snapshot,
+    compiled: &'s Compiled,
+    tree: &Tree,
+) -> State<'s> {
+    State {
+        snapshot,
+        compiled,
+        tree: tree.id(),
+    }
+}

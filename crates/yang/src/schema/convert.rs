@@ -1,0 +1,195 @@
+//! Values of one schema under another: whether a type accepts every value of an older type in the same
+//! form, and what a stored value becomes where it does not.
+
+use super::lexical::{JsonScalar, ValueError};
+use super::{
+    EnumItem, IdentityId, IntegerWidth, Intervals, ModuleId, ModuleNames, Pattern, Schema, Type,
+    TypeKind,
+};
+use crate::value::Value;
+
+/// Whether the nodes that instance-identifiers name may have changed between two schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedNodes {
+    /// Every instance-identifier of the older schema means the same in the newer one.
+    Unchanged,
+    /// Each has to be read again.
+    Changed,
+}
+
+/// Two schemas that types are compared between.
+#[derive(Clone, Copy, Debug)]
+pub struct Revisions<'a> {
+    /// The schema that values were stored under.
+    pub old: &'a Schema,
+    /// The schema that they are to be stored under.
+    pub new: &'a Schema,
+    /// Whether instance-identifiers keep their meaning.
+    pub named_nodes: NamedNodes,
+}
+
+impl Revisions<'_> {
+    /// Whether every value of a type of the old schema is a value of a type of the new one, in the same
+    /// canonical form. False where that is not certain.
+    pub fn keep_values(&self, old: &Type, new: &Type) -> bool {
+        let (old, new) = (resolved(old), resolved(new));
+        if old.canonical != new.canonical {
+            return false;
+        }
+        match (&old.kind, &new.kind) {
+            (TypeKind::Boolean, TypeKind::Boolean) | (TypeKind::Empty, TypeKind::Empty) => true,
+            (TypeKind::Binary(old), TypeKind::Binary(new)) => includes(new, old),
+            (TypeKind::Bits(old), TypeKind::Bits(new)) => {
+                let names = new.iter().map(|bit| &bit.name);
+                let known: Vec<_> = names
+                    .filter(|name| old.iter().any(|bit| bit.name == **name))
+                    .collect();
+                known.into_iter().eq(old.iter().map(|bit| &bit.name))
+            }
+            (TypeKind::Decimal64(old_digits, old), TypeKind::Decimal64(new_digits, new)) => {
+                old_digits == new_digits && includes(new, old)
+            }
+            (TypeKind::Enumeration(old), TypeKind::Enumeration(new)) => {
+                let is_known = |item: &EnumItem| new.iter().any(|other| other.name == item.name);
+                old.iter().all(is_known)
+            }
+            (TypeKind::IdentityRef(old), TypeKind::IdentityRef(new)) => {
+                self.keep_identities(old, new)
+            }
+            (TypeKind::InstanceIdentifier { .. }, TypeKind::InstanceIdentifier { .. }) => {
+                self.named_nodes == NamedNodes::Unchanged
+            }
+            (TypeKind::Integer(old_width, old), TypeKind::Integer(new_width, new)) => {
+                let is_wider = is_stored_alike(*old_width, *new_width);
+                old_width == new_width && includes(new, old)
+                    || is_wider && new.parts.is_empty()
+                    || is_wider && !old.parts.is_empty() && includes(new, old)
+            }
+            (TypeKind::String(old, old_patterns), TypeKind::String(new, new_patterns)) => {
+                let is_known = |pattern: &Pattern| {
+                    let same = |other: &Pattern| {
+                        other.source == pattern.source && other.is_inverted == pattern.is_inverted
+                    };
+                    old_patterns.iter().any(same)
+                };
+                includes(new, old) && new_patterns.iter().all(is_known)
+            }
+            // A value belongs to the first member that accepts it: members before it must not accept more.
+            (TypeKind::Union(old), TypeKind::Union(new)) => {
+                let backwards = Revisions {
+                    old: self.new,
+                    new: self.old,
+                    ..*self
+                };
+                let is_same = |(old, new): (&Type, &Type)| {
+                    self.keep_values(old, new) && backwards.keep_values(new, old)
+                };
+                old.len() <= new.len() && old.iter().zip(new).all(is_same)
+            }
+            _ => false,
+        }
+    }
+
+    fn keep_identities(&self, old: &[IdentityId], new: &[IdentityId]) -> bool {
+        let Some((&first, others)) = old.split_first() else {
+            return false;
+        };
+        let derived = |schema: &Schema, base: IdentityId, id: IdentityId| {
+            schema.identity(base).derived.binary_search(&id).is_ok()
+        };
+        let accepted = self.old.identity(first).derived.iter().filter(|&&id| {
+            let of = |&base: &IdentityId| derived(self.old, base, id);
+            others.iter().all(of)
+        });
+        accepted.into_iter().all(|&id| {
+            let identity = self.old.identity(id);
+            let module = &self.old.module(identity.module).name;
+            let module = self.new.module_by_name(module);
+            let same = module.and_then(|module| self.new.identity_by_name(module, &identity.name));
+            same.is_some_and(|same| new.iter().all(|&base| derived(self.new, base, same)))
+        })
+    }
+}
+
+impl Type {
+    /// The value of this type that a stored value of another type becomes: the value of the same text. A
+    /// member of a union is chosen by how the value is written in JSON, as reading an exported document
+    /// does. An identity that is not known by its name is taken from another module, where exactly one
+    /// has an identity of that name that the type accepts.
+    ///
+    /// # Errors
+    /// Where the text is no value of this type.
+    pub fn convert(
+        &self,
+        schema: &Schema,
+        leaf_module: ModuleId,
+        value: &Value,
+    ) -> Result<Value, ValueError> {
+        let names = ModuleNames { leaf_module };
+        let converted = self.parse_stored(schema, value, &names);
+        match (converted, value) {
+            (Err(error), Value::Identity(text)) => {
+                let name = text.split_once(':').map_or(&**text, |(_, name)| name);
+                self.moved_identity(schema, name, &names).ok_or(error)
+            }
+            (converted, _) => converted,
+        }
+    }
+
+    fn parse_stored(
+        &self,
+        schema: &Schema,
+        value: &Value,
+        names: &ModuleNames,
+    ) -> Result<Value, ValueError> {
+        let text = value.to_string();
+        if matches!(resolved(self).kind, TypeKind::Union(_)) {
+            let scalar = match value {
+                Value::Int32(_) | Value::Uint32(_) => JsonScalar::Number(&text),
+                Value::Boolean(value) => JsonScalar::Boolean(*value),
+                Value::Empty => JsonScalar::EmptyArray,
+                _ => JsonScalar::String(&text),
+            };
+            if let Ok(value) = self.parse_json(schema, scalar, names) {
+                return Ok(value);
+            }
+        }
+        self.parse(schema, &text, names)
+    }
+
+    fn moved_identity(&self, schema: &Schema, name: &str, names: &ModuleNames) -> Option<Value> {
+        let mut found = schema.identity_names.get(name)?.iter().filter_map(|&id| {
+            let module = &schema.module(schema.identity(id).module).name;
+            self.parse(schema, &format!("{module}:{name}"), names).ok()
+        });
+        let only = found.next()?;
+        found.next().is_none().then_some(only)
+    }
+}
+
+/// What a leafref refers to; other types themselves.
+fn resolved(of: &Type) -> &Type {
+    match &of.kind {
+        TypeKind::LeafRef { target_type, .. } => resolved(target_type),
+        _ => of,
+    }
+}
+
+/// Whether every number of `old` is one of `new`. None means every number.
+fn includes(new: &Intervals, old: &Intervals) -> bool {
+    let is_within = |part: &super::Interval| {
+        let mut parts = new.parts.iter();
+        parts.any(|other| other.min <= part.min && part.max <= other.max)
+    };
+    new.parts.is_empty() || !old.parts.is_empty() && old.parts.iter().all(is_within)
+}
+
+/// Whether an integer type has every number of another, stored in the same form.
+fn is_stored_alike(old: IntegerWidth, new: IntegerWidth) -> bool {
+    use IntegerWidth::{Int8, Int16, Int32, Uint8, Uint16, Uint32};
+    old == new
+        || matches!(
+            (old, new),
+            (Int8, Int16 | Int32) | (Int16, Int32) | (Uint8, Uint16 | Uint32) | (Uint16, Uint32)
+        )
+}
