@@ -260,3 +260,36 @@ fn data_that_change_during_an_upgrade_are_validated_again() {
     });
     assert_sound(&store);
 }
+
+/// An index has the schema default where a leaf is not there. It once kept the old one, and `unique` then
+/// let two entries be alike.
+#[test]
+fn indexes_have_the_defaults_of_the_new_modules() {
+    let model = |default: &str| {
+        source(&format!(
+            "module m {{ yang-version 1.1; namespace urn:m; prefix m; \
+             list e {{ key k; unique v; leaf k {{ type string; }} leaf v {{ type string; default {default}; }} }} }}"
+        ))
+    };
+    let store = open_store(espalier_drivers::open("memory:").unwrap());
+    store.create_dataspace("d").unwrap();
+    store.create_schema_set("d", "s", &model("one")).unwrap();
+    store.create_anchor("d", "a", "s").unwrap();
+    let open = || store.tree("d", "a", Datastore::Running).unwrap();
+    load_json(
+        &open(),
+        LoadMode::Merge,
+        r#"{"m:e":[{"k":"x"},{"k":"y","v":"z"}]}"#,
+    )
+    .unwrap();
+    let upgrade =
+        |default| store.upgrade_schema_set("d", "s", &model(default), UpgradeOptions::default());
+    let refused = upgrade("z");
+    assert!(matches!(refused, Err(Error::Upgrade { .. })), "{refused:?}");
+    upgrade("two").unwrap();
+    assert_sound(&store);
+    let same = load_json(&open(), LoadMode::Merge, r#"{"m:e":[{"k":"w","v":"two"}]}"#);
+    assert!(matches!(same, Err(Error::Data(_))), "{same:?}");
+    load_json(&open(), LoadMode::Merge, r#"{"m:e":[{"k":"w","v":"one"}]}"#).unwrap();
+    assert_sound(&store);
+}

@@ -180,6 +180,10 @@ impl AnchorUpgrade<'_> {
         for Precondition { key, value } in conditions {
             batch.require(key, value);
         }
+        // They may be of other defaults: built again by the commit that needs them.
+        for subspace in [Subspace::Index, Subspace::Count] {
+            batch.delete_range(KeyRange::prefix(&tree.id().prefix(subspace)));
+        }
         if !has_changes(&overlay, tree)? {
             let until = last.version.saturating_sub(1);
             return put_past(overlay.base(), tree.id(), until, self.replaced, batch);

@@ -77,16 +77,25 @@ impl Tree {
     /// # Errors
     /// [`crate::Error::Data`] with every violation.
     pub fn validate_whole(&self) -> Result<()> {
-        self.validate_whole_with(&Arc::default())
+        self.validate_changed(Arc::default())
     }
 
-    /// The same of the newest state with changes of the data.
+    /// The same of the newest state with changes of the data, under modules that its indexes may not be of.
     pub(in crate::tree) fn validate_whole_with(&self, changes: &Arc<Changes>) -> Result<()> {
+        let mut changes = Arc::clone(changes);
+        // Also where no data change: the indexes have schema defaults, which may be others.
+        for subspace in [Subspace::Index, Subspace::Count] {
+            let range = KeyRange::prefix(&self.id().prefix(subspace));
+            Arc::make_mut(&mut changes).delete_range(&range);
+        }
+        self.validate_changed(changes)
+    }
+
+    fn validate_changed(&self, changes: Arc<Changes>) -> Result<()> {
         let snapshots = self.snapshots_of_one_version()?;
         let workers = snapshots.len() as u64;
         let compiled = self.compiled();
         let tree = self.id();
-        let changes = self.without_indexes(changes);
         let changed = Layered {
             base: &*snapshots[0],
             changes: &changes,
@@ -118,18 +127,6 @@ impl Tree {
             errors.append(result?);
         }
         Ok(errors.into_result()?)
-    }
-
-    /// Changes of the data, with the indexes taken away that they would have to change.
-    fn without_indexes(&self, changes: &Arc<Changes>) -> Arc<Changes> {
-        let mut changes = Arc::clone(changes);
-        if !changes.is_empty() {
-            for subspace in [Subspace::Index, Subspace::Count] {
-                let range = KeyRange::prefix(&self.id().prefix(subspace));
-                Arc::make_mut(&mut changes).delete_range(&range);
-            }
-        }
-        changes
     }
 
     /// A snapshot for each core, all of one version; one where commits come too quickly.
