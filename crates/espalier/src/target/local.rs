@@ -74,6 +74,9 @@ fn open_replacing(
     source: Option<SchemaSource>,
 ) -> Result<(Tree, Option<Replaced>)> {
     let replaced = upgrade::bring_to(&store, settings, source)?;
+    if let Some(replaced) = &replaced {
+        upgrade::log_report(replaced.report());
+    }
     match tree_of(&store, settings) {
         Ok(tree) => Ok((tree, replaced)),
         Err(failure) => Err(match &replaced {

@@ -90,7 +90,6 @@ pub fn bring_to(
         let report = store
             .upgrade_schema_set(dataspace, anchor, &source, options(settings))
             .map_err(modules_failure)?;
-        log_report(&report);
         ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
         return Ok(Some(Replaced {
             dataspace: dataspace.to_owned(),
@@ -320,10 +319,17 @@ fn lines_of(changed: &Value) -> Vec<String> {
     lines
 }
 
-/// Tells people what happened to their data where the command is about something else.
-fn log_report(report: &UpgradeReport) {
-    for line in lines(&upgrade_json(report)) {
-        tracing::warn!("{}", line.trim_start());
+/// Tells people how much happened to their data where the command is about something else.
+pub(super) fn log_report(report: &UpgradeReport) {
+    for changed in &report.datastores {
+        let (converted, removed) = (changed.converted.count, changed.dropped.count);
+        tracing::warn!(
+            anchor = %changed.anchor,
+            datastore = changed.datastore.name(),
+            converted,
+            removed,
+            "the data were brought to the modules of --yang"
+        );
     }
 }
 
