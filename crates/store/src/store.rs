@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use espalier_keyspace::{
     Batch, Direction, Driver, ErrorKind, KeyRange, Precondition, Snapshot, Usage,
@@ -27,7 +29,10 @@ use crate::tree::{
 };
 
 /// How often a change of the catalog is tried again when another process changed the same keys.
-const CATALOG_TRIES_MAX: usize = 16;
+const CATALOG_TRIES_MAX: u32 = 64;
+
+/// After how many conflicts in a row a change of the catalog starts to wait before the next try.
+const CATALOG_TRIES_AT_ONCE: u32 = 4;
 
 /// Counts changes of the catalog.
 const CATALOG_CHANGES: &[u8] = b"catalog-changes";
@@ -414,7 +419,7 @@ impl Store {
     ) -> Result<()> {
         let _one_at_a_time = self.lock_catalog();
         self.driver().catch_up()?;
-        let mut tries = 0;
+        let mut tries: u32 = 0;
         loop {
             let snapshot = self.driver().snapshot()?;
             let mut batch = Batch::new();
@@ -423,7 +428,12 @@ impl Store {
             drop(snapshot);
             tries += 1;
             match self.driver().commit(batch) {
-                Err(error) if error.kind() == ErrorKind::Conflict && tries < CATALOG_TRIES_MAX => {}
+                Err(error) if error.kind() == ErrorKind::Conflict && tries < CATALOG_TRIES_MAX => {
+                    // Who has just won has its next change ready first: without a pause, one of
+                    // two can lose every time.
+                    let pause = tries.saturating_sub(CATALOG_TRIES_AT_ONCE);
+                    thread::sleep(Duration::from_millis(pause.into()));
+                }
                 result => return result.map(|_| ()).map_err(Error::from),
             }
         }
