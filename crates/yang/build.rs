@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -52,6 +53,38 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     table.push_str("]\n");
     fs::write(output.join("standard_modules.rs"), table)?;
+    digest_code()
+}
+
+/// Gives the crate a digest of its own source and of the versions of what it is built with: compiled
+/// schemas that are stored fit the code that made them only, and nobody has to remember that a change
+/// of the code makes them unfit.
+fn digest_code() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=src");
+    let mut files = vec![PathBuf::from("../../Cargo.lock"), PathBuf::from("build.rs")];
+    sources(Path::new("src"), &mut files)?;
+    files.sort();
+    let mut hasher = DefaultHasher::new();
+    for file in files {
+        file.hash(&mut hasher);
+        fs::read(&file)?.hash(&mut hasher);
+    }
+    println!(
+        "cargo::rustc-env=ESPALIER_CODE_DIGEST={:016x}",
+        hasher.finish()
+    );
+    Ok(())
+}
+
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            sources(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
     Ok(())
 }
 

@@ -3,8 +3,6 @@
 
 #![cfg(all(feature = "embedded", feature = "file", feature = "sqlite"))]
 
-mod mounted;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +10,8 @@ use std::sync::Arc;
 use espalier_drivers::embedded::{Config, Embedded};
 use espalier_drivers::open;
 use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, Writer};
+use espalier_testkit::disk::{mount, mounted};
 use espalier_testkit::process::{self, Part, say};
-use mounted::{mount, mounted};
 
 /// The engines with files, each in a folder of a disk.
 const ENGINES: [&str; 3] = ["embedded", "sqlite", "file"];
@@ -210,7 +208,7 @@ fn a_store_on_a_read_only_file_system_is_read() {
             fill_a_little(&*driver);
             let version = driver.snapshot().expect("a snapshot").version();
             drop(driver);
-            assert!(mount(disk, &["-o", "remount,ro"]));
+            mount(disk, &["-o", "remount,ro"]);
             for _ in 0..2 {
                 let driver = opened(&url);
                 let snapshot = driver.snapshot().expect("a snapshot");
@@ -229,7 +227,7 @@ fn a_store_on_a_read_only_file_system_is_read() {
                     assert!(error.to_string().contains(&path), "{engine}: {error}");
                 }
             }
-            assert!(mount(disk, &["-o", "remount,rw"]));
+            mount(disk, &["-o", "remount,rw"]);
             fill_a_little(&*opened(&url));
         });
     }
@@ -256,7 +254,7 @@ fn what_a_killed_process_left_is_read_from_a_read_only_file_system() {
             assert_eq!(part.line().as_deref(), Some("committed"));
             part.kill();
             drop(part);
-            assert!(mount(disk, &["-o", "remount,ro"]));
+            mount(disk, &["-o", "remount,ro"]);
             let driver = opened(&url);
             let snapshot = driver.snapshot().expect("a snapshot");
             assert!(
@@ -265,7 +263,7 @@ fn what_a_killed_process_left_is_read_from_a_read_only_file_system() {
             );
             drop(snapshot);
             drop(driver);
-            assert!(mount(disk, &["-o", "remount,rw"]));
+            mount(disk, &["-o", "remount,rw"]);
             assert_eq!(opened(&url).usage().expect("usage").keys, 100);
         });
     }

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 use espalier_drivers::open;
 use espalier_keyspace::{Batch, Driver, ErrorKind};
+use espalier_testkit::disk::mounted;
 use espalier_testkit::process::{self, Part, say};
 use espalier_testkit::seed;
 use rand::Rng;
 
-use crate::mounted::{check_read_only, mounted};
+use crate::mounted::check_read_only;
 use crate::opening::refusal;
 
 /// Bytes before the first record of a file.

@@ -1,8 +1,6 @@
 //! The MongoDB driver when its server, its connections or its process are hurt.
 #![cfg(feature = "mongo")]
 
-mod mounted;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,12 +8,11 @@ use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent};
 use espalier_testkit::adding::{SumWatch, add_while, sum};
+use espalier_testkit::disk::mounted;
 use espalier_testkit::servers::{Mongo, Proxy, ReplicaSet, Signal, free_port};
 use espalier_testkit::{crash, process, seed};
 use mongodb::bson::{Binary, spec};
 use rand::Rng;
-
-use crate::mounted::mounted;
 
 fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the server is there")

@@ -1,8 +1,6 @@
 //! The Redis driver when its server, its connections or its process are hurt.
 #![cfg(feature = "redis")]
 
-mod mounted;
-
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,11 +12,10 @@ use espalier_keyspace::{
     WatchEvent,
 };
 use espalier_testkit::adding::{SumWatch, add_while, sum};
+use espalier_testkit::disk::mounted;
 use espalier_testkit::servers::{Proxy, Redis, Signal, wait_until};
 use espalier_testkit::{crash, process, seed};
 use rand::Rng;
-
-use crate::mounted::mounted;
 
 const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
 

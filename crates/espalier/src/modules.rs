@@ -1,6 +1,5 @@
 //! Finding YANG modules in files, folders and among those that are built in.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,10 +32,7 @@ pub fn source(settings: &Settings) -> Result<Option<SchemaSource>> {
             );
         }
     }
-    if !settings.implement.is_empty() {
-        modules = needed(modules, &settings.implement);
-    }
-    Ok(Some(SchemaSource {
+    let source = SchemaSource {
         modules,
         implement: settings.implement.clone(),
         features: settings
@@ -44,46 +40,8 @@ pub fn source(settings: &Settings) -> Result<Option<SchemaSource>> {
             .iter()
             .map(|text| features(text))
             .collect::<Result<_>>()?,
-    }))
-}
-
-/// The modules to implement, with what they import and include: a folder often has many more.
-fn needed(modules: Vec<ModuleSource>, implement: &[String]) -> Vec<ModuleSource> {
-    let mut names: BTreeSet<String> = implement.iter().cloned().collect();
-    let mut left: Vec<String> = implement.to_vec();
-    while let Some(name) = left.pop() {
-        // Of every revision: which of them an import means, the compiler decides.
-        for module in modules.iter().filter(|module| module.name == name) {
-            for used in used_modules(&module.text) {
-                if names.insert(used.to_owned()) {
-                    left.push(used.to_owned());
-                }
-            }
-        }
-    }
-    let modules = modules.into_iter();
-    modules
-        .filter(|module| names.contains(&module.name))
-        .collect()
-}
-
-/// The modules and submodules that a text imports and includes.
-fn used_modules(text: &str) -> Vec<&str> {
-    let mut words = Words { rest: text };
-    let (mut depth, mut at_start) = (0_usize, false);
-    let mut used = Vec::new();
-    while let Some(word) = words.next() {
-        match word.text {
-            "{" if word.is_bare => depth += 1,
-            "}" if word.is_bare => depth = depth.saturating_sub(1),
-            "import" | "include" if depth == 1 && at_start => {
-                used.extend(words.next().map(|word| word.text));
-            }
-            _ => {}
-        }
-        at_start = word.is_bare && ["{", "}", ";"].contains(&word.text);
-    }
-    used
+    };
+    Ok(Some(source.without_unused()))
 }
 
 /// `module:a,b`.
@@ -290,29 +248,6 @@ mod tests {
         for text in ["", "<module/>", "module {", "module"] {
             assert_eq!(name_and_revision(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn of_a_folder_what_is_implemented_needs_is_kept() {
-        let module = |name: &str, body: &str| ModuleSource {
-            name: name.into(),
-            revision: None,
-            text: format!("module {name} {{ namespace 'u:{name}'; prefix p; {body} }}"),
-        };
-        let modules = vec![
-            module(
-                "a",
-                "import b { prefix b; } include 'a-sub'; leaf import { type string; }",
-            ),
-            module("a-sub", "import c { prefix c; }"),
-            module("b", ""),
-            module("c", "/* import d */ description 'import e { }';"),
-            module("d", ""),
-            module("e", "import a { prefix a; }"),
-        ];
-        let kept = needed(modules, &["a".to_owned()]);
-        let names: Vec<_> = kept.iter().map(|module| &*module.name).collect();
-        assert_eq!(names, ["a", "a-sub", "b", "c"]);
     }
 
     #[test]

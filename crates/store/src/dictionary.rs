@@ -19,22 +19,22 @@ pub(crate) fn number(schema: &Schema, snapshot: &dyn Snapshot) -> Result<(Layout
     let mut numbering = Numbering {
         schema,
         snapshot,
-        layout: Layout::new(schema.nodes().len()),
+        ids: Layout::unknown_ids(schema.nodes().len()),
         batch: Batch::new(),
     };
-    numbering.siblings(None, "", schema.roots())?;
-    Ok((numbering.layout, numbering.batch))
+    numbering.siblings("", schema.roots())?;
+    Ok((Layout::new(schema, numbering.ids), numbering.batch))
 }
 
 struct Numbering<'a> {
     schema: &'a Schema,
     snapshot: &'a dyn Snapshot,
-    layout: Layout,
+    ids: Vec<LocalId>,
     batch: Batch,
 }
 
 impl Numbering<'_> {
-    fn siblings(&mut self, parent: Option<NodeId>, path: &str, nodes: &[NodeId]) -> Result<()> {
+    fn siblings(&mut self, path: &str, nodes: &[NodeId]) -> Result<()> {
         let nodes: Vec<NodeId> = nodes
             .iter()
             .copied()
@@ -46,9 +46,9 @@ impl Numbering<'_> {
         let names: Vec<String> = nodes.iter().map(|&node| self.name(node)).collect();
         let ids = self.row(path, &names)?;
         for ((&node, name), id) in nodes.iter().zip(&names).zip(ids) {
-            self.layout.assign(parent, node, id);
-            let children = self.schema.node(node).children.clone();
-            self.siblings(Some(node), &format!("{path}/{name}"), &children)?;
+            self.ids[node.0 as usize] = id;
+            let children = &self.schema.node(node).children;
+            self.siblings(&format!("{path}/{name}"), children)?;
         }
         Ok(())
     }

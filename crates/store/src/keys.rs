@@ -10,6 +10,7 @@
 
 use espalier_keyspace::tuple;
 use espalier_yang::Value;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::subspace::Subspace;
@@ -21,7 +22,7 @@ const ONE_BYTE_IDS: u32 = 0xe0;
 pub(crate) const LOCAL_IDS_MAX: u32 = 1 << 20;
 
 /// The number of a node among its siblings, stable for the life of the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct LocalId(pub u32);
 
 /// Which datastore of which anchor: the beginning of its keys.

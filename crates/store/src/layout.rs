@@ -1,41 +1,68 @@
 //! How the nodes of one schema are numbered in keys.
 
 use espalier_yang::{NodeId, NodeKind, Schema};
+use serde::{Deserialize, Serialize};
 
 use crate::keys::LocalId;
 
+/// No node has this number.
 const UNKNOWN: NodeId = NodeId(u32::MAX);
 
 /// Local ids of every data node of a schema, both ways.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Layout {
     ids: Vec<LocalId>,
-    children: Vec<Vec<NodeId>>,
-    roots: Vec<NodeId>,
+    /// For each node (last: the root), where its part of `children` begins; then the end of all.
+    starts: Vec<u32>,
+    /// The children of all nodes; those of one stand at their local ids, gaps are unknown.
+    children: Vec<NodeId>,
 }
 
 impl Layout {
-    /// A layout for a schema of this many nodes, to be filled with [`Self::assign`].
-    pub fn new(nodes: usize) -> Self {
-        Self {
-            ids: vec![LocalId(u32::MAX); nodes],
-            children: vec![Vec::new(); nodes],
-            roots: Vec::new(),
+    /// The layout of a schema whose data nodes have these local ids, in the order of the schema.
+    pub fn new(schema: &Schema, ids: Vec<LocalId>) -> Self {
+        let mut layout = Self {
+            ids,
+            starts: Vec::with_capacity(schema.nodes().len() + 2),
+            children: Vec::new(),
+        };
+        for node in schema.nodes() {
+            layout.place(&node.children);
         }
+        layout.place(schema.roots());
+        layout.starts.push(layout.children.len() as u32);
+        layout
     }
 
-    /// Numbers a node.
-    pub fn assign(&mut self, parent: Option<NodeId>, node: NodeId, id: LocalId) {
-        self.ids[node.0 as usize] = id;
-        let siblings = match parent {
-            Some(parent) => &mut self.children[parent.0 as usize],
-            None => &mut self.roots,
-        };
-        let index = id.0 as usize;
-        if siblings.len() <= index {
-            siblings.resize(index + 1, UNKNOWN);
+    /// Whether its numbers are in the ranges that a layout of a schema has.
+    pub fn is_of(&self, schema: &Schema) -> bool {
+        let nodes = schema.nodes().len();
+        let children = |&child: &NodeId| child == UNKNOWN || (child.0 as usize) < nodes;
+        self.ids.len() == nodes
+            && self.starts.len() == nodes + 2
+            && self.starts.is_sorted()
+            && self.starts.last() == Some(&(self.children.len() as u32))
+            && self.children.iter().all(children)
+    }
+
+    /// The local ids of a schema of this many nodes before any is known.
+    pub fn unknown_ids(nodes: usize) -> Vec<LocalId> {
+        vec![LocalId(u32::MAX); nodes]
+    }
+
+    fn place(&mut self, siblings: &[NodeId]) {
+        let start = self.children.len();
+        self.starts.push(start as u32);
+        for &node in siblings {
+            let id = self.id(node).0;
+            if id != u32::MAX {
+                let index = start + id as usize;
+                if self.children.len() <= index {
+                    self.children.resize(index + 1, UNKNOWN);
+                }
+                self.children[index] = node;
+            }
         }
-        siblings[index] = node;
     }
 
     /// The local id of a data node.
@@ -51,17 +78,19 @@ impl Layout {
 
     /// The data nodes below `parent`, in the order of their local ids.
     pub fn children(&self, parent: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
-        let siblings = parent.map_or(&self.roots, |parent| &self.children[parent.0 as usize]);
-        siblings.iter().copied().filter(|&node| node != UNKNOWN)
+        let siblings = self.siblings(parent).iter().copied();
+        siblings.filter(|&node| node != UNKNOWN)
     }
 
     /// The child of `parent` with a local id; none where the schema no longer has it.
     pub fn child(&self, parent: Option<NodeId>, id: LocalId) -> Option<NodeId> {
-        let siblings = parent.map_or(&self.roots, |parent| &self.children[parent.0 as usize]);
-        siblings
-            .get(id.0 as usize)
-            .copied()
-            .filter(|&node| node != UNKNOWN)
+        let child = self.siblings(parent).get(id.0 as usize).copied();
+        child.filter(|&node| node != UNKNOWN)
+    }
+
+    fn siblings(&self, parent: Option<NodeId>) -> &[NodeId] {
+        let index = parent.map_or(self.ids.len(), |parent| parent.0 as usize);
+        &self.children[self.starts[index] as usize..self.starts[index + 1] as usize]
     }
 }
 

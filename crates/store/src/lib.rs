@@ -22,6 +22,7 @@ mod overlay;
 mod position;
 mod readable;
 mod store;
+mod stored_schema;
 mod subspace;
 mod transfer;
 mod tree;

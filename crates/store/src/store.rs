@@ -1,14 +1,13 @@
 //! A store: a key space with a catalog, and what is cached of it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use espalier_keyspace::{
     Batch, Direction, Driver, ErrorKind, KeyRange, Precondition, Snapshot, Usage,
 };
-use espalier_yang::schema::Node;
 use espalier_yang::validate::{Effort, Plan};
 use espalier_yang::{NodeId, Schema};
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -22,6 +21,7 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::layout::Layout;
 use crate::readable::{StoreLens, take_edited};
+use crate::stored_schema::{self, Content, Marks};
 use crate::subspace::{FORMAT_VERSION, Subspace};
 use crate::transfer::refuse_unfinished;
 use crate::tree::{
@@ -39,6 +39,10 @@ const CATALOG_CHANGES: &[u8] = b"catalog-changes";
 
 /// Commits to different trees do not wait for each other, up to this many trees.
 const TREE_LOCKS: usize = 64;
+
+/// Schemas with at least so many nodes are stored compiled; smaller ones are compiled in a few
+/// milliseconds.
+const STORED_NODES_MIN: usize = 1000;
 
 /// A key space with a catalog of dataspaces, schema sets and anchors. Cheap to clone.
 #[derive(Clone)]
@@ -69,48 +73,86 @@ pub(crate) struct Compiled {
     pub same_modules: Precondition,
     pub schema: Arc<Schema>,
     pub layout: Layout,
-    /// The constraints.
-    pub plan: Plan,
-    /// Which indexes and counts the constraints need, in short; empty where none.
-    pub index_definition: Vec<u8>,
-    /// For each node, whether it or something below it is state.
-    state: Vec<bool>,
-    /// For each node, whether it or something below it is a list or leaf-list kept in order.
-    order: Vec<bool>,
+    pub marks: Marks,
+    /// See [`Self::plan`].
+    plan: OnceLock<Plan>,
+    /// See [`Self::index_definition`].
+    index_definition: OnceLock<Vec<u8>>,
+    /// What it was read from; none where it was compiled here.
+    content: Option<Arc<Content>>,
+    /// Whether it was compiled here and is not stored, as far as is known.
+    is_to_be_stored: AtomicBool,
 }
 
 impl Compiled {
-    /// Compiles the constraints of a schema that is numbered.
+    /// Of a schema that is numbered.
     pub fn new(
         (record, same_modules): (Record, Precondition),
         schema: Arc<Schema>,
         layout: Layout,
     ) -> Self {
-        let state = nodes_with(&schema, |node| !node.is_config);
-        let order = nodes_with(&schema, Node::is_positional);
-        let plan = Plan::compile(&schema);
-        let mut compiled = Self {
+        let marks = Marks::of(&schema);
+        let is_large = schema.nodes().len() >= STORED_NODES_MIN;
+        Self {
             record,
             same_modules,
             schema,
             layout,
-            plan,
-            index_definition: Vec::new(),
-            state,
-            order,
+            marks,
+            plan: OnceLock::new(),
+            index_definition: OnceLock::new(),
+            content: None,
+            is_to_be_stored: AtomicBool::new(is_large),
+        }
+    }
+
+    /// What a state holds of the compilation of a schema set; `None` if that is nothing that fits.
+    fn stored(
+        snapshot: &dyn Snapshot,
+        (record, same_modules): (&Record, &Precondition),
+    ) -> Result<Option<Self>> {
+        let fit = stored_schema::fit(record, same_modules);
+        let content = stored_schema::read(snapshot, record.id, fit)?;
+        let content = content.map(Arc::new);
+        let unpacked = |content: &Arc<Content>| {
+            let schema = content.schema()?;
+            Some(Self {
+                record: record.clone(),
+                same_modules: same_modules.clone(),
+                layout: content.layout(&schema)?,
+                marks: content.marks(&schema)?,
+                schema: Arc::new(schema),
+                plan: OnceLock::new(),
+                index_definition: OnceLock::from(content.index_definition()?),
+                content: Some(Arc::clone(content)),
+                is_to_be_stored: AtomicBool::new(false),
+            })
         };
-        compiled.index_definition = index_definition(&compiled);
-        compiled
+        Ok(content.as_ref().and_then(unpacked))
+    }
+
+    /// The constraints; made at the first use, as reading needs none.
+    pub fn plan(&self) -> &Plan {
+        self.plan.get_or_init(|| {
+            let content = self.content.as_ref();
+            let stored = content.and_then(|content| content.plan(&self.schema));
+            stored.unwrap_or_else(|| Plan::compile(&self.schema))
+        })
+    }
+
+    /// Which indexes and counts the constraints need, in short; empty where none.
+    pub fn index_definition(&self) -> &Vec<u8> {
+        self.index_definition.get_or_init(|| index_definition(self))
     }
 
     /// Whether a node or something below it is state (`config false`).
     pub fn holds_state(&self, node: NodeId) -> bool {
-        self.state[node.0 as usize]
+        self.marks.state[node.0 as usize]
     }
 
     /// Whether a node or something below it is a list or leaf-list kept in order.
     pub fn holds_order(&self, node: NodeId) -> bool {
-        self.order[node.0 as usize]
+        self.marks.order[node.0 as usize]
     }
 
     /// The same of the schema as a whole.
@@ -118,36 +160,6 @@ impl Compiled {
         let mut roots = self.schema.roots().iter();
         roots.any(|&root| self.holds_order(root))
     }
-}
-
-fn compile(
-    snapshot: &dyn Snapshot,
-    record: Record,
-    same_modules: Precondition,
-) -> Result<Arc<Compiled>> {
-    let compiled = Schema::compile(&record.source(snapshot)?);
-    let schema = compiled.map_err(|error| {
-        Error::corrupt(format!("its own modules do not compile any more: {error}"))
-    })?;
-    let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
-    if !new_numbers.is_empty() {
-        return Err(Error::corrupt(
-            "the node dictionary lacks nodes of a stored schema set",
-        ));
-    }
-    let compiled = Compiled::new((record, same_modules), Arc::new(schema), layout);
-    Ok(Arc::new(compiled))
-}
-
-/// For each node, whether it or something below it is of a kind.
-fn nodes_with(schema: &Schema, is_such: impl Fn(&Node) -> bool) -> Vec<bool> {
-    let mut such = vec![false; schema.nodes().len()];
-    // Nodes come before their children, so backwards every child is known.
-    for index in (0..such.len()).rev() {
-        let node = schema.node(NodeId(index as u32));
-        such[index] = is_such(node) || node.children.iter().any(|child| such[child.0 as usize]);
-    }
-    such
 }
 
 /// The schema sets that were used, compiled.
@@ -172,10 +184,19 @@ impl Schemas {
         if let Some(compiled) = cached.filter(is_current) {
             return Ok(compiled);
         }
-        let id = record.id;
-        let compiled = compile(snapshot, record, same_modules)?;
+        let compiled = match Compiled::stored(snapshot, (&record, &same_modules))? {
+            Some(stored) => stored,
+            None => compile(snapshot, (record, same_modules))?,
+        };
+        Ok(self.keep(compiled))
+    }
+
+    /// Keeps a compiled schema set for later uses.
+    fn keep(&self, compiled: Compiled) -> Arc<Compiled> {
+        let compiled = Arc::new(compiled);
+        let id = compiled.record.id;
         self.compiled.write().insert(id, Arc::clone(&compiled));
-        Ok(compiled)
+        compiled
     }
 
     /// The schema set of older versions. What is committed under it requires the modules that there are
@@ -191,13 +212,35 @@ impl Schemas {
             past.push(Arc::clone(&compiled));
             return Ok(compiled);
         }
-        let compiled = compile(snapshot, record, same_modules)?;
+        let compiled = Arc::new(compile(snapshot, (record, same_modules))?);
         if past.len() == PAST_SCHEMAS_MAX {
             past.remove(0);
         }
         past.push(Arc::clone(&compiled));
         Ok(compiled)
     }
+}
+
+/// Compiles a schema set from its modules.
+fn compile(
+    snapshot: &dyn Snapshot,
+    (record, same_modules): (Record, Precondition),
+) -> Result<Compiled> {
+    let compiled = Schema::compile(&record.source(snapshot)?);
+    let schema = compiled.map_err(|error| {
+        Error::corrupt(format!("its own modules do not compile any more: {error}"))
+    })?;
+    let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
+    if !new_numbers.is_empty() {
+        return Err(Error::corrupt(
+            "the node dictionary lacks nodes of a stored schema set",
+        ));
+    }
+    Ok(Compiled::new(
+        (record, same_modules),
+        Arc::new(schema),
+        layout,
+    ))
 }
 
 impl Store {
@@ -333,6 +376,7 @@ impl Store {
         let (anchor, record) = Self::bound_anchor(&*snapshot, dataspace, anchor)?;
         let compiled = self.compiled(&*snapshot, record)?;
         drop(snapshot);
+        self.store_compiled(&compiled);
         let store = self.clone();
         let tree = Tree::new(store, anchor.row(), compiled, datastore, session);
         if let Err(error) = tree.expire() {
@@ -364,6 +408,33 @@ impl Store {
         record: Record,
     ) -> Result<Arc<Compiled>> {
         self.inner.schemas.compiled_past(snapshot, record)
+    }
+
+    /// Takes over a schema set that was compiled to be put into the catalog.
+    pub(crate) fn adopt_compiled(&self, compiled: Compiled) {
+        let compiled = self.inner.schemas.keep(compiled);
+        self.store_compiled(&compiled);
+    }
+
+    /// Stores a schema set that had to be compiled, so that the next process need not. Where that cannot
+    /// be done (the engine is read-only, or somebody else is faster) the next one compiles.
+    fn store_compiled(&self, compiled: &Compiled) {
+        if !compiled.is_to_be_stored.swap(false, Ordering::Relaxed)
+            || !self.driver().capability().durable
+        {
+            return;
+        }
+        let Some(content) = Content::pack(compiled) else {
+            return;
+        };
+        let Precondition { key, value } = compiled.same_modules.clone();
+        let fit = stored_schema::fit(&compiled.record, &compiled.same_modules);
+        let mut batch = Batch::new();
+        batch.require(key, value);
+        stored_schema::write(&mut batch, compiled.record.id, fit, &content);
+        if let Err(error) = self.driver().commit(batch) {
+            tracing::debug!(%error, "a compiled schema set is not stored");
+        }
     }
 
     /// Who is told of changes.

@@ -5,6 +5,7 @@
 //! | `01` | [`Subspace::Meta`]: the format version and the allocation counters | 1 |
 //! | `02` | [`Subspace::Catalog`]: dataspaces, schema sets, anchors | 1 |
 //! | `03` | [`Subspace::Dictionary`]: node dictionary, schema path to local id | 1 |
+//! | `04` | [`Subspace::Compiled`]: compiled schema sets; derived, may be absent | 1 |
 //! | `10` | [`Subspace::Tree`]: fragments and leaf-list entries | 1 |
 //! | `11` | [`Subspace::Order`]: list key to position, for lists and leaf-lists ordered by user | 1 |
 //! | `12` | [`Subspace::Log`]: what each commit changed, with the old values | 1 |
@@ -34,6 +35,8 @@ pub enum Subspace {
     Catalog = 0x02,
     /// Node dictionary.
     Dictionary = 0x03,
+    /// Compiled schema sets: derived from the catalog, and made anew where they are absent.
+    Compiled = 0x04,
     /// Fragments and leaf-list entries.
     Tree = 0x10,
     /// Positions of entries ordered by user.
@@ -64,10 +67,11 @@ pub enum Subspace {
 
 impl Subspace {
     /// Every registered range, in key order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Meta,
         Self::Catalog,
         Self::Dictionary,
+        Self::Compiled,
         Self::Tree,
         Self::Order,
         Self::Log,
@@ -114,6 +118,7 @@ impl Subspace {
             Self::Meta => "meta",
             Self::Catalog => "catalog",
             Self::Dictionary => "dictionary",
+            Self::Compiled => "compiled",
             Self::Tree => "tree",
             Self::Order => "order",
             Self::Log => "log",

@@ -5,6 +5,7 @@
 //! - [`counting`]: two processes that count together;
 //! - [`model`]: random operations on a driver, compared with a map;
 //! - [`crash`]: a process that is killed while it commits, and what it leaves;
+//! - [`disk`]: file systems of their own, full or only to be read;
 //! - [`linearizability`]: processes on one engine, while it and they are hurt, and whether what they
 //!   saw can be;
 //! - [`fault`]: a driver that fails when told to, over any other;
@@ -16,6 +17,7 @@ pub mod adding;
 pub mod conformance;
 pub mod counting;
 pub mod crash;
+pub mod disk;
 pub mod fault;
 pub mod linearizability;
 pub mod model;

@@ -13,6 +13,8 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::ControlFlow;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::DataError;
 use crate::path::InstancePath;
 use crate::schema::{NodeId, Schema};
@@ -55,7 +57,7 @@ impl Sum {
 }
 
 /// Which siblings of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Side {
     /// Those that come earlier.
     Before,

@@ -96,14 +96,19 @@ impl Listening {
     }
 }
 
-/// How bodies are taken in.
-pub fn intake_config(settings: &Settings) -> IntakeConfig {
+/// How bodies are taken in. A folder for them that was asked for has to take files.
+pub fn intake_config(settings: &Settings) -> Result<IntakeConfig> {
     let usual = IntakeConfig::default();
-    IntakeConfig {
+    let config = IntakeConfig {
         spill_dir: settings.spill_dir.clone().unwrap_or(usual.spill_dir),
         spill_bytes_max: settings.spill_max.unwrap_or(usual.spill_bytes_max),
         ..usual
+    };
+    if settings.spill_dir.is_some() {
+        let checked = config.check_spill_dir();
+        checked.map_err(|error| Failure::usage(error.to_string()))?;
     }
+    Ok(config)
 }
 
 /// How the server listens.

@@ -108,12 +108,13 @@ impl Serve {
                 .hint("add --store embedded:DIR"));
         }
         let config = server_config(&settings)?;
+        let intake = intake_config(&settings)?;
         let served = Served::open(&settings)?;
         roll_back_in_time(&served.store);
         let stats = open_stats(&served.store)?;
         follow_settings(&stats);
         remove_expired(&stats, Duration::from_secs(self.stats_expiry));
-        let intake = Intake::new(intake_config(&settings));
+        let intake = Intake::new(intake);
         let mut router = served.router(stats, intake.clone())?;
         go_on_building(served.documents.clone());
         router = match &served.tree {

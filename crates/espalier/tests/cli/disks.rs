@@ -1,9 +1,8 @@
 //! Disks that are full or can only be read, as users meet them: through commands and a server, on every engine with files.
 
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::process::Command;
+
+use espalier_testkit::disk::{mount, mounted_at};
 
 use crate::process::{Bench, Outcome};
 
@@ -13,36 +12,21 @@ const MODEL: &str = "module m { yang-version 1.1; namespace 'urn:m'; prefix m;
 /// The engines with files, each on a disk at `disk`.
 const STORES: [&str; 3] = ["embedded:disk/l", "sqlite:disk/s.db", "file:disk/f"];
 
-fn mount(dir: &Path, arguments: &[&str]) -> bool {
-    let mut command = Command::new("mount");
-    command.args(arguments).arg(dir);
-    command.output().is_ok_and(|done| done.status.success())
-}
-
-/// Runs on each engine with a disk of its own of such a size, where this user may mount one.
+/// Runs on each engine with a disk of its own of such a size.
 fn on_disks(size: &str, act: impl Fn(&Bench, &[&str])) {
     for store in STORES {
         let bench = Bench::new();
         let disk = bench.path("disk");
         fs::create_dir(&disk).expect("a folder");
-        if !mount(
-            &disk,
-            &["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"],
-        ) {
-            eprintln!("left out: this user may not mount a file system");
-            return;
-        }
-        let acted = catch_unwind(AssertUnwindSafe(|| {
+        mounted_at(&disk, &format!("size={size}"), || {
+            eprintln!("on {store}");
             bench.write("m.yang", MODEL);
             bench.write("keep.json", r#"{"m:c":{"e":[{"k":"keep","v":1}]}}"#);
             let access = ["--store", store];
             let load = ["load", "keep.json", "--yang", "m.yang"];
             bench.run(&[&load, &access[..]].concat()).ok();
             act(&bench, &access);
-        }));
-        let unmounted = Command::new("umount").arg("-l").arg(&disk).status();
-        assert!(unmounted.is_ok_and(|status| status.success()));
-        acted.unwrap_or_else(|_| panic!("on {store}"));
+        });
     }
 }
 
@@ -122,7 +106,7 @@ fn a_full_disk_is_told_read_and_gone_when_there_is_space() {
 #[test]
 fn a_store_on_a_read_only_file_system_is_read() {
     on_disks("30m", |bench, access| {
-        assert!(mount(&bench.path("disk"), &["-o", "remount,ro"]));
+        mount(&bench.path("disk"), &["-o", "remount,ro"]);
         check_read(bench, access);
         let refused = run(bench, access, &["set", "/m:c/e=keep/v", "7"]).failed(1);
         assert!(refused.contains("read-only file system"), "{refused}");
@@ -131,7 +115,7 @@ fn a_store_on_a_read_only_file_system_is_read() {
         let answer = server.request("PATCH", "/restconf/data/m:c", Some(small));
         assert!((400..600).contains(&answer.status), "{answer:?}");
         drop(server);
-        assert!(mount(&bench.path("disk"), &["-o", "remount,rw"]));
+        mount(&bench.path("disk"), &["-o", "remount,rw"]);
         run(bench, access, &["set", "/m:c/e=keep/v", "7"]).ok();
     });
 }

@@ -272,3 +272,14 @@ fn clients_that_stopped_do_not_delay_a_signal() {
     );
     drop(stopped);
 }
+
+#[test]
+fn a_folder_for_bodies_that_takes_no_files_is_told_at_the_start() {
+    let bench = Bench::new();
+    let with = ["serve", "--store", "memory:", "--spill-dir", "nowhere"];
+    let error = bench.run(&with).failed(2);
+    assert!(
+        error.contains("nowhere") && error.contains("--spill-dir"),
+        "{error}"
+    );
+}

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::error::IntakeError;
+use super::spill::Spill;
+
 /// Where bodies are held, and how much of them.
 #[derive(Clone, Debug)]
 pub struct IntakeConfig {
@@ -29,6 +32,20 @@ impl Default for IntakeConfig {
             spill_dir: default_spill_dir(),
             recalled_max: 16,
         }
+    }
+}
+
+impl IntakeConfig {
+    /// Makes a file as a large body would be held in.
+    ///
+    /// # Errors
+    /// [`IntakeError::File`] where its folder takes none.
+    pub fn check_spill_dir(&self) -> Result<(), IntakeError> {
+        let made = Spill::file_in(&self.spill_dir);
+        made.map(drop).map_err(|source| IntakeError::File {
+            dir: self.spill_dir.clone(),
+            source,
+        })
     }
 }
 

@@ -1,10 +1,11 @@
 //! Heads of requests that are too long, malformed, or not alone.
 
 use std::io::Write;
+use std::net::Shutdown;
 
 use espalier_protocols::server::Limits;
 
-use crate::support::{answer, connect, exchange, rest, start, status};
+use crate::support::{answer, connect, exchange, rest, start, status, write};
 
 const GET: &str = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
 
@@ -126,4 +127,24 @@ fn requests_that_are_sent_at_once_are_answered_in_order() {
     let requests = format!("{GET}\r\n").repeat(40) + &last;
     stream.write_all(requests.as_bytes()).expect("sent");
     assert_eq!(rest(&mut stream).matches("HTTP/1.1 200 OK").count(), 41);
+}
+
+#[test]
+fn who_says_no_more_is_answered_and_the_connection_ends() {
+    let server = start(Limits::default());
+    let body = write();
+    let post = format!(
+        "POST /stats/track HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    for request in [format!("{GET}\r\n"), post] {
+        let mut stream = connect(&server);
+        stream.write_all(request.as_bytes()).expect("sent");
+        stream
+            .shutdown(Shutdown::Write)
+            .expect("the half is closed");
+        let answer = rest(&mut stream);
+        assert_eq!(status(&answer) / 100, 2, "{request} -> {answer}");
+    }
 }

@@ -1,7 +1,9 @@
 //! Schema sets: named sets of YANG modules.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use espalier_keyspace::{Batch, Precondition, Snapshot};
 use espalier_yang::Schema;
@@ -14,7 +16,8 @@ use super::{keys, name};
 use crate::dictionary;
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
-use crate::store::Store;
+use crate::store::{Compiled, Store};
+use crate::stored_schema;
 
 const KIND: &str = "schema set";
 
@@ -55,7 +58,8 @@ impl Store {
         source: &SchemaSource,
     ) -> Result<()> {
         name::check(KIND, name)?;
-        let schema = Schema::compile(source)?;
+        let schema = Arc::new(Schema::compile(source)?);
+        let put = Cell::new(None);
         self.change_catalog(|snapshot, batch| {
             let key = keys::schema_set(dataspace_id(snapshot, dataspace)?, name);
             if snapshot.get(&key)?.is_some() {
@@ -65,8 +69,19 @@ impl Store {
                 });
             }
             let id = Self::allocate_id(snapshot, batch)?;
-            put_record(snapshot, &key, id, (source, &schema), batch)
-        })
+            put.set(Some(put_record(
+                snapshot,
+                &key,
+                id,
+                (source, &schema),
+                batch,
+            )?));
+            Ok(())
+        })?;
+        if let Some(compiled) = put.take() {
+            self.adopt_compiled(compiled);
+        }
+        Ok(())
     }
 
     /// A schema set with the texts of its modules.
@@ -112,6 +127,7 @@ impl Store {
                 batch.delete(keys::module(module.hash.as_bytes()));
             }
             batch.delete(keys::upgrades(record.id));
+            batch.delete_range(stored_schema::rows_of(record.id));
             batch.delete(key);
             Ok(())
         })
@@ -147,14 +163,15 @@ fn next_upgrade(snapshot: &dyn Snapshot, key: &[u8], parts: &[&[u8]]) -> Result<
     Ok(value)
 }
 
-/// Puts the record of a schema set, the texts of its modules, and the numbers of its nodes.
+/// Puts the record of a schema set, the texts of its modules, and the numbers of its nodes; what it is
+/// compiled, once the batch is committed.
 pub(super) fn put_record(
     snapshot: &dyn Snapshot,
     key: &[u8],
     id: u64,
-    (source, schema): (&SchemaSource, &Schema),
+    (source, schema): (&SchemaSource, &Arc<Schema>),
     batch: &mut Batch,
-) -> Result<()> {
+) -> Result<Compiled> {
     let (layout, new_numbers) = dictionary::number(schema, snapshot)?;
     batch.append(new_numbers);
     let modules = source
@@ -171,9 +188,15 @@ pub(super) fn put_record(
     let row = record.encode()?;
     let upgrades = keys::upgrades(id);
     let value = next_upgrade(snapshot, &upgrades, &[&row, &layout.id_bytes()])?;
-    batch.put(upgrades, value);
+    batch.put(upgrades.clone(), value.clone());
     batch.put(key.to_vec(), row);
-    Ok(())
+    batch.delete_range(stored_schema::rows_of(id));
+    let same_modules = Precondition {
+        key: upgrades,
+        value: Some(value),
+    };
+    let set = (record, same_modules);
+    Ok(Compiled::new(set, Arc::clone(schema), layout))
 }
 
 impl Record {

@@ -31,6 +31,8 @@ const ANCHORS_AT_ONCE: usize = 1000;
 struct Upgrade {
     batch: Batch,
     datastores: Vec<DatastoreUpgrade>,
+    /// The schema set as it is then.
+    compiled: Option<Compiled>,
 }
 
 impl Store {
@@ -115,6 +117,9 @@ impl Store {
         drop(snapshot);
         let batch = std::mem::take(&mut upgrade.batch);
         self.driver().commit(batch)?;
+        if let Some(compiled) = upgrade.compiled.take() {
+            self.adopt_compiled(compiled);
+        }
         Ok(upgrade.report())
     }
 
@@ -160,13 +165,14 @@ impl Store {
         })?;
         refused.into_result()?;
         let key = keys::schema_set(id, name);
-        put_record(
+        let compiled = put_record(
             snapshot,
             &key,
             replaced.id,
             (source, schema),
             &mut upgrade.batch,
         )?;
+        upgrade.compiled = Some(compiled);
         release_texts(snapshot, &key, &replaced, source, &mut upgrade.batch)?;
         Ok(upgrade)
     }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::digest::{Digest, Digester};
-use super::rows::{Row, Rows};
+use super::rows::{Row, Rows, is_transferred};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
@@ -330,7 +330,29 @@ impl<R: Read> Rows for BackupReader<R> {
         if key <= self.current.0 {
             return Err(self.damaged("its rows are not in the order of their keys"));
         }
+        if !is_transferred(&key) {
+            return Err(self.damaged("it has a compiled schema set, which no backup has"));
+        }
         self.current = (key, self.part()?);
         Ok(Some((&self.current.0, &self.current.1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_a_compiled_schema_set_is_damaged() {
+        let mut file = Vec::new();
+        let header = BackupHeader::new("embedded", 1, Timestamp(0));
+        let mut writer = BackupWriter::begin(&mut file, &header).unwrap();
+        writer.row(&[0x03, 1], b"1").unwrap();
+        writer.row(&[0x04, 0x15, 1, 0x14], b"1").unwrap();
+        writer.finish().unwrap();
+        let mut reader = BackupReader::open(file.as_slice()).unwrap();
+        assert!(reader.next().unwrap().is_some());
+        let error = reader.next().unwrap_err().to_string();
+        assert!(error.contains("compiled schema set"), "{error}");
     }
 }

@@ -4,6 +4,7 @@ use espalier_keyspace::{Cursor, Direction, KeyRange, Snapshot};
 
 use super::marker::Marker;
 use crate::error::Result;
+use crate::subspace::Subspace;
 
 /// A row: key and value.
 pub(super) type Row = (Vec<u8>, Vec<u8>);
@@ -15,7 +16,14 @@ pub(super) trait Rows {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
 }
 
-/// The rows of a snapshot, without the one that a transfer into it keeps.
+/// Whether rows of this key are transferred. Compiled schema sets are not: they are derived, and a file
+/// from elsewhere must not bring what only this program writes.
+pub(super) fn is_transferred(key: &[u8]) -> bool {
+    key.first() != Some(&(Subspace::Compiled as u8))
+}
+
+/// The rows of a snapshot that are [transferred](is_transferred), without the one that a transfer into it
+/// keeps.
 pub(super) struct Scanned<'a> {
     cursor: Box<dyn Cursor + 'a>,
     marker: Vec<u8>,
@@ -42,7 +50,7 @@ impl Rows for Scanned<'_> {
             let Some((key, value)) = self.cursor.next()? else {
                 return Ok(None);
             };
-            if key == self.marker {
+            if key == self.marker || !is_transferred(key) {
                 continue;
             }
             let (own_key, own_value) = &mut self.current;

@@ -246,7 +246,7 @@ impl Tree {
     fn expect_commit(&self, expected: &mut Expected) {
         expected.key(stamp_key(&self.tree_key()));
         expected.key(self.holds_key());
-        if self.is_validated() && !self.compiled().index_definition.is_empty() {
+        if self.is_validated() && !self.compiled().index_definition().is_empty() {
             expected.key(definition_key(self.id()));
         }
         // What is to be kept of the log, and the oldest of it: one row where nobody said it, else two.

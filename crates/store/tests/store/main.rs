@@ -11,6 +11,7 @@ mod repair;
 #[path = "../model/setting.rs"]
 #[allow(dead_code)]
 mod setting;
+mod stored_schemas;
 mod threads;
 mod upgrade;
 mod upgrade_kinds;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{Batch, Direction, Driver, KeyRange};
-use espalier_store::{Existing, Result, Transferred, copy};
+use espalier_store::{Existing, Result, Subspace, Transferred, copy};
 use rand::Rng;
 use rand::rngs::StdRng;
 
@@ -15,11 +15,14 @@ pub fn memory() -> Arc<dyn Driver> {
 /// A row, as a key and a value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
-/// So many random rows, of all ranges and lengths.
+/// So many random rows, of all lengths and of all ranges that are transferred.
 pub fn random_rows(random: &mut StdRng, count: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = (0..count)
         .map(|number| {
             let mut key = vec![random.random_range(1..0x30)];
+            if key[0] == Subspace::Compiled as u8 {
+                key[0] = Subspace::Tree as u8;
+            }
             key.extend_from_slice(&(random.random::<u32>() ^ number as u32).to_be_bytes());
             let length = match random.random_range(0..500) {
                 0 => random.random_range(0..100_000),

@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use espalier_keyspace::{
+    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Precondition, Residence,
+    Snapshot, Usage, Version, Watch,
+};
 use espalier_store::{
-    CommitOptions, Datastore, Error, LoadMode, LoadOptions, LoadReport, Selection, Store,
+    CommitOptions, Datastore, Error, LoadMode, LoadOptions, LoadReport, Selection, Store, Subspace,
     SystemClock, Tree,
 };
 use espalier_testkit::oracle::judge::{Judge, Problem};
@@ -122,15 +126,119 @@ fn without_whens(text: &str) -> String {
     unconditional
 }
 
-/// An empty tree of a schema, in memory.
+/// Of so many schemas, one is read from its stored form.
+const SOURCES_PER_STORED: usize = 4;
+
+/// An empty tree of a schema, in memory. A fixed share of schemas is compiled by one store and read
+/// from its stored form by another one.
 pub fn open(source: &SchemaSource) -> Tree {
     let driver = espalier_drivers::open("memory:").unwrap();
+    let bytes = source.modules.iter().flat_map(|module| module.text.bytes());
+    if bytes.map(usize::from).sum::<usize>() % SOURCES_PER_STORED != 0 {
+        return open_tree(&create(driver, source));
+    }
+    let driver: Arc<dyn Driver> = Arc::new(Kept(driver));
+    drop(create(Arc::clone(&driver), &enlarged(source)));
+    let mut batch = Batch::new();
+    // The texts of all modules: nothing can be compiled from now on.
+    batch.delete_range(KeyRange::prefix(&[Subspace::Catalog as u8, 3]));
+    driver.commit(batch).unwrap();
+    open_tree(&Store::open(driver, Arc::new(SystemClock)).unwrap())
+}
+
+fn create(driver: Arc<dyn Driver>, source: &SchemaSource) -> Store {
     let store = Store::open(driver, Arc::new(SystemClock)).unwrap();
     store.create_dataspace("d").unwrap();
     let created = store.create_schema_set("d", "s", source);
     created.unwrap_or_else(|error| panic!("{error}"));
     store.create_anchor("d", "a", "s").unwrap();
+    store
+}
+
+fn open_tree(store: &Store) -> Tree {
     store.tree("d", "a", Datastore::Running).unwrap()
+}
+
+/// With a notification of so many leaves that the schema is one that is stored compiled.
+fn enlarged(source: &SchemaSource) -> SchemaSource {
+    let leaves = (0..1000).map(|leaf| format!("leaf l{leaf} {{ type empty; }} "));
+    let leaves: String = leaves.collect();
+    let text = format!(
+        "module large {{ yang-version 1.1; namespace urn:large; prefix large; notification n {{ {leaves} }} }}"
+    );
+    let mut source = source.clone();
+    source.modules.extend(ModuleSource::from_text(text));
+    if !source.implement.is_empty() {
+        source.implement.push("large".to_owned());
+    }
+    source
+}
+
+/// A driver that says that what it has is kept.
+struct Kept(Arc<dyn Driver>);
+
+impl Driver for Kept {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn capability(&self) -> Capability {
+        Capability {
+            durable: true,
+            ..self.0.capability()
+        }
+    }
+
+    fn snapshot(&self) -> espalier_keyspace::Result<Box<dyn Snapshot + Send>> {
+        self.0.snapshot()
+    }
+
+    fn snapshot_expecting(
+        &self,
+        expect: Expect<'_>,
+    ) -> espalier_keyspace::Result<Box<dyn Snapshot + Send>> {
+        self.0.snapshot_expecting(expect)
+    }
+
+    fn commit_step(&self, batch: Batch) -> espalier_keyspace::Result<Committed> {
+        self.0.commit_step(batch)
+    }
+
+    fn write(
+        &self,
+        preconditions: &[Precondition],
+        fill: Fill<'_>,
+    ) -> espalier_keyspace::Result<Version> {
+        self.0.write(preconditions, fill)
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> espalier_keyspace::Result<Box<dyn Watch>> {
+        self.0.watch(range, after)
+    }
+
+    fn usage(&self) -> espalier_keyspace::Result<Usage> {
+        self.0.usage()
+    }
+
+    fn check(&self) -> espalier_keyspace::Result<Vec<Finding>> {
+        self.0.check()
+    }
+
+    fn flush(&self) -> espalier_keyspace::Result<()> {
+        self.0.flush()
+    }
+
+    fn is_current(&self, seen: Version) -> espalier_keyspace::Result<bool> {
+        self.0.is_current(seen)
+    }
+
+    fn catch_up(&self) -> espalier_keyspace::Result<()> {
+        self.0.catch_up()
+    }
+
+    fn residence(&self) -> Residence {
+        self.0.residence()
+    }
 }
 
 pub fn commit(

@@ -4,15 +4,18 @@
 //! Node ids index one array and are stable for a `Schema` value only; what is stored uses the
 //! store's node dictionary.
 
+mod bounds;
 mod compile;
 mod convert;
 mod lexical;
 mod model;
 mod namespaces;
 mod node;
+mod nodes;
 pub mod pattern;
 mod source;
 mod statement;
+pub mod stored;
 mod tree_diagram;
 mod types;
 

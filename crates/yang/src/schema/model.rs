@@ -1,20 +1,22 @@
 //! The schema as a whole: modules, nodes, identities.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use super::nodes::{Names, Nodes};
 use crate::schema::{CaseChoice, Constraint, Node, NodeId, Status};
 
 /// A module of one [`Schema`] value; an index into it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ModuleId(pub u16);
 
 /// An identity of one [`Schema`] value; an index into it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct IdentityId(pub u32);
 
 /// A YANG module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Module {
     /// Its name.
     pub name: Box<str>,
@@ -37,7 +39,7 @@ pub struct Module {
 }
 
 /// An identity and what is derived from it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Identity {
     /// The module it is defined in.
     pub module: ModuleId,
@@ -49,7 +51,7 @@ pub struct Identity {
 
 /// A `choice` (RFC 7950 §7.9). It has no data of its own: nodes say in [`Node::cases`] that they
 /// belong to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Choice {
     /// Its name.
     pub name: Box<str>,
@@ -76,7 +78,7 @@ pub struct Choice {
 }
 
 /// A `case` of a choice, perhaps one that the model leaves out (RFC 7950 §7.9.2).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// Its name.
     pub name: Box<str>,
@@ -84,24 +86,51 @@ pub struct Case {
     pub module: ModuleId,
 }
 
-/// Children of one node by name: mostly one of a name, more where modules augment the same name.
-pub(super) type Names = FxHashMap<Box<str>, SmallVec<[NodeId; 1]>>;
+/// Modules by name or by namespace.
+pub(super) type ModuleIndex = FxHashMap<Box<str>, ModuleId>;
+
+/// Identities by name, whatever their modules.
+pub(super) type IdentityIndex = FxHashMap<Box<str>, SmallVec<[IdentityId; 1]>>;
+
+/// Modules by name and by namespace. Of several revisions, the implemented one is meant, otherwise the
+/// latest; `modules` are sorted by name and revision.
+pub(super) fn index_modules(modules: &[Module]) -> (ModuleIndex, ModuleIndex) {
+    let (mut names, mut namespaces) = (ModuleIndex::default(), ModuleIndex::default());
+    for (index, module) in modules.iter().enumerate() {
+        let id = ModuleId(index as u16);
+        let other: Option<&ModuleId> = names.get(&module.name);
+        let is_implemented = other.is_some_and(|id| modules[usize::from(id.0)].is_implemented);
+        if module.is_implemented || !is_implemented {
+            names.insert(module.name.clone(), id);
+            namespaces.insert(module.namespace.clone(), id);
+        }
+    }
+    (names, namespaces)
+}
+
+/// Identities by name.
+pub(super) fn index_identities(identities: &[Identity]) -> IdentityIndex {
+    let mut names = IdentityIndex::default();
+    for (id, identity) in (0..).map(IdentityId).zip(identities) {
+        names.entry(identity.name.clone()).or_default().push(id);
+    }
+    names
+}
 
 /// A compiled set of modules. Immutable; shared by reference or `Arc`.
 #[derive(Debug, Default)]
 pub struct Schema {
     pub(crate) modules: Vec<Module>,
-    pub(crate) nodes: Vec<Node>,
+    pub(super) nodes: Nodes,
     pub(crate) identities: Vec<Identity>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) roots: Vec<NodeId>,
     pub(crate) operations: Vec<NodeId>,
     pub(crate) notifications: Vec<NodeId>,
-    pub(crate) module_names: FxHashMap<Box<str>, ModuleId>,
-    pub(crate) module_namespaces: FxHashMap<Box<str>, ModuleId>,
-    pub(crate) identity_names: FxHashMap<Box<str>, SmallVec<[IdentityId; 1]>>,
-    pub(crate) top_names: Names,
-    pub(crate) child_names: Vec<Names>,
+    pub(super) module_names: ModuleIndex,
+    pub(super) module_namespaces: ModuleIndex,
+    pub(super) identity_names: IdentityIndex,
+    pub(super) top_names: Names,
 }
 
 impl Schema {
@@ -110,12 +139,12 @@ impl Schema {
     /// # Panics
     /// With an id of another schema.
     pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.0 as usize]
+        self.nodes.get(id)
     }
 
     /// Every node, in pre-order.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = &Node> {
-        self.nodes.iter()
+        (0..self.nodes.len()).map(|index| self.nodes.get(NodeId(index as u32)))
     }
 
     /// The top-level data nodes.
@@ -184,14 +213,14 @@ impl Schema {
         parent: Option<NodeId>,
         name: &str,
     ) -> impl Iterator<Item = NodeId> + 'a {
-        let names = parent.map_or(&self.top_names, |id| &self.child_names[id.0 as usize]);
-        names.get(name).into_iter().flatten().copied()
+        let names = parent.map_or(&self.top_names, |id| self.nodes.names(id));
+        names.get(name).iter().copied()
     }
 
     /// The names of the children of `parent`, choices and cases passed over, in no order.
     pub fn names_below(&self, parent: Option<NodeId>) -> impl Iterator<Item = &str> {
-        let names = parent.map_or(&self.top_names, |id| &self.child_names[id.0 as usize]);
-        names.keys().map(AsRef::as_ref)
+        let names = parent.map_or(&self.top_names, |id| self.nodes.names(id));
+        names.iter()
     }
 
     /// The name as RFC 7951 §4 writes it below `parent`: with the module's name where the

@@ -1,14 +1,18 @@
 //! The nodes of a schema.
 
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
 use crate::schema::{ModuleId, Type};
 use crate::value::Value;
 
 /// A node of one [`crate::Schema`] value; an index into it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct NodeId(pub u32);
 
 /// `ordered-by` (RFC 7950 §7.7.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ordering {
     /// The system chooses: here, the order of the keys.
     System,
@@ -17,7 +21,7 @@ pub enum Ordering {
 }
 
 /// `status` (RFC 7950 §7.21.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// Current.
     Current,
@@ -28,7 +32,7 @@ pub enum Status {
 }
 
 /// A `must` or `when` (RFC 7950 §7.5.3, §7.21.5).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Constraint {
     /// The expression as the model has it.
     pub text: Box<str>,
@@ -44,7 +48,7 @@ pub struct Constraint {
 }
 
 /// What kind of node, and what only that kind has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum NodeKind {
     /// A container.
     Container {
@@ -74,7 +78,7 @@ pub enum NodeKind {
 }
 
 /// What only a list has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ListNode {
     /// The key leaves, in the order of the `key` statement; empty for a keyless state list.
     pub keys: Vec<NodeId>,
@@ -89,10 +93,11 @@ pub struct ListNode {
 }
 
 /// What only a leaf or leaf-list has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ValueNode {
-    /// The type.
-    pub value_type: Type,
+    /// The type, shared by all leaves that have the same.
+    #[serde(skip)]
+    pub value_type: Arc<Type>,
     /// `default`, in canonical form: at most one for a leaf. Includes the default of the type.
     pub defaults: Vec<Value>,
     /// `units`.
@@ -108,7 +113,7 @@ pub struct ValueNode {
 }
 
 /// A choice and the case of it that a node belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseChoice {
     /// The choice: the index of [`crate::Schema::choices`].
     pub choice: u32,
@@ -118,7 +123,7 @@ pub struct CaseChoice {
 
 /// One schema node that has data: everything but `choice` and `case`, which appear in
 /// [`Node::cases`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Node {
     /// Its id.
     pub id: NodeId,

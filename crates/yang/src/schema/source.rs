@@ -1,10 +1,11 @@
 //! What a schema is compiled from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::statement::Statements;
+use crate::standard;
 
 /// The text of one module or submodule (YANG, not YIN).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -73,9 +74,75 @@ pub struct SchemaSource {
     pub features: BTreeMap<String, Features>,
 }
 
+impl SchemaSource {
+    /// The same schema from fewer texts: without the modules and submodules that those to implement
+    /// neither import nor include, directly or not. A folder of all that a vendor publishes need not be
+    /// stored for one module of it.
+    pub fn without_unused(mut self) -> Self {
+        if self.implement.is_empty() {
+            return self;
+        }
+        let mut used: BTreeSet<String> = self.implement.iter().cloned().collect();
+        let mut open: Vec<String> = self.implement.clone();
+        while let Some(name) = open.pop() {
+            for name in self.names_used_by(&name) {
+                if used.insert(name.clone()) {
+                    open.push(name);
+                }
+            }
+        }
+        self.modules.retain(|module| used.contains(&module.name));
+        self
+    }
+
+    /// What any revision of a module imports and includes.
+    fn names_used_by(&self, name: &str) -> Vec<String> {
+        let named = self.modules.iter().filter(|module| module.name == name);
+        let mut texts: Vec<&str> = named.map(|module| &*module.text).collect();
+        if texts.is_empty() {
+            texts.extend(standard::module(name, None).map(|module| module.text));
+        }
+        let statements = texts.into_iter().flat_map(Statements::new);
+        statements
+            .filter(|found| found.depth == 1 && matches!(found.keyword, "import" | "include"))
+            .filter_map(|found| found.argument.map(Into::into))
+            .collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_neither_implemented_nor_imported_nor_included_is_unused() {
+        let texts = [
+            "module a { import b { prefix b; } include s; description \"import x;\";
+             /* import x { } */ leaf import { type string; } }",
+            "module b { import ietf-ip { prefix ip; } }",
+            "submodule s { belongs-to a { prefix a; } import \"c\" { prefix c; } }",
+            "module c { namespace 'urn:c'; }",
+            "module x { import y { prefix y; } }",
+            "module y { }",
+            "module ietf-interfaces { }",
+        ];
+        let modules: Vec<_> = texts
+            .map(|text| ModuleSource::from_text(text).unwrap())
+            .to_vec();
+        let all = SchemaSource {
+            modules,
+            ..SchemaSource::default()
+        };
+        assert_eq!(all.clone().without_unused(), all);
+        let one = SchemaSource {
+            implement: vec!["a".to_owned()],
+            ..all
+        };
+        let kept = one.without_unused().modules.into_iter();
+        let kept: Vec<String> = kept.map(|module| module.name).collect();
+        // A standard module imports ietf-interfaces.
+        assert_eq!(kept, ["a", "b", "s", "c", "ietf-interfaces"]);
+    }
 
     #[test]
     fn name_and_latest_revision_stand_in_the_text() {

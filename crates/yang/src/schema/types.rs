@@ -1,9 +1,12 @@
 //! Types of leaves (RFC 7950 §4.2.4, §9), as compiled: typedefs resolved, restrictions collected.
 
+use serde::{Deserialize, Serialize};
+
+use crate::schema::pattern::LazyRegex;
 use crate::schema::{IdentityId, NodeId};
 
 /// A type with its restrictions. Values are made with [`Type::parse`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Type {
     /// The built-in type and its restrictions.
     pub kind: TypeKind,
@@ -16,7 +19,7 @@ pub struct Type {
 /// The canonical form of a type that derives from one of the typedefs of RFC 6991 and the like.
 /// They are written in the model as strings (once as a union), and their description says what is
 /// canonical.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Canonical {
     /// That of the built-in type.
     #[default]
@@ -52,7 +55,7 @@ pub enum Canonical {
 }
 
 /// A closed interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
     /// The least value.
     pub min: i128,
@@ -61,7 +64,7 @@ pub struct Interval {
 }
 
 /// A `range` or `length`: ascending intervals, and what the model says on violation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intervals {
     /// The intervals; empty means unrestricted.
     pub parts: Vec<Interval>,
@@ -72,12 +75,12 @@ pub struct Intervals {
 }
 
 /// A `pattern` (RFC 7950 §9.4.5).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pattern {
     /// The XSD expression as the model has it.
     pub source: Box<str>,
-    /// The same, anchored, on a linear-time engine.
-    pub regex: regex::Regex,
+    /// The same, anchored, on a linear-time engine; compiled at the first match.
+    pub regex: LazyRegex,
     /// `modifier invert-match`.
     pub is_inverted: bool,
     /// `error-message`.
@@ -87,7 +90,7 @@ pub struct Pattern {
 }
 
 /// An enum of an enumeration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnumItem {
     /// Its name.
     pub name: Box<str>,
@@ -96,7 +99,7 @@ pub struct EnumItem {
 }
 
 /// A bit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bit {
     /// Its name.
     pub name: Box<str>,
@@ -105,7 +108,7 @@ pub struct Bit {
 }
 
 /// The eight integer types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum IntegerWidth {
     Int8,
@@ -119,7 +122,7 @@ pub enum IntegerWidth {
 }
 
 /// The built-in types (RFC 7950 §4.2.4) and their restrictions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum TypeKind {
     /// `binary`, with the length in bytes.
     Binary(Intervals),
@@ -159,6 +162,17 @@ pub enum TypeKind {
     String(Intervals, Vec<Pattern>),
     /// `union`, members in order.
     Union(Vec<Type>),
+}
+
+impl Default for Type {
+    /// The type `empty`.
+    fn default() -> Self {
+        Self {
+            kind: TypeKind::Empty,
+            canonical: Canonical::BuiltIn,
+            name: "empty".into(),
+        }
+    }
 }
 
 impl Type {

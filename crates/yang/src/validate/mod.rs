@@ -18,6 +18,7 @@
 //! index lead to the few places that matter. Re-checking by types of nodes (all instances of each
 //! rule that mentions a changed node) was refused: it makes one edit cost the whole list.
 
+mod by_node;
 mod checker;
 mod content;
 mod full;
@@ -28,6 +29,7 @@ mod reference;
 mod referrers;
 mod route;
 mod settle;
+mod stored;
 mod target;
 mod trace;
 mod unique;

@@ -1,7 +1,9 @@
 //! Every constraint of a schema, and what each has to do with a change.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
+use super::by_node::ByNode;
 use super::reads::Reads;
 use super::route::{Route, above, chain};
 use super::target::TargetPath;
@@ -9,11 +11,11 @@ use crate::schema::{Node, NodeId, NodeKind, Schema, Type, TypeKind};
 use crate::xpath::evaluate::resolved_type;
 
 /// A rule of one [`Plan`]; an index into it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct RuleId(pub u32);
 
 /// What a rule demands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Demand {
     /// A `must` of the node, by index.
     Must(usize),
@@ -30,7 +32,7 @@ pub(crate) enum Demand {
 }
 
 /// A constraint on the instances of one node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rule {
     /// The constrained node; none for what must be in the root.
     pub node: Option<NodeId>,
@@ -48,14 +50,14 @@ pub(crate) struct Rule {
 }
 
 /// A rule to check because a node changed, and the way back from the change to the rule's anchor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trigger {
     pub rule: RuleId,
     pub route: Route,
 }
 
 /// What is demanded of the children of a place.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Content {
     /// The rule.
     pub rule: Option<RuleId>,
@@ -68,17 +70,17 @@ pub(crate) struct Content {
 }
 
 /// The constraints of a schema, compiled. Immutable, shared between threads.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub(crate) rules: Vec<Rule>,
     /// For each node, the rules that read it.
-    pub(crate) triggers: Vec<Vec<Trigger>>,
+    pub(crate) triggers: ByNode<Trigger>,
     /// For each node, the rules on its own instances.
-    pub(crate) own: Vec<Vec<RuleId>>,
+    pub(crate) own: ByNode<RuleId>,
     /// For each node (last: the root), the rules that are checked at its instances.
-    pub(crate) anchored: Vec<Vec<RuleId>>,
+    pub(crate) anchored: ByNode<RuleId>,
     /// For each node, the leafrefs that refer to it.
-    pub(crate) referrers: Vec<Vec<NodeId>>,
+    pub(crate) referrers: ByNode<NodeId>,
     /// For each node, whether something in or below it has rules, and must be visited.
     pub(crate) has_rules: Vec<bool>,
     /// For each node, whether a change of it, or of a default in it, can matter to a rule.
@@ -192,10 +194,10 @@ impl<'s> Planning<'s> {
     fn new(schema: &'s Schema) -> Self {
         let nodes = schema.nodes().len();
         let plan = Plan {
-            triggers: vec![Vec::new(); nodes],
-            own: vec![Vec::new(); nodes],
-            anchored: vec![Vec::new(); nodes + 1],
-            referrers: vec![Vec::new(); nodes],
+            triggers: ByNode::new(nodes),
+            own: ByNode::new(nodes),
+            anchored: ByNode::new(nodes + 1),
+            referrers: ByNode::new(nodes),
             has_rules: vec![false; nodes],
             matters: vec![false; nodes],
             indexed: vec![false; nodes],
@@ -236,8 +238,9 @@ impl<'s> Planning<'s> {
     fn content_rules(&mut self) {
         let schema = self.schema;
         let places = std::iter::once(None).chain(schema.nodes().map(|node| Some(node.id)));
+        let choices = mandatory_choices(schema);
         for place in places {
-            let mut content = demanded_content(schema, place);
+            let mut content = demanded_content(schema, place, &choices);
             let demands = [&content.mandatory, &content.elements];
             if demands.iter().any(|nodes| !nodes.is_empty()) || !content.choices.is_empty() {
                 content.rule = Some(self.add(place, Demand::Content, 0));
@@ -541,7 +544,11 @@ pub(crate) fn elements(kind: &NodeKind) -> (u32, Option<u32>) {
 }
 
 /// What is demanded of the children of a node, or of the top-level nodes.
-fn demanded_content(schema: &Schema, place: Option<NodeId>) -> Content {
+fn demanded_content(
+    schema: &Schema,
+    place: Option<NodeId>,
+    choices: &FxHashMap<Option<NodeId>, Vec<u32>>,
+) -> Content {
     let children = place.map_or(schema.roots(), |node| schema.node(node).children.as_slice());
     let mut content = Content::default();
     for &child in children {
@@ -557,14 +564,20 @@ fn demanded_content(schema: &Schema, place: Option<NodeId>) -> Content {
         }
     }
     let is_operation = place.is_some_and(|place| is_validated(schema, place));
-    let choices = schema.choices().iter().enumerate();
-    content.choices.extend(
-        choices
-            .filter(|(_, choice)| choice.parent == place && choice.is_mandatory)
-            .filter(|(_, choice)| choice.is_config || is_operation)
-            .map(|(index, _)| index as u32),
-    );
+    let choices = choices.get(&place).into_iter().flatten().copied();
+    let is_demanded = |index: &u32| schema.choices()[*index as usize].is_config || is_operation;
+    content.choices.extend(choices.filter(is_demanded));
     content
+}
+
+/// The mandatory choices by the place that they are in.
+fn mandatory_choices(schema: &Schema) -> FxHashMap<Option<NodeId>, Vec<u32>> {
+    let mut found = FxHashMap::<_, Vec<u32>>::default();
+    let choices = (0..).zip(schema.choices());
+    for (index, choice) in choices.filter(|(_, choice)| choice.is_mandatory) {
+        found.entry(choice.parent).or_default().push(index);
+    }
+    found
 }
 
 /// Whether a node is mandatory by itself. A container is not, what is in it is.

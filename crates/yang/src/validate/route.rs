@@ -1,17 +1,19 @@
 //! How an expression gets from its context node to what it reads, in terms of the schema.
 
+use serde::{Deserialize, Serialize};
+
 use crate::instances::Side;
 use crate::schema::{NodeId, Schema};
 
 /// The way from a context node to a node that is read.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Route {
     /// The first begins at the context node, each other at what a `deref()` gave.
     pub legs: Vec<Leg>,
 }
 
 /// A part of a way without a `deref()`: up, then down.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Leg {
     /// Where it begins; none for the root.
     pub start: Option<NodeId>,
@@ -27,7 +29,7 @@ pub(crate) struct Leg {
 }
 
 /// The expression reads only entries in which a leaf equals a leaf that the context node leads to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Join {
     /// The entry: an index of [`Leg::down`].
     pub depth: usize,

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use serde::{Deserialize, Serialize};
+
 use crate::instances::{Indexed, Instances};
 use crate::schema::{ModuleNames, NodeId, NodeKind, Schema};
 use crate::value::Value;
@@ -9,7 +11,7 @@ use crate::xpath::evaluate::{Evaluator, Item, Object};
 use crate::xpath::{Axis, BinaryOperator, Expr, Expression, NodeTest};
 
 /// The path of a leafref without `deref()`: up (or from the root), then down.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TargetPath {
     /// Levels up from the leafref; none from the root.
     up: Option<usize>,

@@ -1,5 +1,7 @@
 //! The syntax tree.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Function, Literal, XPathError, leafref, parser};
 
 /// Resolves a prefix, or the absence of one, to a module name. For expressions in a model,
@@ -9,7 +11,7 @@ use super::{Function, Literal, XPathError, leafref, parser};
 pub type Resolve<'a> = dyn Fn(Option<&str>) -> Option<Box<str>> + 'a;
 
 /// A parsed expression.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expression {
     /// The expression as it was written.
     pub text: Box<str>,
@@ -53,7 +55,7 @@ impl Expression {
 
 /// An expression or a part of one. `Display` prints it so that it parses to an equal tree, with
 /// module names as prefixes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Expr {
     /// `a or b or c`: two operands or more.
     Or(Vec<Expr>),
@@ -88,7 +90,7 @@ pub enum Expr {
 }
 
 /// A binary operator on values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum BinaryOperator {
     /// `=`.
     Equal,
@@ -115,7 +117,7 @@ pub enum BinaryOperator {
 }
 
 /// A location path (XPath 1.0 §2).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LocationPath {
     /// Whether it starts at the root (`/a`), not at the context node.
     pub is_absolute: bool,
@@ -125,7 +127,7 @@ pub struct LocationPath {
 
 /// A step of a location path (XPath 1.0 §2.1). `.` is `self::node()`, `..` is `parent::node()`,
 /// the inside of `//` is `descendant-or-self::node()`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathStep {
     /// The axis.
     pub axis: Axis,
@@ -148,7 +150,7 @@ impl PathStep {
 
 /// The axes (XPath 1.0 §2.2). YANG data has no attributes and no namespace nodes: those two axes
 /// are always empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Axis {
     Ancestor,
@@ -196,7 +198,7 @@ impl Axis {
 }
 
 /// A node test (XPath 1.0 §2.3).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NodeTest {
     /// A name: in the namespace of a module, or in whatever namespace where there is none.
     Name(Option<Box<str>>, Box<str>),

@@ -1,7 +1,9 @@
 //! The function library: XPath 1.0 §4 and RFC 7950 §10.
 
+use serde::{Deserialize, Serialize};
+
 /// A function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Function {
     Last,

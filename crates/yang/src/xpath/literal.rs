@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 use super::{Resolve, with_modules};
 use crate::schema::pattern;
@@ -13,10 +14,11 @@ use crate::schema::pattern;
 /// A literal such as `'if:ethernet'` is text to XPath; compared with an identityref it is an
 /// identity, whose prefix means what it means in the model (RFC 7950 §9.10.3). Only where it is
 /// compared is it known which, so both readings are kept. Two literals are equal when their texts are.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Literal {
     text: Box<str>,
     resolved: Option<Box<str>>,
+    #[serde(skip)]
     pattern: OnceLock<Option<Regex>>,
 }
 

@@ -182,7 +182,7 @@ impl Tree {
         if self.is_validated() && (done.is_changed || stamp.version == 1) {
             let (compiled, tree) = (self.compiled(), self.id());
             rebuild(compiled, tree, writer)?;
-            if !compiled.plan.is_empty() {
+            if !compiled.plan().is_empty() {
                 let written = writer.snapshot()?;
                 let (errors, effort) = validate_whole(compiled, tree, &*written, Share::ALL)?;
                 self.store().count_effort(effort);

@@ -19,7 +19,7 @@ pub(super) fn tell(
     trail: &Trail,
     tell: &mut dyn FnMut(Change<Place>) -> Result<()>,
 ) -> Result<()> {
-    let plan = &state.compiled.plan;
+    let plan = state.compiled.plan();
     let node = trail.last().map(|point| state.schema().node(point.node));
     if let Some(node) = node.filter(|node| node.is_leaf_list()) {
         let (node, holder) = (node.id, data.place(change.key, &trail[..trail.len() - 1]));

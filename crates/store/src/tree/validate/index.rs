@@ -119,10 +119,10 @@ pub(crate) fn definition(compiled: &Compiled) -> Vec<u8> {
     let mut is_any = false;
     for node in schema.nodes() {
         let uniques = node.as_list().map_or(0, |list| list.unique.len());
-        let is_indexed = compiled.plan.is_indexed(node.id);
-        let is_counted = compiled.plan.is_counted(node.id);
-        let is_summed = compiled.plan.is_summed(node.id);
-        let is_ordered = compiled.plan.is_ordered(node.id);
+        let is_indexed = compiled.plan().is_indexed(node.id);
+        let is_counted = compiled.plan().is_counted(node.id);
+        let is_summed = compiled.plan().is_summed(node.id);
+        let is_ordered = compiled.plan().is_ordered(node.id);
         if is_summed || is_ordered {
             is_any = true;
             let line = format!("{} {is_summed} {is_ordered}\n", schema.path(node.id));
@@ -200,7 +200,7 @@ pub(super) struct Updates {
 impl Updates {
     /// Takes in a change of a key of the tree.
     pub fn note(&mut self, state: &State<'_>, change: &KeyChange<'_>, trail: &Trail) -> Result<()> {
-        let plan = &state.compiled.plan;
+        let plan = state.compiled.plan();
         let last = trail.last();
         let node = last.map(|point| state.schema().node(point.node));
         if let (Some(point), Some(node)) = (last, node)
@@ -224,7 +224,7 @@ impl Updates {
         trail: &Trail,
         node: &Node,
     ) -> Result<()> {
-        if !state.compiled.plan.is_indexed(node.id) {
+        if !state.compiled.plan().is_indexed(node.id) {
             return Ok(());
         }
         let holder = trail.len().checked_sub(2).map(|above| trail[above].end);
@@ -244,7 +244,7 @@ impl Updates {
         change: &KeyChange<'_>,
         trail: &Trail,
     ) -> Result<()> {
-        let plan = &state.compiled.plan;
+        let plan = state.compiled.plan();
         let node = trail.last().map(|point| point.node);
         if !plan.indexes_in(node) {
             return Ok(());
@@ -287,7 +287,7 @@ impl Updates {
         trail: &Trail,
     ) -> Result<()> {
         let node = trail.last().map(|point| point.node);
-        if !state.compiled.plan.indexes_in(node) {
+        if !state.compiled.plan().indexes_in(node) {
             return Ok(());
         }
         for (depth, point) in trail.iter().enumerate() {
@@ -322,7 +322,7 @@ impl Updates {
         entry: &[u8],
         is_there: bool,
     ) {
-        let plan = &state.compiled.plan;
+        let plan = state.compiled.plan();
         if plan.is_ordered(leaf) {
             let mut key = ordered_prefix(state, leaf, list);
             put_key_value(&mut key, value);
@@ -468,7 +468,7 @@ pub(in crate::tree) fn is_kept(
     tree: TreeId,
     snapshot: &dyn Snapshot,
 ) -> Result<bool> {
-    let definition = &compiled.index_definition;
+    let definition = compiled.index_definition();
     if definition.is_empty() {
         return Ok(true);
     }

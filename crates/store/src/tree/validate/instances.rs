@@ -346,7 +346,7 @@ impl Instances for StoreInstances<'_> {
 
     fn count(&self, parent: &Place, node: NodeId) -> Result<u64> {
         let list = self.list_key(parent, node);
-        if self.indexes == Indexes::Kept && self.state.compiled.plan.is_counted(node) {
+        if self.indexes == Indexes::Kept && self.state.compiled.plan().is_counted(node) {
             let count = self.state.snapshot.get(&index::count_key(&list))?;
             return count.map_or(Ok(0), |count| take_varint(&mut &*count));
         }
@@ -365,7 +365,7 @@ impl Instances for StoreInstances<'_> {
         value: &Value,
         visit: &mut dyn FnMut(Place) -> Visit<Error>,
     ) -> Result<Indexed> {
-        if self.indexes == Indexes::Missing || !self.state.compiled.plan.is_indexed(node) {
+        if self.indexes == Indexes::Missing || !self.state.compiled.plan().is_indexed(node) {
             return Ok(Indexed::No);
         }
         let mut prefix = index::values_prefix(&self.state, node);
@@ -378,7 +378,7 @@ impl Instances for StoreInstances<'_> {
         node: NodeId,
         visit: &mut dyn FnMut(Place) -> Visit<Error>,
     ) -> Result<Indexed> {
-        if self.indexes == Indexes::Missing || !self.state.compiled.plan.is_indexed(node) {
+        if self.indexes == Indexes::Missing || !self.state.compiled.plan().is_indexed(node) {
             return Ok(Indexed::No);
         }
         let prefix = index::values_prefix(&self.state, node);
@@ -424,7 +424,7 @@ impl Instances for StoreInstances<'_> {
     }
 
     fn sum(&self, parent: &Place, list: NodeId, leaf: NodeId) -> Result<Option<Sum>> {
-        if self.indexes == Indexes::Missing || !self.state.compiled.plan.is_summed(leaf) {
+        if self.indexes == Indexes::Missing || !self.state.compiled.plan().is_summed(leaf) {
             return Ok(None);
         }
         let key = index::sum_key(&self.state, leaf, &self.list_key(parent, list));
@@ -440,7 +440,7 @@ impl Instances for StoreInstances<'_> {
         list: NodeId,
         leaf: NodeId,
     ) -> Result<Option<Option<(Value, Value)>>> {
-        if self.indexes == Indexes::Missing || !self.state.compiled.plan.is_ordered(leaf) {
+        if self.indexes == Indexes::Missing || !self.state.compiled.plan().is_ordered(leaf) {
             return Ok(None);
         }
         let list_key = self.list_key(parent, list);

@@ -45,7 +45,7 @@ impl View {
         let operation = TreeInstances::new(state.schema(), tree);
         let whole = WithOperation::new(&data, place, &operation);
         let from = whole.operation(node);
-        let plan = &state.compiled.plan;
+        let plan = state.compiled.plan();
         let errors = validate_operation(plan, &whole, &from, Limits::default())?;
         Ok(errors.into_result()?)
     }

@@ -23,7 +23,7 @@ pub(in crate::tree) fn rebuild(
     for subspace in [Subspace::Index, Subspace::Count] {
         writer.delete_range(&KeyRange::prefix(&tree.prefix(subspace)))?;
     }
-    if compiled.index_definition.is_empty() {
+    if compiled.index_definition().is_empty() {
         return Ok(());
     }
     let all = KeyRange::prefix(&tree.prefix(Subspace::Tree));
@@ -54,7 +54,7 @@ pub(in crate::tree) fn rebuild(
             }
         }
     }
-    Ok(writer.put(&index::definition_key(tree), &compiled.index_definition)?)
+    Ok(writer.put(&index::definition_key(tree), compiled.index_definition())?)
 }
 
 /// Notes the keys of a range until there is enough to write; tells where to go on.

@@ -32,7 +32,7 @@ pub(in crate::tree) fn validate(
     tree: TreeId,
     proposal: &mut Proposal,
 ) -> Result<Effort> {
-    if compiled.plan.is_empty() && compiled.index_definition.is_empty() {
+    if compiled.plan().is_empty() && compiled.index_definition().is_empty() {
         return Ok(Effort::default());
     }
     let mut validation = Validation {
@@ -82,7 +82,7 @@ impl Validation<'_> {
         };
         let new = StoreInstances::new(state(overlay), Indexes::Kept);
         let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
-        let mut states = States::new(&compiled.plan, &old, &new, Limits::default());
+        let mut states = States::new(compiled.plan(), &old, &new, Limits::default());
         let incremental = &mut self.incremental;
         let new_state = state(overlay);
         let mut take = |change: KeyChange<'_>| {
@@ -181,11 +181,11 @@ impl Validation<'_> {
         };
         let new = StoreInstances::new(state(overlay), Indexes::Kept);
         let old = StoreInstances::new(state(overlay.base()), Indexes::Kept);
-        let mut states = States::new(&compiled.plan, &old, &new, Limits::default());
+        let mut states = States::new(compiled.plan(), &old, &new, Limits::default());
         let (mut errors, mut effort) = self.incremental.finish(&mut states)?;
         // Nothing was validated before: the change is everything, and an empty tree may be invalid.
         if errors.is_empty() && !state(overlay.base()).any(&data_range(tree))? {
-            let (plan, limits) = (&compiled.plan, Limits::default());
+            let (plan, limits) = (compiled.plan(), Limits::default());
             let (found, more) = validate_measured(plan, &new, &new.root(), limits, Share::ALL)?;
             errors = found;
             effort += more;
@@ -209,7 +209,7 @@ fn collect(overlay: &Overlay, range: &KeyRange, pairs: &mut Removed) -> Result<(
 
 /// Brings the indexes and counts of an overlay up to date with all that it changes.
 fn update_indexes(compiled: &Compiled, tree: TreeId, overlay: &mut Overlay) -> Result<()> {
-    if compiled.index_definition.is_empty() {
+    if compiled.index_definition().is_empty() {
         return Ok(());
     }
     let mut updates = Updates::default();

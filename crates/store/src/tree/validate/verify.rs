@@ -14,7 +14,7 @@ use crate::tree::locate::State;
 /// that is wrong. Where there are none (they are built before the next commit), there is nothing to
 /// compare.
 pub(crate) fn verify_indexes(state: &State<'_>, wrong: &mut dyn FnMut(&[u8], &str)) -> Result<()> {
-    let is_none = state.compiled.index_definition.is_empty();
+    let is_none = state.compiled.index_definition().is_empty();
     if is_none || !is_kept(state.compiled, state.tree, state.snapshot)? {
         return Ok(());
     }

@@ -36,7 +36,7 @@ pub(in crate::tree) fn validate_whole(
     };
     let data = StoreInstances::new(state, Indexes::Kept);
     let root = data.root();
-    validate_measured(&compiled.plan, &data, &root, Limits::default(), share)
+    validate_measured(compiled.plan(), &data, &root, Limits::default(), share)
 }
 
 /// The indexes that the constraints need, where a state has none or others, as changes over it: with

@@ -13,19 +13,22 @@ const PATHS_MAX: usize = 4;
 
 /// Writes out every `//name` in the constraints of configuration that names few nodes.
 pub(super) fn write_out(schema: &mut Schema) {
-    for index in 0..schema.nodes.len() {
-        if !schema.nodes[index].is_config {
+    for id in (0..schema.nodes.len() as u32).map(NodeId) {
+        let node = schema.nodes.get_mut(id).filter(|node| node.is_config);
+        let Some(node) = node else {
             continue;
-        }
-        let mut musts = std::mem::take(&mut schema.nodes[index].musts);
-        let mut whens = std::mem::take(&mut schema.nodes[index].whens);
+        };
+        let mut musts = std::mem::take(&mut node.musts);
+        let mut whens = std::mem::take(&mut node.whens);
         for constraint in musts.iter_mut().chain(&mut whens) {
             existence::write_out(&mut constraint.expression.root);
         }
         constraints(schema, &mut musts);
         constraints(schema, &mut whens);
-        schema.nodes[index].musts = musts;
-        schema.nodes[index].whens = whens;
+        if let Some(node) = schema.nodes.get_mut(id) {
+            node.musts = musts;
+            node.whens = whens;
+        }
     }
     for index in 0..schema.choices.len() {
         if schema.choices[index].is_config {
@@ -96,8 +99,7 @@ fn paths(schema: &Schema, path: &LocationPath) -> Option<Vec<LocationPath>> {
         .iter()
         .try_fold(None, |from, step| child(schema, from, step).map(Some))?;
     let found: Vec<NodeId> = schema
-        .nodes
-        .iter()
+        .nodes()
         .filter(|node| node.is_config && passes(schema, node, &named.test))
         .map(|node| node.id)
         .filter(|&id| is_below(schema, id, from))

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::error::{SchemaError, SchemaErrors};
 use super::ffi;
+use crate::schema::model::{index_identities, index_modules};
 use crate::schema::{Identity, IdentityId, Module, ModuleId, Schema};
 
 /// Where the modules and identities of libyang went, by address.
@@ -27,21 +28,11 @@ pub(super) fn copy(
         let id = ModuleId(u16::try_from(schema.modules.len()).map_err(|_| too_many_modules())?);
         indexes.modules.insert(module.address(), id);
         schema.modules.push(copy_module(module));
-        // The implemented one wins, then the latest.
-        if module.is_implemented() || implemented(schema, module.name()).is_none() {
-            schema.module_names.insert(module.name().into(), id);
-            schema
-                .module_namespaces
-                .insert(module.namespace().into(), id);
-        }
     }
+    (schema.module_names, schema.module_namespaces) = index_modules(&schema.modules);
     copy_identities(&modules, &mut indexes, schema);
+    schema.identity_names = index_identities(&schema.identities);
     Ok(indexes)
-}
-
-fn implemented<'s>(schema: &'s Schema, name: &str) -> Option<&'s Module> {
-    let module = schema.module(schema.module_by_name(name)?);
-    module.is_implemented.then_some(module)
 }
 
 /// libyang puts modules of its own into each context; those are taken only where others need them.
@@ -102,15 +93,9 @@ fn copy_identities(modules: &[ffi::Module<'_>], indexes: &mut Indexes, schema: &
         for identity in module.identities() {
             let id = IdentityId(u32::try_from(copied.len()).unwrap_or(u32::MAX));
             indexes.identities.insert(identity.address(), id);
-            let name: Box<str> = identity.name().into();
-            schema
-                .identity_names
-                .entry(name.clone())
-                .or_default()
-                .push(id);
             schema.identities.push(Identity {
                 module: module_id,
-                name,
+                name: identity.name().into(),
                 derived: Vec::new(),
             });
             copied.push(identity);

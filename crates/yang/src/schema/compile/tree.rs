@@ -1,5 +1,7 @@
 //! Copies the schema tree: choices dissolved, everything else kept.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::error::{SchemaError, SchemaErrors};
@@ -8,7 +10,6 @@ use super::modules::Indexes;
 use super::patterns::ReplacedPatterns;
 use super::types::{self, ModelPrefixes, TypeCopier};
 use super::unique::{self, Written};
-use crate::schema::model::Names;
 use crate::schema::{
     Case, CaseChoice, Choice, Constraint, ListNode, ModuleId, Node, NodeId, NodeKind, Ordering,
     Schema, Status, TypeKind, ValueNode,
@@ -238,7 +239,9 @@ impl<'c> Walk<'c, '_> {
             value.is_some_and(|value| value.is_key)
         };
         let keys: Vec<NodeId> = children.iter().copied().filter(is_key).collect();
-        let node = &mut self.schema.nodes[id.0 as usize];
+        let Some(node) = self.schema.nodes.get_mut(id) else {
+            return;
+        };
         node.children = children;
         let is_output = !node.is_config && !place.is_in_input;
         if let NodeKind::List(list) = &mut node.kind {
@@ -372,16 +375,16 @@ impl<'c> Walk<'c, '_> {
         let added: Vec<_> = added.collect();
         for (id, node) in std::mem::take(&mut self.lists) {
             let unique = self.uniques(id, node, &added);
-            if let NodeKind::List(list) = &mut self.schema.nodes[id.0 as usize].kind {
+            let node = self.schema.nodes.get_mut(id);
+            if let Some(NodeKind::List(list)) = node.map(|node| &mut node.kind) {
                 list.unique = unique;
             }
         }
         for (id, node) in std::mem::take(&mut self.leafrefs) {
             let targets = node.leafref_targets().into_iter();
             let targets: Vec<Option<NodeId>> = targets.map(|target| self.id(target)).collect();
-            let node = &mut self.schema.nodes[id.0 as usize];
-            if let NodeKind::Leaf(value) | NodeKind::LeafList(value) = &mut node.kind {
-                set_targets(&mut value.value_type.kind, &targets);
+            if let Some(value) = self.value_mut(id) {
+                set_targets(&mut Arc::make_mut(&mut value.value_type).kind, &targets);
             }
         }
         index_names(&mut self.schema);
@@ -412,9 +415,15 @@ impl<'c> Walk<'c, '_> {
                 None => {}
             }
         }
-        let node = &mut self.schema.nodes[id.0 as usize];
-        if let NodeKind::Leaf(value) | NodeKind::LeafList(value) = &mut node.kind {
+        if let Some(value) = self.value_mut(id) {
             value.defaults = values;
+        }
+    }
+
+    fn value_mut(&mut self, id: NodeId) -> Option<&mut ValueNode> {
+        match &mut self.schema.nodes.get_mut(id)?.kind {
+            NodeKind::Leaf(value) | NodeKind::LeafList(value) => Some(value),
+            _ => None,
         }
     }
 
@@ -444,21 +453,10 @@ fn set_targets(kind: &mut TypeKind, targets: &[Option<NodeId>]) {
 
 fn index_names(schema: &mut Schema) {
     let top = [&schema.roots, &schema.operations, &schema.notifications];
-    schema.top_names = names_of(&schema.nodes, top.into_iter().flatten());
-    let nodes = &schema.nodes;
-    let child_names = nodes
-        .iter()
-        .map(|node| names_of(nodes, node.children.iter()));
-    schema.child_names = child_names.collect();
-}
-
-fn names_of<'n>(nodes: &[Node], ids: impl Iterator<Item = &'n NodeId>) -> Names {
-    let mut names = Names::default();
-    for &id in ids {
-        let name = nodes[id.0 as usize].name.clone();
-        names.entry(name).or_default().push(id);
-    }
-    names
+    let top = top.into_iter().flatten();
+    let names = top.map(|&id| (schema.node(id).name.clone(), id));
+    schema.top_names = names.collect();
+    schema.nodes.index();
 }
 
 fn list_node(node: ffi::Node<'_>) -> ListNode {

@@ -1,11 +1,13 @@
 //! Copies types: restrictions, canonical forms, names.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::ffi::{self, BaseType};
 use super::modules::Indexes;
 use super::patterns::ReplacedPatterns;
-use crate::schema::pattern::translate;
+use crate::schema::pattern::LazyRegex;
 use crate::schema::{
     Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, ModuleId, NameForm, Namespaces,
     Pattern, Schema, Type, TypeKind,
@@ -71,9 +73,9 @@ impl Namespaces for ModelPrefixes<'_> {
 pub(super) struct TypeCopier<'i> {
     indexes: &'i Indexes,
     replaced: &'i ReplacedPatterns,
-    regexes: FxHashMap<Box<str>, regex::Regex>,
+    regexes: FxHashMap<Box<str>, LazyRegex>,
     /// By the address of the compiled type: types that several leaves share.
-    copied: FxHashMap<(usize, Box<str>), Type>,
+    copied: FxHashMap<(usize, Box<str>), Arc<Type>>,
 }
 
 impl<'i> TypeCopier<'i> {
@@ -91,14 +93,14 @@ impl<'i> TypeCopier<'i> {
         &mut self,
         node: ffi::Node<'_>,
         compiled: ffi::Type<'_>,
-    ) -> Result<Type, String> {
+    ) -> Result<Arc<Type>, String> {
         let name = leaf_type_name(node, compiled);
         let key = (compiled.address(), name);
         if let Some(copied) = self.copied.get(&key) {
-            return Ok(copied.clone());
+            return Ok(Arc::clone(copied));
         }
-        let copied = self.copy_type(compiled, key.1.clone())?;
-        self.copied.insert(key, copied.clone());
+        let copied = Arc::new(self.copy_type(compiled, key.1.clone())?);
+        self.copied.insert(key, Arc::clone(&copied));
         Ok(copied)
     }
 
@@ -184,11 +186,11 @@ impl<'i> TypeCopier<'i> {
             .collect()
     }
 
-    fn regex(&mut self, source: &str) -> Result<regex::Regex, String> {
+    fn regex(&mut self, source: &str) -> Result<LazyRegex, String> {
         if let Some(regex) = self.regexes.get(source) {
             return Ok(regex.clone());
         }
-        let regex = translate(source)
+        let regex = LazyRegex::compile(source)
             .map_err(|error| format!("The pattern \"{source}\" cannot be translated: {error}"))?;
         self.regexes.insert(source.into(), regex.clone());
         Ok(regex)

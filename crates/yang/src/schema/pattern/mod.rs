@@ -20,9 +20,11 @@
 mod block;
 mod class;
 mod error;
+mod lazy;
 mod translate;
 
 pub use error::PatternError;
+pub use lazy::LazyRegex;
 pub use translate::{
     COMPILED_BYTES_MAX, PATTERN_CHARS_MAX, PATTERN_DEPTH_MAX, REPEAT_MAX, translate,
 };

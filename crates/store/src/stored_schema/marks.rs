@@ -1,0 +1,35 @@
+//! What is known of the subtree of each schema node.
+
+use espalier_yang::schema::Node;
+use espalier_yang::{NodeId, Schema};
+use serde::{Deserialize, Serialize};
+
+/// Answers to questions about whole subtrees of a schema, so that nobody walks them to answer.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Marks {
+    /// For each node, whether it or something below it is state.
+    pub state: Vec<bool>,
+    /// For each node, whether it or something below it is a list or leaf-list kept in order.
+    pub order: Vec<bool>,
+}
+
+impl Marks {
+    /// Of a schema.
+    pub fn of(schema: &Schema) -> Self {
+        Self {
+            state: nodes_with(schema, |node| !node.is_config),
+            order: nodes_with(schema, Node::is_positional),
+        }
+    }
+}
+
+/// For each node, whether it or something below it is of a kind.
+fn nodes_with(schema: &Schema, is_such: impl Fn(&Node) -> bool) -> Vec<bool> {
+    let mut such = vec![false; schema.nodes().len()];
+    // Nodes come before their children, so backwards every child is known.
+    for index in (0..such.len()).rev() {
+        let node = schema.node(NodeId(index as u32));
+        such[index] = is_such(node) || node.children.iter().any(|child| such[child.0 as usize]);
+    }
+    such
+}

@@ -1,0 +1,291 @@
+//! Compiled schema sets that are kept in the store: read in place of the modules, and made anew where
+//! they do not fit.
+
+use std::io::Seek;
+use std::sync::Arc;
+use std::thread;
+
+use espalier_keyspace::{Batch, Direction, Driver, KeyRange, ReadOnly};
+use espalier_store::{
+    Datastore, Edit, Existing, LoadMode, Store, Subspace, Timestamp, Tree, backup, copy, restore,
+};
+use espalier_testkit::seed;
+use rand::Rng;
+use rand::seq::IndexedRandom;
+
+use crate::setting::{
+    assert_sound, commit, load_json, memory_tree, open_store, path, source, text,
+};
+
+const DATA: &str = r#"{"m:c7":{"e":[{"k":"a","v":1,"to":"b"},{"k":"b"}]}}"#;
+
+/// A model that is large enough to be kept; `more` stands in each of its lists.
+fn model(more: &str) -> String {
+    let mut text = String::from("module m { yang-version 1.1; namespace urn:m; prefix m;");
+    for top in 0..200 {
+        text += &format!(
+            "container c{top} {{ list e {{ key k; leaf k {{ type string {{ pattern '[a-z]+'; }} }}
+               leaf v {{ type int8; must '. < 10'; }} leaf to {{ type leafref {{ path '../../e/k'; }} }} {more} }} }}"
+        );
+    }
+    text + "}"
+}
+
+/// The engines that keep what is written and need no server.
+const ENGINES: [&str; 3] = ["embedded", "file", "sqlite"];
+
+struct Place {
+    engine: &'static str,
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(engine: &'static str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { engine, folder }
+    }
+
+    fn driver(&self) -> Arc<dyn Driver> {
+        let path = self.folder.path().join("store");
+        let url = format!("{}:{}?durability=relaxed", self.engine, path.display());
+        espalier_drivers::open(&url).unwrap()
+    }
+
+    fn store(&self) -> Store {
+        open_store(self.driver())
+    }
+
+    /// With a schema set and data.
+    fn filled(engine: &'static str, model: &str) -> Self {
+        let place = Self::new(engine);
+        let store = place.store();
+        store.create_dataspace("d").unwrap();
+        store.create_schema_set("d", "s", &source(model)).unwrap();
+        store.create_anchor("d", "a", "s").unwrap();
+        load_json(&tree(&store), LoadMode::Merge, DATA).unwrap();
+        place
+    }
+}
+
+fn tree(store: &Store) -> Tree {
+    store.tree("d", "a", Datastore::Running).unwrap()
+}
+
+fn rows(driver: &dyn Driver, range: &KeyRange) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let snapshot = driver.snapshot().unwrap();
+    let mut cursor = snapshot.scan(range, Direction::Forward).unwrap();
+    let mut rows = Vec::new();
+    while let Some((key, value)) = cursor.next().unwrap() {
+        rows.push((key.to_vec(), value.to_vec()));
+    }
+    rows
+}
+
+fn kept(driver: &dyn Driver) -> Vec<(Vec<u8>, Vec<u8>)> {
+    rows(driver, &Subspace::Compiled.range())
+}
+
+/// Deletes the texts of all modules: what is compiled from now on fails.
+fn delete_texts(driver: &dyn Driver) {
+    let mut batch = Batch::new();
+    batch.delete_range(KeyRange::prefix(&[Subspace::Catalog as u8, 3]));
+    driver.commit(batch).unwrap();
+}
+
+#[test]
+fn a_store_opens_without_compiling_and_validates_the_same() {
+    for engine in ENGINES {
+        let place = Place::filled(engine, &model(""));
+        delete_texts(&*place.driver());
+        let store = place.store();
+        let tree = tree(&store);
+        assert_eq!(text(&tree), DATA);
+        load_json(&tree, LoadMode::Merge, r#"{"m:c9":{"e":[{"k":"b"}]}}"#).unwrap();
+        for (refused, why) in [
+            (r#"{"m:c7":{"e":[{"k":"A"}]}}"#, "a pattern"),
+            (r#"{"m:c7":{"e":[{"k":"b","v":11}]}}"#, "a must"),
+            (r#"{"m:c7":{"e":[{"k":"b","to":"c"}]}}"#, "a leafref"),
+        ] {
+            assert!(load_json(&tree, LoadMode::Merge, refused).is_err(), "{why}");
+        }
+        let delete = Edit::delete(path(tree.schema(), "/m:c7/e[k='b']"));
+        assert!(commit(&tree, &[delete]).is_err(), "a target of a leafref");
+        assert_sound(&store);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_compiled_anew_and_kept() {
+    seed::run("kept schema sets that are damaged", |random| {
+        let engine = *ENGINES.choose(random).unwrap();
+        let place = Place::filled(engine, &model(""));
+        let whole = kept(&*place.driver());
+        assert!(whole.len() > 1, "{} rows", whole.len());
+        for _ in 0..30 {
+            let driver = place.driver();
+            let mut batch = Batch::new();
+            let (key, value) = &whole[random.random_range(0..whole.len())];
+            let mut changed = value.clone();
+            let at = random.random_range(0..value.len());
+            match random.random_range(0..4) {
+                0 => batch.delete(key.clone()),
+                1 => batch.put(key.clone(), &value[..at]),
+                2 => batch.put([key.as_slice(), &[0]].concat(), &value[at..]),
+                _ => {
+                    changed[at] ^= 1 << random.random_range(0..8);
+                    batch.put(key.clone(), changed);
+                }
+            }
+            driver.commit(batch).unwrap();
+            drop(driver);
+            let store = place.store();
+            let tree = tree(&store);
+            assert_eq!(text(&tree), DATA);
+            assert_eq!(tree.schema().nodes().len(), 200 * 5);
+            assert!(kept(&**store.driver()) == whole, "it is not kept as it was");
+        }
+    });
+}
+
+#[test]
+fn what_another_schema_set_has_is_not_taken() {
+    for engine in ENGINES {
+        let place = Place::filled(engine, &model(""));
+        let store = place.store();
+        let other = model("leaf more { type string; }");
+        store.create_schema_set("d", "t", &source(&other)).unwrap();
+        store.create_anchor("d", "b", "t").unwrap();
+        store.tree("d", "b", Datastore::Running).unwrap();
+        // The rows of the first under the keys of the second, and the other way round.
+        let all = kept(&**store.driver());
+        let prefixes: Vec<u8> = all.iter().map(|(key, _)| key[2]).collect();
+        let (first, second) = (prefixes[0], prefixes[prefixes.len() - 1]);
+        assert_ne!(first, second);
+        let mut batch = Batch::new();
+        batch.delete_range(Subspace::Compiled.range());
+        for (mut key, value) in all {
+            key[2] = if key[2] == first { second } else { first };
+            batch.put(key, value);
+        }
+        store.driver().commit(batch).unwrap();
+        drop(store);
+        let store = place.store();
+        assert_eq!(tree(&store).schema().nodes().len(), 200 * 5);
+        let other = store.tree("d", "b", Datastore::Running).unwrap();
+        assert_eq!(other.schema().nodes().len(), 200 * 6);
+    }
+}
+
+#[test]
+fn an_upgrade_and_a_deletion_replace_what_is_kept() {
+    for engine in ENGINES {
+        let place = Place::filled(engine, &model(""));
+        let store = place.store();
+        let old = kept(&**store.driver());
+        let new = model("leaf more { type string; }");
+        store
+            .upgrade_schema_set(
+                "d",
+                "s",
+                &source(&new),
+                espalier_store::UpgradeOptions::default(),
+            )
+            .unwrap();
+        assert!(kept(&**store.driver()) != old);
+        delete_texts(&**store.driver());
+        drop(store);
+        let store = place.store();
+        assert_eq!(tree(&store).schema().nodes().len(), 200 * 6);
+        store.delete_anchor("d", "a").unwrap();
+        store.delete_schema_set("d", "s").unwrap();
+        assert!(kept(&**store.driver()).is_empty());
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_written_opens_and_is_left_alone() {
+    for engine in ENGINES {
+        let place = Place::filled(engine, &model(""));
+        let driver = place.driver();
+        let mut batch = Batch::new();
+        batch.delete_range(Subspace::Compiled.range());
+        driver.commit(batch).unwrap();
+        let read_only = Arc::new(ReadOnly::because(Arc::clone(&driver), "for the test"));
+        assert_eq!(text(&tree(&open_store(read_only))), DATA);
+        assert!(kept(&*driver).is_empty());
+        drop(driver);
+        assert_eq!(text(&tree(&place.store())), DATA);
+        assert!(!kept(&*place.driver()).is_empty());
+    }
+}
+
+#[test]
+fn a_copy_and_a_backup_leave_it_out() {
+    for engine in ENGINES {
+        let place = Place::filled(engine, &model(""));
+        let whole = kept(&*place.driver());
+        let copied = Place::new(engine);
+        let (from, to) = (place.driver(), copied.driver());
+        copy(&*from, "from", &*to, Existing::Refuse, &mut |_, _| {}).unwrap();
+        drop(to);
+        let restored = Place::new(engine);
+        let mut file = tempfile::tempfile().unwrap();
+        backup(&*from, &mut file, Timestamp(0), &mut |_, _| {}).unwrap();
+        file.rewind().unwrap();
+        let to = restored.driver();
+        restore(file, &*to, Existing::Refuse, &mut |_, _| {}).unwrap();
+        drop(to);
+        for place in [copied, restored] {
+            assert!(kept(&*place.driver()).is_empty());
+            assert_eq!(text(&tree(&place.store())), DATA);
+            assert!(kept(&*place.driver()) == whole);
+        }
+    }
+}
+
+#[test]
+fn what_a_newer_program_keeps_is_replaced() {
+    for engine in ENGINES {
+        let place = Place::filled(engine, &model(""));
+        let driver = place.driver();
+        let whole = kept(&*driver);
+        let (key, mut header) = whole[0].clone();
+        assert_eq!(header[0], 1, "the version of the form");
+        header[0] = 2;
+        let mut batch = Batch::new();
+        batch.put(key, header);
+        driver.commit(batch).unwrap();
+        drop(driver);
+        assert_eq!(text(&tree(&place.store())), DATA);
+        assert!(kept(&*place.driver()) == whole);
+    }
+}
+
+#[test]
+fn many_that_open_at_once_keep_one() {
+    for engine in ENGINES {
+        let place = Place::filled(engine, &model(""));
+        let driver = place.driver();
+        let whole = kept(&*driver);
+        let mut batch = Batch::new();
+        batch.delete_range(Subspace::Compiled.range());
+        driver.commit(batch).unwrap();
+        let stores: Vec<Store> = (0..4).map(|_| open_store(Arc::clone(&driver))).collect();
+        thread::scope(|scope| {
+            for store in &stores {
+                scope.spawn(|| assert_eq!(text(&tree(store)), DATA));
+            }
+        });
+        assert!(kept(&*driver) == whole);
+    }
+}
+
+#[test]
+fn what_is_small_or_in_memory_is_not_kept() {
+    // `Place::filled` loads data, so the same nodes are here.
+    let small = "module m { yang-version 1.1; namespace urn:m; prefix m;
+        container c7 { list e { key k; leaf k { type string; } leaf v { type int8; } leaf to { type string; } } } }";
+    assert!(kept(&*Place::filled("embedded", small).driver()).is_empty());
+    let memory = memory_tree(&model(""));
+    assert!(kept(&**memory.store().driver()).is_empty());
+}

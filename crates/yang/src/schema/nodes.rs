@@ -1,0 +1,208 @@
+//! The nodes of a schema: all in memory after a compilation, decoded where they are looked at if the
+//! schema comes from its stored form.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::bounds::Bounds;
+use super::stored::{Chunk, SchemaParts, decode_chunk};
+use crate::schema::{Node, NodeId};
+
+/// A chunk has 2 to this power nodes.
+const CHUNK_BITS: u32 = 8;
+
+/// The part that the first chunk is in.
+const FIRST_PART: usize = 1;
+
+/// Nodes of a chunk; the last one may have fewer.
+pub(super) const CHUNK_NODES: usize = 1 << CHUNK_BITS;
+
+/// Children of one node by name: mostly one of a name, more where modules augment the same name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names(FxHashMap<Box<str>, SmallVec<[NodeId; 1]>>);
+
+impl Names {
+    /// The nodes of a name, in schema order.
+    pub fn get(&self, name: &str) -> &[NodeId] {
+        self.0.get(name).map_or(&[], |nodes| nodes.as_slice())
+    }
+
+    /// All names, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(AsRef::as_ref)
+    }
+}
+
+impl FromIterator<(Box<str>, NodeId)> for Names {
+    fn from_iter<I: IntoIterator<Item = (Box<str>, NodeId)>>(children: I) -> Self {
+        let mut names = Self::default();
+        for (name, id) in children {
+            names.0.entry(name).or_default().push(id);
+        }
+        names
+    }
+}
+
+/// Nodes by id, and the children of each by name.
+#[derive(Debug)]
+pub(super) enum Nodes {
+    /// All nodes and, once [`Nodes::index`] was called, the names of their children; both by id.
+    Resident(Vec<Node>, Vec<Names>),
+    /// Chunks that are decoded at the first access to one of their nodes.
+    Stored(StoredNodes),
+}
+
+impl Default for Nodes {
+    fn default() -> Self {
+        Self::Resident(Vec::new(), Vec::new())
+    }
+}
+
+impl Nodes {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Resident(nodes, _) => nodes.len(),
+            Self::Stored(stored) => stored.slots.len(),
+        }
+    }
+
+    /// A node.
+    pub fn get(&self, id: NodeId) -> &Node {
+        match self {
+            Self::Resident(nodes, _) => &nodes[id.0 as usize],
+            Self::Stored(stored) => {
+                let (chunk, index) = stored.chunk(id);
+                &chunk.nodes[index]
+            }
+        }
+    }
+
+    /// The children of a node, by name.
+    pub fn names(&self, id: NodeId) -> &Names {
+        match self {
+            Self::Resident(_, names) => &names[id.0 as usize],
+            Self::Stored(stored) => {
+                let (chunk, index) = stored.chunk(id);
+                &chunk.names[index]
+            }
+        }
+    }
+
+    /// Adds the next node; only while a schema is compiled.
+    pub fn push(&mut self, node: Node) {
+        if let Self::Resident(nodes, _) = self {
+            nodes.push(node);
+        }
+    }
+
+    /// A node to change; only while a schema is compiled.
+    pub fn get_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        match self {
+            Self::Resident(nodes, _) => nodes.get_mut(id.0 as usize),
+            Self::Stored(_) => None,
+        }
+    }
+
+    /// Indexes the children of all nodes by name; only while a schema is compiled.
+    pub fn index(&mut self) {
+        if let Self::Resident(nodes, names) = self {
+            let child = |&id: &NodeId| (nodes[id.0 as usize].name.clone(), id);
+            let all = nodes
+                .iter()
+                .map(|node| node.children.iter().map(child).collect());
+            *names = all.collect();
+        }
+    }
+}
+
+/// Nodes in chunks, siblings next to each other: looking at all children of a node decodes few chunks,
+/// however much is below each of them. (Ids are in pre-order, where the whole subtree of a child stands
+/// before its next sibling.)
+pub(super) struct StoredNodes {
+    /// For each node, its place in the chunks.
+    slots: Vec<u32>,
+    chunks: Vec<OnceLock<Box<Chunk>>>,
+    parts: Arc<dyn SchemaParts>,
+    bounds: Bounds,
+    /// How many cases each choice has.
+    cases: Vec<usize>,
+}
+
+impl fmt::Debug for StoredNodes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let resident = self.chunks.iter().filter(|chunk| chunk.get().is_some());
+        formatter
+            .debug_struct("StoredNodes")
+            .field("nodes", &self.slots.len())
+            .field("chunks", &self.chunks.len())
+            .field("resident", &resident.count())
+            .finish()
+    }
+}
+
+impl StoredNodes {
+    /// Nodes whose chunks are all parts but the first, of a schema of such numbers whose choices have
+    /// so many cases; `None` if `slots` is not a permutation.
+    pub fn new(
+        slots: Vec<u32>,
+        (bounds, cases): (Bounds, Vec<usize>),
+        parts: Arc<dyn SchemaParts>,
+    ) -> Option<Self> {
+        let mut is_used = vec![false; slots.len()];
+        for &slot in &slots {
+            let used = is_used.get_mut(slot as usize)?;
+            if std::mem::replace(used, true) {
+                return None;
+            }
+        }
+        let chunks = slots.len().div_ceil(CHUNK_NODES);
+        Some(Self {
+            slots,
+            chunks: std::iter::repeat_with(OnceLock::new).take(chunks).collect(),
+            parts,
+            bounds,
+            cases,
+        })
+    }
+
+    fn chunk(&self, id: NodeId) -> (&Chunk, usize) {
+        let slot = self.slots[id.0 as usize];
+        let index = (slot >> CHUNK_BITS) as usize;
+        let chunk = self.chunks[index].get_or_init(|| Box::new(self.decode(index)));
+        (chunk, slot as usize % CHUNK_NODES)
+    }
+
+    #[cold]
+    fn decode(&self, index: usize) -> Chunk {
+        let nodes = (self.slots.len() - index * CHUNK_NODES).min(CHUNK_NODES);
+        let part = self.parts.part(FIRST_PART + index);
+        let decode = |part: Vec<u8>| self.bounds.decode(|| decode_chunk(&part, nodes));
+        let decoded = part.and_then(decode);
+        let decoded = decoded.filter(|chunk| self.is_sound(index, chunk));
+        // The bytes have the digest that they were written with, so this is for forged ones only:
+        // nodes of no name, which nothing finds.
+        decoded.unwrap_or_else(|| Chunk::unreadable(nodes))
+    }
+
+    /// Whether the nodes of a chunk are those that stand there, each before what is below it, so that
+    /// every way up or down ends.
+    fn is_sound(&self, chunk: usize, decoded: &Chunk) -> bool {
+        let first = chunk * CHUNK_NODES;
+        let is_sound = |(index, node): (usize, &Node)| {
+            let slot = self.slots.get(node.id.0 as usize);
+            let case_of = |choice: u32| self.cases.get(choice as usize);
+            slot.is_some_and(|&slot| slot as usize == first + index)
+                && node.parent.is_none_or(|parent| parent < node.id)
+                && node.children.iter().all(|&child| child > node.id)
+                && node.keys().iter().all(|key| node.children.contains(key))
+                && (node.cases.iter()).all(|case| {
+                    case_of(case.choice).is_some_and(|&cases| (case.case as usize) < cases)
+                })
+        };
+        decoded.nodes.iter().enumerate().all(is_sound)
+    }
+}

@@ -1,0 +1,265 @@
+//! The stored form of a schema: parts that are decoded one by one.
+//!
+//! Part 0 is the head: everything but the nodes. Each further part has up to [`CHUNK_NODES`] nodes. All
+//! are in the format of the crate `postcard`, derived from the types themselves, so that no field can be
+//! left out. The form fits the program that wrote it alone ([`CODE_DIGEST`]): who stores it checks that,
+//! and that the bytes are those that were written.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::bounds::Bounds;
+use super::model::{index_identities, index_modules};
+use super::nodes::{CHUNK_NODES, Names, Nodes, StoredNodes};
+use crate::schema::{
+    Choice, Identity, Module, ModuleId, Node, NodeId, NodeKind, Schema, Status, Type,
+};
+
+/// A digest of the code that compiles schemas and of the modules that are built in: two programs in
+/// which it is the same make the same of the same modules.
+pub const CODE_DIGEST: &str = env!("ESPALIER_CODE_DIGEST");
+
+/// Why a stored form cannot be written or read.
+#[derive(Debug, Error)]
+#[error("the stored form of a schema: {0}")]
+pub struct StoredFormError(&'static str);
+
+impl StoredFormError {
+    pub(crate) fn new(reason: &'static str) -> Self {
+        Self(reason)
+    }
+}
+
+/// The parts of a stored schema. They are kept as long as the schema, and asked for when their nodes are
+/// looked at; so they are where they can be had without failure.
+pub trait SchemaParts: Send + Sync {
+    /// A part; `None` if there is none of this index.
+    fn part(&self, index: usize) -> Option<Vec<u8>>;
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head<'a> {
+    modules: Cow<'a, [Module]>,
+    identities: Cow<'a, [Identity]>,
+    choices: Cow<'a, [Choice]>,
+    roots: Cow<'a, [NodeId]>,
+    operations: Cow<'a, [NodeId]>,
+    notifications: Cow<'a, [NodeId]>,
+    /// The names of these three, in order.
+    top_names: Vec<Box<str>>,
+    /// For each node, its place in the chunks.
+    slots: Vec<u32>,
+}
+
+/// Decoded nodes.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    pub(super) nodes: Vec<Node>,
+    /// The children of each, by name.
+    pub(super) names: Vec<Names>,
+}
+
+/// A chunk as it is stored; with references where it is written.
+#[derive(Serialize, Deserialize)]
+struct StoredChunk<T, N, S> {
+    /// The types of leaves and leaf-lists, each once.
+    types: Vec<T>,
+    /// For each leaf and leaf-list, in order, its type.
+    leaf_types: Vec<u32>,
+    nodes: Vec<N>,
+    /// For each node, the names of its children in order.
+    child_names: Vec<Vec<S>>,
+}
+
+impl Schema {
+    /// The stored form.
+    ///
+    /// # Errors
+    /// Where there is more than the form can have.
+    pub fn to_parts(&self) -> Result<Vec<Vec<u8>>, StoredFormError> {
+        // Field by field: a new one has to be stored, or made from the others when it is read.
+        let Self {
+            modules,
+            nodes,
+            identities,
+            choices,
+            roots,
+            operations,
+            notifications,
+            module_names: _,
+            module_namespaces: _,
+            identity_names: _,
+            top_names: _,
+        } = self;
+        let order = self.siblings_together();
+        let mut slots = vec![0; nodes.len()];
+        for (slot, id) in (0..).zip(&order) {
+            slots[id.0 as usize] = slot;
+        }
+        let top = [roots, operations, notifications].into_iter().flatten();
+        let head = Head {
+            modules: modules.into(),
+            identities: identities.into(),
+            choices: choices.into(),
+            roots: roots.into(),
+            operations: operations.into(),
+            notifications: notifications.into(),
+            top_names: top.map(|&id| self.node(id).name.clone()).collect(),
+            slots,
+        };
+        // The numbers stand first: what follows is checked against them.
+        let mut parts = vec![encode(&(self.bounds(), head))?];
+        for ids in order.chunks(CHUNK_NODES) {
+            parts.push(encode(&self.chunk_of(ids))?);
+        }
+        Ok(parts)
+    }
+
+    /// The schema of a stored form. Nodes are decoded when they are first looked at.
+    ///
+    /// # Errors
+    /// Where the head is not one.
+    pub fn from_parts(parts: Arc<dyn SchemaParts>) -> Result<Self, StoredFormError> {
+        let head = parts.part(0).ok_or(StoredFormError("it has no head"))?;
+        let (bounds, _): (Bounds, &[u8]) = postcard::take_from_bytes(&head)
+            .map_err(|_| StoredFormError("its head has no numbers"))?;
+        let (_, head): (Bounds, Head<'static>) = bounds.decode(|| decode(&head))?;
+        let (module_names, module_namespaces) = index_modules(&head.modules);
+        let identity_names = index_identities(&head.identities);
+        let cases = head.choices.iter().map(|choice| choice.cases.len());
+        let nodes = StoredNodes::new(head.slots, (bounds, cases.collect()), parts);
+        let top = [&head.roots, &head.operations, &head.notifications];
+        let top = top.into_iter().flat_map(|ids| ids.iter().copied());
+        let top_names = head.top_names.into_iter().zip(top).collect();
+        let schema = Self {
+            modules: head.modules.into_owned(),
+            identities: head.identities.into_owned(),
+            choices: head.choices.into_owned(),
+            roots: head.roots.into_owned(),
+            operations: head.operations.into_owned(),
+            notifications: head.notifications.into_owned(),
+            nodes: Nodes::Stored(nodes.ok_or(StoredFormError("its nodes have no order"))?),
+            module_names,
+            module_namespaces,
+            identity_names,
+            top_names,
+        };
+        if schema.bounds() == bounds {
+            return Ok(schema);
+        }
+        Err(StoredFormError("its head has other numbers"))
+    }
+
+    /// The numbers of what has ids.
+    pub(crate) fn bounds(&self) -> Bounds {
+        Bounds {
+            modules: self.modules.len() as u32,
+            identities: self.identities.len() as u32,
+            nodes: self.nodes.len() as u32,
+        }
+    }
+
+    /// All nodes, siblings next to each other, each before what is below it.
+    fn siblings_together(&self) -> Vec<NodeId> {
+        let top = [&self.roots, &self.operations, &self.notifications];
+        let mut order: Vec<NodeId> = Vec::with_capacity(self.nodes.len());
+        order.extend(top.into_iter().flatten());
+        let mut open: Vec<NodeId> = order.iter().rev().copied().collect();
+        while let Some(id) = open.pop() {
+            let children = &self.node(id).children;
+            order.extend(children);
+            open.extend(children.iter().rev());
+        }
+        order
+    }
+
+    fn chunk_of(&self, ids: &[NodeId]) -> StoredChunk<&Type, &Node, &str> {
+        let mut chunk = StoredChunk {
+            types: Vec::new(),
+            leaf_types: Vec::new(),
+            nodes: Vec::with_capacity(ids.len()),
+            child_names: Vec::with_capacity(ids.len()),
+        };
+        let mut known: FxHashMap<*const Type, u32> = FxHashMap::default();
+        for &id in ids {
+            let node = self.node(id);
+            if let Some(value) = node.as_value() {
+                let index = known.entry(Arc::as_ptr(&value.value_type));
+                chunk.leaf_types.push(*index.or_insert_with(|| {
+                    chunk.types.push(&*value.value_type);
+                    (chunk.types.len() - 1) as u32
+                }));
+            }
+            chunk.nodes.push(node);
+            let children = node.children.iter();
+            let names = children.map(|&child| &*self.node(child).name);
+            chunk.child_names.push(names.collect());
+        }
+        chunk
+    }
+}
+
+impl Chunk {
+    /// Nodes that nothing finds.
+    pub(super) fn unreadable(nodes: usize) -> Self {
+        let node = Node {
+            id: NodeId(0),
+            kind: NodeKind::AnyData,
+            name: "".into(),
+            module: ModuleId(0),
+            parent: None,
+            children: Vec::new(),
+            cases: Vec::new(),
+            is_config: false,
+            is_mandatory: false,
+            status: Status::Obsolete,
+            description: None,
+            musts: Vec::new(),
+            whens: Vec::new(),
+            extensions: Vec::new(),
+        };
+        Self {
+            nodes: vec![node; nodes],
+            names: vec![Names::default(); nodes],
+        }
+    }
+}
+
+/// The nodes of a part; `None` if it is no chunk of so many nodes.
+pub(super) fn decode_chunk(part: &[u8], nodes: usize) -> Option<Chunk> {
+    let mut stored: StoredChunk<Type, Node, Box<str>> = decode(part).ok()?;
+    if stored.nodes.len() != nodes || stored.child_names.len() != nodes {
+        return None;
+    }
+    let types: Vec<Arc<Type>> = stored.types.into_iter().map(Arc::new).collect();
+    let mut leaf_types = stored.leaf_types.into_iter();
+    let mut names = Vec::with_capacity(nodes);
+    for (node, child_names) in stored.nodes.iter_mut().zip(stored.child_names) {
+        if let NodeKind::Leaf(value) | NodeKind::LeafList(value) = &mut node.kind {
+            value.value_type = Arc::clone(types.get(leaf_types.next()? as usize)?);
+        }
+        let children = node.children.iter().copied();
+        names.push(child_names.into_iter().zip(children).collect());
+    }
+    Some(Chunk {
+        nodes: stored.nodes,
+        names,
+    })
+}
+
+/// Any part of a stored form, or what is stored beside it.
+pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, StoredFormError> {
+    postcard::to_allocvec(value).map_err(|_| StoredFormError("it cannot be encoded"))
+}
+
+/// The reverse of [`encode`]; what is left over is an error too.
+pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, StoredFormError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        _ => Err(StoredFormError("its bytes are not what they should be")),
+    }
+}

@@ -1,0 +1,57 @@
+//! The stored form of a plan.
+
+use super::plan::{Plan, RuleId};
+use crate::Schema;
+use crate::schema::stored::{StoredFormError, decode};
+
+impl Plan {
+    /// The plan of a schema from its stored form, which [`encode`](crate::schema::stored::encode) gives.
+    ///
+    /// # Errors
+    /// Where the bytes are not the plan of this schema.
+    pub fn from_stored(bytes: &[u8], schema: &Schema) -> Result<Self, StoredFormError> {
+        let plan: Self = schema.bounds().decode(|| decode(bytes))?;
+        if plan.is_of(schema) {
+            return Ok(plan);
+        }
+        Err(StoredFormError::new(
+            "the constraints are of another schema",
+        ))
+    }
+
+    /// Whether lists by node have the nodes of a schema, and numbers of rules and choices are some.
+    fn is_of(&self, schema: &Schema) -> bool {
+        let nodes = schema.nodes().len();
+        let flags = [
+            &self.has_rules,
+            &self.matters,
+            &self.indexed,
+            &self.counted,
+            &self.summed,
+            &self.ordered,
+        ];
+        let lens = [
+            self.triggers.len(),
+            self.own.len(),
+            self.referrers.len(),
+            self.anchored.len().wrapping_sub(1),
+            self.index_holders.len().wrapping_sub(1),
+            self.loud.len().wrapping_sub(1),
+        ];
+        let contents = || self.contents.values();
+        let triggers = self.triggers.values().map(|trigger| trigger.rule);
+        let rules = triggers
+            .chain(self.own.values().copied())
+            .chain(self.anchored.values().copied())
+            .chain(contents().filter_map(|content| content.rule))
+            .chain(self.references.values().copied())
+            .chain(self.open.iter().copied())
+            .chain(self.instance_identifiers.iter().copied());
+        let mut choices = contents().flat_map(|content| &content.choices);
+        let is_rule = |rule: RuleId| (rule.0 as usize) < self.rules.len();
+        flags.iter().all(|flags| flags.len() == nodes)
+            && lens.iter().all(|&len| len == nodes)
+            && rules.into_iter().all(is_rule)
+            && choices.all(|&choice| (choice as usize) < schema.choices().len())
+    }
+}
