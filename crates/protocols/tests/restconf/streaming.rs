@@ -28,7 +28,7 @@ fn a_large_datastore_goes_there_and_back() {
     let server = Server::start();
     let document = document();
     let put = server.json("PUT", "", &document);
-    assert_eq!(put.status, 204, "{put:?}");
+    assert_eq!(put.status, 201, "{put:?}");
     let answer = server.get("");
     assert_eq!(answer.header("content-length"), "");
     check_json(&answer, &document);
@@ -106,7 +106,7 @@ fn a_document_that_breaks_off_changes_nothing() {
 #[test]
 fn clients_may_leave() {
     let server = Server::start();
-    assert_eq!(server.json("PUT", "", &document()).status, 204);
+    assert_eq!(server.json("PUT", "", &document()).status, 201);
     for _ in 0..100 {
         let mut stream = TcpStream::connect(server.address).unwrap();
         stream
@@ -126,7 +126,7 @@ fn clients_may_leave() {
 #[test]
 fn shutdown_is_graceful() {
     let server = Server::start();
-    assert_eq!(server.json("PUT", "", &document()).status, 204);
+    assert_eq!(server.json("PUT", "", &document()).status, 201);
     let mut idle = TcpStream::connect(server.address).unwrap();
     let mut busy = TcpStream::connect(server.address).unwrap();
     busy.write_all(b"GET /restconf/data HTTP/1.1\r\nHost: localhost\r\n\r\n")

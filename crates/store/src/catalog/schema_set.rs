@@ -234,12 +234,16 @@ impl Record {
 impl ModuleRecord {
     fn source(&self, snapshot: &dyn Snapshot) -> Result<ModuleSource> {
         let text = snapshot.get(&keys::module(self.hash.as_bytes()))?;
-        let text = text.and_then(|text| String::from_utf8(text.into_owned()).ok());
+        let Some(text) = text else {
+            let what = format!("the text of module {} is gone", self.name);
+            return Err(Error::corrupt(what));
+        };
+        let text = String::from_utf8(text.into_owned());
         Ok(ModuleSource {
             name: self.name.clone(),
             revision: self.revision.clone(),
-            text: text.ok_or_else(|| {
-                Error::corrupt(format!("the text of module {} is gone", self.name))
+            text: text.map_err(|_| {
+                Error::corrupt(format!("the text of module {} is no text", self.name))
             })?,
         })
     }

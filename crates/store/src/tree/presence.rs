@@ -16,6 +16,7 @@ impl State<'_> {
             return Ok(false);
         };
         match (place.shape, place.node) {
+            (Shape::Root, _) => Ok(true),
             (Shape::Inner, Some(node)) if self.schema().node(node).is_np_container() => {
                 match path.parent() {
                     Some(parent) => self.exists(&parent),
@@ -32,8 +33,7 @@ impl State<'_> {
             return Ok(false);
         };
         match place.shape {
-            Shape::Root => Ok(true),
-            Shape::Inner => self.any(&KeyRange::prefix(&place.key)),
+            Shape::Root | Shape::Inner => self.any(&KeyRange::prefix(&place.key)),
             Shape::Whole => self.any(&KeyRange::below(&place.key)),
             Shape::Entry => Ok(self.snapshot.get(&place.key)?.is_some()),
             Shape::Leaf => self.has_leaf(&place),

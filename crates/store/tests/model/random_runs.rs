@@ -284,9 +284,12 @@ impl<'a> Run<'a> {
         let what = path.to_instance_identifier(&self.schema);
         assert_eq!(view.exists(path).unwrap(), exists, "{what}");
         let found = find(&self.schema, &self.model, path);
-        let mut instances: Vec<_> = found.iter().flatten().map(|one| (*one).clone()).collect();
+        let mut instances: Vec<_> = match path.is_root() {
+            true => self.model.nodes.clone(),
+            false => found.iter().flatten().map(|one| (*one).clone()).collect(),
+        };
         prune(&self.schema, &mut instances);
-        let has_content = path.is_root() || !instances.is_empty();
+        let has_content = !instances.is_empty();
         assert_eq!(view.has_content(path).unwrap(), has_content, "{what}");
         if let Some(step) = path.steps.last()
             && is_whole(self.schema.node(step.node), &step.keys)
@@ -372,8 +375,15 @@ impl<'a> Run<'a> {
         let entries = find(&self.schema, &self.model, path).unwrap_or_default();
         let has_keys = node.is_config || !node.is_positional();
         let after = entries.choose(self.random).filter(|_| has_keys);
+        let mut after = after.map(|entry| entry_keys(&self.schema, entry));
+        if entries.is_empty()
+            && let Some(value) = node.as_value()
+        {
+            let default = value.defaults.choose(self.random);
+            after = default.map(|default| vec![default.clone()]);
+        }
         Some(Page {
-            after: after.map(|entry| Keys::Values(entry_keys(&self.schema, entry))),
+            after: after.map(Keys::Values),
             offset: self.random.random_range(0..3),
             limit: self.random.random_range(0..4),
         })

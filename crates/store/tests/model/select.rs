@@ -95,7 +95,15 @@ impl Reader<'_> {
             && self.reports_defaults()
             && self.is_in_use(node, siblings);
         let defaults = self.defaults(node);
-        (is_default && !defaults.is_empty()).then_some(defaults)
+        if !is_default || defaults.is_empty() {
+            return None;
+        }
+        match &self.selection.page {
+            Some(page) if is_whole(node, &path.steps.last()?.keys) => {
+                Some(paged(self.schema, &defaults, page))
+            }
+            _ => Some(defaults),
+        }
     }
 
     /// Whether entries of a whole list can have what is asked for.

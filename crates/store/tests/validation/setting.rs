@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Expect, Fill, Finding, KeyRange, Precondition, Residence,
-    Snapshot, Usage, Version, Watch,
+    Batch, Capability, Committed, Direction, Driver, Expect, Fill, Finding, KeyRange, Precondition,
+    Residence, Snapshot, Usage, Version, Watch,
 };
 use espalier_store::{
     CommitOptions, Datastore, Error, LoadMode, LoadOptions, LoadReport, Selection, Store, Subspace,
@@ -139,11 +139,21 @@ pub fn open(source: &SchemaSource) -> Tree {
     }
     let driver: Arc<dyn Driver> = Arc::new(Kept(driver));
     drop(create(Arc::clone(&driver), &enlarged(source)));
-    let mut batch = Batch::new();
-    // The texts of all modules: nothing can be compiled from now on.
-    batch.delete_range(KeyRange::prefix(&[Subspace::Catalog as u8, 3]));
-    driver.commit(batch).unwrap();
-    open_tree(&Store::open(driver, Arc::new(SystemClock)).unwrap())
+    // Without the texts of the modules nothing can be compiled. Older versions need them later.
+    let texts = KeyRange::prefix(&[Subspace::Catalog as u8, 3]);
+    let (mut without, mut again) = (Batch::new(), Batch::new());
+    let snapshot = driver.snapshot().unwrap();
+    let mut cursor = snapshot.scan(&texts, Direction::Forward).unwrap();
+    while let Some((key, text)) = cursor.next().unwrap() {
+        again.put(key, text);
+    }
+    drop(cursor);
+    drop(snapshot);
+    without.delete_range(texts);
+    driver.commit(without).unwrap();
+    let tree = open_tree(&Store::open(Arc::clone(&driver), Arc::new(SystemClock)).unwrap());
+    driver.commit(again).unwrap();
+    tree
 }
 
 fn create(driver: Arc<dyn Driver>, source: &SchemaSource) -> Store {

@@ -70,7 +70,10 @@ impl Done {
             StatusCode::CREATED => path.to_api_path(job.schema()),
             _ => None,
         };
-        let location = location.map(|path| format!("{}/{path}", job.target.location_base));
+        let location = location.map(|below| match below.as_str() {
+            "" => job.target.location_base.clone(),
+            below => format!("{}/{below}", job.target.location_base),
+        });
         Ok(Self {
             status,
             validators,

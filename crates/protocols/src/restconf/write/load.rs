@@ -1,6 +1,7 @@
 //! Documents for the whole datastore that are too large to hold: streamed from a file into the store,
 //! in one commit.
 
+use std::cell::Cell;
 use std::io::Read;
 
 use espalier_store::{LoadMode, LoadOptions, View};
@@ -11,6 +12,7 @@ use http::{Method, StatusCode};
 use super::document::{KeyCollector, child_path};
 use super::guard::Guard;
 use super::job::{Done, Job};
+use super::methods::put_status;
 use crate::restconf::codec;
 use crate::restconf::error::Result;
 use crate::restconf::media::Format;
@@ -19,11 +21,12 @@ impl Job {
     /// Loads a document: PUT replaces the datastore, PATCH merges into it, POST creates one
     /// top-level node.
     pub(super) fn load(&self, format: Format, mut input: impl Read) -> Result<Done> {
-        let (mode, root, status) = match self.method {
-            Method::POST => (LoadMode::Create, Root::ChildOf(None), StatusCode::CREATED),
-            Method::PUT => (LoadMode::Replace, Root::Datastore, StatusCode::NO_CONTENT),
-            _ => (LoadMode::Merge, Root::Datastore, StatusCode::NO_CONTENT),
+        let (mode, root) = match self.method {
+            Method::POST => (LoadMode::Create, Root::ChildOf(None)),
+            Method::PUT => (LoadMode::Replace, Root::Datastore),
+            _ => (LoadMode::Merge, Root::Datastore),
         };
+        let status = Cell::new(StatusCode::NO_CONTENT);
         let parse = ParseOptions {
             accept: self.accept,
             metadata: Metadata::Plain,
@@ -31,7 +34,14 @@ impl Job {
             wrapping: self.wrapping,
             ..ParseOptions::default()
         };
-        let guard = Guard::new(|view: &View| self.check_existing(view));
+        let guard = Guard::new(|view: &View| {
+            status.set(match mode {
+                LoadMode::Create => StatusCode::CREATED,
+                LoadMode::Replace => put_status(view, self.path())?,
+                LoadMode::Merge => StatusCode::NO_CONTENT,
+            });
+            self.check_existing(view)
+        });
         let examine = |view: &View| guard.examine(view);
         let options = LoadOptions {
             mode,
@@ -64,7 +74,7 @@ impl Job {
             }
             _ => InstancePath::root(),
         };
-        Done::new(self, status, &path, &report.commit)
+        Done::new(self, status.get(), &path, &report.commit)
     }
 }
 

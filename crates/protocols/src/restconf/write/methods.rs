@@ -59,12 +59,18 @@ impl Job {
         Done::new(self, status, self.path(), &commit)
     }
 
+    /// Replaces a datastore.
     fn put_datastore(&self, format: Format, body: &[u8]) -> Result<Done> {
         let place = InstancePath::root();
         let tree = self.parse(format, body, Root::Datastore, place, Metadata::Plain)?;
         let edit = Edit::replace_all(tree);
-        let commit = self.commit(edit, |view| self.check_existing(view))?;
-        Done::new(self, StatusCode::NO_CONTENT, self.path(), &commit)
+        let status = Cell::new(StatusCode::NO_CONTENT);
+        let check = |view: &View| {
+            status.set(put_status(view, self.path())?);
+            self.check_existing(view)
+        };
+        let commit = self.commit(edit, check)?;
+        Done::new(self, status.get(), self.path(), &commit)
     }
 
     /// Merges into the resource (RFC 8040 §4.6.1). Metadata is kept, so that a patch may carry the
@@ -97,4 +103,12 @@ impl Job {
     fn node_and_parent(&self) -> Option<(espalier_yang::NodeId, InstancePath)> {
         Some((self.path().target()?, self.path().parent()?))
     }
+}
+
+/// The status of a PUT of a datastore: one without data is as good as made (RFC 8040 §4.5).
+pub(super) fn put_status(view: &View, datastore: &InstancePath) -> Result<StatusCode> {
+    Ok(match view.has_content(datastore)? {
+        true => StatusCode::NO_CONTENT,
+        false => StatusCode::CREATED,
+    })
 }

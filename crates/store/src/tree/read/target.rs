@@ -135,17 +135,21 @@ impl Reading<'_> {
         if !self.is_default_in_use(node, path)? {
             return Ok(false);
         }
-        let (offset, limit) = match &self.selection.page {
-            Some(page) => (page.offset, page.limit),
-            None => (0, u64::MAX),
-        };
         let value = self.state.schema().node(node).as_value();
-        let defaults = value.map_or(&[][..], |value| &value.defaults).iter();
-        let shown = (0..).zip(defaults).skip_while(|(index, _)| *index < offset);
-        for (index, default) in shown {
-            if index - offset == limit {
-                break;
+        let mut defaults = value.map_or(&[][..], |value| &value.defaults);
+        let mut limit = usize::MAX;
+        if let Some(page) = &self.selection.page {
+            if let Some(Keys::Values(after)) = &page.after {
+                let found = defaults
+                    .iter()
+                    .position(|value| after[..] == [value.clone()]);
+                defaults = found.map_or(&[], |found| &defaults[found + 1..]);
             }
+            let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
+            defaults = defaults.get(offset..).unwrap_or_default();
+            limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+        }
+        for default in defaults.iter().take(limit) {
             self.send_default(node, default)?;
         }
         Ok(true)
