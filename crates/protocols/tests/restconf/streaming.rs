@@ -40,7 +40,7 @@ fn a_large_datastore_goes_there_and_back() {
     let xml = server.get_xml("").body;
     assert_eq!(xml.matches("<keyed").count(), ENTRIES);
     let other = Server::start();
-    assert_eq!(other.xml("PUT", "", &xml).status, 204);
+    assert_eq!(other.xml("PUT", "", &xml).status, 201);
     assert_eq!(
         other
             .send("GET", "/restconf/data", &[("accept", XML)], "")
