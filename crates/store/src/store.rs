@@ -106,7 +106,16 @@ impl Compiled {
         }
     }
 
-    /// What a state holds of the compilation of a schema set; `None` if that is nothing that fits.
+    /// The same, put into the catalog as this record.
+    pub fn put_as(self, (record, same_modules): (Record, Precondition)) -> Self {
+        Self {
+            record,
+            same_modules,
+            ..self
+        }
+    }
+
+    /// The compilation of a schema set that a state holds; `None` if there is none that fits.
     fn stored(
         snapshot: &dyn Snapshot,
         (record, same_modules): (&Record, &Precondition),
@@ -141,7 +150,7 @@ impl Compiled {
     }
 
     /// Which indexes and counts the constraints need, in short; empty where none.
-    pub fn index_definition(&self) -> &Vec<u8> {
+    pub fn index_definition(&self) -> &[u8] {
         self.index_definition.get_or_init(|| index_definition(self))
     }
 
@@ -484,10 +493,11 @@ impl Store {
 
     /// Decides on a change of the catalog from a snapshot and commits it; again on conflict.
     /// Changes of the catalog follow one another: each requires that none came between.
-    pub(crate) fn change_catalog(
+    /// Returns what `decide` returned for the batch that was committed.
+    pub(crate) fn change_catalog<T>(
         &self,
-        decide: impl Fn(&dyn Snapshot, &mut Batch) -> Result<()>,
-    ) -> Result<()> {
+        decide: impl Fn(&dyn Snapshot, &mut Batch) -> Result<T>,
+    ) -> Result<T> {
         let _one_at_a_time = self.lock_catalog();
         self.driver().catch_up()?;
         let mut tries: u32 = 0;
@@ -495,17 +505,17 @@ impl Store {
             let snapshot = self.driver().snapshot()?;
             let mut batch = Batch::new();
             Self::count_change(&*snapshot, &mut batch)?;
-            decide(&*snapshot, &mut batch)?;
+            let decided = decide(&*snapshot, &mut batch)?;
             drop(snapshot);
             tries += 1;
             match self.driver().commit(batch) {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < CATALOG_TRIES_MAX => {
-                    // Who has just won has its next change ready first: without a pause, one of
-                    // two can lose every time.
+                    // The process that just committed has its next change ready first: without a
+                    // pause, one of two can lose every time.
                     let pause = tries.saturating_sub(CATALOG_TRIES_AT_ONCE);
                     thread::sleep(Duration::from_millis(pause.into()));
                 }
-                result => return result.map(|_| ()).map_err(Error::from),
+                result => return result.map(|_| decided).map_err(Error::from),
             }
         }
     }

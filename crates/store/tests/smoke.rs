@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Direction, Driver};
+use espalier_keyspace::{Batch, Driver};
 use espalier_store::{
     CommitOptions, Datastore, Edit, Error, LoadOptions, Selection, Store, Subspace, SystemClock,
     Tree,
 };
+use espalier_testkit::rows::rows;
 use espalier_yang::InstancePath;
 use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
@@ -168,14 +169,8 @@ fn what_the_catalog_and_the_log_lack_is_found_by_a_check() {
     let driver = store.driver();
     assert_eq!(store.check(&mut |_| {}).unwrap(), []);
     let keys = |subspace: Subspace| {
-        let snapshot = driver.snapshot().unwrap();
-        let range = subspace.range();
-        let mut cursor = snapshot.scan(&range, Direction::Forward).unwrap();
-        let mut keys = Vec::new();
-        while let Some((key, _)) = cursor.next().unwrap() {
-            keys.push(key.to_vec());
-        }
-        keys
+        let found = rows(&**driver, &subspace.range()).into_iter();
+        found.map(|(key, _)| key).collect::<Vec<_>>()
     };
     let without = |lost: &[Vec<u8>]| {
         let mut batch = Batch::new();

@@ -66,6 +66,8 @@ pub struct Fault {
 pub struct Faulty {
     inner: Arc<dyn Driver>,
     plan: Arc<Plan>,
+    /// In place of that of `inner`.
+    capability: Option<Capability>,
 }
 
 #[derive(Default)]
@@ -84,6 +86,15 @@ impl Faulty {
         Self {
             inner,
             plan: Arc::default(),
+            capability: None,
+        }
+    }
+
+    /// The same, with another capability than `inner` has.
+    pub fn with_capability(self, capability: Capability) -> Self {
+        Self {
+            capability: Some(capability),
+            ..self
         }
     }
 
@@ -140,7 +151,7 @@ impl Driver for Faulty {
     }
 
     fn capability(&self) -> Capability {
-        self.inner.capability()
+        self.capability.unwrap_or_else(|| self.inner.capability())
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {

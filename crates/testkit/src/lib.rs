@@ -9,6 +9,7 @@
 //! - [`linearizability`]: processes on one engine, while it and they are hurt, and whether what they
 //!   saw can be;
 //! - [`fault`]: a driver that fails when told to, over any other;
+//! - [`rows`]: what an engine holds;
 //! - [`servers`]: Redis and others, started and stopped by the tests themselves;
 //! - `oracle`: random documents of a schema, valid and broken, and libyang's verdict on them;
 //! - `validation`: random schemas full of constraints (both with the feature `models`).
@@ -24,6 +25,7 @@ pub mod model;
 #[cfg(feature = "models")]
 pub mod oracle;
 pub mod process;
+pub mod rows;
 pub mod seed;
 pub mod servers;
 #[cfg(feature = "models")]

@@ -288,7 +288,10 @@ fn patterns_that_only_libyang_does_not_know_compile_and_are_kept() {
         let TypeKind::String(_, patterns) = &value.value_type.kind else {
             panic!("{value:?}");
         };
-        let found: Vec<&str> = patterns.iter().map(|pattern| &*pattern.source).collect();
+        let found: Vec<&str> = patterns
+            .iter()
+            .map(|pattern| pattern.regex.source())
+            .collect();
         assert_eq!(found, sources);
         let names = ModuleNames {
             leaf_module: module,

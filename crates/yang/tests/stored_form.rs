@@ -112,7 +112,7 @@ fn the_stored_form_of_the_standard_modules_equals_them() {
     assert_same(&schema, &stored(&schema));
 }
 
-/// Models that lie beside the repository on the machines of the maintainers.
+/// Models next to the repository, on the machines of the maintainers.
 #[test]
 fn the_stored_form_of_openconfig_equals_it() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/openconfig");
@@ -159,7 +159,7 @@ fn patterns_that_libyang_refuses_match_the_same_once_stored() {
                 kind => panic!("{kind:?}"),
             }
         });
-        assert_eq!(one.source, other.source);
+        assert_eq!(one.regex.source(), other.regex.source());
         for (text, is_name) in [("a1", name == "a"), ("ab", true), ("1", false), ("", false)] {
             assert_eq!(one.regex.is_match(text), is_name, "{name} {text}");
             assert_eq!(other.regex.is_match(text), is_name, "{name} {text}");

@@ -96,7 +96,7 @@ impl Listening {
     }
 }
 
-/// How bodies are taken in. A folder for them that was asked for has to take files.
+/// The limits of taking bodies in. Fails if no file can be made in the given `--spill-dir`.
 pub fn intake_config(settings: &Settings) -> Result<IntakeConfig> {
     let usual = IntakeConfig::default();
     let config = IntakeConfig {

@@ -36,10 +36,10 @@ impl Default for IntakeConfig {
 }
 
 impl IntakeConfig {
-    /// Makes a file as a large body would be held in.
+    /// Makes a file in [`Self::spill_dir`], as a large body does.
     ///
     /// # Errors
-    /// [`IntakeError::File`] where its folder takes none.
+    /// [`IntakeError::File`] if it cannot be made.
     pub fn check_spill_dir(&self) -> Result<(), IntakeError> {
         let made = Spill::file_in(&self.spill_dir);
         made.map(drop).map_err(|source| IntakeError::File {

@@ -316,7 +316,7 @@ fn http1_builder(limits: &Limits) -> http1::Builder {
         .timer(TokioTimer::new())
         // [`Host::follow`] has the timer, for both versions.
         .header_read_timeout(None)
-        // A client that has said all may close its half, and still waits for the answer.
+        // A client may close its sending half after the request and still read the answer.
         .half_close(true)
         .max_headers(limits.headers_max)
         .max_buf_size(limits.header_bytes_max as usize);

@@ -1,7 +1,6 @@
 //! Schema sets: named sets of YANG modules.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use super::{keys, name};
 use crate::dictionary;
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
+use crate::layout::Layout;
 use crate::store::{Compiled, Store};
 use crate::stored_schema;
 
@@ -59,8 +59,7 @@ impl Store {
     ) -> Result<()> {
         name::check(KIND, name)?;
         let schema = Arc::new(Schema::compile(source)?);
-        let put = Cell::new(None);
-        self.change_catalog(|snapshot, batch| {
+        let compiled = self.change_catalog(|snapshot, batch| {
             let key = keys::schema_set(dataspace_id(snapshot, dataspace)?, name);
             if snapshot.get(&key)?.is_some() {
                 return Err(Error::Exists {
@@ -69,18 +68,12 @@ impl Store {
                 });
             }
             let id = Self::allocate_id(snapshot, batch)?;
-            put.set(Some(put_record(
-                snapshot,
-                &key,
-                id,
-                (source, &schema),
-                batch,
-            )?));
-            Ok(())
+            let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
+            batch.append(new_numbers);
+            let set = put_record(snapshot, &key, id, (source, &layout), batch)?;
+            Ok(Compiled::new(set, Arc::clone(&schema), layout))
         })?;
-        if let Some(compiled) = put.take() {
-            self.adopt_compiled(compiled);
-        }
+        self.adopt_compiled(compiled);
         Ok(())
     }
 
@@ -163,17 +156,15 @@ fn next_upgrade(snapshot: &dyn Snapshot, key: &[u8], parts: &[&[u8]]) -> Result<
     Ok(value)
 }
 
-/// Puts the record of a schema set, the texts of its modules, and the numbers of its nodes; what it is
-/// compiled, once the batch is committed.
+/// Puts the record of a schema set and the texts of its modules. Returns the record, and what holds as
+/// long as the set has these modules, once the batch is committed.
 pub(super) fn put_record(
     snapshot: &dyn Snapshot,
     key: &[u8],
     id: u64,
-    (source, schema): (&SchemaSource, &Arc<Schema>),
+    (source, layout): (&SchemaSource, &Layout),
     batch: &mut Batch,
-) -> Result<Compiled> {
-    let (layout, new_numbers) = dictionary::number(schema, snapshot)?;
-    batch.append(new_numbers);
+) -> Result<(Record, Precondition)> {
     let modules = source
         .modules
         .iter()
@@ -195,8 +186,7 @@ pub(super) fn put_record(
         key: upgrades,
         value: Some(value),
     };
-    let set = (record, same_modules);
-    Ok(Compiled::new(set, Arc::clone(schema), layout))
+    Ok((record, same_modules))
 }
 
 impl Record {

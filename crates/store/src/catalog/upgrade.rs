@@ -31,7 +31,7 @@ const ANCHORS_AT_ONCE: usize = 1000;
 struct Upgrade {
     batch: Batch,
     datastores: Vec<DatastoreUpgrade>,
-    /// The schema set as it is then.
+    /// The schema set after the upgrade.
     compiled: Option<Compiled>,
 }
 
@@ -134,12 +134,13 @@ impl Store {
         let id = dataspace_id(snapshot, dataspace)?;
         let replaced = record(snapshot, id, name)?;
         let old = self.compiled(snapshot, replaced.clone())?;
-        let (layout, _) = dictionary::number(schema, snapshot)?;
+        let (layout, new_numbers) = dictionary::number(schema, snapshot)?;
         let unchanged = same_modules(snapshot, &replaced)?;
         let new = Compiled::new((replaced.clone(), unchanged), Arc::clone(schema), layout);
         let new = Arc::new(new);
         let nodes = Correspondence::between(&old, &new);
         let mut upgrade = Upgrade::default();
+        upgrade.batch.append(new_numbers);
         let mut refused = Refused::default();
         self.each_anchor_of(dataspace, name, &mut |mut row| {
             if options.loosened == Some(&*row.name) {
@@ -165,14 +166,10 @@ impl Store {
         })?;
         refused.into_result()?;
         let key = keys::schema_set(id, name);
-        let compiled = put_record(
-            snapshot,
-            &key,
-            replaced.id,
-            (source, schema),
-            &mut upgrade.batch,
-        )?;
-        upgrade.compiled = Some(compiled);
+        let modules = (source, &new.layout);
+        let set = put_record(snapshot, &key, replaced.id, modules, &mut upgrade.batch)?;
+        // Everything that used it is dropped; if not, the next process compiles.
+        upgrade.compiled = Arc::into_inner(new).map(|new| new.put_as(set));
         release_texts(snapshot, &key, &replaced, source, &mut upgrade.batch)?;
         Ok(upgrade)
     }

@@ -8,8 +8,8 @@ use crate::catalog::Record;
 /// Bytes of a digest.
 pub(super) const DIGEST_BYTES: usize = 16;
 
-/// The code of this crate that a stored compilation depends on, beside that of the crate `yang`. Its
-/// text is compared, so that a change of it makes what older programs stored unfit.
+/// The code of this crate that a stored compilation depends on, in addition to the crate `yang`. The digest
+/// includes its text, so that a change of it invalidates what older programs stored.
 const CODE: [&str; 8] = [
     include_str!("content.rs"),
     include_str!("marks.rs"),

@@ -1,8 +1,9 @@
 //! What is stored is a function of the tree: random edits that lead to a tree leave the same keys
 //! and values as a load of that tree.
 
-use espalier_keyspace::{Direction, KeyRange, tuple};
+use espalier_keyspace::{KeyRange, tuple};
 use espalier_store::{Datastore, LoadMode, Subspace, Tree};
+use espalier_testkit::rows::{Row, rows};
 use espalier_testkit::seed;
 use espalier_yang::data::DataTree;
 
@@ -52,16 +53,11 @@ fn compare(tree: &Tree, model: &DataTree) {
 }
 
 /// The keys of an anchor in a subspace, without what they begin with, and the values.
-pub fn dump(tree: &Tree, anchor: &str, subspace: Subspace) -> Vec<(Vec<u8>, Vec<u8>)> {
+pub fn dump(tree: &Tree, anchor: &str, subspace: Subspace) -> Vec<Row> {
     let store = tree.store();
     let mut prefix = subspace.key();
     tuple::put_unsigned(&mut prefix, store.anchor("d", anchor).unwrap().id);
-    let snapshot = store.driver().snapshot().unwrap();
-    let range = KeyRange::prefix(&prefix);
-    let mut cursor = snapshot.scan(&range, Direction::Forward).unwrap();
-    let mut pairs = Vec::new();
-    while let Some((key, value)) = cursor.next().unwrap() {
-        pairs.push((key[prefix.len()..].to_vec(), value.to_vec()));
-    }
-    pairs
+    let found = rows(&**store.driver(), &KeyRange::prefix(&prefix));
+    let without = |(key, value): Row| (key[prefix.len()..].to_vec(), value);
+    found.into_iter().map(without).collect()
 }

@@ -1,7 +1,8 @@
 //! Bulk loads: documents in any order, documents that fail, what is logged.
 
-use espalier_keyspace::{Direction, KeyRange};
+use espalier_keyspace::KeyRange;
 use espalier_store::{Error, LoadMode, LoadOptions, Subspace, Tree};
+use espalier_testkit::rows::{Row, rows};
 use espalier_yang::data::{Content, DataNode, DataTree, ParseOptions, Root, json, xml};
 use espalier_yang::{ErrorTag, Mark, Sink, Value};
 
@@ -11,16 +12,10 @@ use crate::setting::{
 };
 
 /// Every key and value of the store but stamps and log.
-fn dump(tree: &Tree) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let snapshot = tree.store().driver().snapshot().unwrap();
-    let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward).unwrap();
-    let mut pairs = Vec::new();
-    while let Some((key, value)) = cursor.next().unwrap() {
-        if ![Subspace::Log as u8, Subspace::Stamp as u8].contains(&key[0]) {
-            pairs.push((key.to_vec(), value.to_vec()));
-        }
-    }
-    pairs
+fn dump(tree: &Tree) -> Vec<Row> {
+    let mut all = rows(&**tree.store().driver(), &KeyRange::all());
+    all.retain(|(key, _)| ![Subspace::Log as u8, Subspace::Stamp as u8].contains(&key[0]));
+    all
 }
 
 fn log_keys(tree: &Tree) -> u64 {

@@ -5,10 +5,11 @@ use std::io::Seek;
 use std::sync::Arc;
 use std::thread;
 
-use espalier_keyspace::{Batch, Direction, Driver, KeyRange, ReadOnly};
+use espalier_keyspace::{Batch, Driver, KeyRange, ReadOnly};
 use espalier_store::{
     Datastore, Edit, Existing, LoadMode, Store, Subspace, Timestamp, Tree, backup, copy, restore,
 };
+use espalier_testkit::rows::{Row, rows};
 use espalier_testkit::seed;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -71,18 +72,14 @@ fn tree(store: &Store) -> Tree {
     store.tree("d", "a", Datastore::Running).unwrap()
 }
 
-fn rows(driver: &dyn Driver, range: &KeyRange) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let snapshot = driver.snapshot().unwrap();
-    let mut cursor = snapshot.scan(range, Direction::Forward).unwrap();
-    let mut rows = Vec::new();
-    while let Some((key, value)) = cursor.next().unwrap() {
-        rows.push((key.to_vec(), value.to_vec()));
-    }
-    rows
+fn kept(driver: &dyn Driver) -> Vec<Row> {
+    rows(driver, &Subspace::Compiled.range())
 }
 
-fn kept(driver: &dyn Driver) -> Vec<(Vec<u8>, Vec<u8>)> {
-    rows(driver, &Subspace::Compiled.range())
+fn delete_kept(driver: &dyn Driver) {
+    let mut batch = Batch::new();
+    batch.delete_range(Subspace::Compiled.range());
+    driver.commit(batch).unwrap();
 }
 
 /// Deletes the texts of all modules: what is compiled from now on fails.
@@ -207,9 +204,7 @@ fn a_store_that_cannot_be_written_opens_and_is_left_alone() {
     for engine in ENGINES {
         let place = Place::filled(engine, &model(""));
         let driver = place.driver();
-        let mut batch = Batch::new();
-        batch.delete_range(Subspace::Compiled.range());
-        driver.commit(batch).unwrap();
+        delete_kept(&*driver);
         let read_only = Arc::new(ReadOnly::because(Arc::clone(&driver), "for the test"));
         assert_eq!(text(&tree(&open_store(read_only))), DATA);
         assert!(kept(&*driver).is_empty());
@@ -267,9 +262,7 @@ fn many_that_open_at_once_keep_one() {
         let place = Place::filled(engine, &model(""));
         let driver = place.driver();
         let whole = kept(&*driver);
-        let mut batch = Batch::new();
-        batch.delete_range(Subspace::Compiled.range());
-        driver.commit(batch).unwrap();
+        delete_kept(&*driver);
         let stores: Vec<Store> = (0..4).map(|_| open_store(Arc::clone(&driver))).collect();
         thread::scope(|scope| {
             for store in &stores {

@@ -1,9 +1,9 @@
 //! New versions of models: the data stays, nodes keep their numbers.
 
-use espalier_keyspace::{Direction, KeyRange};
 use espalier_store::{
     CommitOptions, Datastore, Error, LoadMode, Subspace, Tree, UnknownData, UpgradeOptions,
 };
+use espalier_testkit::rows::{Row, rows};
 
 use crate::setting::{assert_sound, load_json, open_store, source, text};
 
@@ -23,15 +23,8 @@ const NEW: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
 const DATA: &str =
     r#"{"m:first":"1","m:e":[{"k":"a","v":1,"in":{"x":"y"},"o":[{"n":"2"},{"n":"1"}]},{"k":"b"}]"#;
 
-fn dump(tree: &Tree, subspace: Subspace) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let snapshot = tree.store().driver().snapshot().unwrap();
-    let range: KeyRange = subspace.range();
-    let mut cursor = snapshot.scan(&range, Direction::Forward).unwrap();
-    let mut pairs = Vec::new();
-    while let Some((key, value)) = cursor.next().unwrap() {
-        pairs.push((key.to_vec(), value.to_vec()));
-    }
-    pairs
+fn dump(tree: &Tree, subspace: Subspace) -> Vec<Row> {
+    rows(&**tree.store().driver(), &subspace.range())
 }
 
 #[test]

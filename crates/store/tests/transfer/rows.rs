@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Direction, Driver, KeyRange};
+use espalier_keyspace::{Batch, Driver, KeyRange};
 use espalier_store::{Existing, Result, Subspace, Transferred, copy};
+pub use espalier_testkit::rows::Row;
+use espalier_testkit::rows::rows;
 use rand::Rng;
 use rand::rngs::StdRng;
 
@@ -11,9 +13,6 @@ use rand::rngs::StdRng;
 pub fn memory() -> Arc<dyn Driver> {
     espalier_drivers::open("memory:").expect("memory opens")
 }
-
-/// A row, as a key and a value.
-pub type Row = (Vec<u8>, Vec<u8>);
 
 /// So many random rows, of all lengths and of all ranges that are transferred.
 pub fn random_rows(random: &mut StdRng, count: usize) -> Vec<Row> {
@@ -50,15 +49,7 @@ pub fn fill(driver: &dyn Driver, rows: &[Row]) {
 
 /// Everything that an engine holds.
 pub fn all(driver: &dyn Driver) -> Vec<Row> {
-    let snapshot = driver.snapshot().expect("a snapshot");
-    let mut cursor = snapshot
-        .scan(&KeyRange::all(), Direction::Forward)
-        .expect("a scan");
-    let mut rows = Vec::new();
-    while let Some((key, value)) = cursor.next().expect("a step") {
-        rows.push((key.to_vec(), value.to_vec()));
-    }
-    rows
+    rows(driver, &KeyRange::all())
 }
 
 /// A copy that refuses what is there.

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{
-    Batch, Capability, Committed, Direction, Driver, Expect, Fill, Finding, KeyRange, Precondition,
-    Residence, Snapshot, Usage, Version, Watch,
-};
+use espalier_keyspace::{Batch, Capability, Driver, KeyRange};
 use espalier_store::{
     CommitOptions, Datastore, Error, LoadMode, LoadOptions, LoadReport, Selection, Store, Subspace,
     SystemClock, Tree,
 };
+use espalier_testkit::fault::Faulty;
 use espalier_testkit::oracle::judge::{Judge, Problem};
+use espalier_testkit::rows::rows;
 use espalier_testkit::validation::{self, Conditions, GeneratedSchema};
 use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
@@ -137,18 +136,18 @@ pub fn open(source: &SchemaSource) -> Tree {
     if bytes.map(usize::from).sum::<usize>() % SOURCES_PER_STORED != 0 {
         return open_tree(&create(driver, source));
     }
-    let driver: Arc<dyn Driver> = Arc::new(Kept(driver));
+    let durable = Capability {
+        durable: true,
+        ..driver.capability()
+    };
+    let driver: Arc<dyn Driver> = Arc::new(Faulty::new(driver).with_capability(durable));
     drop(create(Arc::clone(&driver), &enlarged(source)));
     // Without the texts of the modules nothing can be compiled. Older versions need them later.
     let texts = KeyRange::prefix(&[Subspace::Catalog as u8, 3]);
     let (mut without, mut again) = (Batch::new(), Batch::new());
-    let snapshot = driver.snapshot().unwrap();
-    let mut cursor = snapshot.scan(&texts, Direction::Forward).unwrap();
-    while let Some((key, text)) = cursor.next().unwrap() {
+    for (key, text) in rows(&*driver, &texts) {
         again.put(key, text);
     }
-    drop(cursor);
-    drop(snapshot);
     without.delete_range(texts);
     driver.commit(without).unwrap();
     let tree = open_tree(&Store::open(Arc::clone(&driver), Arc::new(SystemClock)).unwrap());
@@ -182,73 +181,6 @@ fn enlarged(source: &SchemaSource) -> SchemaSource {
         source.implement.push("large".to_owned());
     }
     source
-}
-
-/// A driver that says that what it has is kept.
-struct Kept(Arc<dyn Driver>);
-
-impl Driver for Kept {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn capability(&self) -> Capability {
-        Capability {
-            durable: true,
-            ..self.0.capability()
-        }
-    }
-
-    fn snapshot(&self) -> espalier_keyspace::Result<Box<dyn Snapshot + Send>> {
-        self.0.snapshot()
-    }
-
-    fn snapshot_expecting(
-        &self,
-        expect: Expect<'_>,
-    ) -> espalier_keyspace::Result<Box<dyn Snapshot + Send>> {
-        self.0.snapshot_expecting(expect)
-    }
-
-    fn commit_step(&self, batch: Batch) -> espalier_keyspace::Result<Committed> {
-        self.0.commit_step(batch)
-    }
-
-    fn write(
-        &self,
-        preconditions: &[Precondition],
-        fill: Fill<'_>,
-    ) -> espalier_keyspace::Result<Version> {
-        self.0.write(preconditions, fill)
-    }
-
-    fn watch(&self, range: KeyRange, after: Version) -> espalier_keyspace::Result<Box<dyn Watch>> {
-        self.0.watch(range, after)
-    }
-
-    fn usage(&self) -> espalier_keyspace::Result<Usage> {
-        self.0.usage()
-    }
-
-    fn check(&self) -> espalier_keyspace::Result<Vec<Finding>> {
-        self.0.check()
-    }
-
-    fn flush(&self) -> espalier_keyspace::Result<()> {
-        self.0.flush()
-    }
-
-    fn is_current(&self, seen: Version) -> espalier_keyspace::Result<bool> {
-        self.0.is_current(seen)
-    }
-
-    fn catch_up(&self) -> espalier_keyspace::Result<()> {
-        self.0.catch_up()
-    }
-
-    fn residence(&self) -> Residence {
-        self.0.residence()
-    }
 }
 
 pub fn commit(

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use espalier_keyspace::{Direction, KeyRange};
+use espalier_keyspace::KeyRange;
 use espalier_store::{
     CommitOptions, Datastore, Error, Selection, Store, Tree, UnknownData, UpgradeOptions,
 };
 use espalier_testkit::oracle::judge::Verdict;
+use espalier_testkit::rows::{Row, rows};
 use espalier_testkit::seed;
 use espalier_testkit::validation::SchemaEdit;
 use espalier_yang::data::{DataNode, DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, xml};
@@ -59,7 +60,7 @@ fn a_change_of_modules_leaves_valid_data_or_changes_nothing() {
         let upgrade = Upgrade {
             edits: &edits,
             before: states(&setting.tree),
-            rows: rows(setting.tree.store()),
+            rows: all_rows(setting.tree.store()),
             setting: &setting,
             new: &new,
         };
@@ -137,14 +138,8 @@ fn states(tree: &Tree) -> Vec<DataTree> {
         .collect()
 }
 
-fn rows(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let snapshot = store.driver().snapshot().unwrap();
-    let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward).unwrap();
-    let mut rows = Vec::new();
-    while let Some((key, value)) = cursor.next().unwrap() {
-        rows.push((key.to_vec(), value.to_vec()));
-    }
-    rows
+fn all_rows(store: &Store) -> Vec<Row> {
+    rows(&**store.driver(), &KeyRange::all())
 }
 
 /// A change of modules that is tried.
@@ -153,7 +148,7 @@ struct Upgrade<'a> {
     setting: &'a Setting,
     new: &'a Setting,
     before: Vec<DataTree>,
-    rows: Vec<(Vec<u8>, Vec<u8>)>,
+    rows: Vec<Row>,
 }
 
 impl Upgrade<'_> {
@@ -234,7 +229,7 @@ impl Upgrade<'_> {
     }
 
     fn check_unchanged(&self) {
-        let rows = rows(self.setting.tree.store());
+        let rows = all_rows(self.setting.tree.store());
         assert!(
             rows == self.rows,
             "refused, but rows changed\n{}",

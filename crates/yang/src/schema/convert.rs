@@ -68,7 +68,8 @@ impl Revisions<'_> {
             (TypeKind::String(old, old_patterns), TypeKind::String(new, new_patterns)) => {
                 let is_known = |pattern: &Pattern| {
                     let same = |other: &Pattern| {
-                        other.source == pattern.source && other.is_inverted == pattern.is_inverted
+                        other.regex.source() == pattern.regex.source()
+                            && other.is_inverted == pattern.is_inverted
                     };
                     old_patterns.iter().any(same)
                 };

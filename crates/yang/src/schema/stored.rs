@@ -34,8 +34,8 @@ impl StoredFormError {
     }
 }
 
-/// The parts of a stored schema. They are kept as long as the schema, and asked for when their nodes are
-/// looked at; so they are where they can be had without failure.
+/// The parts of a stored schema. The schema holds them as long as it lives and reads a part when one of its
+/// nodes is first accessed, so reading must not fail.
 pub trait SchemaParts: Send + Sync {
     /// A part; `None` if there is none of this index.
     fn part(&self, index: usize) -> Option<Vec<u8>>;
@@ -251,7 +251,7 @@ pub(super) fn decode_chunk(part: &[u8], nodes: usize) -> Option<Chunk> {
     })
 }
 
-/// Any part of a stored form, or what is stored beside it.
+/// Encodes a part of a stored form, or data that is stored together with it.
 pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, StoredFormError> {
     postcard::to_allocvec(value).map_err(|_| StoredFormError("it cannot be encoded"))
 }

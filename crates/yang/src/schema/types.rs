@@ -77,9 +77,8 @@ pub struct Intervals {
 /// A `pattern` (RFC 7950 §9.4.5).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pattern {
-    /// The XSD expression as the model has it.
-    pub source: Box<str>,
-    /// The same, anchored, on a linear-time engine; compiled at the first match.
+    /// The XSD expression as the model has it, and the same, anchored, on a linear-time engine; compiled at
+    /// the first match.
     pub regex: LazyRegex,
     /// `modifier invert-match`.
     pub is_inverted: bool,

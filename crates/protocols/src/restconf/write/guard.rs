@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use espalier_store::{Commit, CommitOptions, Edit, Error, View};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
+use http::StatusCode;
 
 use super::job::Job;
 use crate::restconf::conditions::Validators;
@@ -106,4 +107,22 @@ impl Job {
 pub(super) enum Presence {
     Exists,
     Absent,
+}
+
+impl Presence {
+    /// Whether a resource holds anything.
+    pub(super) fn of(view: &View, path: &InstancePath) -> Result<Self> {
+        Ok(match view.has_content(path)? {
+            true => Self::Exists,
+            false => Self::Absent,
+        })
+    }
+
+    /// The status of a PUT (RFC 8040 §4.5).
+    pub(super) fn put_status(self) -> StatusCode {
+        match self {
+            Self::Exists => StatusCode::NO_CONTENT,
+            Self::Absent => StatusCode::CREATED,
+        }
+    }
 }

@@ -10,9 +10,8 @@ use espalier_yang::{InstancePath, Keys, Mark, NodeId, Schema, Sink, Value};
 use http::{Method, StatusCode};
 
 use super::document::{KeyCollector, child_path};
-use super::guard::Guard;
+use super::guard::{Guard, Presence};
 use super::job::{Done, Job};
-use super::methods::put_status;
 use crate::restconf::codec;
 use crate::restconf::error::Result;
 use crate::restconf::media::Format;
@@ -21,12 +20,12 @@ impl Job {
     /// Loads a document: PUT replaces the datastore, PATCH merges into it, POST creates one
     /// top-level node.
     pub(super) fn load(&self, format: Format, mut input: impl Read) -> Result<Done> {
-        let (mode, root) = match self.method {
-            Method::POST => (LoadMode::Create, Root::ChildOf(None)),
-            Method::PUT => (LoadMode::Replace, Root::Datastore),
-            _ => (LoadMode::Merge, Root::Datastore),
+        let (mode, root, status) = match self.method {
+            Method::POST => (LoadMode::Create, Root::ChildOf(None), StatusCode::CREATED),
+            Method::PUT => (LoadMode::Replace, Root::Datastore, StatusCode::NO_CONTENT),
+            _ => (LoadMode::Merge, Root::Datastore, StatusCode::NO_CONTENT),
         };
-        let status = Cell::new(StatusCode::NO_CONTENT);
+        let status = Cell::new(status);
         let parse = ParseOptions {
             accept: self.accept,
             metadata: Metadata::Plain,
@@ -35,11 +34,9 @@ impl Job {
             ..ParseOptions::default()
         };
         let guard = Guard::new(|view: &View| {
-            status.set(match mode {
-                LoadMode::Create => StatusCode::CREATED,
-                LoadMode::Replace => put_status(view, self.path())?,
-                LoadMode::Merge => StatusCode::NO_CONTENT,
-            });
+            if mode == LoadMode::Replace {
+                status.set(Presence::of(view, self.path())?.put_status());
+            }
             self.check_existing(view)
         });
         let examine = |view: &View| guard.examine(view);

@@ -45,32 +45,25 @@ impl Job {
         let presence = Cell::new(Presence::Absent);
         let check = |view: &View| {
             self.check_parent(view, self.path())?;
-            presence.set(match view.has_content(self.path())? {
-                true => Presence::Exists,
-                false => Presence::Absent,
-            });
+            presence.set(Presence::of(view, self.path())?);
             self.check_conditions(view, presence.get())
         };
         let commit = self.commit(Edit::replace(parent, tree), check)?;
-        let status = match presence.get() {
-            Presence::Exists => StatusCode::NO_CONTENT,
-            Presence::Absent => StatusCode::CREATED,
-        };
-        Done::new(self, status, self.path(), &commit)
+        Done::new(self, presence.get().put_status(), self.path(), &commit)
     }
 
-    /// Replaces a datastore.
+    /// Replaces a datastore. One that holds nothing counts as created by it.
     fn put_datastore(&self, format: Format, body: &[u8]) -> Result<Done> {
         let place = InstancePath::root();
         let tree = self.parse(format, body, Root::Datastore, place, Metadata::Plain)?;
         let edit = Edit::replace_all(tree);
-        let status = Cell::new(StatusCode::NO_CONTENT);
+        let presence = Cell::new(Presence::Absent);
         let check = |view: &View| {
-            status.set(put_status(view, self.path())?);
+            presence.set(Presence::of(view, self.path())?);
             self.check_existing(view)
         };
         let commit = self.commit(edit, check)?;
-        Done::new(self, status.get(), self.path(), &commit)
+        Done::new(self, presence.get().put_status(), self.path(), &commit)
     }
 
     /// Merges into the resource (RFC 8040 §4.6.1). Metadata is kept, so that a patch may carry the
@@ -103,12 +96,4 @@ impl Job {
     fn node_and_parent(&self) -> Option<(espalier_yang::NodeId, InstancePath)> {
         Some((self.path().target()?, self.path().parent()?))
     }
-}
-
-/// The status of a PUT of a datastore: one without data is as good as made (RFC 8040 §4.5).
-pub(super) fn put_status(view: &View, datastore: &InstancePath) -> Result<StatusCode> {
-    Ok(match view.has_content(datastore)? {
-        true => StatusCode::NO_CONTENT,
-        false => StatusCode::CREATED,
-    })
 }

@@ -473,5 +473,5 @@ pub(in crate::tree) fn is_kept(
         return Ok(true);
     }
     let stored = snapshot.get(&definition_key(tree))?;
-    Ok(stored.as_deref() == Some(definition.as_slice()))
+    Ok(stored.as_deref() == Some(definition))
 }

@@ -177,7 +177,6 @@ impl<'i> TypeCopier<'i> {
                 let source = self.replaced.original(pattern.pattern);
                 Ok(Pattern {
                     regex: self.regex(&source)?,
-                    source,
                     is_inverted: pattern.is_inverted,
                     error_message: pattern.error_message.map(Into::into),
                     error_app_tag: pattern.error_app_tag.map(Into::into),

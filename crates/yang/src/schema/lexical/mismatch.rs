@@ -113,11 +113,14 @@ impl Mismatch<'_> {
             Self::Pattern(pattern) if pattern.is_inverted => {
                 format!(
                     "{text} matches the pattern {}, and must not",
-                    pattern.source
+                    pattern.regex.source()
                 )
             }
             Self::Pattern(pattern) => {
-                format!("{text} does not match the pattern {}", pattern.source)
+                format!(
+                    "{text} does not match the pattern {}",
+                    pattern.regex.source()
+                )
             }
             Self::Character(character) => {
                 let code = u32::from(character);
@@ -181,8 +184,8 @@ fn accepted(member: &Type) -> String {
         TypeKind::Decimal64(digits, range) => Some(written(range, *digits)),
         TypeKind::String(_, patterns) => patterns
             .first()
-            .filter(|pattern| pattern.source.len() <= PATTERN_BYTES_MAX)
-            .map(|pattern| format!("pattern {}", pattern.source)),
+            .filter(|pattern| pattern.regex.source().len() <= PATTERN_BYTES_MAX)
+            .map(|pattern| format!("pattern {}", pattern.regex.source())),
         kind => choices(kind),
     };
     match restriction.filter(|text| !text.is_empty()) {
