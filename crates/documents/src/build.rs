@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use espalier_keyspace::{Direction, KeyRange};
 
 use crate::collection::{Opened, load};
-use crate::definition::{Definition, StoredIndex};
+use crate::definition::{Definition, Info, StoredIndex};
 use crate::document::{Document, encode, row};
 use crate::error::Clash;
 use crate::layout::{State, number};
@@ -60,8 +60,8 @@ impl<T: Document> Collection<T> {
         }
     }
 
-    /// The indexes that are not built, each with the key up to which the documents are in it.
-    pub fn building(&self) -> Result<Vec<(String, u64)>> {
+    /// The collection, and the key up to which the documents are in each index that is not built.
+    pub fn progress(&self) -> Result<(Info, Vec<(String, u64)>)> {
         let definition = load(self.core(), self.name())?;
         let keys = &self.opened().shape.keys;
         let snapshot = self.core().snapshot(keys.home)?;
@@ -71,7 +71,8 @@ impl<T: Document> Collection<T> {
             let from = from.map_or(Ok(0), |from| number(&from))?;
             Ok((index.name.clone(), from))
         });
-        told.collect()
+        let told = told.collect::<Result<_>>()?;
+        Ok((definition.info(), told))
     }
 
     /// Takes what cannot be built out of the definition: while documents are migrated, which nothing

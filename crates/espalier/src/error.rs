@@ -47,11 +47,11 @@ pub struct Failure {
 
 /// What to do about data that new modules do not have.
 const UNKNOWN_HINT: &str = "--drop-unknown removes data of nodes that the new modules do not have (--dry-run lists \
-     them first); or change the data first, or load them together with the modules: espalier load --yang NEW DOCUMENT";
+     them first); or change the data first, under the modules that the store has";
 
 /// What to do about data that do not fit new modules.
-const MISFIT_HINT: &str = "change the data first, under the modules that the store has; or load them together with the \
-     new modules: espalier load --yang NEW DOCUMENT";
+const MISFIT_HINT: &str = "change the data first, under the modules that the store has; or load with the new modules \
+     what is missing (espalier load --yang NEW DOCUMENT) or everything anew (espalier load --replace --yang NEW DOCUMENT)";
 
 impl Failure {
     /// A mistake in how the command was called.
@@ -305,7 +305,7 @@ impl From<espalier_store::Error> for Failure {
                     espalier_store::named(&anchors)
                 );
                 let is_unknown = |error: &DataError| error.tag == ErrorTag::UnknownElement;
-                let hint = match errors.iter().any(is_unknown) {
+                let hint = match errors.iter().all(is_unknown) {
                     true => UNKNOWN_HINT,
                     false => MISFIT_HINT,
                 };

@@ -198,6 +198,11 @@ impl Errors {
         }
     }
 
+    /// Counts errors that are not kept, beside some that are.
+    pub fn count_more(&mut self, count: usize) {
+        self.dropped += count;
+    }
+
     /// Adds the errors of another part.
     pub fn append(&mut self, other: Self) {
         self.dropped += other.dropped;

@@ -46,7 +46,7 @@ fn look(documents: &Documents, before: &Progress) -> Result<Progress> {
         let built = documents
             .open(&name, Some(Policy::Uncached))
             .and_then(|collection| {
-                let progress = collection.building()?;
+                let (_, progress) = collection.progress()?;
                 if before.get(&name) != Some(&progress) {
                     return Ok(Some(progress));
                 }

@@ -152,7 +152,8 @@ pub fn perform(tree: &Tree, acting: &Acting) -> Result<Outcome> {
         Act::Copy { from } => {
             let source = beside(&tree, from, session)?;
             let commit = tree.copy_from(&source, options)?;
-            Ok(committed(commit, "copied"))
+            let what = format!("copied; {}", tree.datastore().name());
+            Ok(committed(commit, &what))
         }
         Act::Delete => {
             let commit = tree.delete_datastore(options)?;

@@ -210,7 +210,7 @@ pub fn options(settings: &Settings) -> UpgradeOptions<'_> {
     UpgradeOptions {
         unknown: UnknownData::of(settings.drop_unknown),
         author: settings.author(),
-        comment: settings.comment.as_deref().unwrap_or("other modules"),
+        comment: settings.comment.as_deref().unwrap_or_default(),
         session: settings.session(),
         // Where the data have to meet less from now on, the new modules need not be met either.
         loosened: match settings.validation {
@@ -316,6 +316,9 @@ fn lines_of(changed: &Value) -> Vec<String> {
             lines.push(format!("  and {more} more"));
         }
     }
+    if let Some(version) = changed["version"].as_u64() {
+        lines.push(format!("{name}: version {version}"));
+    }
     lines
 }
 
@@ -323,6 +326,9 @@ fn lines_of(changed: &Value) -> Vec<String> {
 pub(super) fn log_report(report: &UpgradeReport) {
     for changed in &report.datastores {
         let (converted, removed) = (changed.converted.count, changed.dropped.count);
+        if converted + removed == 0 {
+            continue;
+        }
         tracing::warn!(
             anchor = %changed.anchor,
             datastore = changed.datastore.name(),

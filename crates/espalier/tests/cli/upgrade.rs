@@ -110,6 +110,56 @@ fn drop_on_request(store: &str) {
 }
 
 #[test]
+fn many_places_that_are_alike_do_not_hide_another() {
+    let bench = Bench::new();
+    bench.write(
+        "old/m.yang",
+        module("list l { key k; leaf k { type uint16; } leaf v { type string; } } leaf z { type string; }"),
+    );
+    bench.write(
+        "new/m.yang",
+        module("list l { key k; leaf k { type uint16; } leaf v { type uint8; } } leaf z { type uint8; }"),
+    );
+    let entries: Vec<_> = (0..300).map(|k| json!({"k": k, "v": "[']"})).collect();
+    bench.write("a.json", json!({"m:l": entries, "m:z": "z"}).to_string());
+    run(&bench, &["load", "a.json", "--yang", "old"]).ok();
+    let told = run(&bench, &["upgrade", "--yang", "new"]).failed(1);
+    for part in ["/m:z", "290 more places", "load --replace --yang NEW"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("--drop-unknown"), "{told}");
+    // What that advises works: other data, with the new modules.
+    let entries: Vec<_> = (0..300).map(|k| json!({"k": k, "v": 1})).collect();
+    bench.write("b.json", json!({"m:l": entries}).to_string());
+    run(&bench, &["load", "--replace", "--yang", "new", "b.json"]).ok();
+    assert_eq!(export(&bench), json!({"m:l": entries}));
+    // And back: conversions are counted, and the first are named.
+    let told = run(&bench, &["upgrade", "--yang", "old"]).ok();
+    for part in ["300 converted", "and 290 more", "version 3"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
+fn the_history_names_the_modules_that_came_and_went() {
+    let bench = Bench::new();
+    bench.write(
+        "old/m.yang",
+        module("revision 2026-01-01; leaf n { type uint8; }"),
+    );
+    bench.write(
+        "new/m.yang",
+        module("revision 2026-06-01; leaf n { type uint64; }"),
+    );
+    bench.write("a.json", r#"{"m:n": 5}"#);
+    run(&bench, &["load", "a.json", "--yang", "old"]).ok();
+    run(&bench, &["upgrade", "--yang", "new"]).ok();
+    let history = run(&bench, &["history"]).ok();
+    let comment = "other modules: +m@2026-06-01 -m@2026-01-01";
+    assert!(history.contains(comment), "{history}");
+}
+
+#[test]
 fn versions_are_read_by_the_modules_of_their_time_and_come_back_under_them() {
     let bench = bench();
     let upgrade = [

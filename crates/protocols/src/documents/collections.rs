@@ -64,8 +64,10 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     call.service.known(call.part(0))?;
-    let mut shown = shown(&collection.info()?);
-    for (name, key) in collection.building()? {
+    // Read at once: an index that is finished between two readings would be in neither.
+    let (info, unbuilt) = collection.progress()?;
+    let mut shown = shown(&info);
+    for (name, key) in unbuilt {
         let indexes = shown["indexes"].as_array_mut();
         let index =
             indexes.and_then(|indexes| indexes.iter_mut().find(|index| index["name"] == name));

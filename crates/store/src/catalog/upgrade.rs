@@ -26,6 +26,9 @@ const UPGRADE_TRIES_MAX: usize = 8;
 /// Anchors are read this many at a time.
 const ANCHORS_AT_ONCE: usize = 1000;
 
+/// How many modules the comment of an upgrade names.
+const MODULES_IN_COMMENT_MAX: usize = 8;
+
 /// What is written where the modules change, and what comes of it.
 #[derive(Default)]
 struct Upgrade {
@@ -139,6 +142,14 @@ impl Store {
         let new = Compiled::new((replaced.clone(), unchanged), Arc::clone(schema), layout);
         let new = Arc::new(new);
         let nodes = Correspondence::between(&old, &new);
+        let comment = changed_modules(&old.schema, &new.schema);
+        let options = UpgradeOptions {
+            comment: match options.comment {
+                "" => &comment,
+                given => given,
+            },
+            ..options
+        };
         let mut upgrade = Upgrade::default();
         upgrade.batch.append(new_numbers);
         let mut refused = Refused::default();
@@ -248,6 +259,32 @@ impl Upgrade {
             datastores: self.datastores,
         }
     }
+}
+
+/// What the history has as comment where none is given: the modules that are new (`+`) or gone (`-`).
+fn changed_modules(old: &Schema, new: &Schema) -> String {
+    let [before, now] = [old, new].map(named_modules);
+    let added = now.difference(&before).map(|module| format!(" +{module}"));
+    let gone = before.difference(&now).map(|module| format!(" -{module}"));
+    let changes: Vec<String> = added.chain(gone).collect();
+    let mut comment = "other modules:".to_owned();
+    comment.extend(changes.iter().take(MODULES_IN_COMMENT_MAX).map(|s| &**s));
+    match changes.len().saturating_sub(MODULES_IN_COMMENT_MAX) {
+        0 if changes.is_empty() => "other modules of the same revisions".to_owned(),
+        0 => comment,
+        more => format!("{comment} and {more} more"),
+    }
+}
+
+/// The implemented modules, as `name@revision`.
+fn named_modules(schema: &Schema) -> BTreeSet<String> {
+    let modules = schema.modules().iter();
+    let implemented = modules.filter(|module| module.is_implemented);
+    let named = implemented.map(|module| match &module.revision {
+        Some(revision) => format!("{}@{revision}", module.name),
+        None => module.name.to_string(),
+    });
+    named.collect()
 }
 
 /// Deletes the texts of modules that neither a schema set nor an older version needs any more.

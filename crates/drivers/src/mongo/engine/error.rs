@@ -153,7 +153,7 @@ impl Trouble {
                     may_be_done: true,
                 };
             }
-            code if code == OUT_OF_DISK_SPACE || INTERRUPTED_QUOTA.contains(&code) => (
+            code if is_about_space(code, words) => (
                 ErrorKind::Full,
                 format!("the disk or the quota of MongoDB at {place} is full; make room there"),
             ),
@@ -172,6 +172,15 @@ impl Trouble {
 /// Whether a server that knows users was asked without one.
 fn is_without_user(code: i32, words: &str) -> bool {
     code == UNAUTHORIZED && words.contains("requires authentication")
+}
+
+/// Whether there is no room for a write. What WiredTiger meets has no code of its own: only its text
+/// names the cause.
+fn is_about_space(code: i32, words: &str) -> bool {
+    let texts = ["No space left on device", "Disk quota exceeded"];
+    code == OUT_OF_DISK_SPACE
+        || INTERRUPTED_QUOTA.contains(&code)
+        || texts.iter().any(|text| words.contains(text))
 }
 
 fn is_about_user(words: &str) -> bool {
@@ -202,4 +211,26 @@ pub(super) fn done(done: std::result::Result<(), Trouble>) -> Result<()> {
 pub(in crate::mongo) fn corrupt(what: &str) -> Error {
     let message = format!("a document in MongoDB is not what this program writes: {what}");
     Error::new(ErrorKind::Corrupt, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ErrorKind, Trouble};
+
+    #[test]
+    fn a_full_disk_is_told_from_other_refusals() {
+        let of_storage_engine = "WiredTigerIdIndex::_insert: index: _id_; uri: table:index-13: 28: \
+                                 No space left on device";
+        let kinds = [
+            (14031, "not enough room", ErrorKind::Full),
+            (8, of_storage_engine, ErrorKind::Full),
+            (8, "WT_ERROR: 122: Disk quota exceeded", ErrorKind::Full),
+            (8, "another problem", ErrorKind::Engine),
+        ];
+        for (code, words, kind) in kinds {
+            let trouble = Trouble::of_code("host", code, words);
+            assert_eq!(trouble.error.kind(), kind, "{code} {words}");
+            assert!(!trouble.may_be_done && !trouble.is_passing);
+        }
+    }
 }

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_keyspace::{Direction, KeyRange};
-use espalier_yang::error::ERRORS_MAX;
 use espalier_yang::schema::{CaseChoice, Node};
 use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, Keys, NodeId, NodeKind};
 use rustc_hash::FxHashMap;
@@ -103,6 +102,17 @@ enum Next {
     Beyond(usize),
 }
 
+/// What is noted of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Note {
+    Refused,
+    Dropped,
+    Converted,
+}
+
+/// At most this many places of one schema node are named; the others are counted.
+const ALIKE_MAX: usize = 10;
+
 /// A conversion under way.
 pub(super) struct Converting<'a> {
     pub old: State<'a>,
@@ -111,6 +121,8 @@ pub(super) struct Converting<'a> {
     pub misfits: Misfits,
     pub frames: Vec<Frame>,
     pub result: Conversion,
+    /// How many places of each schema node were noted, of what was noted in this way.
+    noted: FxHashMap<(Note, String), usize>,
     /// New rows by key, and whether another key held them before.
     puts: BTreeMap<Vec<u8>, (Vec<u8>, bool)>,
     deletes: BTreeSet<Vec<u8>>,
@@ -135,6 +147,7 @@ pub(super) fn convert(
         misfits,
         frames: vec![Frame::new(None, None, &root, root.clone())],
         result: Conversion::default(),
+        noted: FxHashMap::default(),
         puts: BTreeMap::new(),
         deletes: BTreeSet::new(),
         cleared: Vec::new(),
@@ -224,7 +237,9 @@ impl Converting<'_> {
         };
         if frame.has_content && !frame.has_row && frame.new.is_some_and(is_present) {
             let path = self.path(&frame.old_key, None);
-            self.converted(|| (path, "it exists by itself, as it has presence".to_owned()));
+            self.converted(path, || {
+                "it exists by itself, as it has presence".to_owned()
+            });
             self.put(frame.new_key, Vec::new(), true);
         }
     }
@@ -447,25 +462,57 @@ impl Converting<'_> {
 
     /// Notes data of a node that is gone.
     pub fn unknown(&mut self, path: String, problem: &str) {
-        if self.misfits == Misfits::Refuse {
-            let error = DataError::new(ErrorTag::UnknownElement, problem).at(path);
-            self.result.errors.push(error);
-            return;
+        match self.misfits {
+            Misfits::Refuse => {
+                self.refused(DataError::new(ErrorTag::UnknownElement, problem).at(path));
+            }
+            Misfits::DropUnknown | Misfits::DropAll => self.dropped(path, problem.to_owned()),
         }
-        let change = problem.to_owned();
-        self.result.dropped.push(|| ChangedPlace { path, change });
     }
 
     /// Notes data that do not fit.
     pub fn misfit(&mut self, error: DataError) {
-        if self.misfits != Misfits::DropAll {
-            self.result.errors.push(error);
-            return;
+        match self.misfits {
+            Misfits::Refuse | Misfits::DropUnknown => self.refused(error),
+            Misfits::DropAll => {
+                let change = format!("{} ({})", error.message, error.tag.as_str());
+                self.dropped(error.path, change);
+            }
         }
-        self.result.dropped.push(|| ChangedPlace {
-            change: format!("{} ({})", error.message, error.tag.as_str()),
-            path: error.path,
-        });
+    }
+
+    fn refused(&mut self, error: DataError) {
+        match self.is_named(Note::Refused, &error.path) {
+            true => self.result.errors.push(error),
+            false => self.result.errors.count_more(1),
+        }
+    }
+
+    fn dropped(&mut self, path: String, change: String) {
+        match self.is_named(Note::Dropped, &path) {
+            true => self.result.dropped.push(ChangedPlace { path, change }),
+            false => self.result.dropped.count += 1,
+        }
+    }
+
+    /// Notes that something is stored in another form.
+    pub fn converted(&mut self, path: String, change: impl FnOnce() -> String) {
+        match self.is_named(Note::Converted, &path) {
+            true => {
+                let change = change();
+                self.result.converted.push(ChangedPlace { path, change });
+            }
+            false => self.result.converted.count += 1,
+        }
+    }
+
+    /// Whether a place is among the first of its schema node, which are named: many that are alike must
+    /// not hide another.
+    fn is_named(&mut self, note: Note, path: &str) -> bool {
+        let count = self.noted.entry((note, without_predicates(path)));
+        let count = count.or_default();
+        *count += 1;
+        *count <= ALIKE_MAX
     }
 
     /// Notes a row that cannot be read by the old schema.
@@ -476,20 +523,8 @@ impl Converting<'_> {
         self.deletes.insert(key.to_vec());
     }
 
-    /// Notes that something is stored in another form.
-    pub fn converted(&mut self, describe: impl FnOnce() -> (String, String)) {
-        self.result.converted.push(|| {
-            let (path, change) = describe();
-            ChangedPlace { path, change }
-        });
-    }
-
-    /// The instance identifier of an old key, or of a leaf in it. Beyond the errors that are kept it is
-    /// not worked out.
+    /// The instance identifier of an old key, or of a leaf in it.
     pub fn path(&self, key: &[u8], leaf: Option<NodeId>) -> String {
-        if self.result.errors.len() >= ERRORS_MAX {
-            return String::new();
-        }
         let named = || -> Result<Option<InstancePath>> {
             let Some(mut trail) = whole_list_trail(&self.old, key)? else {
                 return Ok(None);
@@ -530,6 +565,28 @@ impl Converting<'_> {
             None => format!("{above}/(node {})", id.0),
         })
     }
+}
+
+/// The schema nodes of an instance identifier. All rows that have no path are one.
+fn without_predicates(path: &str) -> String {
+    let mut nodes = String::new();
+    let mut quote = None;
+    let mut is_in_predicate = false;
+    if !path.starts_with('/') {
+        return nodes;
+    }
+    for letter in path.chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => {}
+            (None, '[') => is_in_predicate = true,
+            (None, ']') => is_in_predicate = false,
+            (None, '\'' | '"') if is_in_predicate => quote = Some(letter),
+            (None, _) if is_in_predicate => {}
+            (None, _) => nodes.push(letter),
+        }
+    }
+    nodes
 }
 
 /// Why data of a node that is gone do not fit.

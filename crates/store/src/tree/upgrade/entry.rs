@@ -165,7 +165,7 @@ impl Converting<'_> {
             let mut whole = seat.old_list.to_vec();
             whole.extend_from_slice(seat.old_rest);
             let path = self.path(&whole, None);
-            self.converted(|| (path, "the entry has another place".to_owned()));
+            self.converted(path, || "the entry has another place".to_owned());
         }
         let before =
             has_order_index(old, seat.old_keys).then(|| order_key(seat.old_list, seat.old_keys));
@@ -333,7 +333,7 @@ impl Converting<'_> {
             Ok(converted) => {
                 if converted != *value {
                     let path = self.path(key, leaf);
-                    self.converted(|| (path, change_of_value(value, &converted)));
+                    self.converted(path, || change_of_value(value, &converted));
                 }
                 Some(converted)
             }

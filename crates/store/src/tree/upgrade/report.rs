@@ -32,7 +32,7 @@ pub struct UpgradeOptions<'a> {
     pub unknown: UnknownData,
     /// Kept in the log of the datastores whose data change.
     pub author: &'a str,
-    /// Kept in the log of the datastores whose data change.
+    /// Kept in the log of the datastores whose data change; where it is empty, the modules that changed.
     pub comment: &'a str,
     /// Who holds locks; empty for nobody in particular.
     pub session: &'a str,
@@ -49,20 +49,20 @@ pub struct ChangedPlace {
     pub change: String,
 }
 
-/// Places in the data: the first [`PLACES_MAX`] by name, all of them counted.
+/// Places in the data: the first of each schema node, [`PLACES_MAX`] at most; all of them counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// The first places.
+    /// Those that are named.
     pub shown: Vec<ChangedPlace>,
     /// How many there are.
     pub count: u64,
 }
 
 impl Places {
-    /// Adds a place; `describe` is called only where it is among the first.
-    pub(crate) fn push(&mut self, describe: impl FnOnce() -> ChangedPlace) {
+    /// Adds a place.
+    pub(crate) fn push(&mut self, place: ChangedPlace) {
         if self.shown.len() < PLACES_MAX {
-            self.shown.push(describe());
+            self.shown.push(place);
         }
         self.count += 1;
     }
