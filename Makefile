@@ -4,7 +4,7 @@
 CARGO ?= cargo
 BUILD_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git
 TEST_PACKAGES := openssl redis-server etcd-server etcd-client postgresql libcurl4 faketime
-ALL_DRIVERS := espalier/all
+ALL_DRIVERS := espalier-cli/all
 
 .DEFAULT_GOAL := help
 .PHONY: help setup servers build run test check fmt bench performance clean
@@ -22,7 +22,7 @@ servers: setup ## Install or build the servers that the tests start and stop.
 	@./scripts/mongod/fetch
 
 build: setup ## Build the release binary with every engine, target/release/espalier.
-	$(CARGO) build --release --locked -p espalier
+	$(CARGO) build --release --locked -p espalier-cli
 
 run: build ## Make an example network, load it, serve it and print three commands to try.
 	@./scripts/run-example

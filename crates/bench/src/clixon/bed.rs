@@ -1,0 +1,229 @@
+//! A store with the list of one size, and what rows share.
+
+use std::sync::LazyLock;
+
+use espalier_store::{CommitOptions, Datastore, Edit, Selection, Tree};
+use espalier_yang::InstancePath;
+use espalier_yang::data::PrintOptions;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use crate::dataset::expect;
+use crate::engine::Durability;
+use crate::figures::Figures;
+use crate::harness::Plan;
+use crate::pieces::Pieces;
+use crate::place::Place;
+use crate::row::Row;
+use crate::stand::{Closed, Model, Stand};
+use espalier_terminal::Result;
+use espalier_terminal::document::{self, Format, Found};
+
+/// What Clixon takes.
+static FIGURES: LazyLock<Figures> =
+    LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/clixon.toml")));
+
+/// The suite's name in rows.
+pub const SUITE: &str = "clixon";
+
+/// The model.
+pub const MODEL: Model = Model {
+    name: "espalier-bench-large-list",
+    text: include_str!("../models/espalier-bench-large-list.yang"),
+};
+
+/// The container with the list.
+pub const ALL: &str = "/espalier-bench-large-list:x";
+
+/// The list.
+pub const LIST: &str = "/espalier-bench-large-list:x/y";
+
+/// The same entries are chosen in every run.
+const SEED: u64 = 0x636c_6978_6f6e;
+
+/// Entries that are chosen.
+const CHOSEN: usize = 4_096;
+
+/// Entries that are changed or deleted at once.
+const MANY: u64 = 100;
+
+/// A store with the list of one size.
+pub struct Bed {
+    /// Its running datastore.
+    pub stand: Stand,
+    /// Its candidate.
+    pub candidate: Tree,
+    /// How many entries.
+    pub size: u64,
+    chosen: Vec<u64>,
+}
+
+/// What a row is about.
+#[derive(Clone, Copy)]
+pub struct About {
+    /// Its name.
+    pub row: &'static str,
+    /// What exactly is done.
+    pub note: &'static str,
+}
+
+impl Bed {
+    /// A new store, empty.
+    pub fn open(place: &Place, size: u64) -> Result<Self> {
+        let stand = Stand::open(place, MODEL)?;
+        let mut random = StdRng::seed_from_u64(SEED);
+        Ok(Self {
+            candidate: stand.tree.beside(Datastore::Candidate, "")?,
+            stand,
+            size,
+            chosen: (0..CHOSEN).map(|_| random.random_range(0..size)).collect(),
+        })
+    }
+
+    /// For one entry.
+    pub fn one(&self) -> Plan {
+        match self.stand.place.durability {
+            Durability::Durable => Plan::many(50),
+            _ => Plan::many(1_000.min(20 * self.size)),
+        }
+    }
+
+    /// For all entries.
+    pub fn all(&self) -> Plan {
+        Plan::few(5)
+    }
+
+    /// The entry that a call is about.
+    pub fn entry(&self, call: u64) -> u64 {
+        self.chosen[call as usize % CHOSEN]
+    }
+
+    /// Some entries, where a call is about so many.
+    pub fn entries(&self, call: u64) -> impl Iterator<Item = u64> + use<> {
+        let (first, size) = (self.entry(call), self.size);
+        (0..MANY.min(size)).map(move |n| (first + n) % size)
+    }
+
+    /// A document with every entry, whose text is made of its number.
+    pub fn document(&self, text: impl Fn(u64) -> String) -> String {
+        let entries = (0..self.size).map(|n| format!(r#"{{"a":{n},"b":"{}"}}"#, text(n)));
+        let entries: Vec<_> = entries.collect();
+        let entries = entries.join(",");
+        format!(r#"{{"{}:x":{{"y":[{entries}]}}}}"#, MODEL.name)
+    }
+
+    /// The document as it is at first.
+    pub fn first_document(&self) -> String {
+        self.document(|n| n.to_string())
+    }
+
+    /// Puts a document in place of what a datastore holds.
+    pub fn put(&self, tree: &Tree, document: &str) -> Result<()> {
+        let parsed = Pieces::new(std::iter::once(document.to_owned()));
+        let edit = Edit::replace(InstancePath::root(), self.stand.document(parsed)?);
+        commit(tree, &[edit])
+    }
+
+    /// Has running hold every entry.
+    pub fn fill(&self) -> Result<()> {
+        self.put(&self.stand.tree, &self.first_document())
+    }
+
+    /// Empties running.
+    pub fn empty(&self) -> Result<()> {
+        commit(&self.stand.tree, &[Edit::remove(self.stand.path(ALL)?)])
+    }
+
+    /// The edit that sets the text of an entry, from the text of its path.
+    pub fn set(&self, entry: u64, text: &str) -> Result<Edit> {
+        self.stand.set(&format!("{}/b", path_of(entry)), text)
+    }
+
+    /// The edit that deletes an entry, from the text of its path.
+    pub fn delete(&self, entry: u64) -> Result<Edit> {
+        Ok(Edit::delete(self.stand.path(&path_of(entry))?))
+    }
+
+    /// Fails unless the entry has this text.
+    pub fn expect_text(&self, tree: &Tree, entry: u64, text: &str) -> Result<()> {
+        let path = self.stand.path(&path_of(entry))?;
+        let found = xml(tree, &path, &Selection::default())?;
+        expect_entry(&found, entry, text)
+    }
+
+    /// Fails where the entry is there.
+    pub fn expect_gone(&self, tree: &Tree, entry: u64) -> Result<()> {
+        let is_there = tree.view()?.exists(&self.stand.path(&path_of(entry))?)?;
+        expect(!is_there, || format!("{entry} is still there"))
+    }
+
+    /// Fails unless there are so many entries.
+    pub fn expect_count(&self, tree: &Tree, wanted: u64) -> Result<()> {
+        let found = tree.view()?.count(&self.stand.path(LIST)?)?;
+        expect(found == wanted, || format!("{found} entries"))
+    }
+
+    /// Forgets what the candidate changes.
+    pub fn discard(&self) -> Result<()> {
+        Ok(self.candidate.discard(CommitOptions::default())?)
+    }
+
+    /// Measures a row; see [`Stand::measured`].
+    pub fn measure<T>(
+        &self,
+        about: About,
+        plan: Plan,
+        operation: impl FnMut(u64) -> Result<T>,
+        check: impl FnMut(u64, T) -> Result<()>,
+    ) -> Result<Row> {
+        let row = self.row(about);
+        self.stand.measured(row, plan, operation, check)
+    }
+
+    /// A row with nothing measured yet, beside Clixon's figures.
+    pub fn row(&self, about: About) -> Row {
+        let row = self.stand.row(SUITE, about.row, self.size);
+        row.note(about.note)
+            .peers(FIGURES.peers("", about.row, self.size))
+    }
+
+    /// Closes the store.
+    pub fn close(self) -> Closed {
+        // The candidate holds the store too.
+        drop(self.candidate);
+        self.stand.close()
+    }
+}
+
+/// The path of an entry, as text.
+pub fn path_of(entry: u64) -> String {
+    format!("{LIST}[a='{entry}']")
+}
+
+/// Commits to a datastore.
+pub fn commit(tree: &Tree, edits: &[Edit]) -> Result<()> {
+    let commit = tree.commit(edits, CommitOptions::default())?;
+    expect(commit.is_changed, || "a commit changed nothing".to_owned())
+}
+
+/// What is at a path and below, as XML.
+pub fn xml(tree: &Tree, path: &InstancePath, selection: &Selection) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let (schema, options) = (tree.schema(), PrintOptions::default());
+    let found = document::print(Format::Xml, schema, options, &mut out, |sink| {
+        let view = tree.view_to_read(path, selection)?;
+        Ok(Found::from_store(view.read(path, selection, sink)?))
+    })?;
+    expect(found == Found::Something, || "nothing is there".to_owned())?;
+    Ok(out)
+}
+
+/// Fails unless XML is that of one entry.
+pub fn expect_entry(xml: &[u8], entry: u64, text: &str) -> Result<()> {
+    let xml = String::from_utf8_lossy(xml);
+    let wanted = format!("<a>{entry}</a><b>{text}</b>");
+    expect(
+        xml.contains(&wanted) && xml.matches("<a>").count() == 1,
+        || format!("entry {entry} is {xml}"),
+    )
+}

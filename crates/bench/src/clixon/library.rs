@@ -1,0 +1,123 @@
+//! Rows that read through the library.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use espalier_store::{Edit, Selection};
+use espalier_yang::path::Fields;
+
+use super::bed::{ALL, About, Bed, LIST, MODEL, commit, expect_entry, xml};
+use crate::dataset::expect;
+use crate::harness::{Plan, measure};
+use crate::row::Row;
+use espalier_terminal::{Failure, Result};
+
+/// All of running, as XML.
+pub fn read_all(bed: &Bed, about: About) -> Result<Row> {
+    let wanted = bed.size as usize;
+    bed.measure(
+        about,
+        bed.all(),
+        |_| {
+            let path = bed.stand.path(ALL)?;
+            xml(&bed.stand.tree, &path, &Selection::default())
+        },
+        |_, xml| {
+            let found = String::from_utf8_lossy(&xml).matches("<a>").count();
+            expect(found == wanted, || format!("{found} entries"))
+        },
+    )
+}
+
+/// The entries that an expression gives, which must be one, as XML.
+fn read_by_xpath(bed: &Bed, text: &str) -> Result<Vec<u8>> {
+    let tree = &bed.stand.tree;
+    let found = MODEL.select_one(&tree.view()?, text)?;
+    xml(tree, &found.path, &Selection::default())
+}
+
+/// An entry by an expression on its key.
+pub fn read_by_key(bed: &Bed, about: About) -> Result<Row> {
+    bed.measure(
+        about,
+        bed.one(),
+        |call| read_by_xpath(bed, &format!("{LIST}[a='{}']", bed.entry(call))),
+        |call, xml| expect_entry(&xml, bed.entry(call), &bed.entry(call).to_string()),
+    )
+}
+
+/// An entry by an expression on its other leaf.
+pub fn read_by_leaf(bed: &Bed, about: About) -> Result<Row> {
+    bed.measure(
+        about,
+        Plan::few(50),
+        |call| read_by_xpath(bed, &format!("{LIST}[b='{}']", bed.entry(call))),
+        |call, xml| expect_entry(&xml, bed.entry(call), &bed.entry(call).to_string()),
+    )
+}
+
+/// An entry by its key and a selection of its leaves.
+pub fn read_by_selection(bed: &Bed, about: About) -> Result<Row> {
+    let tree = &bed.stand.tree;
+    bed.measure(
+        about,
+        bed.one(),
+        |call| {
+            let path = bed.stand.path(&super::bed::path_of(bed.entry(call)))?;
+            let fields = Fields::parse(tree.schema(), path.target(), "a;b");
+            let selection = Selection {
+                fields: Some(fields.map_err(|error| Failure::data(error.to_string()))?),
+                ..Selection::default()
+            };
+            xml(tree, &path, &selection)
+        },
+        |call, xml| expect_entry(&xml, bed.entry(call), &bed.entry(call).to_string()),
+    )
+}
+
+/// Commits that the other session makes in turn.
+const COMMITS: u64 = 64;
+
+/// An entry by an expression on its key, while another session edits the candidate and commits it
+/// again and again.
+pub fn read_beside_commits(bed: &Bed, about: About) -> Result<Row> {
+    let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
+    // The last entry is the other session's.
+    let entry = |call| bed.entry(call) % (bed.size - 1).max(1);
+    let edits = (0..COMMITS).map(|n| bed.set(bed.size - 1, &format!("beside {n}")));
+    let edits = edits.collect::<Result<Vec<Edit>>>()?;
+    let timing = thread::scope(|scope| {
+        let writer = scope.spawn(|| -> Result<()> {
+            for edit in edits.chunks(1).cycle() {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                commit(&bed.candidate, edit)?;
+                bed.candidate.commit_candidate(Default::default())?;
+                made.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(())
+        });
+        while made.load(Ordering::Relaxed) == 0 && !writer.is_finished() {
+            thread::yield_now();
+        }
+        let timing = measure(
+            bed.one(),
+            |call| read_by_xpath(bed, &format!("{LIST}[a='{}']", entry(call))),
+            |call, xml| expect_entry(&xml, entry(call), &entry(call).to_string()),
+        );
+        stop.store(true, Ordering::Relaxed);
+        let written = writer.join();
+        written.map_err(|_| Failure::data("the other session failed"))??;
+        timing
+    })?;
+    commit(
+        &bed.stand.tree,
+        &[bed.set(bed.size - 1, &(bed.size - 1).to_string())?],
+    )?;
+    let made = made.load(Ordering::Relaxed);
+    Ok(bed
+        .row(about)
+        .timed(&timing)
+        .note(format!("{made} commits meanwhile")))
+}

@@ -1,0 +1,215 @@
+//! Rows over RESTCONF, on one keep-alive connection to a server in this process.
+
+use espalier_store::Edit;
+use serde_json::Value;
+
+use super::bed::{About, Bed, MODEL, commit};
+use crate::dataset::expect;
+use crate::harness::Plan;
+use crate::http::{Connection, Request, Server};
+use crate::row::Row;
+use espalier_terminal::{Failure, Result};
+
+/// The resource of the container.
+const ALL: &str = "/restconf/data/espalier-bench-large-list:x";
+
+/// Entries in a page.
+const PAGE: u64 = 10;
+
+/// Does something with a connection to a server that serves running.
+fn connected<T>(bed: &Bed, operation: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+    let server = Server::start(bed.stand.tree.clone(), MODEL.source())?;
+    let mut connection = server.connect()?;
+    let result = operation(&mut connection);
+    drop(connection);
+    server.stop()?;
+    result
+}
+
+fn resource(entry: u64) -> String {
+    format!("{ALL}/y={entry}")
+}
+
+/// The body of one entry.
+fn body(entry: u64, text: &str) -> String {
+    format!(r#"{{"{}:y":[{{"a":{entry},"b":"{text}"}}]}}"#, MODEL.name)
+}
+
+/// Fails unless a document has so many entries, from this one on.
+fn expect_entries(document: &[u8], first: u64, count: u64) -> Result<()> {
+    let document: Value = serde_json::from_slice(document)
+        .map_err(|error| Failure::data(format!("the answer is no JSON: {error}")))?;
+    let container = format!("{}:x", MODEL.name);
+    let list = format!("{}:y", MODEL.name);
+    let entries = document[&list].as_array();
+    let entries = entries.or_else(|| document[&container]["y"].as_array());
+    let entries = entries.map_or(&[] as &[Value], Vec::as_slice);
+    let found: Vec<_> = entries.iter().map(|entry| entry["a"].as_u64()).collect();
+    let wanted: Vec<_> = (first..first + count).map(Some).collect();
+    expect(found == wanted, || {
+        format!("{} entries from {:?}", found.len(), found.first())
+    })
+}
+
+/// GET of the container.
+pub fn get_all(bed: &Bed, about: About) -> Result<Row> {
+    connected(bed, |connection| {
+        bed.measure(
+            about,
+            bed.all(),
+            |_| Ok(connection.get(ALL)?.to_vec()),
+            |_, document| expect_entries(&document, 0, bed.size),
+        )
+    })
+}
+
+/// PUT of the container, over as many entries with other texts, or into nothing.
+pub fn put_all(bed: &Bed, about: About, status: u16) -> Result<Row> {
+    let bodies = ["one", "other"].map(|word| bed.document(|n| format!("{word} {n}")));
+    let body = |call: u64| &bodies[call as usize % bodies.len()];
+    let is_empty = status == CREATED;
+    if is_empty {
+        bed.empty()?;
+    }
+    let row = connected(bed, |connection| {
+        bed.measure(
+            about,
+            bed.all(),
+            |call| {
+                connection.send(Request {
+                    method: "PUT",
+                    path: ALL,
+                    body: body(call),
+                    status,
+                })?;
+                Ok(())
+            },
+            |call, ()| {
+                bed.expect_count(&bed.stand.tree, bed.size)?;
+                let (entry, word) = (bed.entry(call), ["one", "other"][call as usize % 2]);
+                bed.expect_text(&bed.stand.tree, entry, &format!("{word} {entry}"))?;
+                match is_empty {
+                    true => bed.empty(),
+                    false => Ok(()),
+                }
+            },
+        )
+    })?;
+    bed.fill()?;
+    Ok(row)
+}
+
+/// The status of a PUT that made something.
+pub const CREATED: u16 = 201;
+
+/// The status of a PUT over something.
+pub const NO_CONTENT: u16 = 204;
+
+/// GET of one entry.
+pub fn get_one(bed: &Bed, about: About, query: &str) -> Result<Row> {
+    connected(bed, |connection| {
+        bed.measure(
+            about,
+            bed.one(),
+            |call| {
+                let path = resource(bed.entry(call));
+                Ok(connection.get(&format!("{path}{query}"))?.to_vec())
+            },
+            |call, document| expect_entries(&document, bed.entry(call), 1),
+        )
+    })
+}
+
+/// Another text for one entry.
+pub fn write_one(bed: &Bed, about: About, method: &str) -> Result<Row> {
+    let text = |call| format!("{method} {call}");
+    let row = connected(bed, |connection| {
+        bed.measure(
+            about,
+            bed.one(),
+            |call| {
+                let entry = bed.entry(call);
+                connection.send(Request {
+                    method,
+                    path: &resource(entry),
+                    body: &body(entry, &text(call)),
+                    status: NO_CONTENT,
+                })?;
+                Ok(())
+            },
+            |call, ()| bed.expect_text(&bed.stand.tree, bed.entry(call), &text(call)),
+        )
+    })?;
+    bed.fill()?;
+    Ok(row)
+}
+
+/// POST of an entry that is new; it is deleted again outside the measured time.
+pub fn post_one(bed: &Bed, about: About) -> Result<Row> {
+    let entry = bed.size;
+    connected(bed, |connection| {
+        bed.measure(
+            about,
+            bed.one(),
+            |call| {
+                connection.send(Request {
+                    method: "POST",
+                    path: ALL,
+                    body: &body(entry, &call.to_string()),
+                    status: CREATED,
+                })?;
+                Ok(())
+            },
+            |call, ()| {
+                bed.expect_text(&bed.stand.tree, entry, &call.to_string())?;
+                commit(&bed.stand.tree, &[bed.delete(entry)?])
+            },
+        )
+    })
+}
+
+/// DELETE of an entry; it is put back outside the measured time.
+pub fn delete_one(bed: &Bed, about: About) -> Result<Row> {
+    connected(bed, |connection| {
+        bed.measure(
+            about,
+            bed.one(),
+            |call| {
+                connection.send(Request {
+                    method: "DELETE",
+                    path: &resource(bed.entry(call)),
+                    body: "",
+                    status: NO_CONTENT,
+                })?;
+                Ok(())
+            },
+            |call, ()| {
+                let entry = bed.entry(call);
+                bed.expect_gone(&bed.stand.tree, entry)?;
+                let back: Edit = bed.set(entry, &entry.to_string())?;
+                commit(&bed.stand.tree, &[back])
+            },
+        )
+    })
+}
+
+/// GET of a page of the list, from an entry on.
+pub fn page(bed: &Bed, about: About, offset: u64) -> Result<Row> {
+    let path = match offset {
+        0 => format!("{ALL}/y?limit={PAGE}"),
+        _ => format!("{ALL}/y?limit={PAGE}&offset={offset}"),
+    };
+    let plan = match offset {
+        0 => bed.one(),
+        _ => Plan::few(50),
+    };
+    let count = PAGE.min(bed.size - offset);
+    connected(bed, |connection| {
+        bed.measure(
+            about,
+            plan,
+            |_| Ok(connection.get(&path)?.to_vec()),
+            |_, document| expect_entries(&document, offset, count),
+        )
+    })
+}

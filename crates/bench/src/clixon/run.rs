@@ -1,0 +1,179 @@
+//! Running the rows.
+
+use super::bed::{About, Bed};
+use super::startup::startup;
+use super::{candidate, library, resource};
+use crate::engine::Engine;
+use crate::output::Output;
+use crate::place::Place;
+use crate::row::Row;
+use espalier_terminal::Result;
+
+/// What to measure.
+pub struct Clixon {
+    /// Numbers of list entries, ascending.
+    pub sizes: Vec<u64>,
+    /// Where.
+    pub places: Vec<Place>,
+}
+
+/// Runs the bench. Fails at the first wrong answer.
+pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
+    for &size in &clixon.sizes {
+        for place in &clixon.places {
+            let bed = Bed::open(place, size)?;
+            for (rank, (row, note, measure)) in ROWS.into_iter().enumerate() {
+                if row == FIRST_OF_FULL {
+                    bed.fill()?;
+                }
+                let row = measure(&bed, About { row, note })?;
+                output.row(&Row { rank, ..row })?;
+            }
+            // Memory has nothing to open.
+            if place.engine != Engine::Memory {
+                let rank = ROWS.len();
+                output.row(&Row {
+                    rank,
+                    ..startup(bed)?
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A row: its name, what is done, and how it is measured.
+type Measured = (&'static str, &'static str, fn(&Bed, About) -> Result<Row>);
+
+/// The first row for which running has every entry; before, it is empty.
+const FIRST_OF_FULL: &str = "read N";
+
+/// All rows, in the order of the published table.
+const ROWS: [Measured; 26] = [
+    (
+        "write N in one edit",
+        "a JSON document is parsed and replaces the empty candidate; through the library, in the place of NETCONF",
+        candidate::write_all,
+    ),
+    (
+        "commit N",
+        "the candidate with N entries is committed to empty running; through the library",
+        candidate::commit_all,
+    ),
+    (
+        FIRST_OF_FULL,
+        "running is printed as XML into memory; through the library",
+        library::read_all,
+    ),
+    (
+        "read 1, xpath on key",
+        "the expression is parsed, the entry found printed as XML; through the library",
+        library::read_by_key,
+    ),
+    (
+        "read 1, subtree filter on key",
+        "path and selection of both leaves are parsed, the entry printed as XML; through the library, which has no filter \
+         of subtrees yet",
+        library::read_by_selection,
+    ),
+    (
+        "read 1, xpath on non-key leaf",
+        "the leaf has no index, so every entry is looked at; printed as XML; through the library",
+        library::read_by_leaf,
+    ),
+    (
+        "write 1, same value",
+        "a leaf is set in the candidate to what it is, by a path that is parsed; through the library",
+        candidate::write_same,
+    ),
+    (
+        "write 1, new value",
+        "a leaf is set in the candidate, by a path that is parsed; through the library",
+        candidate::write_new,
+    ),
+    (
+        "delete 1",
+        "an entry is deleted in the candidate, by a path that is parsed; through the library",
+        candidate::delete_one,
+    ),
+    (
+        "write 1 + commit",
+        "a leaf is set in the candidate and the candidate committed; through the library",
+        candidate::write_and_commit,
+    ),
+    (
+        "commit, nothing changed",
+        "a candidate without changes is committed; through the library",
+        candidate::commit_nothing,
+    ),
+    (
+        "commit, 100 entries changed",
+        "a candidate with 100 changed entries is committed; through the library",
+        candidate::commit_many,
+    ),
+    (
+        "validate, 100 deleted",
+        "a candidate with 100 deleted entries is validated; through the library",
+        candidate::validate_many,
+    ),
+    (
+        "discard-changes",
+        "a candidate with 100 changed entries is discarded; through the library",
+        candidate::discard,
+    ),
+    (
+        "read 1, beside commits",
+        "an entry by an expression on its key, while another session sets a leaf and commits again and again; through \
+         the library",
+        library::read_beside_commits,
+    ),
+    (
+        "GET all",
+        "over RESTCONF on one keep-alive connection, as JSON",
+        resource::get_all,
+    ),
+    (
+        "PUT all, over N existing",
+        "over RESTCONF; every entry gets another text, and it is committed",
+        |bed, about| resource::put_all(bed, about, resource::NO_CONTENT),
+    ),
+    (
+        "PUT all, into empty",
+        "over RESTCONF; committed",
+        |bed, about| resource::put_all(bed, about, resource::CREATED),
+    ),
+    ("GET 1, content=config", "over RESTCONF", |bed, about| {
+        resource::get_one(bed, about, "?content=config")
+    }),
+    ("GET 1", "over RESTCONF", |bed, about| {
+        resource::get_one(bed, about, "")
+    }),
+    (
+        "PUT 1",
+        "over RESTCONF; an entry gets another text, and it is committed",
+        |bed, about| resource::write_one(bed, about, "PUT"),
+    ),
+    (
+        "PATCH 1",
+        "over RESTCONF; an entry gets another text, and it is committed",
+        |bed, about| resource::write_one(bed, about, "PATCH"),
+    ),
+    (
+        "POST 1 new",
+        "over RESTCONF; committed, and deleted again outside the measured time",
+        resource::post_one,
+    ),
+    (
+        "DELETE 1",
+        "over RESTCONF; committed, and put back outside the measured time",
+        resource::delete_one,
+    ),
+    ("GET page, limit=10", "over RESTCONF", |bed, about| {
+        resource::page(bed, about, 0)
+    }),
+    (
+        "GET page, limit=10&offset=N/2",
+        "over RESTCONF; an offset costs as much as reading the keys that it leaves out",
+        |bed, about| resource::page(bed, about, bed.size / 2),
+    ),
+];

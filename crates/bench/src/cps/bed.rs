@@ -1,0 +1,122 @@
+//! An open store, and what rows share.
+
+use std::sync::LazyLock;
+
+use espalier_store::{Edit, Tree};
+use espalier_yang::InstancePath;
+
+use super::devices::{FRAGMENTS, SUCCESS, document};
+use crate::dataset::expect;
+use crate::figures::Figures;
+use crate::harness::Plan;
+use crate::pieces::Pieces;
+use crate::place::{Place, Raw};
+use crate::row::Row;
+use crate::stand::{Model, Stand};
+use espalier_terminal::Result;
+
+/// What CPS takes.
+static FIGURES: LazyLock<Figures> =
+    LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/cps.toml")));
+
+/// The suite's name in rows.
+pub const SUITE: &str = "cps";
+
+/// Devices up to which rows about all of them are measured more than once.
+const AGAIN_MAX: u64 = 1_000;
+
+/// A new store of a model, empty.
+pub fn open(place: &Place, model: Model, size: u64) -> Result<Bed> {
+    Ok(Bed {
+        stand: Stand::open(place, model)?,
+        size,
+        raw: None,
+    })
+}
+
+/// An open store.
+pub struct Bed {
+    /// Its first anchor.
+    pub stand: Stand,
+    /// How many devices, or books.
+    pub size: u64,
+    /// The raw engine for rows that only read.
+    raw: Option<Raw>,
+}
+
+/// What a row is about.
+#[derive(Clone, Copy)]
+pub struct About {
+    /// Its title.
+    pub row: &'static str,
+    /// What exactly is done.
+    pub note: &'static str,
+}
+
+impl Bed {
+    /// For what is about all data.
+    pub fn all(&self) -> Plan {
+        match self.size <= AGAIN_MAX {
+            true => Plan::few(3),
+            false => Plan::once(),
+        }
+    }
+
+    /// For what is about one node, or nothing.
+    pub fn one(&self) -> Plan {
+        Plan::many(200)
+    }
+
+    /// Loads this bed's devices into a tree of the store.
+    pub fn load(&self, tree: &Tree) -> Result<()> {
+        let loaded = Stand::load_into(tree, document(0..self.size, SUCCESS))?;
+        let wanted = 1 + self.size * FRAGMENTS;
+        expect(loaded.fragments == wanted, || {
+            format!("{} fragments were loaded", loaded.fragments)
+        })
+    }
+
+    /// Has rows that only read stand beside the raw engine, which holds what the store holds now.
+    pub fn copy_raw(&mut self) -> Result<()> {
+        self.raw = self.stand.raw_copy()?;
+        Ok(())
+    }
+
+    /// A row with nothing measured yet, beside CPS' figures.
+    pub fn row(&self, about: About) -> Row {
+        let row = self.stand.row(SUITE, about.row, self.size);
+        row.note(about.note)
+            .peers(FIGURES.peers("", about.row, self.size))
+    }
+
+    /// Measures a row that only reads.
+    pub fn measure_read<T>(
+        &self,
+        about: About,
+        plan: Plan,
+        mut operation: impl FnMut() -> Result<T>,
+        mut check: impl FnMut(T) -> Result<()>,
+    ) -> Result<Row> {
+        let (raw, row) = (self.raw.as_ref(), self.row(about));
+        let check = |_: u64, answer| check(answer);
+        self.stand
+            .measured_beside(raw, row, plan, |_| operation(), check)
+    }
+
+    /// Measures a row that writes much; see [`Stand::measured`].
+    pub fn measure_write<T>(
+        &self,
+        about: About,
+        operation: impl FnMut(u64) -> Result<T>,
+        check: impl FnMut(u64, T) -> Result<()>,
+    ) -> Result<Row> {
+        let row = self.row(about);
+        self.stand.measured(row, self.all(), operation, check)
+    }
+
+    /// The edit that a document makes.
+    pub fn parsed(&self, document: Pieces<'_>) -> Result<Edit> {
+        let tree = self.stand.document(document)?;
+        Ok(Edit::merge(InstancePath::root(), tree))
+    }
+}

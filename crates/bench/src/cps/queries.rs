@@ -1,0 +1,114 @@
+//! Rows that ask by expressions, and read what these give.
+
+use std::collections::BTreeSet;
+
+use espalier_store::Tree;
+use espalier_yang::InstancePath;
+use espalier_yang::data::DataTree;
+
+use super::bed::{About, Bed};
+use super::devices::{DEVICES_MODEL, FRAGMENTS};
+use super::reads::{Descendants, expect_fragments, read};
+use crate::dataset::expect;
+use crate::row::Row;
+use espalier_terminal::Result;
+
+/// An expression, and what is read of each node that it gives.
+#[derive(Clone, Copy)]
+pub struct Query {
+    /// The expression.
+    pub text: &'static str,
+    /// What is read below each.
+    pub descendants: Descendants,
+}
+
+/// The container of all devices.
+pub const TOP: &str = "/devices";
+
+/// Devices by a leaf.
+pub const BY_STATE: &str = "//device[ne-state='inservice']";
+
+/// Devices by another leaf.
+pub const BY_STATUS: &str = "//device[status='success']";
+
+/// What is above devices.
+pub const ANCESTORS: &str = "//device/ancestor::devices";
+
+/// What is above devices that are found by a leaf.
+pub const BY_STATUS_ANCESTORS: &str = "//device[status='success']/ancestor::devices";
+
+/// What is above devices that are found by another leaf.
+pub const BY_STATE_ANCESTORS: &str = "//device[ne-state='inservice']/ancestor::devices";
+
+/// Nothing.
+pub const NOTHING: &str = "/path/to/non-existing/node[id='1']";
+
+fn answer(tree: &Tree, query: Query) -> Result<Vec<DataTree>> {
+    let view = tree.view()?;
+    let found = DEVICES_MODEL.select(&view, query.text)?;
+    let paths: Vec<InstancePath> = found.into_iter().map(|found| found.path).collect();
+    read(&view, &paths, query.descendants)
+}
+
+/// How many fragments an expression gives with what is read of them.
+fn wanted(size: u64, query: Query) -> u64 {
+    let is_top = query.text == TOP || query.text.ends_with("::devices");
+    match (is_top, query.descendants) {
+        _ if query.text == NOTHING => 0,
+        (true, Descendants::All) => 1 + size * FRAGMENTS,
+        (true, Descendants::Direct) => 1 + size,
+        (true, Descendants::None) => 1,
+        (false, Descendants::All) => size * FRAGMENTS,
+        (false, Descendants::Direct) => 2 * size,
+        (false, Descendants::None) => size,
+    }
+}
+
+/// A query of one anchor.
+pub fn one_anchor(bed: &Bed, about: About, query: Query) -> Result<Row> {
+    let wanted = wanted(bed.size, query);
+    let plan = match wanted {
+        0 => bed.one(),
+        _ => bed.all(),
+    };
+    bed.measure_read(
+        about,
+        plan,
+        || answer(&bed.stand.tree, query),
+        |trees| expect_fragments(&trees, wanted),
+    )
+}
+
+/// A query of several anchors, one after the other.
+pub fn across_anchors(bed: &Bed, about: About, anchors: &[Tree], query: Query) -> Result<Row> {
+    let wanted = anchors.len() as u64 * wanted(bed.size, query);
+    bed.measure_read(
+        about,
+        bed.all(),
+        || {
+            let answers = anchors.iter().map(|tree| answer(tree, query));
+            let answers = answers.collect::<Result<Vec<_>>>()?;
+            Ok(answers.into_iter().flatten().collect::<Vec<_>>())
+        },
+        |trees| expect_fragments(&trees, wanted),
+    )
+}
+
+/// The different values of a leaf of all devices.
+pub fn leaf_values(bed: &Bed, about: About, leaf: &str, wanted: u64) -> Result<Row> {
+    let text = format!("/devices/device/{leaf}");
+    bed.measure_read(
+        about,
+        bed.all(),
+        || {
+            let found = DEVICES_MODEL.select(&bed.stand.tree.view()?, &text)?;
+            let values = found.into_iter().filter_map(|found| found.value);
+            let values: BTreeSet<_> = values.map(|value| value.to_string()).collect();
+            Ok(values)
+        },
+        |values| {
+            let found = values.len() as u64;
+            expect(found == wanted, || format!("{found} values of {leaf}"))
+        },
+    )
+}

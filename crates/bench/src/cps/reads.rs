@@ -1,0 +1,163 @@
+//! Rows that read by paths, as trees in memory.
+
+use espalier_store::{Selection, View};
+use espalier_yang::data::{DataTree, TreeBuilder};
+use espalier_yang::path::Fields;
+use espalier_yang::{InstancePath, Schema};
+
+use super::bed::{About, Bed};
+use super::devices::{DEVICE, DEVICES, FRAGMENTS, fragments, path_of};
+use crate::dataset::expect;
+use crate::row::Row;
+use espalier_terminal::{Failure, Result};
+
+/// How much is read below a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Descendants {
+    /// Its leaves.
+    None,
+    /// Its leaves, and the containers and entries in it with their leaves.
+    Direct,
+    /// Everything.
+    All,
+}
+
+/// The leaves of a device.
+const LEAVES: &str = "device-id;ne-state;commission-date-time;status";
+
+impl Descendants {
+    /// What to read at a path of the container or of devices.
+    fn selection(self, schema: &Schema, path: &InstancePath) -> Result<Selection> {
+        let is_container = path.steps.len() == 1;
+        let fields = match (self, is_container) {
+            (Self::None, false) => Some(LEAVES.to_owned()),
+            (Self::Direct, true) => Some(format!("device({LEAVES})")),
+            _ => None,
+        };
+        let parsed = fields.map(|text| Fields::parse(schema, path.target(), &text));
+        let fields = parsed.transpose();
+        let depth = match (self, is_container) {
+            // The node is the first level, its leaves are the next.
+            (Self::None, true) => Some(1),
+            (Self::Direct, false) => Some(2),
+            _ => None,
+        };
+        Ok(Selection {
+            depth,
+            fields: fields.map_err(|error| Failure::data(error.to_string()))?,
+            ..Selection::default()
+        })
+    }
+}
+
+/// What is at paths, which are all of the container or all of devices, as trees.
+pub fn read(
+    view: &View,
+    paths: &[InstancePath],
+    descendants: Descendants,
+) -> Result<Vec<DataTree>> {
+    let Some(first) = paths.first() else {
+        return Ok(Vec::new());
+    };
+    let selection = descendants.selection(view.schema(), first)?;
+    let mut trees = Vec::new();
+    for path in paths {
+        let mut builder = TreeBuilder::new();
+        if view.read(path, &selection, &mut builder)? {
+            trees.push(builder.finish()?);
+        }
+    }
+    Ok(trees)
+}
+
+/// Fails unless trees have so many fragments.
+pub fn expect_fragments(trees: &[DataTree], wanted: u64) -> Result<()> {
+    let found: u64 = trees.iter().map(|tree| fragments(&tree.nodes)).sum();
+    expect(found == wanted, || {
+        format!("{found} fragments instead of {wanted}")
+    })
+}
+
+/// Reads one path, parsed each time.
+fn one(bed: &Bed, about: About, path: &str, descendants: Descendants, wanted: u64) -> Result<Row> {
+    let tree = &bed.stand.tree;
+    let plan = match wanted {
+        1 => bed.one(),
+        _ => bed.all(),
+    };
+    bed.measure_read(
+        about,
+        plan,
+        || read(&tree.view()?, &[bed.stand.path(path)?], descendants),
+        |trees| expect_fragments(&trees, wanted),
+    )
+}
+
+/// The container without anything in it.
+pub fn without_descendants(bed: &Bed, about: About) -> Result<Row> {
+    one(bed, about, DEVICES, Descendants::None, 1)
+}
+
+/// The container, and every device with its leaves.
+pub fn direct_descendants(bed: &Bed, about: About) -> Result<Row> {
+    one(bed, about, DEVICES, Descendants::Direct, 1 + bed.size)
+}
+
+/// Everything, by the path of the container.
+pub fn top_element(bed: &Bed, about: About) -> Result<Row> {
+    let wanted = 1 + bed.size * FRAGMENTS;
+    one(bed, about, DEVICES, Descendants::All, wanted)
+}
+
+/// Every device with everything in it.
+pub fn whole_list(bed: &Bed, about: About) -> Result<Row> {
+    let wanted = bed.size * FRAGMENTS;
+    one(bed, about, DEVICE, Descendants::All, wanted)
+}
+
+/// Everything, by the root.
+pub fn root(bed: &Bed, about: About) -> Result<Row> {
+    let (tree, root) = (&bed.stand.tree, InstancePath::root());
+    let wanted = 1 + bed.size * FRAGMENTS;
+    bed.measure_read(
+        about,
+        bed.all(),
+        || read(&tree.view()?, std::slice::from_ref(&root), Descendants::All),
+        |trees| expect_fragments(&trees, wanted),
+    )
+}
+
+/// Every device by a path of its own.
+pub fn many_paths(bed: &Bed, about: About) -> Result<Row> {
+    let paths: Vec<_> = (0..bed.size).map(path_of).collect();
+    let wanted = bed.size * FRAGMENTS;
+    of_paths(bed, about, &paths, wanted)
+}
+
+/// Paths of devices that are not there.
+const UNKNOWN: u64 = 500;
+
+/// Devices that are not there.
+pub fn unknown_paths(bed: &Bed, about: About) -> Result<Row> {
+    let numbers = bed.size..bed.size + UNKNOWN;
+    let paths: Vec<_> = numbers.map(path_of).collect();
+    of_paths(bed, about, &paths, 0)
+}
+
+fn of_paths(bed: &Bed, about: About, texts: &[String], wanted: u64) -> Result<Row> {
+    let tree = &bed.stand.tree;
+    let plan = match wanted {
+        0 => bed.one(),
+        _ => bed.all(),
+    };
+    bed.measure_read(
+        about,
+        plan,
+        || {
+            let paths = texts.iter().map(|text| bed.stand.path(text));
+            let paths = paths.collect::<Result<Vec<_>>>()?;
+            read(&tree.view()?, &paths, Descendants::All)
+        },
+        |trees| expect_fragments(&trees, wanted),
+    )
+}

@@ -1,0 +1,412 @@
+//! Running the rows.
+
+use espalier_store::{Datastore, Tree};
+
+use super::bed::{About, Bed, open};
+use super::deletes::{Commits, Everything};
+use super::devices::{BOOKS_MODEL, DEVICES_MODEL, FRAGMENTS};
+use super::queries::{
+    ANCESTORS, BY_STATE, BY_STATE_ANCESTORS, BY_STATUS, BY_STATUS_ANCESTORS, NOTHING, Query, TOP,
+};
+use super::reads::Descendants;
+use super::updates::{AMONG, Devices, Replaced, changed, devices};
+use super::{deletes, delta, queries, reads, updates, writes};
+use crate::harness::{Plan, measure};
+use crate::output::Output;
+use crate::place::Place;
+use crate::row::Row;
+use crate::stand::{Model, NAME};
+use espalier_terminal::Result;
+
+/// What to measure.
+pub struct Cps {
+    /// Numbers of devices, ascending.
+    pub sizes: Vec<u64>,
+    /// Where.
+    pub places: Vec<Place>,
+}
+
+/// Runs the bench. Fails at the first wrong answer.
+pub fn run(cps: &Cps, output: &mut Output) -> Result<()> {
+    cps.places
+        .iter()
+        .try_for_each(|place| in_place(cps, place, output))
+}
+
+fn in_place(cps: &Cps, place: &Place, output: &mut Output) -> Result<()> {
+    for &size in &cps.sizes {
+        read_rows(place, size, output)?;
+    }
+    let largest = cps.sizes.last().copied().unwrap_or_default();
+    let fragments_max = largest * FRAGMENTS;
+    write_rows(place, fragments_max, output)?;
+    if REPLACED * FRAGMENTS <= fragments_max {
+        update_rows(place, output)?;
+    }
+    let mut sizes = cps.sizes.clone();
+    sizes.extend((DELETED_AMONG < largest).then_some(DELETED_AMONG));
+    sizes.sort_unstable();
+    sizes.dedup();
+    for size in sizes {
+        delete_rows(place, size, output)?;
+    }
+    delta_rows(place, largest.min(DELTA_MAX), output)
+}
+
+/// Anchors that are asked at once.
+const ANCHORS: usize = 3;
+
+/// How a row is measured.
+type Measured = fn(&Bed, About) -> Result<Row>;
+
+/// Rows that read, in CPS' order.
+const READS: [(&str, &str, Measured); 8] = [
+    (
+        "Read datatree with no descendants",
+        "the container alone, as a tree in memory",
+        reads::without_descendants,
+    ),
+    (
+        "Read datatree with direct descendants",
+        "the container and every device with its leaves, as a tree in memory",
+        reads::direct_descendants,
+    ),
+    (
+        "Read datatree with all descendants",
+        "everything, as a tree in memory",
+        reads::top_element,
+    ),
+    (
+        "Read datatrees for multiple xpaths",
+        "every device by a path of its own, parsed, from one view, as trees in memory",
+        reads::many_paths,
+    ),
+    (
+        "Read non-existing xpaths",
+        "500 devices that are not there, by paths that are parsed, from one view",
+        reads::unknown_paths,
+    ),
+    (
+        "Read datatrees using root",
+        "everything, as a tree in memory",
+        reads::root,
+    ),
+    (
+        "Read datatrees using top element",
+        "everything, as a tree in memory",
+        reads::top_element,
+    ),
+    (
+        "Read datatrees using whole list",
+        "every device with everything in it, as a tree in memory",
+        reads::whole_list,
+    ),
+];
+
+/// Rows that ask one anchor, in CPS' order.
+const QUERIES: [(&str, &str, Descendants); 11] = [
+    ("Query 1 anchor top element", TOP, Descendants::All),
+    ("Query 1 anchor leaf condition", BY_STATE, Descendants::All),
+    ("Query 1 anchor ancestors", ANCESTORS, Descendants::All),
+    (
+        "Query 1 anchor leaf condition + ancestors",
+        BY_STATUS_ANCESTORS,
+        Descendants::All,
+    ),
+    (
+        "Query 1 anchor non-existing data",
+        NOTHING,
+        Descendants::All,
+    ),
+    ("Query with no descendants", BY_STATUS, Descendants::None),
+    (
+        "Query with direct descendants",
+        BY_STATUS,
+        Descendants::Direct,
+    ),
+    ("Query with all descendants", BY_STATUS, Descendants::All),
+    (
+        "Query ancestors with no descendants",
+        BY_STATE_ANCESTORS,
+        Descendants::None,
+    ),
+    (
+        "Query ancestors with direct descendants",
+        BY_STATE_ANCESTORS,
+        Descendants::Direct,
+    ),
+    (
+        "Query ancestors with all descendants",
+        BY_STATE_ANCESTORS,
+        Descendants::All,
+    ),
+];
+
+/// Rows that ask several anchors, in CPS' order.
+const ACROSS: [(&str, &str); 4] = [
+    ("Query across anchors top element", TOP),
+    ("Query across anchors leaf condition", BY_STATE),
+    ("Query across anchors ancestors", ANCESTORS),
+    (
+        "Query across anchors leaf condition + ancestors",
+        BY_STATUS_ANCESTORS,
+    ),
+];
+
+/// How many different values a leaf has in so many devices.
+type Different = fn(u64) -> u64;
+
+/// Rows about the values of a leaf.
+const LEAVES: [(&str, &str, Different); 3] = [
+    ("Query data leaf unique leaf value", "device-id", |size| {
+        size
+    }),
+    ("Query data leaf common leaf value", "ne-state", |_| 1),
+    (
+        "Query data leaf non-existing data leaf",
+        "non-existing",
+        |_| 0,
+    ),
+];
+
+const QUERIED: &str = "the expression is parsed, what it gives is read as trees in memory";
+
+/// Stores three anchors, and reads and asks them.
+fn read_rows(place: &Place, size: u64, output: &mut Output) -> Result<()> {
+    let mut bed = open(place, DEVICES_MODEL, size)?;
+    let store = bed.stand.tree.store().clone();
+    let mut anchors = vec![bed.stand.tree.clone()];
+    for number in 1..ANCHORS {
+        let name = format!("{NAME}-{number}");
+        store.create_anchor(NAME, &name, NAME)?;
+        anchors.push(store.tree(NAME, &name, Datastore::Running)?);
+    }
+    output.row(&stored(&bed, &anchors)?)?;
+    bed.copy_raw()?;
+    for (row, note, measured) in READS {
+        output.row(&measured(&bed, About { row, note })?)?;
+    }
+    let about = |row| About { row, note: QUERIED };
+    for (row, text, descendants) in QUERIES {
+        let query = Query { text, descendants };
+        let row = queries::one_anchor(&bed, about(row), query)?;
+        output.row(&row.note(text))?;
+    }
+    for (row, text) in ACROSS {
+        let descendants = Descendants::All;
+        let query = Query { text, descendants };
+        let row = queries::across_anchors(&bed, about(row), &anchors, query)?;
+        output.row(&row.note(format!("{text} in {ANCHORS} anchors, one after the other")))?;
+    }
+    let note = "the different values that an expression gives, parsed each time";
+    for (row, leaf, wanted) in LEAVES {
+        let about = About { row, note };
+        output.row(&queries::leaf_values(&bed, about, leaf, wanted(size))?)?;
+    }
+    Ok(())
+}
+
+/// Stores devices in every anchor.
+fn stored(bed: &Bed, anchors: &[Tree]) -> Result<Row> {
+    let about = About {
+        row: "Creating anchors with large data tree",
+        note: "JSON documents loaded into three anchors, each in one commit",
+    };
+    let timing = measure(
+        Plan::once(),
+        |_| anchors.iter().try_for_each(|tree| bed.load(tree)),
+        |_, ()| Ok(()),
+    )?;
+    let raw = bed.stand.raw_load()?;
+    Ok(bed.row(about).timed(&timing).raw(raw.as_ref()))
+}
+
+/// Rows that store: a title, numbers of devices or books, what is done, how, and of what model.
+type Stored = (&'static str, &'static [u64], &'static str, Measured, Model);
+
+/// All of them, in CPS' order.
+const WRITES: [Stored; 4] = [
+    (
+        "Writing devices",
+        &[50, 100, 200, 400],
+        "a JSON document is parsed and committed to an empty anchor",
+        writes::devices,
+        DEVICES_MODEL,
+    ),
+    (
+        "Writing books",
+        &[800, 1_600, 3_200, 6_400],
+        "a JSON document is parsed and committed under one category",
+        writes::all_books,
+        BOOKS_MODEL,
+    ),
+    (
+        "Creating 33,000 books",
+        &[33_000],
+        "330 JSON documents of 100 books are parsed and committed, one after the other",
+        writes::books_in_parts,
+        BOOKS_MODEL,
+    ),
+    (
+        "Saving list of devices",
+        &[50, 100, 200, 400],
+        "a JSON document is parsed and its devices committed to the list",
+        writes::list_of_devices,
+        DEVICES_MODEL,
+    ),
+];
+
+/// Measures those with so many fragments at most.
+fn write_rows(place: &Place, fragments_max: u64, output: &mut Output) -> Result<()> {
+    for (row, sizes, note, measured, model) in WRITES {
+        let fragments = match model.name == DEVICES_MODEL.name {
+            true => FRAGMENTS,
+            false => 1,
+        };
+        for &size in sizes
+            .iter()
+            .filter(|&size| size * fragments <= fragments_max)
+        {
+            let bed = open(place, model, size)?;
+            output.row(&measured(&bed, About { row, note })?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Devices that are replaced.
+const REPLACED: u64 = 100;
+
+fn update_rows(place: &Place, output: &mut Output) -> Result<()> {
+    let all = || devices(0..REPLACED);
+    let half = REPLACED / 2;
+    let none = || devices(0..0);
+    let (new, half_new) = (
+        devices(REPLACED..2 * REPLACED),
+        devices(half..REPLACED + half),
+    );
+    let node = Replaced::Node;
+    let list = Replaced::List;
+    let rows: [(&str, Replaced, Devices, Devices); 12] = [
+        ("Replace 0 nodes with 100", node, none(), all()),
+        ("Replace 100 using same data", node, all(), all()),
+        (
+            "Replace 100 with new leaf values",
+            node,
+            all(),
+            changed(0..REPLACED),
+        ),
+        ("Replace 100 with 100 new nodes", node, all(), new.clone()),
+        (
+            "Replace 50 existing and 50 new",
+            node,
+            all(),
+            half_new.clone(),
+        ),
+        ("Replace 100 nodes with 0", node, all(), none()),
+        ("Replace list of 0 with 100", list, none(), all()),
+        ("Replace list of 100 using same data", list, all(), all()),
+        (
+            "Replace list of 100 with new leaf values",
+            list,
+            all(),
+            changed(0..REPLACED),
+        ),
+        ("Replace list with 100 new nodes", list, all(), new),
+        (
+            "Replace list with 50 existing and 50 new",
+            list,
+            all(),
+            half_new,
+        ),
+        (
+            "Replace list of 100 nodes with 1",
+            list,
+            all(),
+            devices(0..1),
+        ),
+    ];
+    let bed = open(place, DEVICES_MODEL, REPLACED)?;
+    for (row, replaced, before, after) in rows {
+        let note = match replaced {
+            Replaced::Node => "a JSON document is parsed and replaces the container, in one commit",
+            Replaced::List => {
+                "a JSON document is parsed; the list is removed and made again, in one commit"
+            }
+        };
+        let row = updates::replacing(&bed, About { row, note }, replaced, &before, &after)?;
+        output.row(&row)?;
+    }
+    let bed = open(place, DEVICES_MODEL, AMONG)?;
+    let about = About {
+        row: "Update leaves for 100 data nodes",
+        note: "two leaves each of 100 among 200 devices, by paths that are parsed, in one commit",
+    };
+    output.row(&updates::leaves(&bed, about)?)
+}
+
+/// The number of devices that CPS deletes among.
+const DELETED_AMONG: u64 = 300;
+
+fn delete_rows(place: &Place, size: u64, output: &mut Output) -> Result<()> {
+    let bed = open(place, DEVICES_MODEL, size)?;
+    bed.load(&bed.stand.tree)?;
+    let rows = [
+        ("Delete 100 containers", "/equipment", Commits::Each),
+        ("Batch delete 100 containers", "/equipment", Commits::One),
+        ("Delete 100 lists elements", "", Commits::Each),
+        ("Batch delete 100 lists elements", "", Commits::One),
+        ("Delete 100 whole lists", "/equipment/degree", Commits::Each),
+        (
+            "Batch delete 100 whole lists",
+            "/equipment/degree",
+            Commits::One,
+        ),
+    ];
+    for (row, below, commits) in rows {
+        let note = match commits {
+            Commits::Each => "by paths that are parsed, a commit for each",
+            Commits::One => "by paths that are parsed, in one commit",
+        };
+        output.row(&deletes::nodes(&bed, About { row, note }, below, commits)?)?;
+    }
+    let about = About {
+        row: "Batch delete 100 non-existing data nodes",
+        note: "by paths that are parsed, in one commit, which is refused with 100 errors",
+    };
+    output.row(&deletes::missing(&bed, about)?)?;
+    let large = [
+        (
+            "Delete one large node",
+            "the container of all devices",
+            Everything::Node,
+        ),
+        (
+            "Delete root node",
+            "everything is replaced by nothing",
+            Everything::Root,
+        ),
+    ];
+    for (row, note, what) in large {
+        output.row(&deletes::everything(&bed, About { row, note }, what)?)?;
+    }
+    Ok(())
+}
+
+/// Devices that are compared at most, which is as many as CPS compares.
+const DELTA_MAX: u64 = 1_000;
+
+fn delta_rows(place: &Place, size: u64, output: &mut Output) -> Result<()> {
+    let mut bed = open(place, DEVICES_MODEL, size)?;
+    let about = About {
+        row: "Delta of 2 anchors no grouping all descendants",
+        note: "one call, and a tenth of CPS' ten; two versions of one anchor, as a list of changes in memory",
+    };
+    output.row(&delta::versions(&mut bed, about)?)?;
+    let bed = open(place, DEVICES_MODEL, size)?;
+    let about = About {
+        row: "Apply delta report to an anchor",
+        note: "running is made what startup is: the differences are found and committed",
+    };
+    output.row(&delta::apply(&bed, about)?)
+}

@@ -1,0 +1,370 @@
+//! Measuring.
+
+use std::hint::black_box;
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+
+use espalier_documents::{Collection, Documents, Index, Policy};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::cars::{Car, Groups, cars, color, name, second_tag, tag};
+use crate::figures::Figures;
+use crate::harness::{Plan, Timing, cpu_time, measure, together};
+use crate::output::Output;
+use crate::place::{Home, Place, Raw};
+use crate::recorder::{Recorder, Trace};
+use crate::row::{On, Peer, Row};
+use espalier_terminal::{Failure, Result};
+
+/// What DODB takes.
+static FIGURES: LazyLock<Figures> =
+    LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/dodb.toml")));
+
+/// Documents of one commit while the collection is filled.
+const BULK: u64 = 1000;
+
+/// Queries that are timed together, as one takes less than reading the clock.
+const BATCH: u64 = 100;
+
+/// Cars that are added one by one, at most.
+const SINGLE_INSERTS: u64 = 2000;
+
+/// Threads that add cars at the same time, and how many each adds.
+const THREADS: u64 = 8;
+const INSERTS_OF_A_THREAD: u64 = 500;
+
+/// How often the raw engine does what a row did.
+const TRACES: u64 = 50;
+
+/// What to measure.
+pub struct Dodb {
+    /// Numbers of cars, ascending.
+    pub sizes: Vec<u64>,
+    /// Numbers of cars that a partition, and a tag, has.
+    pub matches: Vec<u64>,
+    /// The policies.
+    pub policies: Vec<Policy>,
+    /// Where.
+    pub places: Vec<Place>,
+}
+
+/// Runs the bench. Fails at the first wrong answer.
+pub fn run(dodb: &Dodb, output: &mut Output) -> Result<()> {
+    for (number, place) in dodb.places.iter().enumerate() {
+        for (at, &size) in dodb.sizes.iter().enumerate() {
+            let is_last = at + 1 == dodb.sizes.len();
+            for &policy in &dodb.policies {
+                if policy == Policy::Ram && number > 0 {
+                    // The same everywhere.
+                    continue;
+                }
+                let mut bed = Bed::open(dodb, place, policy, size, output)?;
+                bed.get()?;
+                bed.get_again()?;
+                if is_last {
+                    bed.matching()?;
+                }
+                bed.insert_one_by_one()?;
+                bed.insert_by_threads()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A filled collection.
+struct Bed<'a> {
+    output: &'a mut Output,
+    policy: Policy,
+    driver: String,
+    durability: &'static str,
+    size: u64,
+    sizes: Vec<u64>,
+    documents: Documents,
+    cars: Collection<Car>,
+    /// Notes what is asked of the driver.
+    recorder: Arc<Recorder>,
+    /// The engine's own client, where documents are read from the engine.
+    raw: Option<Raw>,
+    home: Home,
+}
+
+impl<'a> Bed<'a> {
+    fn open(
+        dodb: &Dodb,
+        place: &Place,
+        policy: Policy,
+        size: u64,
+        output: &'a mut Output,
+    ) -> Result<Self> {
+        let mut home = place.home()?;
+        let (recorder, driver) = home.open()?;
+        let prefix = espalier_store::Subspace::Documents.key();
+        let documents = Documents::new(driver, &prefix);
+        let mut groups = Groups::new(&dodb.matches, size);
+        let sizes = groups.sizes();
+        let cars = cars(policy).open(&documents)?;
+        let on = place.on();
+        let (driver, durability) = match policy {
+            Policy::Ram => ("none".to_owned(), "none"),
+            _ => (on.driver, on.durability),
+        };
+        let mut bed = Self {
+            output,
+            policy,
+            driver,
+            durability,
+            size,
+            sizes,
+            documents,
+            cars,
+            recorder,
+            raw: None,
+            home,
+        };
+        bed.fill(&mut groups)?;
+        if policy != Policy::Ram {
+            bed.raw = bed.home.raw_copy(&*bed.recorder)?;
+        }
+        Ok(bed)
+    }
+
+    /// The time of the raw engine doing what `operation` has the driver do; none where nothing is
+    /// asked of it.
+    fn raw(&self, mut operation: impl FnMut(u64) -> Result<()>) -> Result<Option<Timing>> {
+        let Some(raw) = &self.raw else {
+            return Ok(None);
+        };
+        let traces = (0..TRACES).map(|call| self.recorder.traced(|| operation(call)));
+        let traces = traces.collect::<Result<Vec<_>>>()?;
+        match traces.iter().any(Trace::is_empty) {
+            true => Ok(None),
+            false => raw.replay(&traces).map(Some),
+        }
+    }
+
+    /// The figures of DODB, and of plain files, for a row.
+    fn figures(&self, row: &str, size: u64) -> Vec<Peer> {
+        let policy = match self.policy {
+            Policy::Recent { .. } => Policy::Uncached,
+            policy => policy,
+        };
+        FIGURES.peers(policy.as_str(), row, size)
+    }
+
+    fn row(&self, row: impl Into<String>, size: u64) -> Row {
+        let on = On {
+            driver: self.driver.clone(),
+            policy: self.policy.as_str(),
+            durability: self.durability,
+        };
+        Row::new("dodb", row, on, size)
+    }
+
+    fn fill(&mut self, groups: &mut Groups) -> Result<()> {
+        let mut samples = Vec::new();
+        let cpu = cpu_time();
+        let mut number = 0;
+        while number < self.size {
+            let end = (number + BULK).min(self.size);
+            let some: Vec<_> = (number..end).map(|number| groups.car(number)).collect();
+            let before = Instant::now();
+            self.cars.insert_many(some)?;
+            samples.push(before.elapsed().as_secs_f64() / (end - number) as f64);
+            number = end;
+        }
+        let batches = samples.len() as u64;
+        let timing = Timing::of(
+            samples,
+            cpu_time().saturating_sub(cpu) * batches as u32 / self.size as u32,
+        )?;
+        let peers = self.figures("add", self.size);
+        let row = self
+            .row("add, 1000 at once", self.size)
+            .timed(&timing)
+            .peers(peers);
+        self.output
+            .row(&row.note("of one car, three indexes, all cars"))
+    }
+
+    /// The first graph: one car by index.
+    fn get(&mut self) -> Result<()> {
+        let mut random = StdRng::seed_from_u64(self.size);
+        let index = self.cars.index("name")?;
+        let numbers: Vec<u64> = (0..BATCH * 1024)
+            .map(|_| random.random_range(0..self.size))
+            .collect();
+        let names: Vec<_> = numbers.iter().map(|number| name(*number)).collect();
+        let batches = names.len() as u64 / BATCH;
+        let some = |call: u64| {
+            let from = ((call % batches) * BATCH) as usize;
+            from..from + BATCH as usize
+        };
+        let timing = measure(
+            Plan::many(1000),
+            |call| {
+                let mut found = Vec::with_capacity(BATCH as usize);
+                for name in &names[some(call)] {
+                    found.push(black_box(index.get(name.as_str())?));
+                }
+                Ok(found)
+            },
+            |call, found| {
+                let wanted = names[some(call)].iter();
+                let is_right = wanted
+                    .zip(&found)
+                    .all(|(name, car)| car.as_ref().is_some_and(|car| car.name == *name));
+                right(is_right, "get by index")
+            },
+        )?;
+        let raw = self.raw(|call| {
+            index.get(names[call as usize].as_str())?;
+            Ok(())
+        })?;
+        let row = self
+            .row("get by index", self.size)
+            .timed(&timing.part(BATCH));
+        let row = row
+            .raw(raw.as_ref())
+            .peers(self.figures("get by index", self.size));
+        self.output.row(&row.note(format!(
+            "{BATCH} random cars at once, each on average: none was asked for shortly before"
+        )))
+    }
+
+    /// The same 100 cars again and again, as DODB's figures are of.
+    fn get_again(&mut self) -> Result<()> {
+        let mut random = StdRng::seed_from_u64(self.size);
+        let index = self.cars.index("name")?;
+        let names: Vec<_> = (0..BATCH)
+            .map(|_| name(random.random_range(0..self.size)))
+            .collect();
+        let timing = measure(
+            Plan::many(1000),
+            |_| {
+                for name in &names {
+                    black_box(index.get(name.as_str())?);
+                }
+                Ok(())
+            },
+            |_, ()| Ok(()),
+        )?;
+        let row = self
+            .row("get by index, again", self.size)
+            .timed(&timing.part(BATCH))
+            .peers(self.figures("get by index, again", self.size));
+        self.output.row(&row.note(format!(
+            "the same {BATCH} random cars again and again, each on average"
+        )))
+    }
+
+    /// The second and the third graph: all cars of a partition, of a tag, of two tags.
+    fn matching(&mut self) -> Result<()> {
+        let (color_index, keyword) = (self.cars.index("color")?, self.cars.index("keyword")?);
+        for matching in self.sizes.clone() {
+            let peers = self.figures("partition", matching);
+            let of_color = color(matching);
+            self.find("partition", matching, peers, &color_index, |index| {
+                Ok(index.find(of_color.as_str())?)
+            })?;
+            let peers = self.figures("tag", matching);
+            let of_tag = tag(matching);
+            self.find("tag", matching, peers, &keyword, |index| {
+                Ok(index.find(of_tag.as_str())?)
+            })?;
+            let peers = self.figures("two tags", matching);
+            let both = [tag(matching), second_tag(matching)];
+            self.find("two tags", matching, peers, &keyword, |index| {
+                Ok(index.all(&both)?)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn find(
+        &mut self,
+        row: &str,
+        matching: u64,
+        peers: Vec<Peer>,
+        index: &Index<Car>,
+        find: impl Fn(&Index<Car>) -> Result<Vec<(u64, Arc<Car>)>>,
+    ) -> Result<()> {
+        let timing = measure(
+            Plan::many(50),
+            |_| find(index),
+            |_, found| {
+                let is_right = found.len() as u64 == matching
+                    && found.iter().all(|(_, car)| car.color == color(matching));
+                right(is_right, row)
+            },
+        )?;
+        let raw = self.raw(|_| find(index).map(drop))?;
+        let row = self.row(row, matching).timed(&timing).peers(peers);
+        self.output.row(
+            &row.raw(raw.as_ref())
+                .note(format!("among {} cars", self.size)),
+        )
+    }
+
+    fn insert_one_by_one(&mut self) -> Result<()> {
+        let mut groups = Groups::new(&[], u64::MAX);
+        let size = self.size;
+        let plan = Plan::many(SINGLE_INSERTS);
+        // Making a car is no part of adding it.
+        let made: Vec<_> = (0..plan.calls_max())
+            .map(|call| groups.car(size + call))
+            .collect();
+        let mut made = made.into_iter();
+        let timing = measure(
+            plan,
+            |_| match made.next() {
+                Some(car) => Ok(Some(self.cars.insert(car)?)),
+                None => Ok(None),
+            },
+            |call, key| right(key == Some(size + call), "add"),
+        )?;
+        let next = self.cars.next_key()?;
+        let raw = self.raw(|call| {
+            self.cars.insert(groups.car(next + call))?;
+            Ok(())
+        })?;
+        let peers = self.figures("add", self.size);
+        let row = self.row("add", self.size).timed(&timing).peers(peers);
+        self.output.row(
+            &row.raw(raw.as_ref())
+                .note("three indexes, six entries, a commit each"),
+        )
+    }
+
+    /// Each call returns when its car is there; calls at the same time share a commit.
+    fn insert_by_threads(&mut self) -> Result<()> {
+        let (cars, next) = (&self.cars, self.cars.next_key()?);
+        let timing = together(THREADS, INSERTS_OF_A_THREAD, |thread| {
+            let mut groups = Groups::new(&[], u64::MAX);
+            let from = next + thread * INSERTS_OF_A_THREAD;
+            (from..from + INSERTS_OF_A_THREAD).try_for_each(|number| {
+                cars.insert(groups.car(number))?;
+                Ok(())
+            })
+        })?;
+        let added = self.cars.next_key()? - next;
+        right(added == THREADS * INSERTS_OF_A_THREAD, "add by threads")?;
+        let peers = self.figures("add", self.size);
+        let row = self
+            .row(format!("add by {THREADS} threads"), self.size)
+            .timed(&timing)
+            .peers(peers);
+        self.output
+            .row(&row.note("of one car, over all threads; calls at once share a commit"))?;
+        self.documents.flush()?;
+        Ok(())
+    }
+}
+
+fn right(is_right: bool, what: &str) -> Result<()> {
+    if is_right {
+        return Ok(());
+    }
+    Err(Failure::data(format!("{what}: the answer is wrong")))
+}

@@ -1,0 +1,188 @@
+//! Case b: subscribers' devices (ONUs) in a passive optical network, added one commit at a time.
+
+use std::time::{Duration, Instant};
+
+use espalier_store::Edit;
+use espalier_yang::InstancePath;
+
+use super::report::{Report, effort};
+use crate::dataset::expect;
+use crate::harness::{Timing, cpu_time};
+use crate::pieces::{List, Pieces};
+use crate::recorder::Trace;
+use crate::stand::{Model, Stand};
+use espalier_terminal::Result;
+
+const MODEL: Model = Model {
+    name: "espalier-bench-access",
+    text: include_str!("../models/espalier-bench-access.yang"),
+};
+
+/// Devices at a channel termination.
+const PER_TERMINATION: u64 = 64;
+
+/// Ports of a device; each has a tagged interface, a transmission container and a stream.
+const PORTS: u64 = 2;
+
+/// Commits at the beginning and at the end that are looked at by themselves.
+const ENDS: usize = 16;
+
+/// What is there before the first device.
+fn terminations(size: u64) -> Pieces<'static> {
+    let terminations = (0..=size / PER_TERMINATION)
+        .map(|n| format!(r#"{{"name":"termination-{n}","type":"termination"}}"#));
+    let profiles = (0..8).map(|n| format!(r#"{{"name":"profile-{n}","rate":{}}}"#, 1_000 * n));
+    let lists: Vec<(String, List<'static>)> = vec![
+        (
+            r#"{"espalier-bench-access:interfaces":{"interface":["#.to_owned(),
+            Box::new(terminations),
+        ),
+        (
+            r#"]},"espalier-bench-access:transmission":{"profile":["#.to_owned(),
+            Box::new(profiles),
+        ),
+    ];
+    Pieces::lists(lists, "]}}")
+}
+
+/// All that belongs to one device: 53 nodes.
+fn device(n: u64) -> Pieces<'static> {
+    let (termination, id) = (n / PER_TERMINATION, n % PER_TERMINATION);
+    let onu = format!(
+        r#"{{"name":"onu-{n}","type":"onu","onu":{{"id":{id},"serial-number":"ESPA{n:08}","termination":"termination-{termination}"}}}}"#
+    );
+    let ports = (0..PORTS).flat_map(move |port| {
+        let name = format!("port-{n}-{port}");
+        let tag = 100 + port;
+        [
+            format!(r#"{{"name":"{name}","type":"onu-port","onu-port":{{"onu":"onu-{n}"}}}}"#),
+            format!(
+                r#"{{"name":"vlan-{n}-{port}","type":"vlan","enabled":true,"vlan":{{"port":"{name}","tag":{tag}}}}}"#
+            ),
+        ]
+    });
+    let containers = (0..PORTS).map(move |port| {
+        format!(
+            r#"{{"name":"container-{n}-{port}","allocation":{},"interface":"onu-{n}","profile":"profile-{port}"}}"#,
+            1024 + port
+        )
+    });
+    let streams = (0..PORTS).map(move |port| {
+        format!(
+            r#"{{"name":"stream-{n}-{port}","id":{},"interface":"port-{n}-{port}","class":{port},"container":"container-{n}-{port}"}}"#,
+            n * PORTS + port
+        )
+    });
+    let lists: Vec<(String, List<'static>)> = vec![
+        (
+            r#"{"espalier-bench-access:interfaces":{"interface":["#.to_owned(),
+            Box::new(std::iter::once(onu).chain(ports)),
+        ),
+        (
+            r#"]},"espalier-bench-access:transmission":{"container":["#.to_owned(),
+            Box::new(containers),
+        ),
+        (r#"],"stream":["#.to_owned(), Box::new(streams)),
+    ];
+    Pieces::lists(lists, "]}}")
+}
+
+/// What adding the devices took.
+#[derive(Default)]
+struct Added {
+    seconds: Vec<f64>,
+    cpu: Vec<Duration>,
+    /// Of the last commits.
+    traces: Vec<Trace>,
+}
+
+impl Added {
+    fn timing(&self, from: usize, to: usize) -> Result<Timing> {
+        let cpu = self.cpu[from..to].iter().sum();
+        Timing::of(self.seconds[from..to].to_vec(), cpu)
+    }
+}
+
+fn add(stand: &Stand, edits: &[Edit]) -> Result<Added> {
+    let mut added = Added::default();
+    for edit in edits {
+        let (cpu, started) = (cpu_time(), Instant::now());
+        let commit = stand.commit(std::slice::from_ref(edit))?;
+        added.seconds.push(started.elapsed().as_secs_f64());
+        added.cpu.push(cpu_time().saturating_sub(cpu));
+        expect(commit.is_changed, || "a device was not added".to_owned())?;
+    }
+    Ok(added)
+}
+
+/// Measures it at a size: so many devices.
+pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
+    let stand = report.stand(MODEL)?;
+    stand.load(terminations(size))?;
+    let edits = (0..size)
+        .map(|n| {
+            Ok(Edit::merge(
+                InstancePath::root(),
+                stand.document(device(n))?,
+            ))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let before = stand.effort();
+    let mut added = add(&stand, &edits)?;
+    let note = effort(before, stand.effort(), size);
+    check(&stand, size)?;
+    let raw = stand.raw_copy()?;
+    let more = stand.document(device(size))?;
+    let more = Edit::merge(InstancePath::root(), more);
+    added
+        .traces
+        .push(stand.traced(|| stand.commit(&[more]).map(drop))?);
+    let raw = raw.map(|raw| raw.replay(&added.traces)).transpose()?;
+
+    let all = added.seconds.len();
+    let end = ENDS.min(all);
+    let first = report.row(&stand, "b: add a device, the first ones", size);
+    let first = first.timed(&added.timing(0, end)?);
+    let first = first.note(format!(
+        "the very first took {:.0} us",
+        added.seconds[0] * 1e6
+    ));
+    report.emit_one(first)?;
+    let each = report.row(&stand, "b: add a device, all of them", size);
+    report.emit_one(each.timed(&added.timing(0, all)?).note(note))?;
+    let last = report.row(&stand, "b: add a device, the last ones", size);
+    let last = last.timed(&added.timing(all - end, all)?);
+    let ratio = median(&added.seconds[all - end..]) / median(&added.seconds[..end]);
+    report.emit_one(last.raw(raw.as_ref()).note(format!(
+        "the very last took {:.0} us; x{ratio:.2} from the first {end} to the last {end}",
+        added.seconds[all - 1] * 1e6
+    )))
+}
+
+fn median(seconds: &[f64]) -> f64 {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+/// Everything is there, and the rules are kept.
+fn check(stand: &Stand, size: u64) -> Result<()> {
+    let interfaces = stand.count("/espalier-bench-access:interfaces/interface")?;
+    let wanted = size * (1 + 2 * PORTS) + size / PER_TERMINATION + 1;
+    expect(interfaces == wanted, || {
+        format!("{interfaces} interfaces instead of {wanted}")
+    })?;
+    let streams = stand.count("/espalier-bench-access:transmission/stream")?;
+    expect(streams == size * PORTS, || format!("{streams} streams"))?;
+    let port = "/espalier-bench-access:interfaces/interface[name='port-0-0']/onu-port/onu";
+    let wrong = [
+        stand.set(port, "termination-0")?,
+        stand.set(port, "nothing")?,
+        Edit::delete(stand.path("/espalier-bench-access:interfaces/interface[name='onu-0']")?),
+    ];
+    for edit in wrong {
+        let is_refused = stand.commit(&[edit]).is_err();
+        expect(is_refused, || "a rule was not kept".to_owned())?;
+    }
+    Ok(())
+}

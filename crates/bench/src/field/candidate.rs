@@ -1,0 +1,100 @@
+//! Case e: a few changes of a long list, through the candidate.
+
+use espalier_store::{CommitOptions, Datastore, Edit};
+
+use super::hosts::Hosts;
+use super::report::{Change, Report, effort};
+use crate::dataset::expect;
+use crate::harness::{Plan, Timing, measure};
+use crate::memory;
+use espalier_terminal::Result;
+
+/// Changes in a candidate.
+const CHANGES: u64 = 10;
+
+/// How often the candidate is filled and committed.
+const ROUNDS: u64 = 20;
+
+/// Measures it at a size.
+pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
+    let mut hosts = Hosts::load(report, size)?;
+    let rounds = (0..ROUNDS)
+        .map(|round| {
+            (0..CHANGES)
+                .map(|n| {
+                    let host = (round * CHANGES + n) * 7919 % size;
+                    let port = 200_000 + round * CHANGES + n;
+                    Change::set(&hosts.stand, &Hosts::leaf(host, "port"), &port.to_string())
+                })
+                .collect::<Result<Vec<_>>>()
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let before = hosts.stand.effort();
+    let (measured, bytes) = memory::growth_during(|| through_candidate(&hosts, &rounds));
+    let (edited, committed) = measured?;
+    let row = report.row(&hosts.stand, "e: ten changes of a candidate", size);
+    report.emit_one(row.timed(&edited))?;
+    let row = report.row(&hosts.stand, "e: commit the candidate", size);
+    let row = row.timed(&committed);
+    let row = row.note(effort(before, hosts.stand.effort(), ROUNDS));
+    report.emit_one(row.note(format!(
+        "private memory grew by at most {:.1} MB in {ROUNDS} rounds of {CHANGES} changes",
+        bytes as f64 / f64::from(1 << 20)
+    )))?;
+    let discarded = discard(&mut hosts)?;
+    let row = report.row(&hosts.stand, "e: discard ten changes", size);
+    report.emit_one(row.timed(&discarded))
+}
+
+/// Fills and commits the candidate again and again: the times of both.
+fn through_candidate(hosts: &Hosts, rounds: &[Vec<Change>]) -> Result<(Timing, Timing)> {
+    let stand = &hosts.stand;
+    let candidate = stand.tree.beside(Datastore::Candidate, "")?;
+    let once = Plan::once();
+    let (mut edited, mut committed) = (Vec::new(), Vec::new());
+    for changes in rounds {
+        let edits: Vec<Edit> = changes
+            .iter()
+            .flat_map(|change| change.edits.clone())
+            .collect();
+        edited.push(measure(
+            once,
+            |_| Ok(candidate.commit(&edits, CommitOptions::default())?),
+            |_, commit| expect(commit.is_changed, || "nothing was edited".to_owned()),
+        )?);
+        committed.push(measure(
+            once,
+            |_| Ok(candidate.commit_candidate(CommitOptions::default())?),
+            |_, commit| {
+                expect(commit.is_changed, || "nothing was committed".to_owned())?;
+                changes.iter().try_for_each(|change| change.check(stand))
+            },
+        )?);
+    }
+    Ok((Timing::all(&edited)?, Timing::all(&committed)?))
+}
+
+/// Fills and discards it.
+fn discard(hosts: &mut Hosts) -> Result<Timing> {
+    let count = CHANGES * ROUNDS;
+    let changes = hosts.port_changes(count)?;
+    let candidate = hosts.stand.tree.beside(Datastore::Candidate, "")?;
+    let mut discarded = Vec::new();
+    for changes in changes.chunks(CHANGES as usize) {
+        let edits: Vec<Edit> = changes
+            .iter()
+            .flat_map(|change| change.edits.clone())
+            .collect();
+        candidate.commit(&edits, CommitOptions::default())?;
+        discarded.push(measure(
+            Plan::once(),
+            |_| Ok(candidate.discard(CommitOptions::default())?),
+            |_, ()| {
+                expect(!candidate.has_changes()?, || {
+                    "the candidate still has changes".to_owned()
+                })
+            },
+        )?);
+    }
+    Timing::all(&discarded)
+}

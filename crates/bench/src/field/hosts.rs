@@ -1,0 +1,115 @@
+//! Data with a rule of each kind: references, musts, whens and what must be unique.
+
+use espalier_yang::InstancePath;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::report::{Change, Report};
+use crate::dataset::expect;
+use crate::pieces::Pieces;
+use crate::stand::{Model, Stand};
+use espalier_terminal::Result;
+
+const MODEL: Model = Model {
+    name: "espalier-bench-hosts",
+    text: include_str!("../models/espalier-bench-hosts.yang"),
+};
+
+const LIST: &str = "/espalier-bench-hosts:hosts/host";
+
+/// How many sites there are.
+pub const SITES: u64 = 100;
+
+/// The same entries are chosen in every run.
+const SEED: u64 = 0x686f_7374_735f_7365;
+
+/// A store with so many hosts.
+pub struct Hosts {
+    /// The store.
+    pub stand: Stand,
+    size: u64,
+    random: StdRng,
+}
+
+impl Hosts {
+    /// Loads them.
+    pub fn load(report: &Report<'_>, size: u64) -> Result<Self> {
+        let stand = report.stand(MODEL)?;
+        stand.load(document(size))?;
+        let found = stand.count(LIST)?;
+        expect(found == size, || format!("{found} hosts"))?;
+        Ok(Self {
+            stand,
+            size,
+            random: StdRng::seed_from_u64(SEED),
+        })
+    }
+
+    /// How many there are.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// One of them.
+    pub fn choose(&mut self) -> u64 {
+        self.random.random_range(0..self.size)
+    }
+
+    /// The path of a leaf.
+    pub fn leaf(number: u64, leaf: &str) -> String {
+        format!("{LIST}[name='{}']/{leaf}", name(number))
+    }
+
+    /// The path of a host.
+    pub fn path(&self, number: u64) -> Result<InstancePath> {
+        self.stand.path(&format!("{LIST}[name='{}']", name(number)))
+    }
+
+    /// Changes of the port, which a `must`, a `when` and a `unique` read.
+    pub fn port_changes(&mut self, count: u64) -> Result<Vec<Change>> {
+        (0..count)
+            .map(|n| {
+                let path = Self::leaf(self.choose(), "port");
+                Change::set(&self.stand, &path, &(100_000 + n).to_string())
+            })
+            .collect()
+    }
+
+    /// Changes of the site, which is a reference.
+    pub fn site_changes(&mut self, count: u64) -> Result<Vec<Change>> {
+        (0..count)
+            .map(|n| {
+                let path = Self::leaf(n * 7919 % self.size, "site");
+                let round = 1 + n / self.size;
+                let site = (n * 7919 % self.size + round) % SITES;
+                Change::set(&self.stand, &path, &format!("site-{site}"))
+            })
+            .collect()
+    }
+}
+
+fn name(number: u64) -> String {
+    format!("host-{number:08}")
+}
+
+fn document(size: u64) -> Pieces<'static> {
+    let sites = (0..SITES).map(|n| format!(r#"{{"name":"site-{n}","port-max":4000000}}"#));
+    let hosts = (0..size).map(|n| {
+        let (name, site, port) = (name(n), n % SITES, 1_000 + n % 1_000);
+        let certificate = match n % 2 {
+            0 => r#","certificate":"self-signed""#,
+            _ => "",
+        };
+        format!(
+            r#"{{"name":"{name}","site":"site-{site}","address":{n},"port":{port}{certificate}}}"#
+        )
+    });
+    let lists = vec![
+        (
+            r#"{"espalier-bench-hosts:hosts":{"site":["#.to_owned(),
+            Box::new(sites) as crate::pieces::List<'static>,
+        ),
+        (r#"],"host":["#.to_owned(), Box::new(hosts)),
+    ];
+    Pieces::lists(lists, "]}}")
+}

@@ -1,0 +1,206 @@
+//! Rows of the cases: measuring a commit of everything, and changes of one entry.
+
+use std::sync::LazyLock;
+
+use espalier_store::Edit;
+use espalier_yang::InstancePath;
+use espalier_yang::validate::Effort;
+
+use crate::dataset::expect;
+use crate::figures::Figures;
+use crate::harness::{Plan, Timing, measure};
+use crate::output::Output;
+use crate::pieces::Pieces;
+use crate::place::{Place, Raw};
+use crate::recorder::Trace;
+use crate::row::Row;
+use crate::stand::{Model, Stand};
+use espalier_terminal::Result;
+
+/// What users of other systems report.
+static FIGURES: LazyLock<Figures> =
+    LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/field.toml")));
+
+/// The suite's name in rows.
+const SUITE: &str = "field";
+
+/// Changes of one entry that are made of each kind, at most.
+pub const CHANGES_MAX: u64 = 2_400;
+
+/// One change in so many is kept for the raw engine.
+const TRACED: usize = 10;
+
+/// Takes rows, and remembers those of one entry.
+pub struct Report<'a> {
+    place: &'a Place,
+    output: &'a mut Output,
+    /// Name, size and median.
+    seen: Vec<(String, u64, f64)>,
+}
+
+/// A change of one entry, and how it shows.
+pub struct Change {
+    /// What is asked for.
+    pub edits: Vec<Edit>,
+    /// A leaf.
+    pub leaf: InstancePath,
+    /// What it holds afterwards; none where it is gone.
+    pub value: Option<String>,
+}
+
+impl Change {
+    /// Setting a leaf.
+    pub fn set(stand: &Stand, path: &str, value: &str) -> Result<Self> {
+        Ok(Self {
+            edits: vec![stand.set(path, value)?],
+            leaf: stand.path(path)?,
+            value: Some(value.to_owned()),
+        })
+    }
+
+    /// Fails unless the leaf holds what it must.
+    pub fn check(&self, stand: &Stand) -> Result<()> {
+        let found = stand.leaf(&self.leaf)?.map(|value| value.to_string());
+        expect(found == self.value, || {
+            let path = self.leaf.to_instance_identifier(stand.tree.schema());
+            format!("{path} holds {found:?} instead of {:?}", self.value)
+        })
+    }
+}
+
+impl<'a> Report<'a> {
+    /// No rows yet.
+    pub fn new(place: &'a Place, output: &'a mut Output) -> Self {
+        Self {
+            place,
+            output,
+            seen: Vec::new(),
+        }
+    }
+
+    /// A new store of a model.
+    pub fn stand(&self, model: Model) -> Result<Stand> {
+        Stand::open(self.place, model)
+    }
+
+    /// A row with nothing measured yet.
+    pub fn row(&self, stand: &Stand, name: &str, size: u64) -> Row {
+        let peers = FIGURES.peers("", name, size);
+        stand.row(SUITE, name, size).peers(peers)
+    }
+
+    /// Takes a row.
+    pub fn emit(&mut self, row: &Row) -> Result<()> {
+        self.output.row(row)
+    }
+
+    /// Takes a row of work on one entry: how it grew from the size before is noted.
+    pub fn emit_one(&mut self, mut row: Row) -> Result<()> {
+        let before = self.seen.iter().rev().find(|seen| seen.0 == row.row);
+        if let (Some((_, size, median)), Some(now)) = (before, row.median_s) {
+            row = row.note(format!("x{:.2} from size {size}", now / median));
+        }
+        if let Some(median) = row.median_s {
+            self.seen.push((row.row.clone(), row.size, median));
+        }
+        self.emit(&row)
+    }
+
+    /// Measures the commit of a document, merged into what is there.
+    pub fn commit_document(
+        &mut self,
+        stand: &Stand,
+        row: Row,
+        document: Pieces<'_>,
+    ) -> Result<Row> {
+        let tree = stand.document(document)?;
+        let edits = [Edit::merge(InstancePath::root(), tree)];
+        let before = stand.effort();
+        let timing = measure(
+            Plan::once(),
+            |_| stand.commit(&edits),
+            |_, commit| expect(commit.is_changed, || "nothing was committed".to_owned()),
+        )?;
+        let raw = stand.raw_load()?;
+        let row = row.timed(&timing).raw(raw.as_ref());
+        Ok(row.note(effort(before, stand.effort(), 1)))
+    }
+
+    /// Measures the load of a document into the empty store.
+    pub fn load_document(&mut self, stand: &Stand, row: Row, document: Pieces<'_>) -> Result<Row> {
+        let mut document = Some(document);
+        let timing = measure(
+            Plan::once(),
+            |_| document.take().map(|text| stand.load(text)).transpose(),
+            |_, report| {
+                let is_changed = report.is_some_and(|report| report.commit.is_changed);
+                expect(is_changed, || "nothing was loaded".to_owned())
+            },
+        )?;
+        let raw = stand.raw_load()?;
+        Ok(row.timed(&timing).raw(raw.as_ref()))
+    }
+
+    /// Measures changes of one entry, each a commit.
+    pub fn changes(&mut self, stand: &Stand, row: Row, changes: &[Change]) -> Result<()> {
+        let row = self.changed(stand, row, changes)?;
+        self.emit_one(row)
+    }
+
+    /// The row of changes of one entry.
+    pub fn changed(&self, stand: &Stand, row: Row, changes: &[Change]) -> Result<Row> {
+        let traced = (changes.len() / TRACED).max(1).min(changes.len() - 1);
+        let (timed, traced) = changes.split_at(changes.len() - traced);
+        let warm_up = (timed.len() / 10) as u64;
+        let plan = Plan {
+            warm_up,
+            ..Plan::many(timed.len() as u64 - warm_up)
+        };
+        let before = stand.effort();
+        let mut commits = 0;
+        let timing = measure(
+            plan,
+            |call| stand.commit(&timed[call as usize].edits),
+            |call, commit| {
+                commits += 1;
+                expect(commit.is_changed, || format!("commit {call} did nothing"))?;
+                timed[call as usize].check(stand)
+            },
+        )?;
+        let note = effort(before, stand.effort(), commits);
+        let row = row.timed(&timing).note(note);
+        let Some(raw) = stand.raw_copy()? else {
+            return Ok(row);
+        };
+        let traces = traced
+            .iter()
+            .map(|change| stand.traced(|| stand.commit(&change.edits).map(drop)))
+            .collect::<Result<Vec<_>>>()?;
+        beside_raw(row, &timing, &raw, &traces)
+    }
+}
+
+/// Adds what the raw engine takes for the same reads and writes, and for one put alone.
+fn beside_raw(row: Row, timing: &Timing, raw: &Raw, traces: &[Trace]) -> Result<Row> {
+    let put = raw.single_write(traces)?.median_s;
+    let replayed = raw.replay(traces)?;
+    let reads = traces.first().map_or(0, |trace| trace.reads.len());
+    let writes = traces
+        .first()
+        .map_or(0, |trace| trace.commits.iter().map(Vec::len).sum());
+    let row = row.raw(Some(&replayed)).note(format!(
+        "asks the engine for {reads} reads and {writes} writes, as raw does"
+    ));
+    Ok(row.note(format!(
+        "one write of the raw engine alone takes {:.1} us, so x{:.2}",
+        put * 1e6,
+        timing.median_s / put
+    )))
+}
+
+/// How much was validated, in a commit on average.
+pub fn effort(before: Effort, after: Effort, commits: u64) -> String {
+    let checks = (after.checks - before.checks) as f64 / commits.max(1) as f64;
+    let fallbacks = after.fallbacks - before.fallbacks;
+    format!("{checks:.1} checks a commit, {fallbacks} fallbacks in {commits} commits")
+}

@@ -1,0 +1,242 @@
+//! A RESTCONF server in this process, and one keep-alive connection to it.
+//!
+//! The client is written by hand, so that what is measured is the server: it sends one request,
+//! and reads the answer by its `content-length` or in chunks.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use espalier_protocols::restconf::{self, Limits, Restconf, RestconfConfig};
+use espalier_protocols::server;
+use espalier_store::Tree;
+use espalier_yang::schema::SchemaSource;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use espalier_terminal::{Failure, Result};
+
+/// A server on one thread, on the core of the thread that started it: a client that waits on
+/// another core would measure how long that core takes to wake up.
+pub struct Server {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<Result<()>>,
+    _core: OneCore,
+}
+
+/// Keeps the calling thread on the core that it runs on, until this is dropped.
+struct OneCore {
+    set: CpuSet,
+    before: CpuSet,
+}
+
+impl OneCore {
+    fn hold() -> io::Result<Self> {
+        let before = sched_getaffinity(None)?;
+        let mut set = CpuSet::new();
+        set.set(sched_getcpu());
+        sched_setaffinity(None, &set)?;
+        Ok(Self { set, before })
+    }
+}
+
+impl Drop for OneCore {
+    fn drop(&mut self) {
+        // Staying on one core is slower, not wrong.
+        let _ = sched_setaffinity(None, &self.before);
+    }
+}
+
+impl Server {
+    /// Serves a tree on a free port of the loopback. `source` is what its schema was compiled from.
+    pub fn start(tree: Tree, source: SchemaSource) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let core = OneCore::hold()?;
+        let cores = core.set;
+        let thread = thread::spawn(move || {
+            sched_setaffinity(None, &cores).map_err(io::Error::from)?;
+            let service = Restconf::new(tree, &source, config());
+            let router = restconf::router(Arc::new(service));
+            let until = async move {
+                // A dropped sender ends it too.
+                let _ = stopped.await;
+            };
+            let config = server::Config::default();
+            runtime.block_on(server::serve(listener, router, config, until))?;
+            Ok(())
+        });
+        Ok(Self {
+            address,
+            stop,
+            thread,
+            _core: core,
+        })
+    }
+
+    /// Opens a connection.
+    pub fn connect(&self) -> Result<Connection> {
+        let stream = TcpStream::connect(self.address)?;
+        stream.set_nodelay(true)?;
+        Ok(Connection {
+            reader: BufReader::new(stream),
+            address: self.address,
+            line: String::new(),
+            body: Vec::new(),
+        })
+    }
+
+    /// Stops it.
+    pub fn stop(self) -> Result<()> {
+        // It may have ended by itself; then joining tells.
+        let _ = self.stop.send(());
+        self.thread
+            .join()
+            .map_err(|_| Failure::data("the server ended early"))?
+    }
+}
+
+/// Bytes of a body that edits one resource.
+const EDIT_BYTES_MAX: usize = 1 << 30;
+
+/// A keep-alive connection.
+pub struct Connection {
+    reader: BufReader<TcpStream>,
+    address: SocketAddr,
+    line: String,
+    body: Vec<u8>,
+}
+
+/// A request.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Its method.
+    pub method: &'a str,
+    /// Its target.
+    pub path: &'a str,
+    /// Its body, as JSON; none where it is empty.
+    pub body: &'a str,
+    /// The status that the answer must have.
+    pub status: u16,
+}
+
+/// How the body of an answer ends.
+enum Length {
+    /// After so many bytes.
+    Known(usize),
+    /// After a last chunk.
+    Chunked,
+}
+
+impl Connection {
+    /// The body of a GET that succeeds.
+    pub fn get(&mut self, path: &str) -> Result<&[u8]> {
+        self.send(Request {
+            method: "GET",
+            path,
+            body: "",
+            status: 200,
+        })
+    }
+
+    /// The body of the answer to a request.
+    pub fn send(&mut self, request: Request<'_>) -> Result<&[u8]> {
+        let mut head = format!(
+            "{} {} HTTP/1.1\r\nhost: {}\r\naccept: {JSON}\r\n",
+            request.method, request.path, self.address
+        );
+        if !request.body.is_empty() {
+            let length = request.body.len();
+            head += &format!("content-type: {JSON}\r\ncontent-length: {length}\r\n");
+        }
+        head += "\r\n";
+        // In one piece, as one small packet would wait for the other's acknowledgement.
+        head += request.body;
+        self.reader.get_mut().write_all(head.as_bytes())?;
+        let status = self.next_line()?.to_owned();
+        match self.length()? {
+            Length::Known(length) => self.read(length)?,
+            Length::Chunked => self.read_chunks()?,
+        }
+        if !status.starts_with(&format!("HTTP/1.1 {}", request.status)) {
+            let body = String::from_utf8_lossy(&self.body);
+            let (method, path) = (request.method, request.path);
+            return Err(Failure::data(format!(
+                "the server answered {status} to {method} {path}: {body}"
+            )));
+        }
+        Ok(&self.body)
+    }
+
+    /// Reads the header.
+    fn length(&mut self) -> Result<Length> {
+        let mut length = Length::Known(0);
+        loop {
+            let line = self.next_line()?;
+            let Some((name, value)) = line.split_once(':') else {
+                return Ok(length);
+            };
+            let value = value.trim();
+            if name.eq_ignore_ascii_case("content-length") {
+                length = Length::Known(number(value, 10)?);
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                length = Length::Chunked;
+            }
+        }
+    }
+
+    fn read(&mut self, length: usize) -> Result<()> {
+        self.body.resize(length, 0);
+        self.reader.read_exact(&mut self.body)?;
+        Ok(())
+    }
+
+    fn read_chunks(&mut self) -> Result<()> {
+        self.body.clear();
+        loop {
+            let length = number(self.next_line()?, 16)?;
+            let before = self.body.len();
+            self.body.resize(before + length, 0);
+            self.reader.read_exact(&mut self.body[before..])?;
+            self.next_line()?;
+            if length == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn next_line(&mut self) -> Result<&str> {
+        self.line.clear();
+        if self.reader.read_line(&mut self.line)? == 0 {
+            return Err(Failure::data("the server closed the connection"));
+        }
+        Ok(self.line.trim_end())
+    }
+}
+
+/// The media type of bodies.
+const JSON: &str = "application/yang-data+json";
+
+fn number(text: &str, radix: u32) -> Result<usize> {
+    usize::from_str_radix(text, radix)
+        .map_err(|_| Failure::data(format!("{text:?} is no length of an answer")))
+}
+
+/// As large bodies as any size of the bench makes, else as usual.
+fn config() -> RestconfConfig {
+    let limits = Limits {
+        edit_bytes_max: EDIT_BYTES_MAX,
+        ..Limits::default()
+    };
+    RestconfConfig {
+        limits,
+        ..RestconfConfig::default()
+    }
+}

@@ -1,0 +1,138 @@
+//! One of the processes: what it is told on its standard input, and what it says.
+
+use std::io::{BufRead, Stdin, Write};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use espalier_store::Selection;
+use espalier_yang::Value;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{Received, expect};
+use crate::harness::cpu_time;
+use crate::scale::Bed;
+use espalier_terminal::Result;
+
+/// How often a process looks whether a change is there.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// Said when the store is open.
+pub const READY: &str = "ready";
+
+/// What a process is to do. It stands on the first line of the standard input, as URLs may have
+/// passwords in them.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Job {
+    /// The store, with its policy.
+    pub url: String,
+    /// How many entries it has.
+    pub size: u64,
+    /// What to do with it.
+    pub act: Act,
+}
+
+/// What there is to do.
+#[derive(Debug, Deserialize, Serialize)]
+pub enum Act {
+    /// Read entries for so many seconds, from the next line of the input on, and say [`Read`].
+    Read {
+        /// For how long.
+        seconds: f64,
+        /// What draws the entries.
+        seed: u64,
+    },
+    /// Say when each of so many changes is visible, by [`now_ns`].
+    Follow {
+        /// How many changes.
+        changes: u64,
+    },
+}
+
+/// What was read.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Read {
+    /// How many entries.
+    pub reads: u64,
+    /// The processor time that this process took for it.
+    pub cpu_s: f64,
+}
+
+/// The text of the first entry after a change.
+pub fn text_of(change: u64) -> String {
+    format!("change {change}")
+}
+
+/// Nanoseconds of the machine's clock that only goes on, the same for all processes.
+pub fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+/// Does what the standard input says.
+pub fn run() -> Result<()> {
+    let input = std::io::stdin();
+    let job: Job = serde_json::from_str(&line(&input)?).map_err(std::io::Error::from)?;
+    let bed = Bed::open(&job.url)?;
+    say(READY)?;
+    match job.act {
+        Act::Read { seconds, seed } => {
+            line(&input)?;
+            let read = read(&bed, job.size, Duration::from_secs_f64(seconds), seed)?;
+            say(&serde_json::to_string(&read).map_err(std::io::Error::from)?)
+        }
+        Act::Follow { changes } => (1..=changes).try_for_each(|change| {
+            wait_for(&bed, change)?;
+            say(&now_ns().to_string())
+        }),
+    }
+}
+
+fn line(input: &Stdin) -> Result<String> {
+    let mut line = String::new();
+    input.lock().read_line(&mut line)?;
+    Ok(line)
+}
+
+fn say(line: &str) -> Result<()> {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{line}")?;
+    Ok(output.flush()?)
+}
+
+fn entry(bed: &Bed, number: u64) -> Result<Received> {
+    let mut received = Received::new(bed.nodes);
+    let path = bed.nodes.path(number);
+    bed.tree
+        .view()?
+        .read(&path, &Selection::default(), &mut received)?;
+    Ok(received)
+}
+
+fn read(bed: &Bed, size: u64, time: Duration, seed: u64) -> Result<Read> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let (mut reads, cpu, start) = (0, cpu_time(), Instant::now());
+    while start.elapsed() < time {
+        let number = random.random_range(0..size);
+        entry(bed, number)?.expect_entry(number)?;
+        reads += 1;
+    }
+    let cpu_s = cpu_time().saturating_sub(cpu).as_secs_f64();
+    Ok(Read { reads, cpu_s })
+}
+
+fn wait_for(bed: &Bed, change: u64) -> Result<()> {
+    let wanted = Value::string(text_of(change));
+    loop {
+        let received = entry(bed, 0)?;
+        if received.text.as_ref() == Some(&wanted) {
+            return Ok(());
+        }
+        expect(received.entries == 1, || {
+            "the first entry is gone".to_owned()
+        })?;
+        thread::sleep(LOOK);
+    }
+}

@@ -1,0 +1,256 @@
+//! The process that starts the others, and measures.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use espalier_keyspace::Policy;
+use espalier_store::CommitOptions;
+
+use super::part::{Act, Job, READY, Read, now_ns, text_of};
+use crate::dataset::{expect, write_document};
+use crate::harness::Timing;
+use crate::output::Output;
+use crate::place::{Home, Place, new_folder};
+use crate::row::Row;
+use crate::scale::Bed;
+use espalier_terminal::{Failure, Result};
+
+const SUITE: &str = "processes";
+
+/// How many processes there are, beside one.
+const PROCESSES: u64 = 3;
+
+/// For how long they read.
+const SECONDS: f64 = 2.0;
+
+/// Changes whose way is timed, after some that are not.
+const CHANGES: u64 = 100;
+const CHANGES_BEFORE: u64 = 5;
+
+/// Engines that one process has for itself.
+const ALONE: [&str; 2] = ["memory", "file"];
+
+/// What to measure.
+pub struct Processes {
+    /// Numbers of list entries, ascending.
+    pub sizes: Vec<u64>,
+    /// The engines, under their policies; those that one process has for itself are left out.
+    pub places: Vec<Place>,
+}
+
+/// Runs the bench. Fails at the first wrong answer.
+pub fn run(processes: &Processes, output: &mut Output) -> Result<()> {
+    let is_shared = |place: &&Place| !ALONE.contains(&place.engine.scheme());
+    let places: Vec<_> = processes.places.iter().filter(is_shared).collect();
+    if places.is_empty() {
+        return Err(Failure::usage(
+            "processes measures engines that several processes may have open; memory and file are none",
+        ));
+    }
+    for &size in &processes.sizes {
+        for place in &places {
+            Measuring::new(place, size)?.run(output)?;
+        }
+    }
+    Ok(())
+}
+
+/// A store that processes open.
+struct Measuring<'a> {
+    place: &'a Place,
+    size: u64,
+    home: Home,
+    bed: Bed,
+}
+
+impl<'a> Measuring<'a> {
+    fn new(place: &'a Place, size: u64) -> Result<Self> {
+        let mut home = place.home()?;
+        // The home removes what it has opened itself.
+        drop(home.open()?);
+        let bed = Bed::open(home.url())?;
+        let folder = new_folder(&std::env::temp_dir())?;
+        let document = folder.path().join("document.json");
+        write_document(&document, size)?;
+        bed.load(&document)?;
+        Ok(Self {
+            place,
+            size,
+            home,
+            bed,
+        })
+    }
+
+    fn run(&self, output: &mut Output) -> Result<()> {
+        let alone = self.rate(1)?;
+        let all = self.rate(PROCESSES)?;
+        let times = all.per_second() / alone.per_second();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        output.row(
+            &self
+                .row("read one entry, 1 process")
+                .timed(&alone.timing())
+                .note(format!("{:.0} reads/s", alone.per_second())),
+        )?;
+        let name = format!("read one entry, {PROCESSES} processes");
+        let row = self.row(&name).timed(&all.timing());
+        output.row(&row.note(self.with_cores(&alone, &all)).note(format!(
+            "{:.0} reads/s, {times:.2} times one process's, on {cores} cores that they share with \
+             the engine",
+            all.per_second()
+        )))?;
+        let name = format!("a change is visible in {PROCESSES} processes");
+        output.row(
+            &self
+                .row(&name)
+                .timed(&self.visibility()?)
+                .note("from its acknowledgement until the last of them shows it"),
+        )
+    }
+
+    /// What more cores would allow: where reads ask no engine, processes need nothing but processor
+    /// time, and what they take from each other shows in how much of it a read needs.
+    fn with_cores(&self, alone: &Rate, all: &Rate) -> String {
+        if self.place.policy != Policy::Cached {
+            return String::new();
+        }
+        let times = PROCESSES as f64 * alone.timing().cpu_s / all.timing().cpu_s;
+        format!("by processor time {times:.1} times one process's where each has a core")
+    }
+
+    fn row(&self, name: &str) -> Row {
+        Row::new(SUITE, name, self.place.on(), self.size)
+    }
+
+    fn part(&self, act: Act) -> Result<Part> {
+        let url = self.home.url();
+        let joint = if url.contains('?') { '&' } else { '?' };
+        Part::start(&Job {
+            url: format!("{url}{joint}policy={}", self.place.policy.name()),
+            size: self.size,
+            act,
+        })
+    }
+
+    /// What so many processes read at once.
+    fn rate(&self, count: u64) -> Result<Rate> {
+        let seconds = SECONDS;
+        let parts = (0..count).map(|seed| self.part(Act::Read { seconds, seed }));
+        let mut parts = parts.collect::<Result<Vec<_>>>()?;
+        parts.iter_mut().try_for_each(Part::wait_ready)?;
+        parts.iter_mut().try_for_each(|part| part.tell("go"))?;
+        let mut rate = Rate::default();
+        for part in &mut parts {
+            let read: Read = serde_json::from_str(&part.line()?).map_err(std::io::Error::from)?;
+            rate.reads += read.reads;
+            rate.cpu_s += read.cpu_s;
+        }
+        expect(rate.reads > 0, || "nothing was read".to_owned())?;
+        Ok(rate)
+    }
+
+    /// How long changes take to be visible in all processes.
+    fn visibility(&self) -> Result<Timing> {
+        let changes = CHANGES_BEFORE + CHANGES;
+        let parts = (0..PROCESSES).map(|_| self.part(Act::Follow { changes }));
+        let mut parts = parts.collect::<Result<Vec<_>>>()?;
+        parts.iter_mut().try_for_each(Part::wait_ready)?;
+        let mut samples = Vec::new();
+        for change in 1..=changes {
+            let edit = self.bed.nodes.set_text(0, &text_of(change));
+            self.bed.tree.commit(&[edit], CommitOptions::default())?;
+            let committed = now_ns();
+            let mut last = committed;
+            for part in &mut parts {
+                let seen = part.line()?.trim().parse::<u64>();
+                last = last.max(seen.map_err(|_| part.failure())?);
+            }
+            if change > CHANGES_BEFORE {
+                samples.push(Duration::from_nanos(last - committed).as_secs_f64());
+            }
+        }
+        Timing::of(samples, Duration::ZERO)
+    }
+}
+
+#[derive(Default)]
+struct Rate {
+    reads: u64,
+    cpu_s: f64,
+}
+
+impl Rate {
+    fn per_second(&self) -> f64 {
+        self.reads as f64 / SECONDS
+    }
+
+    fn timing(&self) -> Timing {
+        let one_s = 1.0 / self.per_second();
+        Timing {
+            n: self.reads,
+            median_s: one_s,
+            min_s: one_s,
+            p99_s: one_s,
+            cpu_s: self.cpu_s / self.reads as f64,
+            peak_bytes: 0,
+        }
+    }
+}
+
+/// A process, ended when it is dropped.
+struct Part {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Part {
+    fn start(job: &Job) -> Result<Self> {
+        let program = std::env::current_exe()?;
+        let mut child = Command::new(program)
+            .args(["bench", SUITE, "--part"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let streams = child.stdin.take().zip(child.stdout.take());
+        let (input, output) = streams.ok_or_else(|| Failure::data("a process has no pipes"))?;
+        let mut part = Self {
+            child,
+            input,
+            output: BufReader::new(output),
+        };
+        part.tell(&serde_json::to_string(job).map_err(std::io::Error::from)?)?;
+        Ok(part)
+    }
+
+    fn tell(&mut self, line: &str) -> Result<()> {
+        writeln!(self.input, "{line}")?;
+        Ok(self.input.flush()?)
+    }
+
+    fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        match self.output.read_line(&mut line)? {
+            0 => Err(self.failure()),
+            _ => Ok(line),
+        }
+    }
+
+    fn wait_ready(&mut self) -> Result<()> {
+        let line = self.line()?;
+        expect(line.trim() == READY, || format!("a process says {line:?}"))
+    }
+
+    fn failure(&self) -> Failure {
+        Failure::data("one of the processes of the bench failed")
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // It may have ended already, which is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

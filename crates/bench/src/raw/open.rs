@@ -1,0 +1,82 @@
+//! Which client belongs to an engine.
+
+use std::path::Path;
+
+use super::contents::Contents;
+use super::journal::Journal;
+use super::lmdb::Lmdb;
+use super::sqlite::Sqlite;
+use crate::engine::{Durability, Engine};
+use crate::recorder::Trace;
+use espalier_terminal::Result;
+
+/// An engine's own client on a place of its own.
+pub trait RawEngine {
+    /// Puts all of it in one transaction, or in as few as the engine allows.
+    fn load(&self, contents: &Contents) -> Result<()>;
+
+    /// Does what a trace says: its reads, then its commits. The bytes read.
+    fn replay(&self, trace: &Trace) -> Result<usize>;
+}
+
+/// The client of an engine, in a folder or under a name of its own; none for memory, and for engines
+/// that have none here.
+pub fn open(
+    engine: &Engine,
+    folder: Option<&Path>,
+    name: &str,
+    durability: Durability,
+) -> Result<Option<Box<dyn RawEngine>>> {
+    let place = folder.map(|folder| folder.join(name));
+    Ok(match (engine, place) {
+        (Engine::Local { scheme, .. }, Some(place)) => match *scheme {
+            "embedded" => Some(Box::new(Lmdb::create(&place, durability)?)),
+            "sqlite" => Some(Box::new(Sqlite::create(&place, durability)?)),
+            _ => Some(Box::new(Journal::create(&place, durability)?)),
+        },
+        (Engine::Server { url }, _) => server(url, name, durability)?,
+        _ => None,
+    })
+}
+
+#[cfg_attr(
+    not(any(
+        feature = "postgres",
+        feature = "redis",
+        feature = "mongo",
+        feature = "etcd"
+    )),
+    allow(unused_variables, reason = "a build without servers")
+)]
+fn server(url: &str, name: &str, durability: Durability) -> Result<Option<Box<dyn RawEngine>>> {
+    Ok(match url.split(':').next() {
+        #[cfg(feature = "postgres")]
+        Some("postgres" | "postgresql") => Some(Box::new(super::postgres::Postgres::create(
+            url, name, durability,
+        )?)),
+        #[cfg(feature = "redis")]
+        Some("redis") if !url.contains(',') => {
+            Some(Box::new(super::redis::Redis::create(url, name)?))
+        }
+        #[cfg(feature = "etcd")]
+        Some("etcd") => Some(Box::new(super::etcd::Etcd::create(url, name)?)),
+        #[cfg(feature = "mongo")]
+        Some("mongodb") => Some(Box::new(super::mongo::Mongo::create(
+            url, name, durability,
+        )?)),
+        _ => None,
+    })
+}
+
+/// Removes what a driver leaves of an emptied store on a server.
+#[cfg_attr(
+    not(feature = "postgres"),
+    allow(unused_variables, reason = "a build without PostgreSQL")
+)]
+pub fn remove(url: &str, name: &str) -> Result<()> {
+    match url.split(':').next() {
+        #[cfg(feature = "postgres")]
+        Some("postgres" | "postgresql") => super::postgres::remove(url, name),
+        _ => Ok(()),
+    }
+}

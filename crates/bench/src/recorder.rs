@@ -1,0 +1,253 @@
+//! A driver that notes what is asked of another driver, so that the raw engine can be asked the
+//! same.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use espalier_keyspace::{
+    Batch, Capability, Committed, Cursor, Direction, Driver, Expect, Fill, Finding, KeyRange, Lens,
+    Operation, OperationRef, Precondition, Residence, Result, Snapshot, Take, Usage, Version,
+    Watch,
+};
+
+use espalier_terminal::Result as Outcome;
+
+/// What one operation of the store asked.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// What it read, in order.
+    pub reads: Vec<ReadStep>,
+    /// What it wrote: the operations of each commit.
+    pub commits: Vec<Vec<Operation>>,
+}
+
+impl Trace {
+    /// Whether nothing was asked.
+    pub fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.commits.is_empty()
+    }
+}
+
+/// One reading.
+#[derive(Clone, Debug)]
+pub enum ReadStep {
+    /// A key.
+    Get(Vec<u8>),
+    /// Some keys at once.
+    GetMany(Vec<Vec<u8>>),
+    /// A range, of which so many keys were taken.
+    Scan(KeyRange, Direction, usize),
+}
+
+/// Notes what is asked of `inner` while it is switched on.
+pub struct Recorder {
+    inner: Arc<dyn Driver>,
+    is_on: AtomicBool,
+    trace: Arc<Mutex<Trace>>,
+}
+
+impl Recorder {
+    /// A recorder, switched off.
+    pub fn new(inner: Arc<dyn Driver>) -> Self {
+        Self {
+            inner,
+            is_on: AtomicBool::new(false),
+            trace: Arc::default(),
+        }
+    }
+
+    /// What an operation asks of the driver.
+    pub fn traced(&self, operation: impl FnOnce() -> Outcome<()>) -> Outcome<Trace> {
+        self.start();
+        let result = operation();
+        let trace = self.stop();
+        result.map(|()| trace)
+    }
+
+    /// A snapshot whose reads are noted, while it is on.
+    fn recording(&self, inner: Box<dyn Snapshot + Send>) -> Box<dyn Snapshot + Send> {
+        if !self.is_on.load(Ordering::Relaxed) {
+            return inner;
+        }
+        let trace = Arc::clone(&self.trace);
+        Box::new(RecordingSnapshot { inner, trace })
+    }
+
+    /// Switches on, with an empty trace.
+    pub fn start(&self) {
+        *lock(&self.trace) = Trace::default();
+        self.is_on.store(true, Ordering::Relaxed);
+    }
+
+    /// Switches off. What was noted.
+    pub fn stop(&self) -> Trace {
+        self.is_on.store(false, Ordering::Relaxed);
+        std::mem::take(&mut *lock(&self.trace))
+    }
+}
+
+/// What is in the mutex is a list, whole at any time.
+fn lock(trace: &Mutex<Trace>) -> MutexGuard<'_, Trace> {
+    trace.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn owned(operation: OperationRef<'_>) -> Operation {
+    match operation {
+        OperationRef::Put(key, value) => Operation::Put {
+            key: key.to_vec(),
+            value: value.to_vec(),
+        },
+        OperationRef::Delete(key) => Operation::Delete { key: key.to_vec() },
+        OperationRef::DeleteRange(range) => Operation::DeleteRange(range.clone()),
+        OperationRef::Add(key, delta) => Operation::Add {
+            key: key.to_vec(),
+            delta,
+        },
+    }
+}
+
+impl Driver for Recorder {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn capability(&self) -> Capability {
+        self.inner.capability()
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(self.recording(self.inner.snapshot()?))
+    }
+
+    fn snapshot_expecting(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(self.recording(self.inner.snapshot_expecting(expect)?))
+    }
+
+    fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(self.recording(self.inner.snapshot_to_change(expect)?))
+    }
+
+    fn commit_step(&self, batch: Batch) -> Result<Committed> {
+        if self.is_on.load(Ordering::Relaxed) {
+            let operations = batch.operations().map(owned).collect();
+            lock(&self.trace).commits.push(operations);
+        }
+        self.inner.commit_step(batch)
+    }
+
+    fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
+        self.inner.write(preconditions, fill)
+    }
+
+    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
+        self.inner.watch(range, after)
+    }
+
+    fn usage(&self) -> Result<Usage> {
+        self.inner.usage()
+    }
+
+    fn check(&self) -> Result<Vec<Finding>> {
+        self.inner.check()
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    fn is_current(&self, seen: Version) -> Result<bool> {
+        self.inner.is_current(seen)
+    }
+
+    fn catch_up(&self) -> Result<()> {
+        self.inner.catch_up()
+    }
+
+    fn residence(&self) -> Residence {
+        self.inner.residence()
+    }
+
+    fn bring_up_to_date(&self) -> Result<()> {
+        self.inner.bring_up_to_date()
+    }
+
+    fn use_lens(&self, lens: Arc<dyn Lens>, take: Take<'_>) -> Result<()> {
+        self.inner.use_lens(lens, take)
+    }
+}
+
+struct RecordingSnapshot {
+    inner: Box<dyn Snapshot + Send>,
+    trace: Arc<Mutex<Trace>>,
+}
+
+impl Snapshot for RecordingSnapshot {
+    fn version(&self) -> Version {
+        self.inner.version()
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        lock(&self.trace).reads.push(ReadStep::Get(key.to_vec()));
+        self.inner.get(key)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
+        let wanted = keys.iter().map(|key| key.to_vec()).collect();
+        lock(&self.trace).reads.push(ReadStep::GetMany(wanted));
+        self.inner.get_many(keys)
+    }
+
+    fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
+        Ok(Box::new(RecordingCursor {
+            inner: self.inner.scan(range, direction)?,
+            range: range.clone(),
+            direction,
+            taken: 0,
+            trace: &self.trace,
+        }))
+    }
+}
+
+struct RecordingCursor<'a> {
+    inner: Box<dyn Cursor + 'a>,
+    range: KeyRange,
+    direction: Direction,
+    taken: usize,
+    trace: &'a Mutex<Trace>,
+}
+
+impl RecordingCursor<'_> {
+    fn note(&mut self) {
+        let taken = std::mem::take(&mut self.taken);
+        let step = ReadStep::Scan(self.range.clone(), self.direction, taken);
+        lock(self.trace).reads.push(step);
+    }
+}
+
+impl Cursor for RecordingCursor<'_> {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        self.taken += 1;
+        self.inner.next()
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.note();
+        match self.direction {
+            Direction::Forward => self.range.start = key.to_vec(),
+            Direction::Backward => {
+                let mut end = key.to_vec();
+                end.push(0);
+                self.range.end = Some(end);
+            }
+        }
+        self.inner.seek(key)
+    }
+}
+
+impl Drop for RecordingCursor<'_> {
+    fn drop(&mut self) {
+        self.note();
+    }
+}

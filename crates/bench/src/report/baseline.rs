@@ -1,0 +1,137 @@
+//! Rows of an earlier run, to compare with.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::row::Row;
+use espalier_terminal::{Failure, Result};
+
+/// What is told apart from noise: the best of now is slower than the median of then by this factor,
+/// or the median of now faster than the best of then.
+const FACTOR: f64 = 1.25;
+
+/// Rows of an earlier `--json`.
+pub struct Baseline {
+    rows: HashMap<Key, Row>,
+}
+
+type Key = ([String; 5], u64);
+
+/// How a row stands beside the earlier one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Beside {
+    /// Slower, by this factor of the medians.
+    Slower(f64),
+    /// Faster, likewise.
+    Faster(f64),
+    /// No difference that is larger than the noise.
+    Same(f64),
+}
+
+impl Baseline {
+    /// Reads the rows.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line of it is no row; the line is named.
+    pub fn read(file: &Path) -> Result<Self> {
+        let rows = rows_of(file)?.into_iter();
+        let rows = rows.map(|row| (key(&row), row)).collect();
+        Ok(Self { rows })
+    }
+
+    /// How a row stands beside the earlier one; none where there is no such row.
+    pub fn beside(&self, row: &Row) -> Option<Beside> {
+        let then = self.rows.get(&key(row))?;
+        let (median, min) = (row.median_s?, row.min_s?);
+        let (median_then, min_then) = (then.median_s?, then.min_s?);
+        Some(if min > median_then * FACTOR {
+            Beside::Slower(median / median_then)
+        } else if median * FACTOR < min_then {
+            Beside::Faster(median_then / median)
+        } else {
+            Beside::Same(median / median_then)
+        })
+    }
+
+    /// What became slower or faster, as text.
+    pub fn summary(&self, rows: &[Row]) -> String {
+        let (mut text, mut same) = (String::new(), 0);
+        for row in rows {
+            let what = match self.beside(row) {
+                Some(Beside::Slower(factor)) => format!("x{factor:.2} SLOWER"),
+                Some(Beside::Faster(factor)) => format!("x{factor:.2} faster"),
+                Some(Beside::Same(_)) => {
+                    same += 1;
+                    continue;
+                }
+                None => continue,
+            };
+            let (suite, name, engine, size) = (&row.suite, &row.row, row.engine(), row.size);
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{what}: {suite}: {name}, {engine}, {size}");
+        }
+        let _ = writeln!(text, "{same} rows as before, within the noise");
+        text
+    }
+}
+
+fn key(row: &Row) -> Key {
+    (row.key().map(str::to_owned), row.size)
+}
+
+/// The rows that an earlier `--json` wrote.
+///
+/// # Errors
+/// The file cannot be read, or a line of it is no row; the line is named.
+pub fn rows_of(file: &Path) -> Result<Vec<Row>> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::usage(error.to_string()).in_file(file.display()))?;
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.is_empty());
+    let row = |(number, line)| {
+        serde_json::from_str(line).map_err(|error| {
+            let message = format!("line {}: no row of a bench: {error}", number + 1);
+            Failure::usage(message).in_file(file.display())
+        })
+    };
+    lines.map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(min: f64, median: f64) -> Row {
+        let mut row = Row::example("scale", "get", "memory", 10, median);
+        row.min_s = Some(min);
+        row
+    }
+
+    #[test]
+    fn only_what_is_beyond_the_noise_is_marked() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let line = serde_json::to_string(&row(1.0, 1.2)).expect("JSON");
+        std::fs::write(file.path(), format!("{line}\n\n")).expect("written");
+        let baseline = Baseline::read(file.path()).expect("rows");
+        assert_eq!(
+            baseline.beside(&row(1.3, 1.4)),
+            Some(Beside::Same(1.4 / 1.2))
+        );
+        assert_eq!(baseline.beside(&row(2.0, 2.4)), Some(Beside::Slower(2.0)));
+        assert_eq!(baseline.beside(&row(0.5, 0.6)), Some(Beside::Faster(2.0)));
+        let mut other = row(9.0, 9.0);
+        other.size = 11;
+        assert_eq!(baseline.beside(&other), None);
+        let text = baseline.summary(&[row(2.0, 2.4), row(1.0, 1.2)]);
+        assert!(
+            text.contains("x2.00 SLOWER: scale: get") && text.contains("1 rows"),
+            "{text}"
+        );
+        std::fs::write(file.path(), "{}\n").expect("written");
+        let error = Baseline::read(file.path()).err().expect("no row");
+        assert!(error.to_string().contains("line 1"), "{error}");
+    }
+}

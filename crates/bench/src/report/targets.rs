@@ -1,0 +1,166 @@
+//! What rows are to reach (`data/targets.toml`), and whether they do.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::page::Finding;
+use super::reasons::{self, About};
+use crate::output::duration;
+use crate::row::Row;
+
+/// What some rows are to reach.
+#[derive(Debug, Deserialize)]
+struct Target {
+    suite: String,
+    /// What names are, or begin with where they end with an asterisk.
+    rows: Vec<String>,
+    /// What the engine begins with, and what it ends with.
+    #[serde(default)]
+    engine: (String, String),
+    /// The size at which it is judged.
+    size: u64,
+    #[serde(flatten)]
+    reach: Reach,
+}
+
+/// What is to be reached.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase", untagged)]
+enum Reach {
+    /// At most so many seconds.
+    Within { seconds: f64 },
+    /// So many times less than the first of the other systems.
+    Peer { peer: f64 },
+    /// At most so many times what the engine's own client takes for the same reads and writes.
+    Raw { raw: f64 },
+    /// At most so many times the same row in memory.
+    Memory { memory: f64 },
+    /// At most so many times another row of the same engine and size.
+    Row { row: String, times: f64 },
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Targets {
+    targets: Vec<Target>,
+}
+
+static TARGETS: LazyLock<Targets> = LazyLock::new(|| {
+    // A test reads the file.
+    toml::from_str(include_str!("../../data/targets.toml")).unwrap_or_default()
+});
+
+/// What the report says of the targets of the rows that were measured.
+pub fn finding(rows: &[Row]) -> Finding {
+    let judged = TARGETS.targets.iter().flat_map(|target| {
+        let of_target = rows.iter().filter(|row| target.is_of(row));
+        of_target.filter_map(|row| Some((row, target.judge(row, rows)?)))
+    });
+    let (mut met, mut all, mut exceptions) = (0, 0, Vec::new());
+    for (row, judged) in judged {
+        all += 1;
+        match judged {
+            None => met += 1,
+            Some(what) => exceptions.push((reasons::of(About::Target, row), what)),
+        }
+    }
+    let summary = format!("{met} of {all} rows with a target are within it");
+    Finding::new("Targets", summary, exceptions)
+}
+
+impl Target {
+    fn is_of(&self, row: &Row) -> bool {
+        let engine = row.engine();
+        let is_named = self.rows.iter().any(|name| match name.strip_suffix('*') {
+            Some(start) => row.row.starts_with(start),
+            None => row.row == *name,
+        });
+        row.suite == self.suite
+            && row.size == self.size
+            && is_named
+            && engine.starts_with(&self.engine.0)
+            && engine.ends_with(&self.engine.1)
+    }
+
+    /// What there is to say of a row that does not reach it; nothing of one that cannot be judged.
+    fn judge(&self, row: &Row, rows: &[Row]) -> Option<Option<String>> {
+        let median = row.median_s?;
+        let beside = |is_meant: &dyn Fn(&Row) -> bool| {
+            let mut found = rows.iter().filter(|other| {
+                other.suite == row.suite && other.size == row.size && is_meant(other)
+            });
+            found.find_map(|other| other.median_s)
+        };
+        let (figure, wanted, what) = match &self.reach {
+            &Reach::Within { seconds } => (median, seconds, String::new()),
+            &Reach::Peer { peer: times } => {
+                let peer = row.peer.first()?;
+                let ours = row.beside_peer(peer)?;
+                (
+                    ours,
+                    peer.seconds / times,
+                    format!(", x{times} less than {}", peer.name),
+                )
+            }
+            &Reach::Raw { raw: times } => {
+                let raw = row.raw_s?;
+                (median, raw * times, format!(", x{times} of the raw engine"))
+            }
+            Reach::Row { row: name, times } => {
+                let other = beside(&|other| other.row == *name && other.engine() == row.engine())?;
+                (median, other * times, format!(", x{times} of {name:?}"))
+            }
+            &Reach::Memory { memory: times } => {
+                let other = beside(&|other| other.row == row.row && other.driver == "memory")?;
+                (median, other * times, format!(", x{times} of memory"))
+            }
+        };
+        let said = || {
+            format!(
+                "{}: {}, {}, {}: {}, and at most {}{what} is wanted",
+                row.suite,
+                row.row,
+                row.engine(),
+                row.size,
+                duration(Some(figure)),
+                duration(Some(wanted))
+            )
+        };
+        Some((figure > wanted).then(said))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_is_read() {
+        let text = include_str!("../../data/targets.toml");
+        let targets: Targets = toml::from_str(text).expect("targets");
+        assert_eq!(targets.targets.len(), text.matches("[[targets]]").count());
+        assert!(!TARGETS.targets.is_empty());
+    }
+
+    #[test]
+    fn what_is_behind_its_target_is_told_with_its_reason() {
+        let row = |name: &str, driver: &str, size, seconds| {
+            Row::example("dodb", name, driver, size, seconds)
+        };
+        let rows = [
+            row("get by index", "embedded", 250_000, 2e-6),
+            row("partition", "embedded", 5_000, 8e-3),
+            row("partition", "embedded", 4_000, 8e-3),
+        ];
+        let finding = finding(&rows);
+        assert_eq!(finding.summary, "1 of 2 rows with a target are within it");
+        let [(reason, whats)] = finding.exceptions.as_slice() else {
+            panic!("{:?}", finding.exceptions);
+        };
+        assert!(reason.contains("JSON"), "{reason}");
+        assert!(
+            whats[0].contains("8.00 ms, and at most 5.00 ms is wanted"),
+            "{whats:?}"
+        );
+    }
+}

@@ -1,0 +1,485 @@
+//! The rows of one size.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use espalier_store::{CommitOptions, Edit, Page, Selection};
+use espalier_yang::InstancePath;
+use espalier_yang::data::PrintOptions;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::dataset::{self, Received, expect};
+use super::engine::Durability;
+use super::harness::{Plan, Timing, measure};
+use super::http::Server;
+use super::memory;
+use super::raw::{Contents, Lmdb, RawEngine};
+use super::recorder::Trace;
+use super::row::{On, Row};
+use super::scale::{Bed, SUITE};
+use espalier_terminal::Result;
+use espalier_terminal::document::{self, Format, Found};
+
+/// The same entries are chosen in every run.
+const SEED: u64 = 0x6573_7061_6c69_6572;
+
+/// Traces that are kept of one row, for the raw engine.
+const TRACES_MAX: u64 = 2000;
+
+/// Entries deleted in one commit.
+const DELETES_PER_COMMIT: u64 = 1000;
+
+/// The number of the store that other processes load and export.
+const MEMORY_STORE: u64 = 1000;
+
+/// Entries in a page.
+const PAGE: u64 = 10;
+
+/// Measures one size.
+pub struct Rows<'a> {
+    size: u64,
+    /// Where the stores are; `None` for memory.
+    folder: Option<&'a Path>,
+    document: PathBuf,
+    _document_folder: tempfile::TempDir,
+    random: StdRng,
+    emit: &'a mut dyn FnMut(Row) -> Result<()>,
+}
+
+impl<'a> Rows<'a> {
+    /// Prepares the document to load.
+    pub fn new(
+        size: u64,
+        folder: Option<&'a Path>,
+        emit: &'a mut dyn FnMut(Row) -> Result<()>,
+    ) -> Result<Self> {
+        let document_folder = tempfile::tempdir()?;
+        let document = document_folder.path().join("entries.json");
+        dataset::write_document(&document, size)?;
+        Ok(Self {
+            size,
+            folder,
+            document,
+            _document_folder: document_folder,
+            random: StdRng::seed_from_u64(SEED),
+            emit,
+        })
+    }
+
+    /// Measures every row.
+    pub fn run(&mut self) -> Result<()> {
+        let (bed, durability) = self.load()?;
+        let raw = self.raw_engine(&bed, durability)?;
+        // Reading all comes first: it maps every page into this process, as in a server that runs
+        // for some time. Raw is scanned for the same reason.
+        self.read_all(&bed, durability, raw.as_ref())?;
+        self.get_one(&bed, durability, raw.as_ref())?;
+        self.page(&bed, durability, raw.as_ref())?;
+        self.restconf_get_one(&bed, durability)?;
+        self.set_one(&bed, durability, raw.as_ref())?;
+        drop(raw);
+        if self.folder.is_some() {
+            drop(bed);
+            let bed = Bed::open(&self.url(0, Durability::Relaxed))?;
+            let raw = self.raw_engine(&bed, Durability::Relaxed)?;
+            warm(&bed, raw.as_ref())?;
+            self.set_one(&bed, Durability::Relaxed, raw.as_ref())?;
+            return self.delete_half(&bed, Durability::Relaxed, raw.as_ref());
+        }
+        self.delete_half(&bed, durability, None)
+    }
+
+    fn url(&self, number: u64, durability: Durability) -> String {
+        match self.folder {
+            Some(folder) => format!(
+                "embedded:{}?durability={}",
+                folder.join(format!("store-{number}")).display(),
+                durability.as_str()
+            ),
+            None => "memory:".to_owned(),
+        }
+    }
+
+    fn row(&self, name: &str, bed: &Bed, durability: Durability) -> Row {
+        let is_memory = durability == Durability::None;
+        let on = On {
+            driver: bed.tree.store().driver().name().to_owned(),
+            policy: if is_memory { "ram" } else { "uncached" },
+            durability: durability.as_str(),
+        };
+        Row::new(SUITE, name, on, self.size)
+    }
+
+    /// Loads into new stores; the first of them stays, for the other rows.
+    fn load(&mut self) -> Result<(Bed, Durability)> {
+        let durability = match self.folder {
+            Some(_) => Durability::Durable,
+            None => Durability::None,
+        };
+        let mut beds = Vec::new();
+        for number in 0..Plan::few(3).calls_max() {
+            beds.push(Bed::open(&self.url(number, durability))?);
+        }
+        let size = self.size;
+        let timing = measure(
+            Plan::few(3),
+            |call| beds[call as usize].load(&self.document),
+            |_, report| {
+                let fragments = size + 1;
+                expect(
+                    report.fragments == fragments && report.values == 3 * size,
+                    || format!("loading told {} fragments", report.fragments),
+                )
+            },
+        )?;
+        let raw = match self.folder {
+            Some(_) => Some(self.raw_load(&beds[0])?),
+            None => None,
+        };
+        let rate = (size + 1) as f64 / timing.median_s;
+        let row = self.row("load", &beds[0], durability);
+        let row = row.timed(&timing).note(format!(
+            "{rate:.0} fragments/s from a JSON file in one commit"
+        ));
+        let row = row.note(self.load_memory()?);
+        let row = match &raw {
+            Some((timing, note)) => row.raw(Some(timing)).note(note),
+            None => row,
+        };
+        (self.emit)(row)?;
+        Ok((beds.swap_remove(0), durability))
+    }
+
+    fn raw_load(&self, bed: &Bed) -> Result<(Timing, String)> {
+        let contents = Contents::of(&**bed.tree.store().driver())?;
+        let mut engines = Vec::new();
+        for _ in 0..3 {
+            let folder = self.raw_folder()?;
+            engines.push((Lmdb::create(folder.path(), Durability::Durable)?, folder));
+        }
+        let timing = measure(
+            Plan::few(3),
+            |call| engines[call as usize].0.load(&contents),
+            |_, ()| Ok(()),
+        )?;
+        let note = format!("{} keys, {} bytes", contents.keys(), contents.bytes());
+        Ok((timing, note))
+    }
+
+    fn raw_folder(&self) -> Result<tempfile::TempDir> {
+        let builder = tempfile::Builder::new();
+        let folder = match self.folder {
+            Some(folder) => builder.tempdir_in(folder),
+            None => builder.tempdir(),
+        };
+        Ok(folder?)
+    }
+
+    /// The raw engine with what the store holds now; none for memory.
+    fn raw_engine(&self, bed: &Bed, durability: Durability) -> Result<Option<Raw>> {
+        if self.folder.is_none() {
+            return Ok(None);
+        }
+        let folder = self.raw_folder()?;
+        let engine = Lmdb::create(folder.path(), durability)?;
+        engine.load(&Contents::of(&**bed.tree.store().driver())?)?;
+        Ok(Some(Raw {
+            engine,
+            _folder: folder,
+        }))
+    }
+
+    fn choose(&mut self, count: u64) -> Vec<u64> {
+        let size = self.size;
+        (0..count)
+            .map(|_| self.random.random_range(0..size))
+            .collect()
+    }
+
+    fn get_one(&mut self, bed: &Bed, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+        let plan = Plan::many(20_000);
+        let numbers = self.choose(plan.calls_max());
+        let paths: Vec<_> = numbers
+            .iter()
+            .map(|&number| bed.nodes.path(number))
+            .collect();
+        let selection = Selection::default();
+        let get = |call: u64| {
+            let mut received = Received::new(bed.nodes);
+            bed.tree
+                .view()?
+                .read(&paths[call as usize], &selection, &mut received)?;
+            Ok(received)
+        };
+        let timing = measure(plan, get, |call, received| {
+            received.expect_entry(numbers[call as usize])
+        })?;
+        let traces = traces(bed, |call| get(call).map(drop))?;
+        let row = self.row("get one", bed, durability).timed(&timing);
+        self.finish(row, raw, &traces)
+    }
+
+    fn page(&mut self, bed: &Bed, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+        let middle = self.size / 2;
+        let list = bed.nodes.list();
+        let selection = Selection {
+            page: Some(Page {
+                after: Some(bed.nodes.keys(middle)),
+                offset: 0,
+                limit: PAGE,
+            }),
+            ..Selection::default()
+        };
+        let get = |_: u64| {
+            let mut received = Received::new(bed.nodes);
+            bed.tree.view()?.read(&list, &selection, &mut received)?;
+            Ok(received)
+        };
+        let wanted = PAGE.min(self.size - middle - 1);
+        let timing = measure(Plan::many(5_000), get, |_, received| {
+            let first = (wanted > 0).then_some(middle + 1);
+            expect(
+                received.entries == wanted && received.first == first,
+                || {
+                    format!(
+                        "a page of {} entries from {:?}",
+                        received.entries, received.first
+                    )
+                },
+            )
+        })?;
+        let traces = traces(bed, |call| get(call).map(drop))?;
+        let row = self.row("page of 10", bed, durability).timed(&timing);
+        let row = row.note("after an entry in the middle");
+        self.finish(row, raw, &traces)
+    }
+
+    fn read_all(&mut self, bed: &Bed, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+        let (size, schema) = (self.size, bed.tree.schema());
+        let selection = Selection::default();
+        let mut received = Received::new(bed.nodes);
+        bed.tree
+            .view()?
+            .read(&InstancePath::root(), &selection, &mut received)?;
+        let sum = size * (size - 1) / 2;
+        expect(received.entries == size && received.sum == sum, || {
+            format!("reading all gave {} entries", received.entries)
+        })?;
+        let export = |_: u64| {
+            let options = PrintOptions::default();
+            document::print(Format::Json, schema, options, &mut io::sink(), |sink| {
+                let root = InstancePath::root();
+                let found = bed.tree.view()?.read(&root, &selection, sink)?;
+                Ok(Found::from_store(found))
+            })
+        };
+        let timing = measure(Plan::few(5), export, |_, found| {
+            expect(found == Found::Something, || "nothing to export".to_owned())
+        })?;
+        let rate = (size + 1) as f64 / timing.median_s;
+        let raw = match raw {
+            Some(raw) => Some(measure(
+                Plan::few(5),
+                |_| raw.engine.scan(),
+                |_, bytes| expect(bytes > 0, || "the raw engine is empty".to_owned()),
+            )?),
+            None => None,
+        };
+        let row = self.row("read all", bed, durability).timed(&timing);
+        let row = row.raw(raw.as_ref()).note(format!(
+            "{rate:.0} fragments/s to JSON; raw scans every key"
+        ));
+        let row = row.note(self.export_memory()?);
+        (self.emit)(row)
+    }
+
+    /// What `espalier load` takes for the same document.
+    fn load_memory(&self) -> Result<String> {
+        let Some(folder) = self.folder else {
+            return Ok(String::new());
+        };
+        let model = folder.join("espalier-bench-scale.yang");
+        dataset::write_model(&model)?;
+        let (model, document) = (model.display().to_string(), self.document.display());
+        let (store, document) = (
+            self.url(MEMORY_STORE, Durability::Durable),
+            document.to_string(),
+        );
+        let peak = memory::peak_of(&["load", &document, "--store", &store, "--yang", &model])?;
+        Ok(format!(
+            "`espalier load` takes at most {} MB of private memory",
+            peak >> 20
+        ))
+    }
+
+    /// What `espalier export` takes.
+    fn export_memory(&self) -> Result<String> {
+        if self.folder.is_none() {
+            return Ok(String::new());
+        }
+        let store = self.url(MEMORY_STORE, Durability::Durable);
+        let peak = memory::peak_of(&["export", "--store", &store, "-o", "/dev/null"])?;
+        Ok(format!(
+            "`espalier export` takes at most {} MB of private memory",
+            peak >> 20
+        ))
+    }
+
+    fn restconf_get_one(&mut self, bed: &Bed, durability: Durability) -> Result<()> {
+        let plan = Plan::many(10_000);
+        let numbers = self.choose(plan.calls_max());
+        let server = Server::start(bed.tree.clone(), dataset::source())?;
+        let mut connection = server.connect()?;
+        let timing = measure(
+            plan,
+            |call| {
+                let name = dataset::entry_name(numbers[call as usize]);
+                let path = format!("/restconf/data/espalier-bench-scale:scale/entry={name}");
+                Ok(connection.get(&path)?.to_vec())
+            },
+            |call, body| {
+                let number = format!("\"number\":{}", numbers[call as usize]);
+                let text: String = String::from_utf8_lossy(&body).split_whitespace().collect();
+                expect(text.contains(&number), || {
+                    format!("the server answered {text}")
+                })
+            },
+        )?;
+        drop(connection);
+        server.stop()?;
+        let row = self.row("restconf get one", bed, durability).timed(&timing);
+        (self.emit)(row.note(format!(
+            "one keep-alive connection, client and server on one core; {:.0} requests/s, \
+             {:.0} requests a processor second",
+            1.0 / timing.median_s,
+            1.0 / timing.cpu_s
+        )))
+    }
+
+    fn set_one(&mut self, bed: &Bed, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+        let plan = match durability {
+            Durability::Durable => Plan::many(500),
+            _ => Plan::many(5_000),
+        };
+        let numbers = self.choose(plan.calls_max());
+        let texts: Vec<_> = (0..plan.calls_max())
+            .map(|call| format!("changed {call}"))
+            .collect();
+        let set = |call: u64| {
+            let edit = bed
+                .nodes
+                .set_text(numbers[call as usize], &texts[call as usize]);
+            Ok(bed.tree.commit(&[edit], CommitOptions::default())?)
+        };
+        let selection = Selection::default();
+        let timing = measure(plan, set, |call, commit| {
+            let mut received = Received::new(bed.nodes);
+            let path = bed.nodes.path(numbers[call as usize]);
+            bed.tree.view()?.read(&path, &selection, &mut received)?;
+            let text = espalier_yang::Value::string(texts[call as usize].as_str());
+            expect(commit.is_changed && received.text == Some(text), || {
+                format!("setting entry {} did not show", numbers[call as usize])
+            })
+        })?;
+        let again = self.choose(TRACES_MAX);
+        let traces = traces(bed, |call| {
+            let edit = bed
+                .nodes
+                .set_text(again[call as usize], &format!("again {call}"));
+            bed.tree.commit(&[edit], CommitOptions::default())?;
+            Ok(())
+        })?;
+        let row = self.row("set one", bed, durability).timed(&timing);
+        self.finish(row, raw, &traces)
+    }
+
+    fn delete_half(&mut self, bed: &Bed, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+        let half = self.size / 2;
+        let mut edits = (0..half).map(|number| Edit::delete(bed.nodes.path(number * 2)));
+        let mut commits: Vec<Vec<Edit>> = Vec::new();
+        while let Some(first) = edits.next() {
+            let more = edits.by_ref().take(DELETES_PER_COMMIT as usize - 1);
+            commits.push(std::iter::once(first).chain(more).collect());
+        }
+        if raw.is_some() {
+            bed.recorder.start();
+        }
+        let timing = measure(
+            Plan::few(1),
+            |_| {
+                for edits in std::mem::take(&mut commits) {
+                    bed.tree.commit(&edits, CommitOptions::default())?;
+                }
+                Ok(())
+            },
+            |_, ()| Ok(()),
+        )?;
+        let trace = bed.recorder.stop();
+        let left = bed.tree.view()?.count(&bed.nodes.list())?;
+        expect(left == self.size - half, || {
+            format!("{left} entries are left")
+        })?;
+        let raw = match raw {
+            Some(raw) => Some(measure(
+                Plan::few(1),
+                |_| raw.engine.replay(&trace),
+                |_, _| Ok(()),
+            )?),
+            None => None,
+        };
+        let rate = half as f64 / timing.median_s;
+        let row = self
+            .row("delete half", bed, durability)
+            .timed(&timing)
+            .raw(raw.as_ref());
+        (self.emit)(row.note(format!(
+            "every second entry, {DELETES_PER_COMMIT} in a commit; {rate:.0} entries/s"
+        )))
+    }
+
+    /// Adds the raw engine's figure for the same reads and writes.
+    fn finish(&mut self, row: Row, raw: Option<&Raw>, traces: &[Trace]) -> Result<()> {
+        let Some(raw) = raw else {
+            return (self.emit)(row);
+        };
+        let plan = Plan {
+            warm_up: 0,
+            ..Plan::many(traces.len() as u64)
+        };
+        let replay = |call: u64| raw.engine.replay(&traces[call as usize]);
+        let timing = measure(plan, replay, |_, _| Ok(()))?;
+        let reads = traces.first().map_or(0, |trace| trace.reads.len());
+        let writes = traces
+            .first()
+            .map_or(0, |trace| trace.commits.iter().map(Vec::len).sum());
+        (self.emit)(row.raw(Some(&timing)).note(format!(
+            "asks the engine for {reads} reads and {writes} writes, as raw does"
+        )))
+    }
+}
+
+/// The raw engine and its folder.
+struct Raw {
+    engine: Lmdb,
+    _folder: tempfile::TempDir,
+}
+
+/// Maps every page into this process.
+fn warm(bed: &Bed, raw: Option<&Raw>) -> Result<()> {
+    let mut received = Received::new(bed.nodes);
+    let (root, selection) = (InstancePath::root(), Selection::default());
+    bed.tree.view()?.read(&root, &selection, &mut received)?;
+    raw.map_or(Ok(0), |raw| raw.engine.scan()).map(drop)
+}
+
+/// What the store asks of its driver in each of some calls.
+fn traces(bed: &Bed, mut operation: impl FnMut(u64) -> Result<()>) -> Result<Vec<Trace>> {
+    let mut traces = Vec::new();
+    for call in 0..TRACES_MAX {
+        bed.recorder.start();
+        operation(call)?;
+        traces.push(bed.recorder.stop());
+    }
+    Ok(traces)
+}

@@ -1,0 +1,268 @@
+//! An open store with a model of the bench.
+
+use std::sync::Arc;
+
+use espalier_keyspace::Operation;
+use espalier_store::{
+    Commit, CommitOptions, Datastore, Edit, LoadMode, LoadOptions, LoadReport, Selection, Store,
+    Subspace, SystemClock, Tree,
+};
+use espalier_yang::data::{DataTree, ParseOptions, Root, TreeBuilder};
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+use espalier_yang::validate::Effort;
+use espalier_yang::{InstancePath, Value};
+
+use super::harness::{Plan, Timing, measure};
+use super::pieces::Pieces;
+use super::place::{Home, Place, Raw};
+use super::raw::Contents;
+use super::recorder::{Recorder, Trace};
+use super::row::Row;
+use espalier_terminal::Result;
+use espalier_terminal::document::{self, Format};
+use espalier_terminal::path;
+use espalier_terminal::single_node::tree_of;
+
+/// The dataspace, the schema set and the first anchor.
+pub const NAME: &str = "bench";
+
+/// A model of the bench.
+#[derive(Clone, Copy)]
+pub struct Model {
+    /// The module.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+impl Model {
+    /// What its schema is compiled from.
+    pub fn source(self) -> SchemaSource {
+        SchemaSource {
+            modules: vec![ModuleSource {
+                name: self.name.to_owned(),
+                revision: None,
+                text: self.text.to_owned(),
+            }],
+            ..SchemaSource::default()
+        }
+    }
+}
+
+/// An open store of a model, empty at first.
+pub struct Stand {
+    /// The data.
+    pub tree: Tree,
+    /// Where it is.
+    pub place: Place,
+    /// Notes what is asked of the engine.
+    recorder: Arc<Recorder>,
+    home: Home,
+}
+
+/// A store that is closed.
+pub struct Closed {
+    place: Place,
+    home: Home,
+}
+
+impl Closed {
+    /// Opens it again.
+    pub fn open(mut self) -> Result<Stand> {
+        let (recorder, driver) = self.home.open()?;
+        let store = Store::open(driver, Arc::new(SystemClock))?;
+        Ok(Stand {
+            tree: store.tree(NAME, NAME, Datastore::Running)?,
+            place: self.place,
+            recorder,
+            home: self.home,
+        })
+    }
+}
+
+impl Stand {
+    /// A new store.
+    pub fn open(place: &Place, model: Model) -> Result<Self> {
+        let mut home = place.home()?;
+        let (recorder, driver) = home.open()?;
+        let store = Store::open(driver, Arc::new(SystemClock))?;
+        store.create_dataspace(NAME)?;
+        store.create_schema_set(NAME, NAME, &model.source())?;
+        store.create_anchor(NAME, NAME, NAME)?;
+        let tree = store.tree(NAME, NAME, Datastore::Running)?;
+        Ok(Self {
+            tree,
+            place: place.clone(),
+            recorder,
+            home,
+        })
+    }
+
+    /// Closes it. Memory forgets what it held.
+    pub fn close(self) -> Closed {
+        let Self {
+            place, mut home, ..
+        } = self;
+        home.close();
+        Closed { place, home }
+    }
+
+    /// A row about this store, with nothing measured yet.
+    pub fn row(&self, suite: &'static str, name: &str, size: u64) -> Row {
+        Row::new(suite, name, self.place.on(), size)
+    }
+
+    /// A path.
+    pub fn path(&self, text: &str) -> Result<InstancePath> {
+        path::parse(self.tree.schema(), text)
+    }
+
+    /// The edit that sets a leaf, and creates what is above it.
+    pub fn set(&self, path: &str, value: &str) -> Result<Edit> {
+        let schema = self.tree.schema();
+        let path = path::parse(schema, path)?;
+        let tree = tree_of(schema, &path, Some(value))?;
+        Ok(Edit::merge(InstancePath::root(), tree))
+    }
+
+    /// A document as a tree in memory.
+    pub fn document(&self, mut document: Pieces<'_>) -> Result<DataTree> {
+        let mut builder = TreeBuilder::new();
+        let options = ParseOptions::default();
+        document::parse(
+            Format::Json,
+            self.tree.schema(),
+            Root::Datastore,
+            &mut document,
+            &mut builder,
+            &options,
+        )
+        .map_err(|error| document::parse_failure(error, "the bench's own"))?;
+        Ok(builder.finish()?)
+    }
+
+    /// Commits edits.
+    pub fn commit(&self, edits: &[Edit]) -> Result<Commit> {
+        let options = CommitOptions {
+            author: NAME,
+            ..CommitOptions::default()
+        };
+        Ok(self.tree.commit(edits, options)?)
+    }
+
+    /// Loads a document into the empty store.
+    pub fn load(&self, document: Pieces<'_>) -> Result<LoadReport> {
+        Self::load_into(&self.tree, document)
+    }
+
+    /// Loads a document into an empty tree.
+    pub fn load_into(tree: &Tree, mut document: Pieces<'_>) -> Result<LoadReport> {
+        let options = LoadOptions {
+            mode: LoadMode::Create,
+            author: NAME,
+            ..LoadOptions::default()
+        };
+        let schema = Arc::clone(tree.schema());
+        Ok(tree.load(options, &mut |sink| {
+            let options = ParseOptions::default();
+            document::parse(
+                Format::Json,
+                &schema,
+                Root::Datastore,
+                &mut document,
+                sink,
+                &options,
+            )?;
+            Ok(())
+        })?)
+    }
+
+    /// What is at a path and below, with what is above; nothing where nothing is there.
+    pub fn read(&self, path: &InstancePath) -> Result<DataTree> {
+        let mut builder = TreeBuilder::new();
+        let selection = Selection::default();
+        let view = self.tree.view_to_read(path, &selection)?;
+        view.read(path, &selection, &mut builder)?;
+        Ok(builder.finish()?)
+    }
+
+    /// The value of a leaf.
+    pub fn leaf(&self, path: &InstancePath) -> Result<Option<Value>> {
+        let read = self.read(path)?;
+        let node = read.nodes.first();
+        Ok(node.and_then(|node| node.value().cloned()))
+    }
+
+    /// How many entries a list has.
+    pub fn count(&self, path: &str) -> Result<u64> {
+        Ok(self.tree.view()?.count(&self.path(path)?)?)
+    }
+
+    /// How much validation has looked at so far.
+    pub fn effort(&self) -> Effort {
+        self.tree.store().validation_effort()
+    }
+
+    /// The engine's own client with what the engine holds now; none for memory.
+    pub fn raw_copy(&self) -> Result<Option<Raw>> {
+        self.home.raw_copy(&*self.recorder)
+    }
+
+    /// The engine's own client, putting all that the engine holds; none for memory.
+    pub fn raw_load(&self) -> Result<Option<Timing>> {
+        let Some(raw) = self.home.raw()? else {
+            return Ok(None);
+        };
+        let contents = Contents::of(&*self.recorder)?;
+        let timing = measure(Plan::once(), |_| raw.engine.load(&contents), |_, ()| Ok(()))?;
+        Ok(Some(timing))
+    }
+
+    /// What an operation asks of the engine.
+    pub fn traced(&self, operation: impl FnOnce() -> Result<()>) -> Result<Trace> {
+        self.recorder.traced(operation)
+    }
+}
+
+impl Raw {
+    /// The client writing one key alone of each of them, which is the least that a commit can be.
+    pub fn single_write(&self, traces: &[Trace]) -> Result<Timing> {
+        let puts = traces.iter().enumerate();
+        let puts: Vec<_> = puts.map(|(call, trace)| one_put(call, trace)).collect();
+        self.replay(&puts)
+    }
+
+    /// The client doing what some operations asked of the engine, one after the other.
+    pub fn replay(&self, traces: &[Trace]) -> Result<Timing> {
+        let plan = Plan {
+            warm_up: 0,
+            ..Plan::many(traces.len() as u64)
+        };
+        measure(
+            plan,
+            |call| self.engine.replay(&traces[call as usize]),
+            |_, _| Ok(()),
+        )
+    }
+}
+
+/// The first key of data that a trace puts or deletes, alone, else of what it writes first; put with a
+/// value that no other call puts, as a client need not wait for the disk where nothing changes.
+fn one_put(call: usize, trace: &Trace) -> Trace {
+    let tree = Subspace::Tree as u8;
+    let put = |operation: &Operation| match operation {
+        Operation::Put { key, value } => Some((key.clone(), value.clone())),
+        Operation::Delete { key } => Some((key.clone(), Vec::new())),
+        _ => None,
+    };
+    let puts = || trace.commits.iter().flatten().filter_map(put);
+    let data = puts().find(|(key, _)| key.first() == Some(&tree));
+    let put = data.or_else(|| puts().next()).map(|(key, mut value)| {
+        value.extend_from_slice(&call.to_be_bytes());
+        Operation::Put { key, value }
+    });
+    Trace {
+        reads: Vec::new(),
+        commits: vec![put.into_iter().collect()],
+    }
+}

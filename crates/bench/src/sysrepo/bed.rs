@@ -1,0 +1,228 @@
+//! A store with the data of one size, and how rows are measured on it.
+
+use espalier_store::{CommitOptions, Datastore, Edit, Tree};
+use espalier_yang::data::{Content, DataNode, DataTree};
+use espalier_yang::{InstancePath, NodeId, Schema, Value};
+
+use super::sheet::Sheet;
+use crate::dataset::expect;
+use crate::engine::Durability;
+use crate::harness::Plan;
+use crate::place::Place;
+use crate::row::Row;
+use crate::stand::{Model, Stand};
+use espalier_terminal::{Failure, Result};
+
+/// The model.
+pub const MODEL: Model = Model {
+    name: "espalier-bench-tables",
+    text: include_str!("../models/espalier-bench-tables.yang"),
+};
+
+/// The container with both lists.
+pub const TABLES: &str = "/espalier-bench-tables:tables";
+
+/// The list in the order of its keys.
+pub const ROWS: &str = "/espalier-bench-tables:tables/row";
+
+/// The list in the order of its user.
+pub const STEPS: &str = "/espalier-bench-tables:tables/step";
+
+/// What running holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// Nothing.
+    Nothing,
+    /// The container and every row.
+    Rows,
+    /// The container and every step.
+    Steps,
+}
+
+/// The nodes of the model.
+#[derive(Clone, Copy)]
+pub struct Nodes {
+    /// The container.
+    pub tables: NodeId,
+    /// A list, its keys and its text.
+    pub row: (NodeId, NodeId, NodeId, NodeId),
+    /// A list, its key and its text.
+    pub step: (NodeId, NodeId, NodeId),
+}
+
+impl Nodes {
+    fn of(schema: &Schema) -> Result<Self> {
+        let module = schema.module_by_name(MODEL.name);
+        let child = |parent, name| {
+            let node = module.and_then(|module| schema.child(parent, module, name));
+            node.ok_or_else(|| Failure::data(format!("the bench's model has no {name}")))
+        };
+        let tables = child(None, "tables")?;
+        let (row, step) = (child(Some(tables), "row")?, child(Some(tables), "step")?);
+        let of = |list, name| child(Some(list), name);
+        Ok(Self {
+            tables,
+            row: (row, of(row, "number")?, of(row, "name")?, of(row, "text")?),
+            step: (step, of(step, "number")?, of(step, "text")?),
+        })
+    }
+
+    /// A tree with so many rows.
+    pub fn rows(self, size: u64) -> DataTree {
+        let (row, number, name, text) = self.row;
+        let leaf = |node, value| DataNode::new(node, Content::Value(value));
+        let rows = (0..size).map(|n| {
+            let leaves = vec![
+                leaf(number, Value::Uint32(n as u32)),
+                leaf(name, Value::string(format!("str{n}"))),
+                leaf(text, Value::string(format!("l{n}"))),
+            ];
+            DataNode::new(row, Content::Inner(leaves))
+        });
+        self.tree(rows.collect())
+    }
+
+    /// A tree with so many steps.
+    pub fn steps(self, size: u64) -> DataTree {
+        let (step, number, text) = self.step;
+        let leaf = |node, value| DataNode::new(node, Content::Value(value));
+        let steps = (0..size).map(|n| {
+            let leaves = vec![
+                leaf(number, Value::Uint32(n as u32)),
+                leaf(text, Value::string(format!("l{n}"))),
+            ];
+            DataNode::new(step, Content::Inner(leaves))
+        });
+        self.tree(steps.collect())
+    }
+
+    fn tree(self, entries: Vec<DataNode>) -> DataTree {
+        let tables = DataNode::new(self.tables, Content::Inner(entries));
+        DataTree {
+            nodes: vec![tables],
+        }
+    }
+}
+
+/// The path of the text of a row, as text.
+pub fn text_of_row(n: u64) -> String {
+    format!("{ROWS}[number='{n}'][name='str{n}']/text")
+}
+
+/// The path of the text of a step, as text.
+pub fn text_of_step(n: u64) -> String {
+    format!("{STEPS}[number='{n}']/text")
+}
+
+/// A store with the data of one size.
+pub struct Bed<'a, 'o> {
+    /// Its running datastore.
+    pub stand: Stand,
+    /// Its operational datastore.
+    pub operational: Tree,
+    /// How many entries.
+    pub size: u64,
+    /// The nodes of its model.
+    pub nodes: Nodes,
+    /// The place of the row that is measured, among those of the suite.
+    pub rank: usize,
+    data: Data,
+    sheet: &'a mut Sheet<'o>,
+}
+
+/// What a row is about.
+#[derive(Clone, Copy)]
+pub struct About<'r> {
+    /// Its name.
+    pub row: &'r str,
+    /// What else there is to know.
+    pub note: &'r str,
+    /// How often it is done.
+    pub plan: Plan,
+}
+
+impl<'a, 'o> Bed<'a, 'o> {
+    /// A new store, empty.
+    pub fn open(place: &Place, size: u64, sheet: &'a mut Sheet<'o>) -> Result<Self> {
+        let stand = Stand::open(place, MODEL)?;
+        let nodes = Nodes::of(stand.tree.schema())?;
+        Ok(Self {
+            operational: stand.tree.beside(Datastore::Operational, "")?,
+            stand,
+            size,
+            nodes,
+            rank: 0,
+            data: Data::Nothing,
+            sheet,
+        })
+    }
+
+    /// The entry that single rows are about.
+    pub fn middle(&self) -> u64 {
+        self.size / 2
+    }
+
+    /// For one entry.
+    pub fn one(&self) -> Plan {
+        match self.stand.place.durability {
+            Durability::Durable => Plan::many(200),
+            _ => Plan::many(2_000.min(20 * self.size)),
+        }
+    }
+
+    /// For all entries.
+    pub fn all(&self) -> Plan {
+        Plan::few(5)
+    }
+
+    /// Has running hold this, outside the measured time.
+    pub fn hold(&mut self, data: Data) -> Result<()> {
+        if self.data == data {
+            return Ok(());
+        }
+        let clear = Edit::remove(self.stand.path(TABLES)?);
+        let fill = match data {
+            Data::Nothing => None,
+            Data::Rows => Some(self.nodes.rows(self.size)),
+            Data::Steps => Some(self.nodes.steps(self.size)),
+        };
+        let fill = fill.map(|tree| Edit::merge(InstancePath::root(), tree));
+        let edits: Vec<Edit> = std::iter::once(clear).chain(fill).collect();
+        self.stand.commit(&edits)?;
+        self.data = data;
+        Ok(())
+    }
+
+    /// Measures a row and prints it. What `operation` does is done again each time, and undone by
+    /// `check`.
+    pub fn measure<T>(
+        &mut self,
+        about: About<'_>,
+        mut operation: impl FnMut(&Stand, u64) -> Result<T>,
+        mut check: impl FnMut(&Stand, T) -> Result<()>,
+    ) -> Result<()> {
+        let (stand, rank) = (&self.stand, self.rank);
+        let row = stand.row(self.sheet.suite, about.row, self.size);
+        let row = stand.measured(
+            Row { rank, ..row },
+            about.plan,
+            |call| operation(stand, call),
+            |_, answer| check(stand, answer),
+        )?;
+        self.sheet.row(&stand.place, row.note(about.note))
+    }
+}
+
+/// Fails unless the list has so many entries.
+pub fn expect_entries(tree: &Tree, list: &InstancePath, wanted: u64) -> Result<()> {
+    let found = tree.view()?.count(list)?;
+    expect(found == wanted, || {
+        format!("{found} entries instead of {wanted}")
+    })
+}
+
+/// Commits to a datastore.
+pub fn commit(tree: &Tree, edits: &[Edit]) -> Result<()> {
+    let commit = tree.commit(edits, CommitOptions::default())?;
+    expect(commit.is_changed, || "a commit changed nothing".to_owned())
+}

@@ -1,0 +1,173 @@
+//! Rows on the operational datastore.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use espalier_store::{Diff, Edit, Provider, Selection, Subscribed, Subscriber, Subscription};
+use espalier_yang::DataError;
+use espalier_yang::data::TreeBuilder;
+
+use super::bed::{About, Bed, Data, ROWS, TABLES, commit, expect_entries, text_of_row};
+use super::writes::{BY_PATHS, set_items};
+use crate::dataset::expect;
+use crate::harness::Plan;
+use espalier_terminal::Result;
+
+/// Subscribers to every change.
+const SUBSCRIBERS: u64 = 12;
+
+/// How often all items are created and removed before them.
+const ITERATIONS: u64 = 10;
+
+/// Row 5: the whole container of the operational datastore, which a provider makes of N entries
+/// when it is asked, as a tree. Running is empty.
+pub fn get_oper_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
+    bed.hold(Data::Nothing)?;
+    let (size, nodes, plan) = (bed.size, bed.nodes, bed.all());
+    let (tree, path) = (bed.operational.clone(), bed.stand.path(TABLES)?);
+    let provider = Provider::new("bench", move |_| Ok(nodes.rows(size)));
+    let registration = tree.provide(path.clone(), provider);
+    let about = About {
+        row: "get oper tree",
+        note: "from a provider, which is asked each time",
+        plan,
+    };
+    let wanted = nodes.rows(size);
+    bed.measure(
+        about,
+        |_, _| {
+            let (mut builder, view) = (TreeBuilder::new(), tree.view()?);
+            view.read(&path, &Selection::default(), &mut builder)?;
+            Ok((builder.finish()?, view.take_warnings()))
+        },
+        |_, (tree, warnings)| {
+            expect(warnings.is_empty() && tree == wanted, || {
+                format!("the provider's tree differs: {warnings:?}")
+            })
+        },
+    )?;
+    drop(registration);
+    Ok(())
+}
+
+/// Row 9: N leaves are set by their paths in the operational datastore, in one commit.
+pub fn create_all_items_oper(bed: &mut Bed<'_, '_>) -> Result<()> {
+    bed.hold(Data::Nothing)?;
+    let (size, plan, tree) = (bed.size, bed.all(), bed.operational.clone());
+    let about = About {
+        row: "create all items oper",
+        note: BY_PATHS,
+        plan,
+    };
+    bed.measure(
+        about,
+        |stand, _| commit(&tree, &set_items(stand, size, text_of_row)?),
+        |stand, ()| {
+            let rows = stand.path(ROWS)?;
+            expect_entries(&tree, &rows, size)?;
+            commit(&tree, &[Edit::delete(rows)])
+        },
+    )?;
+    commit(&tree, &[Edit::delete(bed.stand.path(TABLES)?)])
+}
+
+/// Is told of every commit twice, and counts what it is told of.
+#[derive(Default)]
+struct Counting {
+    asked: AtomicU64,
+    told: AtomicU64,
+}
+
+impl Subscriber for Counting {
+    fn change(&self, diff: &Diff) -> std::result::Result<(), DataError> {
+        self.asked.fetch_add(diff.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn done(&self, diff: &Arc<Diff>) {
+        self.told.fetch_add(diff.len() as u64, Ordering::Relaxed);
+    }
+}
+
+/// Row 10: all items are created and removed ten times before twelve subscribers, who are asked of
+/// each commit and told of it.
+pub fn many_oper_change_subs(bed: &mut Bed<'_, '_>) -> Result<()> {
+    bed.hold(Data::Nothing)?;
+    let (size, tree) = (bed.size, bed.operational.clone());
+    let subscribers: Vec<Arc<Counting>> = (0..SUBSCRIBERS).map(|_| Arc::default()).collect();
+    let subscribed = subscribers
+        .iter()
+        .map(|one| {
+            tree.subscribe(
+                Subscription::default(),
+                Arc::clone(one) as Arc<dyn Subscriber>,
+            )
+        })
+        .collect::<espalier_store::Result<Vec<Subscribed>>>()?;
+    // The container stays between the iterations.
+    commit(&tree, &[bed.stand.set(&text_of_row(0), "l0")?])?;
+    commit(&tree, &[Edit::delete(bed.stand.path(ROWS)?)])?;
+    let about = About {
+        row: "many oper change_subs",
+        note: "20 commits before 12 subscribers, who share a diff for each",
+        plan: Plan::few(3),
+    };
+    let counts = |subscribers: &[Arc<Counting>]| -> Vec<u64> {
+        let both = |one: &Arc<Counting>| {
+            [&one.asked, &one.told].map(|count| count.swap(0, Ordering::Relaxed))
+        };
+        subscribers.iter().flat_map(both).collect()
+    };
+    counts(&subscribers);
+    bed.measure(
+        about,
+        |stand, _| {
+            for _ in 0..ITERATIONS {
+                commit(&tree, &set_items(stand, size, text_of_row)?)?;
+                commit(&tree, &[Edit::delete(stand.path(ROWS)?)])?;
+            }
+            Ok(())
+        },
+        |stand, ()| {
+            expect_entries(&tree, &stand.path(ROWS)?, 0)?;
+            // Each entry and its text came and went.
+            let wanted = ITERATIONS * 2 * 2 * size;
+            let found = counts(&subscribers);
+            expect(found.iter().all(|&count| count == wanted), || {
+                format!("the subscribers were told of {found:?} nodes instead of {wanted}")
+            })
+        },
+    )?;
+    drop(subscribed);
+    commit(&tree, &[Edit::delete(bed.stand.path(TABLES)?)])
+}
+
+/// Row 14: a leaf of the entry in the middle is created in the operational datastore, which holds
+/// N entries.
+pub fn create_an_item_oper(bed: &mut Bed<'_, '_>) -> Result<()> {
+    bed.hold(Data::Nothing)?;
+    let (text, plan, tree) = (
+        text_of_row(bed.middle()),
+        bed.one(),
+        bed.operational.clone(),
+    );
+    let filled = bed.nodes.rows(bed.size);
+    commit(&tree, &[Edit::merge(bed.stand.path("/")?, filled)])?;
+    let path = bed.stand.path(&text)?;
+    commit(&tree, &[Edit::delete(path.clone())])?;
+    let about = About {
+        row: "create an item oper",
+        note: "",
+        plan,
+    };
+    bed.measure(
+        about,
+        |stand, _| commit(&tree, &[stand.set(&text, "l0")?]),
+        |_, ()| {
+            let is_there = tree.view()?.has_content(&path)?;
+            expect(is_there, || "the item was not created".to_owned())?;
+            commit(&tree, &[Edit::delete(path.clone())])
+        },
+    )?;
+    commit(&tree, &[Edit::delete(bed.stand.path(TABLES)?)])
+}

@@ -1,0 +1,105 @@
+//! Rows that read.
+
+use espalier_yang::data::DataTree;
+use espalier_yang::{InstancePath, Value};
+
+use super::bed::{About, Bed, Data, MODEL, STEPS, TABLES, text_of_row};
+use crate::dataset::expect;
+use crate::stand::Stand;
+use espalier_terminal::Result;
+use espalier_terminal::single_node::tree_of;
+
+/// The text of an entry by an expression that is no path by keys, as a user writes it.
+fn by_condition(n: u64) -> String {
+    format!("/espalier-bench-tables:tables/row[number='{n}' and name='str{n}']/text")
+}
+
+/// A leaf with the nodes around it.
+fn with_parents(stand: &Stand, path: &InstancePath, value: &Value) -> Result<DataTree> {
+    tree_of(stand.tree.schema(), path, Some(&value.to_string()))
+}
+
+fn expect_text(stand: &Stand, tree: &DataTree, n: u64) -> Result<()> {
+    let wanted = with_parents(
+        stand,
+        &stand.path(&text_of_row(n))?,
+        &Value::string(format!("l{n}")),
+    )?;
+    expect(*tree == wanted, || {
+        format!("reading the text of {n} gave {tree:?}")
+    })
+}
+
+/// Row 1: one leaf of N entries by a condition, with the nodes around it.
+pub fn get_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
+    bed.hold(Data::Rows)?;
+    let (middle, plan) = (bed.middle(), bed.one());
+    let about = About {
+        row: "get tree",
+        note: "by a condition on both keys, parsed each time",
+        plan,
+    };
+    let text = by_condition(middle);
+    bed.measure(
+        about,
+        |stand, _| {
+            let one = MODEL.select_one(&stand.tree.view()?, &text)?;
+            with_parents(stand, &one.path, &one.value.unwrap_or(Value::Empty))
+        },
+        |stand, tree| expect_text(stand, &tree, middle),
+    )
+}
+
+/// Row 2: the same, the value alone.
+pub fn get_item(bed: &mut Bed<'_, '_>) -> Result<()> {
+    bed.hold(Data::Rows)?;
+    let (middle, plan) = (bed.middle(), bed.one());
+    let about = About {
+        row: "get item",
+        note: "by a condition on both keys, parsed each time",
+        plan,
+    };
+    let text = by_condition(middle);
+    bed.measure(
+        about,
+        |stand, _| Ok(MODEL.select_one(&stand.tree.view()?, &text)?.value),
+        |_, value| {
+            let wanted = Some(Value::string(format!("l{middle}")));
+            expect(value == wanted, || format!("got {value:?}"))
+        },
+    )
+}
+
+/// Rows 3 and 17: one leaf by the keys of its entry, with the nodes around it.
+pub fn get_tree_hash(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
+    bed.hold(Data::Rows)?;
+    let (middle, plan) = (bed.middle(), bed.one());
+    let about = About { row, note, plan };
+    let text = text_of_row(middle);
+    bed.measure(
+        about,
+        |stand, _| {
+            let path = stand.path(&text)?;
+            let value = stand.leaf(&path)?.unwrap_or(Value::Empty);
+            with_parents(stand, &path, &value)
+        },
+        |stand, tree| expect_text(stand, &tree, middle),
+    )
+}
+
+/// Row 4: the whole container with N entries in the order of their user, as a tree.
+pub fn get_user_ordered_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
+    bed.hold(Data::Steps)?;
+    let plan = bed.all();
+    let about = About {
+        row: "get user ordered tree",
+        note: "",
+        plan,
+    };
+    let wanted = bed.nodes.steps(bed.size);
+    bed.measure(
+        about,
+        |stand, _| stand.read(&stand.path(TABLES)?),
+        |_, tree| expect(tree == wanted, || format!("the steps differ: {STEPS}")),
+    )
+}

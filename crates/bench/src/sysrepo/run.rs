@@ -1,0 +1,141 @@
+//! Running the rows.
+
+use super::bed::{Bed, Data};
+use super::sheet::Sheet;
+use super::{operational, reads, writes};
+use crate::harness::shuffle;
+use crate::output::Output;
+use crate::place::Place;
+use espalier_terminal::{Failure, Result};
+
+/// What to measure.
+pub struct Sysrepo {
+    /// What the suite is called in rows: the same rows are the suite of drivers, too.
+    pub suite: &'static str,
+    /// Numbers of list entries, ascending.
+    pub sizes: Vec<u64>,
+    /// Where.
+    pub places: Vec<Place>,
+    /// Parts of the names of the rows that are measured; none for all of them.
+    pub rows: Vec<String>,
+}
+
+/// Runs the bench. Fails at the first wrong answer.
+pub fn run(sysrepo: &Sysrepo, output: &mut Output) -> Result<()> {
+    let wanted = wanted(&sysrepo.rows)?;
+    // Another order in each pass, the same in each run.
+    let pass = output.pass();
+    let mut sheet = Sheet::new(sysrepo.suite, output);
+    for &size in &sysrepo.sizes {
+        for place in &sysrepo.places {
+            let mut bed = Bed::open(place, size, &mut sheet)?;
+            for (row, _, measure) in in_order(&wanted, size + pass) {
+                bed.rank = ROWS.iter().position(|known| known.0 == row).unwrap_or(0);
+                measure(&mut bed, row)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rows in an order that is drawn, so that what one leaves behind does not always help or hinder
+/// the same other. Those on the same data follow one another: filling takes longer than measuring.
+fn in_order(rows: &[Row], seed: u64) -> Vec<Row> {
+    let mut kinds = [Data::Nothing, Data::Rows, Data::Steps];
+    shuffle(&mut kinds, seed);
+    let of_kind = |kind| {
+        let mut rows: Vec<_> = rows.iter().copied().filter(|row| row.1 == kind).collect();
+        shuffle(&mut rows, seed);
+        rows
+    };
+    kinds.into_iter().flat_map(of_kind).collect()
+}
+
+/// Said of the rows that sysrepo measures a second time, with its cache of running switched on.
+const CACHED: &str = "there is no such mode here: the same work again";
+
+/// A row: its name, what it is measured on, and how.
+type Row = (&'static str, Data, fn(&mut Bed<'_, '_>, &str) -> Result<()>);
+
+/// All rows, in sysrepo's order.
+const ROWS: [Row; 22] = [
+    ("get tree", Data::Rows, |bed, _| reads::get_tree(bed)),
+    ("get item", Data::Rows, |bed, _| reads::get_item(bed)),
+    ("get tree hash", Data::Rows, |bed, row| {
+        reads::get_tree_hash(bed, row, "")
+    }),
+    ("get user ordered tree", Data::Steps, |bed, _| {
+        reads::get_user_ordered_tree(bed)
+    }),
+    ("get oper tree", Data::Nothing, |bed, _| {
+        operational::get_oper_tree(bed)
+    }),
+    ("create batch", Data::Nothing, |bed, _| {
+        writes::create_batch(bed)
+    }),
+    ("create user ordered items", Data::Nothing, |bed, _| {
+        writes::create_user_ordered_items(bed)
+    }),
+    ("create all items", Data::Nothing, |bed, _| {
+        writes::create_all_items(bed)
+    }),
+    ("create all items oper", Data::Nothing, |bed, _| {
+        operational::create_all_items_oper(bed)
+    }),
+    ("many oper change_subs", Data::Nothing, |bed, _| {
+        operational::many_oper_change_subs(bed)
+    }),
+    ("remove all items", Data::Rows, |bed, row| {
+        writes::remove_all_items(bed, row, "")
+    }),
+    ("remove whole subtree", Data::Rows, |bed, row| {
+        writes::remove_whole_subtree(bed, row, "")
+    }),
+    ("create an item", Data::Rows, |bed, row| {
+        writes::create_an_item(bed, row, "")
+    }),
+    ("create an item oper", Data::Nothing, |bed, _| {
+        operational::create_an_item_oper(bed)
+    }),
+    ("modify an item", Data::Rows, |bed, row| {
+        writes::modify_an_item(bed, row, "")
+    }),
+    ("remove an item", Data::Rows, |bed, row| {
+        writes::remove_an_item(bed, row, "")
+    }),
+    ("get tree hash cached", Data::Rows, |bed, row| {
+        reads::get_tree_hash(bed, row, CACHED)
+    }),
+    ("remove all items cached", Data::Rows, |bed, row| {
+        writes::remove_all_items(bed, row, CACHED)
+    }),
+    ("remove whole subtree cached", Data::Rows, |bed, row| {
+        writes::remove_whole_subtree(bed, row, CACHED)
+    }),
+    ("create an item cached", Data::Rows, |bed, row| {
+        writes::create_an_item(bed, row, CACHED)
+    }),
+    ("modify an item cached", Data::Rows, |bed, row| {
+        writes::modify_an_item(bed, row, CACHED)
+    }),
+    ("remove an item cached", Data::Rows, |bed, row| {
+        writes::remove_an_item(bed, row, CACHED)
+    }),
+];
+
+/// The rows with one of these in their name, all where none is named. Refuses what is part of no
+/// row's name.
+fn wanted(named: &[String]) -> Result<Vec<Row>> {
+    for name in named {
+        if !ROWS.iter().any(|row| row.0.contains(name.as_str())) {
+            let known: Vec<_> = ROWS.iter().map(|row| row.0).collect();
+            let known = known.join(", ");
+            return Err(Failure::usage(format!(
+                "no row has {name:?} in its name; there are {known}"
+            )));
+        }
+    }
+    let is_named =
+        |row: &Row| named.is_empty() || named.iter().any(|name| row.0.contains(name.as_str()));
+    Ok(ROWS.into_iter().filter(is_named).collect())
+}

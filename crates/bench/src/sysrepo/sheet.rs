@@ -1,0 +1,97 @@
+//! Where the rows go, and what is said of one by those before it.
+
+use std::sync::LazyLock;
+
+use crate::engine::Engine;
+use crate::figures::Figures;
+use crate::output::Output;
+use crate::place::Place;
+use crate::row::Row;
+use espalier_terminal::Result;
+
+/// What sysrepo takes.
+static FIGURES: LazyLock<Figures> =
+    LazyLock::new(|| Figures::embedded(include_str!("../../data/figures/sysrepo.toml")));
+
+/// The row that is compared with the one of a user's order.
+const UNORDERED: &str = "create all items";
+const USER_ORDERED: &str = "create user ordered items";
+
+/// The rows of a suite.
+pub struct Sheet<'o> {
+    /// What the suite is called in rows.
+    pub suite: &'static str,
+    output: &'o mut Output,
+    seen: Vec<Row>,
+}
+
+impl<'o> Sheet<'o> {
+    /// No rows yet.
+    pub fn new(suite: &'static str, output: &'o mut Output) -> Self {
+        Self {
+            suite,
+            output,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Takes a row, with what it has to be compared with.
+    pub fn row(&mut self, place: &Place, mut row: Row) -> Result<()> {
+        let is_local = !matches!(place.engine, Engine::Server { .. });
+        let plugin = plugin_of(&row.driver);
+        let seconds = |peer: &str| FIGURES.seconds(peer, plugin, &row.row, row.size);
+        let cpu_s = seconds("sysrepo, cpu");
+        let published_s = seconds(&format!("sysrepo, {plugin}"));
+        match (cpu_s, row.cpu_s) {
+            // What a server takes is not in this process's time.
+            (Some(theirs), Some(ours)) if is_local => {
+                row = row.note(format!("cpu x{:.1} less than sysrepo's", theirs / ours));
+            }
+            _ => {}
+        }
+        if let (Some(theirs), Some(ours)) = (published_s, row.median_s) {
+            row = row.note(format!(
+                "x{:.1} less than published for {plugin}",
+                theirs / ours
+            ));
+        }
+        let peers = FIGURES.peers(plugin, &row.row, row.size);
+        row = row.peers(peers);
+        if place.engine != Engine::Memory
+            && let Some(memory) = self.seen(&row.row, row.size, |seen| seen.driver == "memory")
+        {
+            let factor = row.factor(row.median_s, memory.median_s);
+            row = row.note(format!("{factor} of memory's"));
+        }
+        let on_same = |seen: &Row| seen.key()[2..] == row.key()[2..];
+        let other = match row.row.as_str() {
+            USER_ORDERED => self.seen(UNORDERED, row.size, on_same),
+            UNORDERED => self.seen(USER_ORDERED, row.size, on_same),
+            _ => None,
+        };
+        if let Some(other) = other {
+            let factor = match row.row.as_str() {
+                USER_ORDERED => row.factor(row.median_s, other.median_s),
+                _ => row.factor(other.median_s, row.median_s),
+            };
+            row = row.note(format!("user ordered is {factor} of unordered"));
+        }
+        self.output.row(&row)?;
+        self.seen.push(row);
+        Ok(())
+    }
+
+    fn seen(&self, name: &str, size: u64, is_wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
+        let is_it = |row: &&Row| row.row == name && row.size == size && is_wanted(row);
+        self.seen.iter().find(is_it)
+    }
+}
+
+/// sysrepo's plugin for the engine of a driver, or the nearest one.
+fn plugin_of(driver: &str) -> &'static str {
+    match driver {
+        "redis" | "rediss" => "REDIS DS",
+        "mongodb" => "MONGO DS",
+        _ => "JSON DS file",
+    }
+}

@@ -1,0 +1,147 @@
+//! What their table leaves out: many threads at once, and a range of many buckets.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use espalier_stats::{Buffer, Limits, Metric, Number, Packed, Path, Range, Stats, Write};
+
+use super::comparison;
+use super::engine::Engine;
+use super::run::moment;
+use crate::dataset::expect;
+use crate::harness::{Timing, cpu_time, together};
+use crate::output::Output;
+use espalier_terminal::{Failure, Result};
+
+/// Threads that write.
+const THREADS: u64 = 4;
+
+/// Calls of each thread without a buffer, and with one.
+const CALLS: u64 = 500;
+const BUFFERED_CALLS: u64 = 250_000;
+
+/// Buckets of the long range, and how many of them are read one by one.
+const BUCKETS: i64 = 10_000;
+const ONE_BY_ONE: i64 = 1_000;
+
+/// When everything begins, the start of a minute.
+const FROM: i64 = 1_741_176_000;
+
+/// Measures these rows on an engine.
+pub fn run(engine: &Engine, output: &mut Output) -> Result<()> {
+    threads(engine, output)?;
+    buffered(engine, output)?;
+    long_range(engine, output)
+}
+
+/// Who writes: each thread to its own metric.
+fn metric(thread: u64) -> Metric {
+    Metric::new(format!("perf_{thread}"))
+}
+
+fn one() -> Result<Packed> {
+    Ok(Packed::one(Path::parse("a")?, Number::from(1)))
+}
+
+/// That each thread's calls are there, exactly.
+fn check(stats: &Stats, calls: u64) -> Result<()> {
+    let at = moment(FROM)?;
+    for thread in 0..THREADS {
+        let points = stats.values(metric(thread), Range::new("1y".parse()?, at, at))?;
+        let found = points
+            .first()
+            .and_then(|point| point.values.get(&Path::parse("a").ok()?));
+        let wanted = Some(Number::from(calls));
+        expect(found == wanted, || {
+            format!("thread {thread} left {found:?}, not {wanted:?}")
+        })?;
+    }
+    Ok(())
+}
+
+fn rate(timing: &Timing) -> String {
+    format!("{:.0} a second", 1.0 / timing.median_s)
+}
+
+fn threads(engine: &Engine, output: &mut Output) -> Result<()> {
+    let (stats, at, values) = (engine.stats()?, moment(FROM)?, one()?);
+    let timing = together(THREADS, CALLS, |thread| {
+        (0..CALLS).try_for_each(|_| Ok(stats.track(metric(thread), at, values.clone())?))
+    })?;
+    check(&stats, CALLS)?;
+    let row = engine.row(format!("TRACK by {THREADS} threads"), THREADS * CALLS);
+    output.row(&row.timed(&timing).note(rate(&timing)))
+}
+
+fn buffered(engine: &Engine, output: &mut Output) -> Result<()> {
+    let (stats, at, values) = (Arc::new(engine.stats()?), moment(FROM)?, one()?);
+    let buffer = Buffer::new(Arc::clone(&stats), Limits::default())?;
+    let timing = together(THREADS, BUFFERED_CALLS, |thread| {
+        (0..BUFFERED_CALLS).try_for_each(|_| {
+            let write = Write::track(metric(thread), at, values.clone());
+            buffer.submit(write).map_err(Failure::from)
+        })?;
+        Ok(buffer.flush()?)
+    })?;
+    check(&stats, BUFFERED_CALLS)?;
+    let row = engine.row(
+        format!("TRACK buffered by {THREADS} threads"),
+        THREADS * BUFFERED_CALLS,
+    );
+    output.row(
+        &row.timed(&timing)
+            .note(rate(&timing))
+            .note("the last flush is in it"),
+    )
+}
+
+fn long_range(engine: &Engine, output: &mut Output) -> Result<()> {
+    let (stats, values) = (engine.stats()?, one()?);
+    let mut settings = stats.settings();
+    settings.granularities = ["1m".parse()?].into_iter().collect();
+    stats.configure(settings)?;
+    let at = |bucket: i64| moment(FROM + 60 * bucket);
+    for from in (0..BUCKETS).step_by(1_000) {
+        let writes = (from..from + 1_000)
+            .map(|bucket| Ok(Write::track("perf_range", at(bucket)?, values.clone())));
+        stats.submit(espalier_stats::Request::new(
+            writes.collect::<Result<Vec<_>>>()?,
+        ))?;
+    }
+    let range = |from, to| -> Result<Range> { Ok(Range::new("1m".parse()?, at(from)?, at(to)?)) };
+    let read = |from, to| -> Result<usize> {
+        let points = stats.values("perf_range", range(from, to)?)?;
+        Ok(points.iter().filter(|point| point.values == values).count())
+    };
+    let once = |work: &dyn Fn() -> Result<usize>, wanted: i64| -> Result<Timing> {
+        let mut samples = Vec::new();
+        let cpu = cpu_time();
+        for _ in 0..3 {
+            let begun = Instant::now();
+            let found = work()?;
+            samples.push(begun.elapsed().as_secs_f64());
+            expect(found as i64 == wanted, || {
+                format!("{found} buckets instead of {wanted}")
+            })?;
+        }
+        Timing::of(samples, cpu_time().saturating_sub(cpu))
+    };
+    let scan = once(&|| read(0, BUCKETS - 1), BUCKETS)?;
+    let each = once(
+        &|| (0..ONE_BY_ONE).map(|bucket| read(bucket, bucket)).sum(),
+        ONE_BY_ONE,
+    )?;
+    let ratio = each.median_s / ONE_BY_ONE as f64 * BUCKETS as f64 / scan.median_s;
+    let row = engine.row("VALUES of 10,000 buckets".to_owned(), BUCKETS as u64);
+    let mut row = row.timed(&scan).note(format!(
+        "x{ratio:.1} faster than bucket by bucket on this engine (of {ONE_BY_ONE})"
+    ));
+    if let Some(peer) = engine.peer
+        && let Some(theirs) = comparison::one_by_one(peer, BUCKETS as u64)
+    {
+        let ratio = theirs.seconds / scan.median_s;
+        row = row.note(format!("x{ratio:.0} faster than theirs, bucket by bucket"));
+        row = row.peers([theirs]);
+    }
+    output.row(&row)
+}

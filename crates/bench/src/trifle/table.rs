@@ -1,0 +1,75 @@
+//! The table in the layout that it was published in.
+
+use std::fmt;
+
+use super::comparison::{self, Column};
+use super::engine::Engine;
+use super::payload::Payload;
+
+/// Seconds of all calls, for each engine, payload and number of calls.
+#[derive(Default)]
+pub struct Table {
+    lines: Vec<Line>,
+}
+
+struct Line {
+    calls: u64,
+    payload: Payload,
+    engine: String,
+    seconds: [f64; 6],
+    /// Of their engine, as we measured it.
+    theirs: [Option<f64>; 6],
+}
+
+impl Table {
+    /// Adds a line.
+    pub fn add(&mut self, engine: &Engine, payload: Payload, calls: u64, seconds: [f64; 6]) {
+        let theirs = Column::ALL.map(|column| {
+            let one = comparison::measured(engine.peer?, payload, column)?;
+            Some(one * calls as f64)
+        });
+        self.lines.push(Line {
+            calls,
+            payload,
+            engine: format!(
+                "{} {}",
+                engine.driver.name(),
+                engine.place.durability.as_str()
+            ),
+            seconds,
+            theirs,
+        });
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "\nSeconds of all calls; in brackets how many times faster than Trifle::Stats on that engine, \
+                     measured on a machine like this one (embedded: on SQLite)\n"
+        )?;
+        write!(f, "{:>6}  {:<16}  {:<18}", "calls", "payload", "engine")?;
+        for column in Column::ALL {
+            write!(f, "{:>17}", column.name())?;
+        }
+        writeln!(f)?;
+        for line in &self.lines {
+            write!(
+                f,
+                "{:>6}  {:<16}  {:<18}",
+                line.calls, line.payload.name, line.engine
+            )?;
+            for (seconds, theirs) in line.seconds.iter().zip(line.theirs) {
+                let ratio = theirs.map(|theirs| format!(" (x{:.1})", theirs / seconds));
+                write!(
+                    f,
+                    "{:>17}",
+                    format!("{seconds:.4}{}", ratio.unwrap_or_default())
+                )?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,309 @@
+//! The command line: what there is, and how it ends.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::StyledStr;
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands::{
+    Backup, Check, Commit, Completions, Copy, CopyConfig, Delete, DeleteConfig, Diff, Discard,
+    Documents, Edit, Example, Export, Get, History, Info, Load, Lock, Locks, Repair, Restore,
+    Rollback, SchemaTree, Serve, Set, Stats, Unlock, Update, Upgrade, Validate,
+};
+use crate::logging;
+use crate::settings::Settings;
+use espalier_terminal::output::{self, Form};
+use espalier_terminal::{Failure, Result};
+
+const LONG_ABOUT: &str = "\
+A model-driven tree datastore. Give it YANG modules; it keeps data that fits them, in an embedded \
+engine, and serves it over RESTCONF.
+
+A command on a data tree works on a store directly (--store) or through a server (--server). `stats` and \
+`documents` work on a store (--store); a server has the same over HTTP, under /stats and /documents. A store \
+learns its modules once (--yang) and keeps them.";
+
+const EXAMPLES: &str = "\
+Start:
+  espalier example network -o network
+  espalier load network/network.json --store embedded:data --yang network
+  espalier get '/espalier-network:network/device=core-1' --store embedded:data
+  espalier serve --store embedded:data
+
+Change a candidate, look at it, commit it:
+  espalier set '/espalier-network:network/device=core-1/site' cellar --datastore candidate \\
+      --store embedded:data
+  espalier validate --store embedded:data
+  espalier commit --store embedded:data
+
+Each setting is taken from the flag, else from the environment (ESPALIER_STORE, ESPALIER_SERVER, \
+ESPALIER_YANG, ESPALIER_DATASPACE, ESPALIER_ANCHOR, ESPALIER_DATASTORE, ESPALIER_SESSION, \
+ESPALIER_AUTHOR, ESPALIER_LISTEN, ESPALIER_LOG, ...), else \
+from the file named by --config, or ./espalier.toml where it exists:
+  store = \"embedded:data\"
+  listen = \"127.0.0.1:8080\"
+
+Exit status: 0 done, 1 the data or the store is not as needed, 2 the call is wrong.";
+
+/// How the process ends where the command line is wrong.
+const USAGE_STATUS: u8 = 2;
+
+/// The command line.
+#[derive(Parser, Debug)]
+#[command(name = "espalier", version, about = "A model-driven tree datastore", long_about = LONG_ABOUT, after_long_help = EXAMPLES)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command has.
+#[derive(Args, Debug)]
+struct Global {
+    /// The configuration file [env: ESPALIER_CONFIG] [default: ./espalier.toml where it exists]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "ESPALIER_CONFIG",
+        hide_env = true
+    )]
+    config: Option<PathBuf>,
+
+    /// What is logged on standard error: a level, or target=level,... as RUST_LOG has it
+    /// [env: ESPALIER_LOG] [default: warn; of serve: info]
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
+
+    /// How it is logged: text or json [env: ESPALIER_LOG_FORMAT] [default: text]
+    #[arg(long, global = true, value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+enum Command {
+    Serve(Serve),
+    Load(Load),
+    Export(Export),
+    Get(Get),
+    Set(Set),
+    Delete(Delete),
+    Edit(Edit),
+    Commit(Commit),
+    Validate(Validate),
+    Discard(Discard),
+    Update(Update),
+    Lock(Lock),
+    Unlock(Unlock),
+    Locks(Locks),
+    CopyConfig(CopyConfig),
+    DeleteConfig(DeleteConfig),
+    History(History),
+    Diff(Diff),
+    Rollback(Rollback),
+    Schema(SchemaTree),
+    Upgrade(Upgrade),
+    Check(Check),
+    Repair(Repair),
+    Info(Info),
+    Copy(Copy),
+    Backup(Backup),
+    Restore(Restore),
+    Stats(Stats),
+    Documents(Documents),
+    #[cfg(feature = "bench")]
+    Bench(espalier_bench::Bench),
+    Example(Example),
+    Completions(Completions),
+}
+
+/// Runs the command that the process was started with.
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() && std::env::args().any(|text| text == "--json") => {
+            let text = without_secrets(&error.render().to_string());
+            let message = text.strip_prefix("error: ").unwrap_or(&text).trim();
+            let failure = Failure::usage(message);
+            report(&failure, true);
+            return ExitCode::from(failure.exit_status());
+        }
+        Err(error) if error.use_stderr() => {
+            let text = without_secrets(&error.render().to_string());
+            // Nobody is left to tell where this fails.
+            let _ = writeln!(io::stderr(), "{}", text.trim_end());
+            return ExitCode::from(USAGE_STATUS);
+        }
+        Err(error) => error.exit(),
+    };
+    let json = cli.command.wants_json();
+    match cli.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_silent() => ExitCode::SUCCESS,
+        Err(failure) => {
+            // One command prints one JSON value.
+            if !(json && failure.is_answered()) {
+                report(&failure, json);
+            }
+            ExitCode::from(failure.exit_status())
+        }
+    }
+}
+
+/// What the command line parser reports, which repeats arguments: without passwords and control characters.
+fn without_secrets(text: &str) -> String {
+    let mut text = text.to_owned();
+    for argument in std::env::args().skip(1) {
+        let value = argument
+            .split_once('=')
+            .map_or(&*argument, |(_, value)| value);
+        // The parser leaves out what moves the cursor.
+        let stripped = [&*argument, value].map(|text| StyledStr::from(text.to_owned()).to_string());
+        for raw in [&*argument, value, &stripped[0], &stripped[1]] {
+            let shown = espalier_drivers::redacted_url(raw);
+            // Arguments that are no URLs have passwords in no place that is known.
+            let shown = if raw.contains(":/") || raw.contains('@') {
+                &shown
+            } else {
+                raw
+            };
+            let shown = output::escaped(shown);
+            if shown != raw {
+                text = text.replace(raw, &shown);
+            }
+        }
+    }
+    let text = espalier_drivers::redacted(&text).into_owned();
+    let lines = text.split('\n').map(output::escaped);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn report(failure: &Failure, json: bool) {
+    // Nobody is left to tell where these fail.
+    let _ = if json {
+        writeln!(output::stdout(Form::Json), "{}", failure.to_json())
+    } else {
+        writeln!(io::stderr(), "{failure}")
+    };
+}
+
+impl Cli {
+    fn run(&self) -> Result<()> {
+        let flags = Settings {
+            log: self.global.log.clone(),
+            log_format: self.global.log_format.clone(),
+            json: self.command.wants_json(),
+            ..Settings::default()
+        };
+        let settings = flags.over(Settings::surroundings(self.global.config.as_deref())?);
+        let filter = settings.log.clone().or_else(|| self.command.log_filter());
+        logging::start(filter.as_deref(), settings.log_format.as_deref())?;
+        match &self.command {
+            Command::Serve(command) => command.run(settings),
+            Command::Load(command) => command.run(settings),
+            Command::Export(command) => command.run(settings),
+            Command::Get(command) => command.run(settings),
+            Command::Set(command) => command.run(settings),
+            Command::Delete(command) => command.run(settings),
+            Command::Edit(command) => command.run(settings),
+            Command::Commit(command) => command.run(settings),
+            Command::Validate(command) => command.run(settings),
+            Command::Discard(command) => command.run(settings),
+            Command::Update(command) => command.run(settings),
+            Command::Lock(command) => command.run(settings),
+            Command::Unlock(command) => command.run(settings),
+            Command::Locks(command) => command.run(settings),
+            Command::CopyConfig(command) => command.run(settings),
+            Command::DeleteConfig(command) => command.run(settings),
+            Command::History(command) => command.run(settings),
+            Command::Diff(command) => command.run(settings),
+            Command::Rollback(command) => command.run(settings),
+            Command::Schema(command) => command.run(settings),
+            Command::Upgrade(command) => command.run(settings),
+            Command::Check(command) => command.run(settings),
+            Command::Repair(command) => command.run(settings),
+            Command::Info(command) => command.run(settings),
+            Command::Copy(command) => command.run(),
+            Command::Backup(command) => command.run(),
+            Command::Restore(command) => command.run(),
+            Command::Stats(command) => command.run(settings),
+            Command::Documents(command) => command.run(settings),
+            #[cfg(feature = "bench")]
+            Command::Bench(command) => command.run(),
+            Command::Example(command) => command.run(),
+            Command::Completions(command) => command.run(),
+        }
+    }
+}
+
+impl Command {
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::Serve(command) => command.talk.json,
+            Self::Load(command) => command.talk.json,
+            Self::Export(command) => command.talk.json,
+            Self::Get(command) => command.talk.json,
+            Self::Set(command) => command.talk.json,
+            Self::Delete(command) => command.talk.json,
+            Self::Edit(command) => command.talk.json,
+            Self::Commit(command) => command.talk.json,
+            Self::Validate(command) => command.talk.json,
+            Self::Discard(command) => command.talk.json,
+            Self::Update(command) => command.talk.json,
+            Self::Lock(command) => command.talk.json,
+            Self::Unlock(command) => command.talk.json,
+            Self::Locks(command) => command.talk.json,
+            Self::CopyConfig(command) => command.talk.json,
+            Self::DeleteConfig(command) => command.talk.json,
+            Self::History(command) => command.talk.json,
+            Self::Diff(command) => command.talk.json,
+            Self::Rollback(command) => command.talk.json,
+            Self::Schema(command) => command.talk.json,
+            Self::Upgrade(command) => command.talk.json,
+            Self::Check(command) => command.talk.json,
+            Self::Repair(command) => command.talk.json,
+            Self::Info(command) => command.talk.json,
+            Self::Copy(command) => command.talk.json,
+            Self::Backup(command) => command.talk.json,
+            Self::Restore(command) => command.talk.json,
+            Self::Stats(command) => command.wants_json(),
+            Self::Documents(command) => command.wants_json(),
+            Self::Example(command) => command.talk.json,
+            Self::Completions(command) => command.talk.json,
+            #[cfg(feature = "bench")]
+            Self::Bench(_) => false,
+        }
+    }
+
+    /// What is logged where the settings do not say.
+    fn log_filter(&self) -> Option<String> {
+        matches!(self, Self::Serve(_)).then(|| "info".to_owned())
+    }
+}
+
+/// Prints a result: `json` with `--json`, else `text` where there is any.
+pub fn answer(json: bool, value: &serde_json::Value, text: &str) -> Result<()> {
+    if json {
+        writeln!(output::stdout(Form::Json), "{value}")?;
+    } else if !text.is_empty() {
+        writeln!(output::stdout(Form::Text), "{text}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

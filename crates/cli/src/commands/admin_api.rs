@@ -1,0 +1,263 @@
+//! The API below `/espalier`: what a route has to say of itself, and what is done for all of them alike.
+//!
+//! A route is added as one that reads or as one that writes. Router and OpenAPI description are made of
+//! both, and what writes has its media type checked and its body taken in here, so that no route can do
+//! without. Errors have the body of RFC 8040 §7.1.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::handler::Handler;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use espalier_protocols::intake::{Held, Intake, IntakeError, media};
+use espalier_store::Tree;
+use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json, json};
+
+use espalier_terminal::document::Format;
+
+/// Where the OpenAPI description is served.
+const OPENAPI_PATH: &str = "/openapi/espalier.json";
+
+/// Why a request is refused.
+pub type Refused = Errors;
+
+/// What the body of a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// An object of JSON.
+    Json,
+    /// Data of the models.
+    Data,
+}
+
+impl Takes {
+    fn media(self) -> &'static [&'static str] {
+        match self {
+            Self::Json => &["application/json"],
+            Self::Data => &["application/yang-data+json", "application/yang-data+xml"],
+        }
+    }
+}
+
+/// A request that writes.
+pub struct Asked {
+    /// Its head.
+    pub parts: Parts,
+    /// The media type of its body, without parameters and in small letters.
+    pub media: String,
+    body: Held,
+}
+
+impl Asked {
+    /// The body.
+    pub fn body(&self) -> &[u8] {
+        self.body.bytes()
+    }
+
+    /// The body, as an object.
+    pub fn object<T: DeserializeOwned>(&self) -> Result<T, Refused> {
+        serde_json::from_slice(self.body())
+            .map_err(|error| DataError::new(ErrorTag::MalformedMessage, error.to_string()).into())
+    }
+}
+
+/// A route that writes.
+#[derive(Clone, Copy)]
+pub struct Write {
+    /// Where it is.
+    pub path: &'static str,
+    /// What it does.
+    pub summary: &'static str,
+    /// What its body is.
+    pub takes: Takes,
+    /// Bytes of its body, at the most.
+    pub bytes_max: u64,
+    /// What answers it, on a thread that may block.
+    pub handler: fn(&Tree, &Asked) -> Result<Response, Refused>,
+}
+
+/// The routes below `/espalier`, as far as they are added.
+pub struct AdminApi {
+    tree: Tree,
+    intake: Intake,
+    router: Router<Tree>,
+    paths: Map<String, Json>,
+}
+
+impl AdminApi {
+    /// No routes, for a tree. Bodies are taken in by `intake`.
+    pub fn new(tree: Tree, intake: Intake) -> Self {
+        Self {
+            tree,
+            intake,
+            router: Router::new(),
+            paths: Map::new(),
+        }
+    }
+
+    /// With a route that reads.
+    pub fn reads<H, T>(mut self, path: &str, summary: &str, handler: H) -> Self
+    where
+        H: Handler<T, Tree>,
+        T: 'static,
+    {
+        self.router = self.router.route(path, get(handler));
+        self.describe(path, "get", json!({ "summary": summary }));
+        self
+    }
+
+    /// With a route that writes.
+    pub fn writes(mut self, write: Write) -> Self {
+        let (tree, intake) = (self.tree.clone(), self.intake.clone());
+        let handler = move |request: Request| answer(tree, intake, write, request);
+        self.router = self.router.route(write.path, post(handler));
+        let content = write.takes.media().iter();
+        let content: Map<_, _> = content
+            .map(|media| ((*media).to_owned(), json!({})))
+            .collect();
+        let described = json!({
+            "summary": write.summary,
+            "requestBody": {"required": true, "content": content},
+        });
+        self.describe(write.path, "post", described);
+        self
+    }
+
+    fn describe(&mut self, path: &str, method: &str, mut described: Json) {
+        described["responses"] =
+            json!({"default": {"description": "what is asked for, or the errors of RFC 8040"}});
+        let entry = self.paths.entry(path).or_insert_with(|| json!({}));
+        entry[method] = described;
+    }
+
+    /// The router, with the OpenAPI description of all routes.
+    pub fn router(self) -> Router {
+        let description = json!({
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Espalier, beside RESTCONF",
+                "version": env!("CARGO_PKG_VERSION"),
+                "description": "What `espalier --server` needs beyond RESTCONF.",
+            },
+            "paths": self.paths,
+        });
+        let description = Arc::new(description);
+        let describe = move || async move { json_answer(&*description) };
+        self.router
+            .route(OPENAPI_PATH, get(describe))
+            .with_state(self.tree)
+    }
+}
+
+async fn answer(tree: Tree, intake: Intake, write: Write, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let media = media(&parts.headers).map_or(String::new(), |media| media.essence);
+    if !write.takes.media().contains(&media.as_str()) {
+        return other_media(&media, write.takes);
+    }
+    let held = async {
+        let staged = intake.stage(&parts.headers, body, write.bytes_max);
+        intake.hold(staged.await?).await
+    };
+    let body = match held.await {
+        Ok(body) => body,
+        Err(error) => return not_taken_in(&error),
+    };
+    let asked = Asked { parts, media, body };
+    let done = tokio::task::spawn_blocking(move || (write.handler)(&tree, &asked));
+    match done.await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(errors)) => refusal(&errors),
+        Err(error) => {
+            tracing::error!(%error, "a request ended early");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+fn other_media(media: &str, takes: Takes) -> Response {
+    let expected = takes.media().join(" or ");
+    let message = match media {
+        "" => format!("the request has no Content-Type; send {expected}"),
+        media => format!("the body is {media}; send {expected}"),
+    };
+    let error = DataError::new(ErrorTag::InvalidValue, message).of_type(ErrorType::Protocol);
+    refusal_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error.into())
+}
+
+fn not_taken_in(error: &IntakeError) -> Response {
+    let tag = match error {
+        IntakeError::TooLarge { .. } => ErrorTag::TooBig,
+        IntakeError::NoRoom(_) => ErrorTag::ResourceDenied,
+        IntakeError::File { .. } => ErrorTag::OperationFailed,
+        _ => ErrorTag::MalformedMessage,
+    };
+    let data_error = DataError::new(tag, error.to_string()).of_type(ErrorType::Protocol);
+    refusal_with(error.status(), &data_error.into())
+}
+
+/// An answer in JSON.
+pub fn json_answer(value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "an answer cannot be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// Whether the first error is one of the data: a constraint that would be broken, or what running and
+/// a candidate changed differently. Such an error has a place in the data, or an application's tag.
+fn is_of_data(errors: &Errors) -> bool {
+    let first = errors.iter().next();
+    first.is_some_and(|error| error.app_tag.is_some() || !error.path.is_empty())
+}
+
+/// The answer that tells errors, with the status of the first.
+pub fn refusal(errors: &Errors) -> Response {
+    let status = match errors.iter().next().map(|error| error.tag) {
+        Some(
+            ErrorTag::DataExists
+            | ErrorTag::DataMissing
+            | ErrorTag::InUse
+            | ErrorTag::LockDenied
+            | ErrorTag::ResourceDenied,
+        ) => StatusCode::CONFLICT,
+        Some(ErrorTag::OperationFailed) if is_of_data(errors) => StatusCode::PRECONDITION_FAILED,
+        Some(ErrorTag::OperationNotSupported) => StatusCode::METHOD_NOT_ALLOWED,
+        Some(ErrorTag::OperationFailed) => StatusCode::INTERNAL_SERVER_ERROR,
+        Some(ErrorTag::TooBig) => StatusCode::PAYLOAD_TOO_LARGE,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    refusal_with(status, errors)
+}
+
+fn refusal_with(status: StatusCode, errors: &Errors) -> Response {
+    let items: Vec<_> = errors
+        .iter()
+        .map(|error| {
+            let message = match error.line {
+                0 => error.message.clone(),
+                line => format!("line {line}: {}", error.message),
+            };
+            json!({
+                "error-type": error.kind.as_str(),
+                "error-tag": error.tag.as_str(),
+                "error-app-tag": error.app_tag,
+                "error-path": error.path,
+                "error-message": message,
+            })
+        })
+        .collect();
+    let body = json!({"ietf-restconf:errors": {"error": items}}).to_string();
+    (status, [(CONTENT_TYPE, Format::Json.media_type())], body).into_response()
+}

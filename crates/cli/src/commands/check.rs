@@ -1,0 +1,139 @@
+//! `espalier check`.
+
+use std::sync::Arc;
+
+use clap::Args;
+use espalier_documents::{Documents, Policy};
+use espalier_keyspace::Finding;
+use espalier_stats::Stats;
+use espalier_store::{Store, Subspace};
+use serde_json::json;
+
+use crate::cli;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Opening};
+use espalier_terminal::output::escaped;
+use espalier_terminal::progress::Progress;
+use espalier_terminal::{Failure, Result};
+
+/// Examine a store: the engine's own structures, the catalog, every key and value of trees, statistics
+/// and documents
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier check embedded:data
+  espalier check 'redis://127.0.0.1/0?prefix=net' --json
+
+Exit status 0 where nothing is wrong, 1 where something is; with --json the findings are printed then too. \
+A file of the store that others than its owner can reach is a warning, which does not change the exit \
+status.")]
+pub struct Check {
+    /// The store, as --store names it
+    #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
+    url: Option<String>,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Check {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access)
+            .over(settings)
+            .at(self.url.as_deref());
+        if settings.server.is_some() {
+            return Err(
+                Failure::usage("check works on a store, not through a server")
+                    .hint("a store can be checked while it is served: --store embedded:DIR"),
+            );
+        }
+        let driver = target::open_driver(&settings, Opening::Existing)?;
+        let mut progress = Progress::count("checking");
+        let mut keys = 0;
+        // The engine first: LMDB ends the process where it meets a damaged page.
+        let mut findings = driver.check()?;
+        if findings.is_empty() {
+            let store = target::store_on(driver)?;
+            findings = store.check_data(&mut |done| {
+                keys = done;
+                progress.set(done);
+            })?;
+            let trees = keys;
+            let statistics = Subspace::Statistics.key();
+            findings.extend(Stats::check(&**store.driver(), &statistics, &mut |done| {
+                keys = trees + done;
+                progress.set(keys);
+            })?);
+            keys += check_documents(&store, &mut findings)?;
+        }
+        progress.finish();
+        let warnings = warnings(&settings)?;
+        let items: Vec<_> = findings
+            .iter()
+            .map(|finding| json!({"place": finding.place, "problem": finding.problem}))
+            .collect();
+        let mut lines: Vec<_> = findings
+            .iter()
+            .map(|finding| format!("{}: {}", finding.place, finding.problem))
+            .chain(warnings.iter().map(|warning| format!("warning: {warning}")))
+            .map(|line| escaped(&line).into_owned())
+            .collect();
+        lines.push(match findings.len() {
+            0 => format!("checked {keys} keys: nothing is wrong"),
+            count => format!("checked {keys} keys: {count} findings"),
+        });
+        let value = json!({"keys": keys, "findings": items, "warnings": warnings});
+        cli::answer(self.talk.json, &value, &lines.join("\n"))?;
+        match findings.len() {
+            0 => Ok(()),
+            count => Err(Failure::data(format!("the store has {count} faults"))
+                .hint("`espalier repair` takes data that do not fit their models out into a file; for other faults restore a backup, or export what is readable into a new store")
+                .answered()),
+        }
+    }
+}
+
+/// What is not wrong, and should not stay: files that others than their owner can read or write.
+fn warnings(settings: &Settings) -> Result<Vec<String>> {
+    let Some(url) = settings.store.as_deref() else {
+        return Ok(Vec::new());
+    };
+    let exposed = espalier_drivers::exposed(url)?;
+    let warnings = exposed.into_iter().map(|file| {
+        let (path, mode, private) = (file.path.display(), file.mode, file.private_mode);
+        format!("{path} can be read by others (mode {mode:04o}): chmod {private:04o} '{path}'")
+    });
+    Ok(warnings.collect())
+}
+
+/// Examines every collection; tells how many documents there are.
+fn check_documents(store: &Store, findings: &mut Vec<Finding>) -> Result<u64> {
+    let prefix = Subspace::Documents.key();
+    let documents = Documents::new(Arc::clone(store.driver()), &prefix);
+    let mut count = 0;
+    let of_documents = |finding: espalier_documents::Finding| Finding {
+        place: format!("documents {}", finding.place),
+        problem: finding.problem,
+    };
+    findings.extend(documents.damaged()?.into_iter().map(of_documents));
+    for info in documents.list()? {
+        let found = documents
+            .open(&info.name, Some(Policy::Uncached))
+            .and_then(|collection| {
+                count += collection.count()?;
+                collection.check()
+            });
+        match found {
+            Ok(found) => findings.extend(found.into_iter().map(of_documents)),
+            Err(error) => findings.push(Finding {
+                place: format!("documents {}", info.name),
+                problem: error.to_string(),
+            }),
+        }
+    }
+    Ok(count)
+}

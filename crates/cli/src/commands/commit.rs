@@ -1,0 +1,72 @@
+//! `espalier commit`.
+
+use clap::Args;
+use espalier_store::CONFIRM_SECONDS_DEFAULT;
+
+use crate::commands::acting::act;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::Act;
+use espalier_terminal::Result;
+
+/// Commit the candidate to running: all of it, or nothing where a constraint is broken
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The candidate (RFC 6241 §8.3): change it, look at it, commit it.
+  export ESPALIER_STORE=embedded:data
+  espalier set '/espalier-network:network/device=core-1/site' cellar --datastore candidate
+  espalier get '/espalier-network:network/device=core-1' --datastore candidate
+  espalier validate
+  espalier commit --author maria --comment 'core-1 moved'
+
+To be confirmed (RFC 6241 §8.4): taken back unless it is confirmed in time.
+  espalier commit --confirmed 60 --persist move
+  espalier commit --persist-id move             # confirms it
+  espalier commit --confirmed 60 --persist move
+  espalier commit --cancel --persist-id move    # takes it back now
+
+A candidate of one's own, that others do not see:
+  espalier set '/espalier-network:network/device=core-1/site' cellar \\
+      --datastore private-candidate --session maria
+  espalier commit --datastore private-candidate --session maria")]
+pub struct Commit {
+    /// Roll back unless a further commit confirms it within SECONDS
+    /// [default: 600]
+    #[arg(long, value_name = "SECONDS")]
+    confirmed: Option<Option<u32>>,
+
+    /// Let the confirmed commit outlive its session; whoever names ID confirms it
+    #[arg(long, value_name = "ID", requires = "confirmed")]
+    persist: Option<String>,
+
+    /// The pending commit that this one confirms, extends or cancels
+    #[arg(long, value_name = "ID")]
+    persist_id: Option<String>,
+
+    /// Take back the pending confirmed commit now
+    #[arg(long, conflicts_with_all = ["confirmed", "persist"])]
+    cancel: bool,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Commit {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let persist_id = self.persist_id.clone();
+        let what = match self.cancel {
+            true => Act::Cancel { persist_id },
+            false => Act::Commit {
+                confirmed: self
+                    .confirmed
+                    .map(|seconds| seconds.unwrap_or(CONFIRM_SECONDS_DEFAULT)),
+                persist: self.persist.clone(),
+                persist_id,
+            },
+        };
+        act(&self.access, self.talk, settings, "candidate", what)
+    }
+}

@@ -1,0 +1,65 @@
+//! `espalier copy`.
+
+use clap::Args;
+
+use crate::commands::transfer::{self, Shown};
+use crate::settings::Talk;
+use crate::target;
+use espalier_terminal::{Failure, Result, url_name};
+
+/// Copy everything in one engine to another, of any kind: trees, history, statistics
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier copy embedded:data sqlite:data.db
+  espalier copy sqlite:data.db 'postgres://me@db.example/net?password_file=/run/db&schema=net'
+  espalier copy redis://127.0.0.1/0 embedded:data --force
+
+The source may be served and written to meanwhile: what is copied is its state at the beginning. A copy \
+that was interrupted goes on when it is called again. The target cannot be opened before the copy is \
+complete and was compared with the source. Locks and commits that wait for their confirmation are \
+copied too.")]
+pub struct Copy {
+    /// The engine to copy, as in `--store` of other commands
+    #[arg(value_name = "FROM_URL")]
+    from: String,
+
+    /// The engine to copy to, which holds nothing yet
+    #[arg(value_name = "TO_URL")]
+    to: String,
+
+    /// Delete what the target holds
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Copy {
+    /// Runs it.
+    pub fn run(&self) -> Result<()> {
+        if target::is_same_place(&self.from, &self.to) {
+            return Err(
+                Failure::usage("the source and the target are the same store")
+                    .hint("name another target"),
+            );
+        }
+        let from = target::open_source(&self.from)?;
+        // Before the target is made where there is nothing.
+        espalier_store::check_source(&*from).map_err(transfer::failure)?;
+        let to = target::open_target(&self.to)?;
+        let total = from.usage()?.keys;
+        let mut shown = Shown::new("copying", Some(total));
+        let name = url_name(&self.from);
+        let copied = espalier_store::copy(
+            &*from,
+            &name,
+            &*to,
+            transfer::existing(self.force),
+            &mut |phase, rows| shown.tell(phase, rows),
+        );
+        shown.finish();
+        transfer::answer(self.talk.json, "copied", to, copied)
+    }
+}

@@ -1,0 +1,69 @@
+//! `espalier copy-config` and `espalier delete-config`.
+
+use clap::Args;
+
+use crate::commands::acting::act;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::Act;
+use espalier_terminal::Result;
+
+/// Make one datastore what another is (RFC 6241 §7.3); only what differs is written
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier copy-config running startup --store embedded:data
+  espalier copy-config startup running --store embedded:data           # validated
+  espalier copy-config factory-default candidate --store embedded:data
+  espalier copy-config running candidate --store embedded:data         # discards its changes")]
+pub struct CopyConfig {
+    /// The datastore to copy
+    from: String,
+
+    /// The datastore that becomes the same
+    to: String,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl CopyConfig {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let access = Access {
+            datastore: Some(self.to.clone()),
+            ..self.access.clone()
+        };
+        let from = self.from.clone();
+        act(&access, self.talk, settings, "running", Act::Copy { from })
+    }
+}
+
+/// Delete the startup datastore (RFC 6241 §7.4)
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  espalier delete-config startup --store embedded:data")]
+pub struct DeleteConfig {
+    /// The datastore: startup, no other can be deleted
+    name: String,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl DeleteConfig {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let access = Access {
+            datastore: Some(self.name.clone()),
+            ..self.access.clone()
+        };
+        act(&access, self.talk, settings, "startup", Act::Delete)
+    }
+}

@@ -1,0 +1,97 @@
+//! `espalier documents check` and `repair`.
+
+use clap::Args;
+use espalier_documents::Finding;
+use serde_json::{Value, json};
+
+use super::place::Place;
+use crate::cli;
+use crate::settings::Settings;
+use espalier_terminal::{Failure, Result};
+
+/// Examine a collection: whether documents, indexes and counters fit together
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Changes nothing. Exit status 1 where something is wrong.
+
+Examples:
+  espalier documents check cars --store embedded:garage
+  espalier documents check cars --json --store embedded:garage")]
+pub struct Check {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    collection: String,
+
+    #[command(flatten)]
+    pub place: Place,
+}
+
+impl Check {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let collection = self.place.collection(settings, &self.collection)?;
+        let found = collection.check()?;
+        let value = json!({"findings": to_json(&found)});
+        cli::answer(self.place.talk.json, &value, &to_text(&found))?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let message = format!("{} things are wrong in {:?}", found.len(), self.collection);
+        let hint = format!("`espalier documents repair {}` mends them", self.collection);
+        Err(Failure::data(message).hint(hint).answered())
+    }
+}
+
+/// Mend what `check` finds: indexes and counters are made to fit the documents
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Documents are not changed. What only people can decide is told and left: documents that cannot be \
+read, and documents that have the same value of a unique index.
+
+Examples:
+  espalier documents repair cars --store embedded:garage")]
+pub struct Repair {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    collection: String,
+
+    #[command(flatten)]
+    pub place: Place,
+}
+
+impl Repair {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let collection = self.place.collection(settings, &self.collection)?;
+        let repaired = collection.repair()?;
+        let value = json!({
+            "mended": to_json(&repaired.mended),
+            "left": to_json(&repaired.left),
+        });
+        let text = format!(
+            "{} mended, {} left",
+            repaired.mended.len(),
+            repaired.left.len()
+        );
+        cli::answer(self.place.talk.json, &value, &text)?;
+        if repaired.left.is_empty() {
+            return Ok(());
+        }
+        let failure = Failure::data(to_text(&repaired.left));
+        Err(failure
+            .hint("change or delete one of the documents")
+            .answered())
+    }
+}
+
+fn to_json(found: &[Finding]) -> Vec<Value> {
+    let found = found.iter();
+    found
+        .map(|finding| json!({"place": finding.place, "problem": finding.problem}))
+        .collect()
+}
+
+fn to_text(found: &[Finding]) -> String {
+    let lines: Vec<_> = found.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}

@@ -1,0 +1,98 @@
+//! Which commands there are.
+
+use clap::{Args, Subcommand};
+
+use super::check::{Check, Repair};
+use super::configure::Configure;
+use super::delete::Delete;
+use super::exchange::{Export, Import};
+use super::find::Find;
+use super::get::Get;
+use super::ls::Ls;
+use super::update::Update;
+use super::watch::Watch;
+use super::write::{Insert, Put, Upsert};
+use crate::settings::{Settings, Talk};
+use espalier_terminal::Result;
+
+/// Keep documents in collections with indexes: get them by key, find them by value, range and tag
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Collections stand in a store beside its data trees, or in one of their own. A document is any JSON; \
+its key is a number. A document and its entries in the indexes change in one atomic commit.
+
+Start:
+  espalier documents configure cars --unique name=/name --partition color=/color \\
+      --tags keyword=/keywords --store embedded:garage
+  espalier documents insert cars '{\"name\":\"Corvet-1\",\"color\":\"red\",\"keywords\":[\"fast\",\"old\"]}' \\
+      --store embedded:garage
+  espalier documents find cars color red --store embedded:garage
+  espalier documents ls cars --store embedded:garage")]
+pub struct Documents {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Configure(Configure),
+    Ls(Ls),
+    Get(Get),
+    Find(Find),
+    Insert(Insert),
+    Put(Put),
+    Upsert(Upsert),
+    Update(Update),
+    Delete(Delete),
+    Export(Export),
+    Import(Import),
+    Check(Check),
+    Repair(Repair),
+    Watch(Watch),
+}
+
+impl Documents {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        match &self.command {
+            Command::Configure(command) => command.run(settings),
+            Command::Ls(command) => command.run(settings),
+            Command::Get(command) => command.run(settings),
+            Command::Find(command) => command.run(settings),
+            Command::Insert(command) => command.run(settings),
+            Command::Put(command) => command.run(settings),
+            Command::Upsert(command) => command.run(settings),
+            Command::Update(command) => command.run(settings),
+            Command::Delete(command) => command.run(settings),
+            Command::Export(command) => command.run(settings),
+            Command::Import(command) => command.run(settings),
+            Command::Check(command) => command.run(settings),
+            Command::Repair(command) => command.run(settings),
+            Command::Watch(command) => command.run(settings),
+        }
+    }
+
+    /// Whether results and errors are for programs.
+    pub fn wants_json(&self) -> bool {
+        self.talk().json
+    }
+
+    fn talk(&self) -> &Talk {
+        match &self.command {
+            Command::Configure(command) => &command.place.talk,
+            Command::Ls(command) => &command.place.talk,
+            Command::Get(command) => &command.place.talk,
+            Command::Find(command) => &command.place.talk,
+            Command::Insert(command) => &command.place.talk,
+            Command::Put(command) => &command.place.talk,
+            Command::Upsert(command) => &command.place.talk,
+            Command::Update(command) => &command.place.talk,
+            Command::Delete(command) => &command.place.talk,
+            Command::Export(command) => &command.place.talk,
+            Command::Import(command) => &command.place.talk,
+            Command::Check(command) => &command.place.talk,
+            Command::Repair(command) => &command.place.talk,
+            Command::Watch(command) => &command.place.talk,
+        }
+    }
+}

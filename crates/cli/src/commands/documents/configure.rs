@@ -1,0 +1,198 @@
+//! `espalier documents configure`.
+
+use clap::Args;
+use espalier_documents::{FieldIndex, Info, Kind, Policy};
+use serde_json::{Value, json};
+
+use super::ls::DATA;
+use super::place::Place;
+use crate::cli;
+use crate::settings::Settings;
+use espalier_terminal::{Failure, Result};
+
+/// Make a collection, or change its indexes; print what it has
+#[derive(Args, Debug)]
+#[command(after_help = "\
+An index takes its values from members of the documents, named by JSON pointers (RFC 6901); several \
+make a compound index. A document without the member, or with null, is not in the index; null among tags is no tag. An index \
+that comes to a collection with documents is built, and others may write meanwhile. Where the documents \
+refuse it, the collection stays as it was. Without flags, a build that was cut off goes on.
+
+Examples:
+  espalier documents configure cars --unique name=/name --partition color=/color \\
+      --tags keyword=/keywords --store embedded:garage
+  espalier documents configure cars --partition color-and-year=/color,/year --store embedded:garage
+  espalier documents configure cars --drop-index keyword --policy cached --store embedded:garage")]
+pub struct Configure {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    name: String,
+
+    /// An index in which a value has one document; may be repeated
+    #[arg(long, value_name = "NAME=/FIELD[,/FIELD]")]
+    unique: Vec<String>,
+
+    /// An index in which a value has any number of documents; may be repeated
+    #[arg(long, value_name = "NAME=/FIELD[,/FIELD]")]
+    partition: Vec<String>,
+
+    /// An index over an array, in which a document has any number of values; may be repeated
+    #[arg(long, value_name = "NAME=/FIELD")]
+    tags: Vec<String>,
+
+    /// An index to drop; may be repeated
+    #[arg(long, value_name = "NAME")]
+    drop_index: Vec<String>,
+
+    /// What servers keep of it in memory: uncached, indexed, recent or cached
+    /// [default of a new collection: uncached]
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<String>,
+
+    #[command(flatten)]
+    pub place: Place,
+}
+
+impl Configure {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let documents = self.place.new_documents(settings)?;
+        let stored = documents
+            .list()?
+            .into_iter()
+            .find(|info| info.name == self.name);
+        let is_asked = self.policy.is_some()
+            || !self.drop_index.is_empty()
+            || [&self.unique, &self.partition, &self.tags]
+                .iter()
+                .any(|given| !given.is_empty());
+        if let (Some(info), false) = (&stored, is_asked) {
+            if info.indexes.iter().all(|index| index.is_built) {
+                return self.answer(info);
+            }
+            let collection = documents.open(&self.name, Some(info.policy))?;
+            collection.build()?;
+            return self.answer(&collection.info()?);
+        }
+        let policy = self.policy(stored.as_ref())?;
+        let indexes = self.indexes(stored.as_ref())?;
+        let collection = documents.configure(&self.name, policy, indexes)?;
+        self.answer(&collection.info()?)
+    }
+
+    fn policy(&self, stored: Option<&Info>) -> Result<Policy> {
+        let policy = match &self.policy {
+            None => stored.map(|info| info.policy).unwrap_or_default(),
+            Some(text) => text
+                .parse()
+                .map_err(|error: espalier_documents::Error| Failure::usage(error.to_string()))?,
+        };
+        if policy == Policy::Ram {
+            return Err(Failure::usage(
+                "a collection of policy ram lives in one process, and this one ends",
+            )
+            .hint("make it in a server: PUT /documents/NAME with {\"policy\":\"ram\"}"));
+        }
+        Ok(policy)
+    }
+
+    fn indexes(&self, stored: Option<&Info>) -> Result<Vec<FieldIndex>> {
+        let mut indexes = Vec::new();
+        for index in stored.into_iter().flat_map(|info| &info.indexes) {
+            if let Some(fields) = &index.fields {
+                indexes.push(FieldIndex {
+                    name: index.name.clone(),
+                    kind: index.kind,
+                    fields: fields.clone(),
+                });
+            }
+        }
+        for name in &self.drop_index {
+            let before = indexes.len();
+            indexes.retain(|index| index.name != *name);
+            if indexes.len() == before {
+                return Err(Failure::usage(format!(
+                    "{:?} has no index {name:?}",
+                    self.name
+                )));
+            }
+        }
+        let given = [
+            (Kind::Unique, &self.unique),
+            (Kind::Partition, &self.partition),
+            (Kind::Tags, &self.tags),
+        ];
+        let mut new = Vec::new();
+        for (kind, texts) in given {
+            for text in texts {
+                new.push(index(kind, text)?);
+            }
+        }
+        // One given twice is refused with all others that are declared.
+        indexes.retain(|known| new.iter().all(|index| index.name != known.name));
+        indexes.extend(new);
+        Ok(indexes)
+    }
+
+    fn answer(&self, info: &Info) -> Result<()> {
+        cli::answer(self.place.talk.json, &to_json(info), &to_text(info))
+    }
+}
+
+fn index(kind: Kind, text: &str) -> Result<FieldIndex> {
+    let (name, fields) = text.split_once('=').ok_or_else(|| {
+        Failure::usage(format!(
+            "{text:?} is no index; write NAME=/FIELD, as in color=/color"
+        ))
+    })?;
+    if name == DATA {
+        let message = format!("{DATA:?} is what `ls` calls the documents themselves");
+        return Err(Failure::usage(message).hint("give the index another name"));
+    }
+    Ok(FieldIndex {
+        name: name.to_owned(),
+        kind,
+        fields: fields.split(',').map(str::to_owned).collect(),
+    })
+}
+
+/// A collection, for programs.
+pub fn to_json(info: &Info) -> Value {
+    let indexes = info.indexes.iter().map(|index| {
+        json!({
+            "name": index.name,
+            "kind": index.kind,
+            "fields": index.fields,
+            "is-built": index.is_built,
+        })
+    });
+    json!({
+        "name": info.name,
+        "policy": info.policy.as_str(),
+        "schema-version": info.schema_version,
+        "indexes": indexes.collect::<Vec<_>>(),
+    })
+}
+
+fn to_text(info: &Info) -> String {
+    let mut text = format!(
+        "{} ({}, schema version {})",
+        info.name, info.policy, info.schema_version
+    );
+    for index in &info.indexes {
+        let fields = match &index.fields {
+            Some(fields) => fields.join(", "),
+            None => "declared by a program".to_owned(),
+        };
+        let state = if index.is_built {
+            ""
+        } else {
+            ", being built (configure without flags goes on where that was cut off)"
+        };
+        text.push_str(&format!(
+            "\n  {:<9} {:<20} {fields}{state}",
+            index.kind, index.name
+        ));
+    }
+    text
+}

@@ -1,0 +1,83 @@
+//! `espalier documents delete`.
+
+use clap::Args;
+use serde_json::json;
+
+use super::place::{By, Place};
+use crate::cli;
+use crate::settings::Settings;
+use espalier_terminal::{Failure, Result};
+
+/// Delete documents by key or by value, or a whole collection
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Several keys are one commit; keys that have no document are told, and exit status 1 is theirs.
+
+Examples:
+  espalier documents delete cars 0 --store embedded:garage
+  espalier documents delete cars --by color=red --store embedded:garage
+  espalier documents delete cars --collection-too --store embedded:garage")]
+pub struct Delete {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    collection: String,
+
+    /// The keys of the documents
+    #[arg(value_name = "KEY")]
+    key: Vec<u64>,
+
+    #[command(flatten)]
+    by: By,
+
+    /// Everything: the documents, the indexes, the collection
+    #[arg(long, conflicts_with_all = ["key", "by"])]
+    collection_too: bool,
+
+    #[command(flatten)]
+    pub place: Place,
+}
+
+impl Delete {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        if self.collection_too {
+            self.place.documents(settings)?.remove(&self.collection)?;
+            return cli::answer(
+                self.place.talk.json,
+                &json!({"collection": self.collection}),
+                "",
+            );
+        }
+        let collection = self.place.collection(settings, &self.collection)?;
+        let mut absent = Vec::new();
+        let deleted = match (self.key.as_slice(), self.by.parsed()?) {
+            (_, Some((index, value))) => collection.index(index)?.delete(value)?,
+            ([], None) => {
+                return Err(Failure::usage("nothing says which documents are meant")
+                    .hint("add keys, --by INDEX=VALUE or --collection-too"));
+            }
+            (keys, None) => {
+                let mut keys = keys.to_vec();
+                keys.sort_unstable();
+                keys.dedup();
+                absent = collection.remove_many(&keys)?;
+                keys.len() - absent.len()
+            }
+        };
+        let text = format!("{deleted} deleted");
+        if absent.is_empty() {
+            return cli::answer(self.place.talk.json, &json!({ "deleted": deleted }), &text);
+        }
+        let absent: Vec<_> = absent.iter().map(u64::to_string).collect();
+        let message = format!(
+            "there is no document {} in {:?}; {text}",
+            absent.join(", "),
+            self.collection
+        );
+        let hint = format!(
+            "`espalier documents ls {} data` lists the keys",
+            self.collection
+        );
+        Err(Failure::data(message).hint(hint))
+    }
+}

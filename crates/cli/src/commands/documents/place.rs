@@ -1,0 +1,108 @@
+//! Where the documents are, and how values and documents are given.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use clap::Args;
+use espalier_documents::{Collection, Documents, ErrorKind, Policy, Value, exact_json, limits};
+use espalier_store::{Store, Subspace};
+use serde_json::Value as Json;
+
+use crate::settings::Settings;
+use espalier_terminal::document::STANDARD;
+use espalier_terminal::{Failure, Result};
+
+pub use crate::commands::store_place::StorePlace as Place;
+
+const CREATE_HINT: &str = "make one: espalier documents configure NAME --store embedded:DIR";
+
+/// What is kept in the store.
+const KEPT: &str = "documents";
+
+impl Place {
+    /// The documents of a store that there is.
+    pub fn documents(&self, settings: Settings) -> Result<Documents> {
+        Ok(of(&self.store(settings, KEPT, CREATE_HINT)?))
+    }
+
+    /// The documents of a store that is made where there is none.
+    pub fn new_documents(&self, settings: Settings) -> Result<Documents> {
+        Ok(of(&self.new_store(settings, KEPT)?))
+    }
+
+    /// A collection that there is. A command reads little, so nothing is kept in memory.
+    pub fn collection(&self, settings: Settings, name: &str) -> Result<Collection<Json>> {
+        let documents = self.documents(settings)?;
+        documents
+            .open(name, Some(Policy::Uncached))
+            .map_err(|error| match error.kind() {
+                ErrorKind::Missing => Failure::from(error).hint(
+                    "`espalier documents ls` lists the collections, `espalier documents configure` makes one",
+                ),
+                _ => error.into(),
+            })
+    }
+}
+
+fn of(store: &Store) -> Documents {
+    let prefix = Subspace::Documents.key();
+    Documents::new(Arc::clone(store.driver()), &prefix)
+}
+
+/// A value as it is written in an argument: JSON where it is some, else a string.
+pub fn value(text: &str) -> Result<Value> {
+    let json = match exact_json(text.as_bytes()) {
+        Ok(json) => json,
+        Err(error) if error.kind() == ErrorKind::Syntax => Json::from(text),
+        Err(error) => return Err(Failure::usage(error.to_string())),
+    };
+    Value::try_from(&json).map_err(|error| {
+        Failure::usage(format!("{text}: {error}"))
+            .hint("write a string, a number, true or false; several components as a JSON array")
+    })
+}
+
+/// A document as it is given: JSON, or `-` for JSON on standard input.
+pub fn document(text: &str) -> Result<Json> {
+    let mut input = String::new();
+    let text = if text == STANDARD {
+        let limit = limits::DOCUMENT_BYTES_MAX as u64 * 4;
+        io::stdin().take(limit).read_to_string(&mut input)?;
+        if input.len() as u64 == limit {
+            return Err(Failure::data(format!(
+                "the document is over the limit of {} bytes",
+                limits::DOCUMENT_BYTES_MAX
+            )));
+        }
+        &input
+    } else {
+        text
+    };
+    exact_json(text.as_bytes()).map_err(|error| match error.kind() {
+        ErrorKind::Syntax => Failure::usage(format!("the document is no JSON: {error}"))
+            .hint("quote it for the shell, as in '{\"name\":\"a\"}', or give - and write it to standard input"),
+        _ => Failure::usage(error.to_string()),
+    })
+}
+
+/// Documents that an index names.
+#[derive(Args, Clone, Debug, Default)]
+pub struct By {
+    /// Mean the document with this value of a unique index, or all with it of another index,
+    /// instead of a key
+    #[arg(long, value_name = "INDEX=VALUE", conflicts_with = "key")]
+    pub by: Option<String>,
+}
+
+impl By {
+    /// The index and the value, where they are given.
+    pub fn parsed(&self) -> Result<Option<(&str, Value)>> {
+        let Some(text) = &self.by else {
+            return Ok(None);
+        };
+        let (index, text) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::usage(format!("{text:?}: write INDEX=VALUE")))?;
+        Ok(Some((index, value(text)?)))
+    }
+}

@@ -1,0 +1,68 @@
+//! What people and programs see.
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+use espalier_documents::{Collection, Selection};
+use serde_json::{Value as Json, json};
+
+use crate::settings::Talk;
+use espalier_terminal::Result;
+use espalier_terminal::output::{self, Form};
+
+/// Prints documents with their keys: a line each.
+pub fn documents<'a>(
+    is_json: bool,
+    found: impl IntoIterator<Item = (u64, &'a Json)>,
+) -> Result<()> {
+    // A document is JSON, whatever stands before it.
+    let mut out = io::BufWriter::new(output::stdout(Form::Json));
+    for (key, document) in found {
+        one(&mut out, is_json, key, document)?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Prints the documents of a selection, each as it is read.
+pub fn selected(is_json: bool, collection: &Collection<Json>, selection: Selection) -> Result<()> {
+    let mut out = io::BufWriter::new(output::stdout(Form::Json));
+    let mut written = Ok(());
+    collection.for_each(selection, |key, document| {
+        written = one(&mut out, is_json, key, &document);
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    })?;
+    written?;
+    Ok(out.flush()?)
+}
+
+fn one(out: &mut impl Write, is_json: bool, key: u64, document: &Json) -> io::Result<()> {
+    if is_json {
+        writeln!(out, "{}", json!({"key": key, "document": document}))
+    } else {
+        writeln!(out, "{key:>10}  {document}")
+    }
+}
+
+/// Prints keys of documents: a line each.
+pub fn keys(talk: Talk, keys: impl IntoIterator<Item = u64>) -> Result<()> {
+    let shown = |key: u64| match talk.json {
+        true => json!({ "key": key }).to_string(),
+        false => key.to_string(),
+    };
+    lines(talk.form(), keys.into_iter().map(shown))
+}
+
+/// Prints lines in a form.
+pub fn lines(form: Form, lines: impl IntoIterator<Item = String>) -> Result<()> {
+    let mut out = io::BufWriter::new(output::stdout(form));
+    for line in lines {
+        match form {
+            Form::Text => writeln!(out, "{}", output::escaped(&line))?,
+            _ => writeln!(out, "{line}")?,
+        }
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,77 @@
+//! `espalier documents update`.
+
+use clap::Args;
+use espalier_documents::{Kind, merge_patch};
+use serde_json::json;
+
+use super::place::{By, Place, document};
+use crate::cli;
+use crate::settings::Settings;
+use espalier_terminal::{Failure, Result};
+
+/// Change members of documents, as a JSON Merge Patch (RFC 7396) says
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Members of the patch are set, those that are null go, the others stay. Prints the new document; of an \
+index that is not unique, how many were updated (with --json also their keys), all in one commit.
+
+Examples:
+  espalier documents update cars '{\"color\":\"blue\"}' --key 0 --store embedded:garage
+  espalier documents update cars '{\"color\":null}' --by name=Corvet-1 --store embedded:garage
+  espalier documents update cars '{\"sale\":true}' --by color=red --store embedded:garage")]
+pub struct Update {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    collection: String,
+
+    /// The patch, or `-` for standard input
+    #[arg(value_name = "PATCH")]
+    patch: String,
+
+    /// The key of the document
+    #[arg(long, value_name = "KEY")]
+    key: Option<u64>,
+
+    #[command(flatten)]
+    by: By,
+
+    #[command(flatten)]
+    pub place: Place,
+}
+
+impl Update {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let collection = self.place.collection(settings, &self.collection)?;
+        let patch = document(&self.patch)?;
+        let change = |held: &mut serde_json::Value| merge_patch(held, &patch);
+        let new = match (self.key, self.by.parsed()?) {
+            (Some(key), _) => collection.update(key, change)?,
+            (None, Some((index, value))) => {
+                let index = collection.index(index)?;
+                if index.kind() != Kind::Unique {
+                    return self.answer_several(&index.update_all(value, change)?);
+                }
+                index.update(value, change)?
+            }
+            (None, None) => {
+                return Err(Failure::usage("nothing says which document is meant")
+                    .hint("add --key KEY or --by INDEX=VALUE"));
+            }
+        };
+        cli::answer(
+            self.place.talk.json,
+            &json!({ "document": *new }),
+            &new.to_string(),
+        )
+    }
+
+    fn answer_several(&self, keys: &[u64]) -> Result<()> {
+        let updated = keys.len();
+        cli::answer(
+            self.place.talk.json,
+            &json!({"updated": updated, "keys": keys}),
+            &format!("{updated} updated"),
+        )
+    }
+}

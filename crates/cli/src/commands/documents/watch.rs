@@ -1,0 +1,159 @@
+//! `espalier documents watch`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use espalier_documents::{Collection, Event, Selection, Version};
+use serde_json::{Value as Json, json};
+
+use super::place::Place;
+use crate::settings::Settings;
+use espalier_terminal::Result;
+use espalier_terminal::output::{self, Form};
+
+/// The longest wait for one event.
+const WAIT: Duration = Duration::from_secs(3600);
+
+/// The rest after the collection was read again.
+const GAP_REST: Duration = Duration::from_millis(100);
+
+/// Print the changes of a collection as they happen, whoever makes them
+#[derive(Args, Debug)]
+#[command(after_help = "\
+JSON lines: first {\"version\":9}, when it watches; then for each document that was changed its key, what \
+it is now, or that it was deleted, and the version. Where an engine does not tell what other processes \
+change (embedded, sqlite), the collection is read again and what differs is printed: a document that \
+was changed twice meanwhile is printed once. Keeps 16 bytes a document in memory.
+A server tells the same at /documents/COLLECTION/changes.
+
+Examples:
+  espalier documents watch cars --for 1 --store embedded:garage
+  espalier documents watch cars --count 10 --store 'redis://127.0.0.1/0?prefix=garage'")]
+pub struct Watch {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    collection: String,
+
+    /// End after so many changes
+    #[arg(long, value_name = "NUMBER")]
+    count: Option<u64>,
+
+    /// End after so long
+    #[arg(long = "for", value_name = "SECONDS")]
+    seconds: Option<u64>,
+
+    #[command(flatten)]
+    pub place: Place,
+}
+
+impl Watch {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let collection = self.place.collection(settings, &self.collection)?;
+        let end = self.seconds.map(Duration::from_secs);
+        let end = end.and_then(|seconds| Instant::now().checked_add(seconds));
+        let mut feed = collection.watch(None)?;
+        // After the feed began, so that nothing is between the two.
+        let mut seen = Seen {
+            collection,
+            hasher: RandomState::new(),
+            known: HashMap::new(),
+            left: self.count.unwrap_or(u64::MAX),
+        };
+        seen.differences()?;
+        print(&json!({ "version": feed.begin().0 }))?;
+        while seen.left > 0 {
+            let wait = end.map_or(WAIT, |end| end.saturating_duration_since(Instant::now()));
+            match feed.next(wait)? {
+                Some(Event::Commit { version, changes }) => seen.tell(version, changes)?,
+                Some(Event::Gap { version }) => {
+                    let changes = seen.differences()?;
+                    seen.print(version, changes)?;
+                    // What comes meanwhile is read at once.
+                    thread::sleep(GAP_REST);
+                }
+                None if end.is_some_and(|end| Instant::now() >= end) => break,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What became of documents, by their keys; none of those that were deleted.
+type Changes = BTreeMap<u64, Option<Arc<Json>>>;
+
+/// What was seen of a collection: enough to tell whether a document is another now.
+struct Seen {
+    collection: Collection<Json>,
+    hasher: RandomState,
+    known: HashMap<u64, u64>,
+    /// How many changes are still to be printed.
+    left: u64,
+}
+
+impl Seen {
+    /// Notes a document; whether it is another than it was.
+    fn note(&mut self, key: u64, document: Option<&Json>) -> bool {
+        let Some(document) = document else {
+            return self.known.remove(&key).is_some();
+        };
+        let now = self.hasher.hash_one(document.to_string());
+        self.known.insert(key, now) != Some(now)
+    }
+
+    /// Prints those changes of a commit that were not seen yet.
+    fn tell(&mut self, version: Version, changes: Vec<(u64, Option<Arc<Json>>)>) -> Result<()> {
+        let changes = changes.into_iter();
+        let new = changes.filter(|(key, document)| self.note(*key, document.as_deref()));
+        let new = new.collect();
+        self.print(version, new)
+    }
+
+    /// Reads the collection; what differs from what was seen.
+    fn differences(&mut self) -> Result<Changes> {
+        let mut gone: BTreeSet<u64> = self.known.keys().copied().collect();
+        let mut changed = Changes::new();
+        let collection = self.collection.clone();
+        collection.for_each(Selection::all(), |key, document| {
+            gone.remove(&key);
+            if self.note(key, Some(&document)) {
+                changed.insert(key, Some(document));
+            }
+            ControlFlow::Continue(())
+        })?;
+        for key in gone {
+            self.known.remove(&key);
+            changed.insert(key, None);
+        }
+        Ok(changed)
+    }
+
+    fn print(&mut self, version: Version, changes: Changes) -> Result<()> {
+        for (key, document) in changes {
+            if self.left == 0 {
+                break;
+            }
+            self.left -= 1;
+            let version = version.0;
+            print(&match document {
+                Some(document) => json!({"version": version, "key": key, "document": *document}),
+                None => json!({"version": version, "key": key, "deleted": true}),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints a line that is there at once, also in a pipe.
+fn print(value: &Json) -> Result<()> {
+    let mut out = output::stdout(Form::Json);
+    writeln!(out, "{value}")?;
+    Ok(out.flush()?)
+}

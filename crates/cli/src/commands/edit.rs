@@ -1,0 +1,84 @@
+//! `espalier edit`.
+
+use std::io::Read;
+
+use clap::Args;
+
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Change, EditHow, TestChoice};
+use espalier_terminal::document::{self, Format};
+use espalier_terminal::{Failure, Result};
+
+/// A document of edits may have this many bytes; larger ones are loaded.
+pub const EDIT_BYTES_MAX: u64 = 64 << 20;
+
+/// Change many nodes in one commit, each by its own operation
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A node says its operation (merge, replace, create, delete, remove; RFC 6241 §7.2) as metadata; \
+one without takes that of its parent, at the top merge.
+
+JSON:
+  {\"ietf-interfaces:interfaces\": {\"interface\": [
+    {\"@\": {\"ietf-netconf:operation\": \"delete\"}, \"name\": \"eth0\"},
+    {\"name\": \"eth1\", \"description\": \"uplink\"}]}}
+XML:
+  <interfaces xmlns=\"urn:ietf:params:xml:ns:yang:ietf-interfaces\"
+              xmlns:nc=\"urn:ietf:params:xml:ns:netconf:base:1.0\">
+    <interface nc:operation=\"delete\"><name>eth0</name></interface>
+  </interfaces>
+
+Examples:
+  espalier edit change.json --store embedded:data
+  espalier edit change.json --test-option test-only --store embedded:data
+  espalier edit - --format xml --server http://127.0.0.1:8080 < change.xml")]
+pub struct Edit {
+    /// The document; `-` is standard input
+    file: String,
+
+    /// How it is written; else what the file's name ends in
+    #[arg(long)]
+    format: Option<Format>,
+
+    #[command(flatten)]
+    how: EditHow,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Edit {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let (input, _) = document::open(&self.file)?;
+        let mut text = Vec::new();
+        input.take(EDIT_BYTES_MAX + 1).read_to_end(&mut text)?;
+        if text.len() as u64 > EDIT_BYTES_MAX {
+            return Err(
+                Failure::data(format!("an edit has at most {EDIT_BYTES_MAX} bytes"))
+                    .in_file(document::display_name(&self.file))
+                    .hint("`espalier load` takes documents of any size"),
+            );
+        }
+        let format = Format::of(&self.file, self.format);
+        // Only now, as its modules may be brought to others.
+        let target = target::open(&settings)?;
+        let changed = target
+            .change(Change::Document {
+                text,
+                format,
+                how: self.how,
+            })
+            .map_err(|failure| failure.in_file(document::display_name(&self.file)))?;
+        let text = match (self.how.test_option, changed.is_changed) {
+            (TestChoice::TestOnly, _) => "valid; nothing was done",
+            (_, Some(false)) => "nothing differs",
+            _ => "",
+        };
+        changed.answer(self.talk.json, text)
+    }
+}

@@ -1,0 +1,131 @@
+//! `espalier export`.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use clap::Args;
+use espalier_store::{Content, WithDefaults, WithOrigin};
+use serde_json::json;
+
+use crate::cli;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Read};
+use espalier_terminal::document::{Format, Found, STANDARD};
+use espalier_terminal::output;
+use espalier_terminal::output_file::{self, Existing, OutputFile};
+use espalier_terminal::path;
+use espalier_terminal::progress::Progress;
+use espalier_terminal::{Failure, Result};
+
+/// Write all the data, or a part of it, as one document
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier export --store embedded:data -o backup.json
+  espalier export --server http://127.0.0.1:8080 --format xml > data.xml
+  espalier export --path /ietf-interfaces:interfaces --store embedded:data")]
+pub struct Export {
+    /// The part to write; else all
+    #[arg(long, value_name = "PATH", default_value = "/")]
+    path: String,
+
+    /// The file to write; else standard output
+    #[arg(short, long, value_name = "FILE", default_value = STANDARD)]
+    output: String,
+
+    /// How it is written; else what the file's name ends in
+    #[arg(long)]
+    format: Option<Format>,
+
+    /// Replace the file where it exists
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Export {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let is_standard = self.output == STANDARD;
+        if !is_standard {
+            // Before the store is opened, which may take long.
+            let (file, existing) = (Path::new(&self.output), Existing::of(self.force));
+            output_file::check(file, existing, settings.store.as_deref())?;
+        }
+        let target = target::open_existing(&settings)?;
+        let path = path::parse(&*target.schema()?, &self.path)?;
+        let read = Read {
+            path: &path,
+            depth: None,
+            content: Content::All,
+            fields: None,
+            with_defaults: WithDefaults::Explicit,
+            with_origin: WithOrigin::default(),
+            format: Format::of(&self.output, self.format),
+            at: None,
+        };
+        let started = Instant::now();
+        if is_standard {
+            self.write(&*target, &read, output::stdout(read.format.form()))?;
+            return Ok(());
+        }
+        let bytes = self.write_file(&*target, &read)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let value = json!({"file": self.output, "bytes": bytes, "seconds": seconds});
+        let text = format!("wrote {bytes} bytes to {} in {seconds:.3} s", self.output);
+        cli::answer(self.talk.json, &value, &text)
+    }
+
+    /// The file appears under its name only when it is complete.
+    fn write_file(&self, target: &dyn target::Target, read: &Read<'_>) -> Result<u64> {
+        let mut file = OutputFile::create(Path::new(&self.output))?;
+        let bytes = self.write(target, read, file.writer())?;
+        file.finish()?;
+        Ok(bytes)
+    }
+
+    fn write(&self, target: &dyn target::Target, read: &Read<'_>, out: impl Write) -> Result<u64> {
+        let mut out = CountingWriter {
+            inner: BufWriter::with_capacity(1 << 18, out),
+            bytes: 0,
+            progress: Progress::bytes("exporting", None),
+        };
+        let found = target.read(read, &mut out)?;
+        out.flush()?;
+        let bytes = out.bytes;
+        out.progress.finish();
+        match found {
+            Found::Something => Ok(bytes),
+            Found::Nothing => Err(Failure::nothing_at(
+                &self.path,
+                read.path.to_instance_identifier(&*target.schema()?),
+            )),
+        }
+    }
+}
+
+struct CountingWriter<W> {
+    inner: W,
+    bytes: u64,
+    progress: Progress,
+}
+
+impl<W: Write> Write for CountingWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(bytes)?;
+        self.bytes += count as u64;
+        self.progress.set(self.bytes);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

@@ -1,0 +1,133 @@
+//! `espalier get`.
+
+use clap::{Args, ValueEnum};
+use espalier_store::{Content, WithDefaults, WithOrigin};
+
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Read};
+use espalier_terminal::document::{Format, Found};
+use espalier_terminal::output;
+use espalier_terminal::path;
+use espalier_terminal::{Failure, Result};
+
+/// Print what is at a path
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier get '/ietf-interfaces:interfaces/interface=to-core-1' --store embedded:data
+  espalier get \"/ietf-interfaces:interfaces/interface[name='to-core-1']/enabled\" \\
+      --with-defaults report-all --store embedded:data
+  espalier get / --depth 2 --server http://127.0.0.1:8080
+  espalier get /ietf-interfaces:interfaces --datastore operational --with-origin \\
+      --store embedded:data
+  espalier get '/ietf-interfaces:interfaces' --at 1 --store embedded:data
+
+In the first form of a path keys are percent-encoded where they hold / , or % (RFC 8040); in the \
+second form they are quoted.")]
+pub struct Get {
+    /// The path; `/` is everything
+    path: String,
+
+    /// How it is printed
+    #[arg(long, default_value = "json")]
+    format: Format,
+
+    /// How many levels of nodes, the first being the one at the path
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    depth: Option<u32>,
+
+    /// Configuration, state, or both
+    #[arg(long, default_value = "all")]
+    content: ContentChoice,
+
+    /// Which nodes below, as in `name;ipv4(address/ip;mtu)` (RFC 8040 §4.8.3)
+    #[arg(long, value_name = "EXPRESSION")]
+    fields: Option<String>,
+
+    /// What becomes of default values
+    #[arg(long, value_name = "MODE", default_value = "explicit")]
+    with_defaults: DefaultsChoice,
+
+    /// Tell where values come from (--datastore operational; RFC 8342 §5.3.4)
+    #[arg(long)]
+    with_origin: bool,
+
+    /// As it was at this version; `espalier history` lists them
+    #[arg(long, value_name = "VERSION")]
+    at: Option<u64>,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ContentChoice {
+    All,
+    Config,
+    Nonconfig,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DefaultsChoice {
+    /// What was set
+    Explicit,
+    /// What was set, and the defaults of what was not
+    ReportAll,
+    /// What differs from its default
+    Trim,
+    /// As report-all, with defaults marked
+    ReportAllTagged,
+}
+
+impl Get {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let target = target::open_existing(&settings)?;
+        let path = path::parse(&*target.schema_at(self.at)?, &self.path)?;
+        let read = Read {
+            path: &path,
+            depth: self.depth,
+            content: self.content.into(),
+            fields: self.fields.as_deref(),
+            with_defaults: self.with_defaults.into(),
+            with_origin: match self.with_origin {
+                true => WithOrigin::Shown,
+                false => WithOrigin::default(),
+            },
+            format: self.format,
+            at: self.at,
+        };
+        match target.read(&read, &mut output::stdout(self.format.form()))? {
+            Found::Something => Ok(()),
+            Found::Nothing => {
+                let place = path.to_instance_identifier(&*target.schema()?);
+                Err(Failure::nothing_at(&self.path, place))
+            }
+        }
+    }
+}
+
+impl From<ContentChoice> for Content {
+    fn from(choice: ContentChoice) -> Self {
+        match choice {
+            ContentChoice::All => Self::All,
+            ContentChoice::Config => Self::Config,
+            ContentChoice::Nonconfig => Self::NonConfig,
+        }
+    }
+}
+
+impl From<DefaultsChoice> for WithDefaults {
+    fn from(choice: DefaultsChoice) -> Self {
+        match choice {
+            DefaultsChoice::Explicit => Self::Explicit,
+            DefaultsChoice::ReportAll => Self::ReportAll,
+            DefaultsChoice::Trim => Self::Trim,
+            DefaultsChoice::ReportAllTagged => Self::ReportAllTagged,
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `espalier history`.
+
+use std::io::Write;
+use std::time::Duration;
+
+use clap::Args;
+use espalier_store::{Clock, CommitInfo, HISTORY_PAGE_MAX, Retention, SystemClock, Timestamp};
+use serde_json::{Value, json};
+
+use crate::cli;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Target};
+use crate::times;
+use espalier_terminal::Result;
+use espalier_terminal::output::{self, escaped};
+
+/// List the commits, newest first; or say how many versions are kept
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Every commit makes a version. An earlier one can be read (`espalier get PATH --at VERSION`), \
+compared (`espalier diff A B`) and brought back (`espalier rollback VERSION`) as long as it is kept: \
+10,000 versions, unless --keep says otherwise. The next commits delete those beyond, a few each.
+
+Examples:
+  espalier history --store embedded:data
+  espalier history --limit 5 --json --server http://127.0.0.1:8080
+  espalier history --from 100 --limit 10 --store embedded:data     # versions 100, 99, ...
+  espalier history --keep 500 --keep-age 30d --store embedded:data")]
+pub struct History {
+    /// At most this many
+    #[arg(long, default_value_t = 20)]
+    limit: usize,
+
+    /// Begin with this version; else the newest
+    #[arg(long, value_name = "VERSION")]
+    from: Option<u64>,
+
+    /// From now on, keep at most this many versions
+    #[arg(long, value_name = "VERSIONS", value_parser = clap::value_parser!(u64).range(1..))]
+    keep: Option<u64>,
+
+    /// From now on, keep versions for so long, as in 12h or 30d; 0d for however long
+    #[arg(long, value_name = "SPAN")]
+    keep_age: Option<String>,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl History {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let age = self.keep_age.as_deref().map(times::span).transpose()?;
+        let target = target::open_existing(&settings)?;
+        if self.keep.is_some() || age.is_some() {
+            return self.retain(&*target, age);
+        }
+        let mut out = output::stdout(self.talk.form());
+        let (mut from, mut left) = (self.from, self.limit);
+        // What the next commit, or now, says of the clock of the one before.
+        let now = SystemClock.now();
+        let mut later = now;
+        while left > 0 {
+            let page = target.history(from, left.min(HISTORY_PAGE_MAX))?;
+            for commit in &page {
+                let clock = Told::of(commit.time, later);
+                later = now.min(commit.time);
+                match self.talk.json {
+                    true => writeln!(out, "{}", to_json(commit, clock))?,
+                    false => writeln!(out, "{}", line(commit, clock))?,
+                }
+            }
+            left -= page.len();
+            match page.last() {
+                Some(last) if last.version > 1 => from = Some(last.version - 1),
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn retain(&self, target: &dyn Target, age: Option<Duration>) -> Result<()> {
+        let before = target.retention()?;
+        let retention = Retention {
+            versions: self.keep.unwrap_or(before.versions),
+            age: match age {
+                Some(age) => Some(age).filter(|age| !age.is_zero()),
+                None => before.age,
+            },
+        };
+        target.set_retention(retention)?;
+        let age = retention.age.map(|age| age.as_secs());
+        let value = json!({"keep": {"versions": retention.versions, "age-seconds": age}});
+        cli::answer(self.talk.json, &value, "")
+    }
+}
+
+/// Whether the clock that a commit has its time of can have been right.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Plausible,
+    /// The time is later than that of the next commit, or is still to come.
+    Ahead,
+}
+
+impl Told {
+    fn of(time: Timestamp, later: Timestamp) -> Self {
+        match time.is_ahead_of(later) {
+            true => Self::Ahead,
+            false => Self::Plausible,
+        }
+    }
+}
+
+/// A commit, for programs.
+fn to_json(commit: &CommitInfo, clock: Told) -> Value {
+    let mut value = json!({
+        "version": commit.version,
+        "time": times::rfc3339(commit.time),
+        "author": commit.author,
+        "comment": commit.comment,
+    });
+    if clock == Told::Ahead {
+        value["clock-ahead"] = true.into();
+    }
+    value
+}
+
+fn line(commit: &CommitInfo, clock: Told) -> String {
+    let time = times::rfc3339(commit.time);
+    let CommitInfo {
+        version,
+        author,
+        comment,
+        ..
+    } = commit;
+    // Both may have several lines; here each is one.
+    let (author, comment) = (escaped(author), escaped(comment));
+    let note = match clock {
+        Told::Plausible => "",
+        Told::Ahead => "  (its clock was ahead, or the next one's behind)",
+    };
+    let line = format!("{version:>8}  {time}  {author:<12}  {comment}{note}");
+    line.trim_end().to_owned()
+}

@@ -1,0 +1,215 @@
+//! How `serve` listens: the address, TLS, who may reach it, and the limits.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use espalier_protocols::intake::IntakeConfig;
+use espalier_protocols::server;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::{TcpListener, lookup_host};
+
+use crate::settings::{DEFAULT_LISTEN, Settings};
+use espalier_terminal::{Failure, Result};
+
+/// File descriptors that are left for everything but connections.
+const FILES_RESERVED: u64 = 256;
+
+/// Options of listening.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Listening")]
+pub struct Listening {
+    /// The address to listen on; port 0 takes a free one. One beyond loopback needs TLS with
+    /// --client-ca, or --insecure-no-authentication [env: ESPALIER_LISTEN] [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+
+    /// The certificate chain, PEM: serve over TLS [env: ESPALIER_TLS_CERT]
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+
+    /// The key of the certificate, PEM [env: ESPALIER_TLS_KEY]
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+
+    /// The authorities, PEM: every client must have a certificate of one of them. Needs --tls-cert
+    /// [env: ESPALIER_CLIENT_CA]
+    #[arg(long, value_name = "FILE")]
+    client_ca: Option<PathBuf>,
+
+    /// Serve everybody who reaches the address, also beyond loopback
+    /// [env: ESPALIER_INSECURE_NO_AUTHENTICATION=true]
+    #[arg(long)]
+    insecure_no_authentication: bool,
+
+    /// A host that requests may name, beside the loopback names, the address listened on and the
+    /// names of the certificate: a name, an address, or *.NAME for all names below one. Pages of this
+    /// host may send requests too. May be repeated [env: ESPALIER_ALLOWED_HOST, separated by `,`]
+    #[arg(long, value_name = "HOST")]
+    allowed_host: Vec<String>,
+
+    /// Connections at a time. Beyond it, the one that has waited longest without a request is closed
+    /// [env: ESPALIER_CONNECTIONS_MAX] [default: 4096]
+    #[arg(long, value_name = "COUNT")]
+    connections_max: Option<usize>,
+
+    /// How long a connection may stay without a whole request head
+    /// [env: ESPALIER_HEADER_TIMEOUT] [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    header_timeout: Option<u64>,
+
+    /// How long the server waits for the next byte of a body [env: ESPALIER_BODY_PAUSE]
+    /// [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    body_pause: Option<u64>,
+
+    /// The folder for bodies over 1 MiB, in files without names [env: ESPALIER_SPILL_DIR]
+    /// [default: TMPDIR, else /var/tmp]
+    #[arg(long, value_name = "DIR")]
+    spill_dir: Option<PathBuf>,
+
+    /// Bytes that all bodies together may take there [env: ESPALIER_SPILL_MAX]
+    /// [default: 68719476736]
+    #[arg(long, value_name = "BYTES")]
+    spill_max: Option<u64>,
+}
+
+impl Listening {
+    /// The options as settings, with these others.
+    pub fn over(&self, others: Settings) -> Settings {
+        Settings {
+            listen: self.listen.clone(),
+            tls_cert: self.tls_cert.clone(),
+            tls_key: self.tls_key.clone(),
+            client_ca: self.client_ca.clone(),
+            insecure_no_authentication: self.insecure_no_authentication.then_some(true),
+            allowed_host: self.allowed_host.clone(),
+            connections_max: self.connections_max,
+            header_timeout: self.header_timeout,
+            body_pause: self.body_pause,
+            spill_dir: self.spill_dir.clone(),
+            spill_max: self.spill_max,
+            ..others
+        }
+    }
+}
+
+/// The limits of taking bodies in. Fails if no file can be made in the given `--spill-dir`.
+pub fn intake_config(settings: &Settings) -> Result<IntakeConfig> {
+    let usual = IntakeConfig::default();
+    let config = IntakeConfig {
+        spill_dir: settings.spill_dir.clone().unwrap_or(usual.spill_dir),
+        spill_bytes_max: settings.spill_max.unwrap_or(usual.spill_bytes_max),
+        ..usual
+    };
+    if settings.spill_dir.is_some() {
+        let checked = config.check_spill_dir();
+        checked.map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    Ok(config)
+}
+
+/// How the server listens.
+pub fn server_config(settings: &Settings) -> Result<server::Config> {
+    let mut hosts = server::Hosts::default();
+    for host in &settings.allowed_host {
+        hosts = hosts
+            .with(host)
+            .map_err(|error| Failure::usage(format!("--allowed-host: {error}")))?;
+    }
+    let usual = server::Limits::default();
+    let seconds = |given: Option<u64>, usual| given.map_or(usual, Duration::from_secs);
+    let connections_max = settings.connections_max.unwrap_or(usual.connections_max);
+    Ok(server::Config {
+        tls: tls(settings)?,
+        hosts,
+        limits: server::Limits {
+            connections_max: within_open_files(connections_max),
+            header_timeout: seconds(settings.header_timeout, usual.header_timeout),
+            body_pause_max: seconds(settings.body_pause, usual.body_pause_max),
+            ..usual
+        },
+    })
+}
+
+fn tls(settings: &Settings) -> Result<Option<server::Tls>> {
+    let files = match (&settings.tls_cert, &settings.tls_key) {
+        (Some(certificate), Some(key)) => server::TlsFiles {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            client_authorities: settings.client_ca.clone(),
+        },
+        (None, None) if settings.client_ca.is_none() => return Ok(None),
+        (None, None) => {
+            return Err(Failure::usage("--client-ca needs TLS")
+                .hint("add --tls-cert FILE and --tls-key FILE"));
+        }
+        _ => return Err(Failure::usage("--tls-cert and --tls-key go together")),
+    };
+    let config = server::tls_config(&files);
+    config
+        .map(Some)
+        .map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// Listens on the address of the settings, if clients beyond this machine prove who they are there, or
+/// need not.
+pub async fn bind(settings: &Settings) -> Result<TcpListener> {
+    let address = settings.listen.as_deref().unwrap_or(DEFAULT_LISTEN);
+    let failed = |error: io::Error| {
+        Failure::data(format!("cannot listen on {address}: {error}"))
+            .hint("choose another address with --listen ADDRESS:PORT; port 0 takes a free one")
+    };
+    let addresses: Vec<SocketAddr> = lookup_host(address).await.map_err(failed)?.collect();
+    check_exposure(settings, address, &addresses)?;
+    TcpListener::bind(&addresses[..]).await.map_err(failed)
+}
+
+fn check_exposure(settings: &Settings, address: &str, addresses: &[SocketAddr]) -> Result<()> {
+    if settings.client_ca.is_some() {
+        return Ok(());
+    }
+    let is_accepted = settings.insecure_no_authentication == Some(true);
+    let is_exposed = addresses
+        .iter()
+        .any(|known| !known.ip().to_canonical().is_loopback());
+    if is_exposed && !is_accepted {
+        return Err(Failure::usage(format!(
+            "--listen {address} is reached from other machines, and nobody would have to prove who they are"
+        ))
+        .hint("add --tls-cert FILE --tls-key FILE --client-ca FILE, or listen on 127.0.0.1 behind a proxy that authenticates; --insecure-no-authentication serves everybody"));
+    }
+    if is_accepted {
+        tracing::warn!(
+            "--insecure-no-authentication: everybody who reaches {address} can read and change everything"
+        );
+    }
+    Ok(())
+}
+
+/// As many connections as there are file descriptors for. The limit of this process is raised as far as
+/// the system lets it.
+fn within_open_files(connections_max: usize) -> usize {
+    let limits = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limits.maximum,
+        maximum: limits.maximum,
+    };
+    let limit = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limits.maximum,
+        Err(_) => limits.current,
+    };
+    let Some(limit) = limit else {
+        return connections_max;
+    };
+    let most = limit.saturating_sub(FILES_RESERVED).max(1);
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    if most < connections_max {
+        tracing::warn!(
+            "there are file descriptors for {most} connections only; raise the limit of open files (ulimit -n) for {connections_max}"
+        );
+    }
+    connections_max.min(most)
+}

@@ -1,0 +1,203 @@
+//! `espalier load`.
+
+use std::path::Path;
+use std::time::Instant;
+
+use clap::Args;
+use espalier_store::LoadMode;
+use espalier_yang::data::{Metadata, ParseOptions, Root};
+use espalier_yang::{Mark, NodeId, Schema, Sink, Value};
+use serde_json::json;
+
+use crate::cli;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Loaded, Upload};
+use espalier_terminal::document::{self, Format, STANDARD};
+use espalier_terminal::progress::ProgressReader;
+use espalier_terminal::{Failure, Result};
+
+/// How often a file is loaded where somebody else changes the data meanwhile.
+const TRIES: usize = 8;
+
+/// Bytes are read in pieces of this size.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Load a document (JSON or XML) into the data: all of it or, where anything is wrong, nothing
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier load network/network.json --store embedded:data --yang network
+  espalier load devices.xml --server http://127.0.0.1:8080
+  cat network/network.json | espalier load - --format json --replace --store embedded:data
+
+The modules that --yang names take the place of those of the store, in one commit with the document: what \
+is stored must fit the modules together with it. Where the load is refused, nothing is changed.")]
+pub struct Load {
+    /// The document; `-` is standard input
+    file: String,
+
+    /// How it is written; else what the file's name ends in
+    #[arg(long)]
+    format: Option<Format>,
+
+    /// Replace all the data; else the document is merged into what is there
+    #[arg(long)]
+    replace: bool,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Load {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        for _ in 1..TRIES {
+            match self.load(&settings) {
+                Err(failure) if failure.is_overtaken() && self.can_be_read_again() => {
+                    tracing::info!("somebody else changed the data meanwhile; loading again");
+                }
+                result => return result,
+            }
+        }
+        self.load(&settings)
+    }
+
+    fn can_be_read_again(&self) -> bool {
+        self.file != STANDARD && Path::new(&self.file).is_file()
+    }
+
+    fn load(&self, settings: &Settings) -> Result<()> {
+        let format = Format::of(&self.file, self.format);
+        // Before the target is opened, which may bring its modules to others.
+        let (input, length) = document::open(&self.file)?;
+        let mut input = ProgressReader::new(
+            std::io::BufReader::with_capacity(PIECE_BYTES, input),
+            "loading",
+            length,
+        );
+        let started = Instant::now();
+        let mut upload = Upload {
+            input: &mut input,
+            format,
+            mode: self.mode(),
+        };
+        let name = document::display_name(&self.file);
+        let in_file = |failure: Failure| failure.in_file(name);
+        let (loaded, counted) = match target::load_with_modules(settings, &mut upload, name)? {
+            Some(loaded) => (loaded, None),
+            None => {
+                let target = target::open(settings)?;
+                // A server does not say how much it stored, so a file is counted, and checked, first.
+                let counted = match settings.server {
+                    Some(_) if self.file != STANDARD => {
+                        Some(self.count(format, &*target.schema()?)?)
+                    }
+                    _ => None,
+                };
+                (target.load(upload).map_err(in_file)?, counted)
+            }
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        let bytes = input.bytes();
+        input.finish();
+        self.report(loaded, counted, bytes, seconds)
+    }
+
+    fn mode(&self) -> LoadMode {
+        match self.replace {
+            true => LoadMode::Replace,
+            false => LoadMode::Merge,
+        }
+    }
+
+    fn count(&self, format: Format, schema: &Schema) -> Result<Count> {
+        let (input, length) = document::open(&self.file)?;
+        let mut input = ProgressReader::new(input, "checking", length);
+        let mut count = Count::default();
+        let options = ParseOptions {
+            metadata: Metadata::Plain,
+            ..ParseOptions::default()
+        };
+        document::parse(
+            format,
+            schema,
+            Root::Datastore,
+            &mut input,
+            &mut count,
+            &options,
+        )
+        .map_err(|error| document::parse_failure(error, &self.file))?;
+        input.finish();
+        Ok(count)
+    }
+
+    fn report(
+        &self,
+        loaded: Loaded,
+        counted: Option<Count>,
+        bytes: u64,
+        seconds: f64,
+    ) -> Result<()> {
+        let fragments = loaded.fragments.or(counted.map(|count| count.fragments));
+        let values = loaded.values.or(counted.map(|count| count.values));
+        let rate = fragments.map(|fragments| fragments as f64 / seconds);
+        let value = json!({
+            "fragments": fragments,
+            "values": values,
+            "bytes": bytes,
+            "seconds": seconds,
+            "fragments-per-second": rate,
+            "version": loaded.changed.version,
+            "changed": loaded.changed.is_changed,
+        });
+        let text = match (fragments, values, rate) {
+            (Some(fragments), Some(values), Some(rate)) => format!(
+                "loaded {fragments} fragments with {values} values in {seconds:.3} s ({rate:.0} fragments/s)"
+            ),
+            _ => format!("loaded {bytes} bytes in {seconds:.3} s"),
+        };
+        cli::answer(self.talk.json, &value, &text)
+    }
+}
+
+/// Counts what a document holds.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    fragments: u64,
+    values: u64,
+}
+
+impl Sink for Count {
+    fn open(&mut self, _: NodeId, _: Mark) -> std::result::Result<(), espalier_yang::data::Stop> {
+        self.fragments += 1;
+        Ok(())
+    }
+
+    fn leaf(
+        &mut self,
+        _: NodeId,
+        _: Value,
+        _: Mark,
+    ) -> std::result::Result<(), espalier_yang::data::Stop> {
+        self.values += 1;
+        Ok(())
+    }
+
+    fn any(
+        &mut self,
+        _: NodeId,
+        _: &str,
+        _: Mark,
+    ) -> std::result::Result<(), espalier_yang::data::Stop> {
+        self.values += 1;
+        Ok(())
+    }
+
+    fn close(&mut self, _: Mark) -> std::result::Result<(), espalier_yang::data::Stop> {
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! `espalier lock`, `espalier unlock` and `espalier locks`.
+
+use clap::Args;
+
+use crate::commands::acting::act;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{Act, Of};
+use espalier_terminal::Result;
+
+/// Lock a datastore, or nodes of it, for a session
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A lock of all of it (RFC 6241 §7.5) or of some nodes and what is in them (RFC 5717). It holds \
+until it is released, also for other processes; nobody else writes what it holds.
+
+Examples:
+  espalier lock --session maria --store embedded:data
+  espalier lock '/espalier-network:network/device=core-1' --session maria --store embedded:data
+  espalier lock --datastore candidate --session maria --store embedded:data
+  espalier locks --store embedded:data")]
+pub struct Lock {
+    /// The nodes; none for the whole datastore
+    paths: Vec<String>,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Lock {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let paths = self.paths.clone();
+        act(
+            &self.access,
+            self.talk,
+            settings,
+            "running",
+            Act::Lock { paths },
+        )
+    }
+}
+
+/// Release a lock
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier unlock --session maria --store embedded:data
+  espalier unlock --id 1 --session maria --store embedded:data    # a partial lock
+  espalier unlock --force --store embedded:data                   # whoever has it
+  espalier unlock --all --session maria --store embedded:data     # ends the session
+
+With a session end its locks, its private candidate, and its confirmed commits that do not persist.")]
+pub struct Unlock {
+    /// The number of a partial lock
+    #[arg(long, value_name = "NUMBER")]
+    id: Option<u32>,
+
+    /// Take it from whoever has it
+    #[arg(long)]
+    force: bool,
+
+    /// Everything that the session holds: the session ends
+    #[arg(long, conflicts_with_all = ["id", "force"])]
+    all: bool,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Unlock {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let what = match (self.all, self.force) {
+            (true, _) => Act::EndSession,
+            (false, true) => Act::Unlock {
+                id: self.id,
+                of: Of::Anybody,
+            },
+            (false, false) => Act::Unlock {
+                id: self.id,
+                of: Of::Session,
+            },
+        };
+        act(&self.access, self.talk, settings, "running", what)
+    }
+}
+
+/// Tell what holds a datastore: locks, and a commit that waits for its confirmation
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier locks --store embedded:data
+  espalier locks --datastore candidate --store embedded:data --json")]
+pub struct Locks {
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Locks {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        act(&self.access, self.talk, settings, "running", Act::Locks)
+    }
+}

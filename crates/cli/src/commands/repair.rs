@@ -1,0 +1,194 @@
+//! `espalier repair`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use espalier_store::{Error, Removed, Repair as Repaired, RepairOutput, UpgradeOptions};
+use serde_json::json;
+
+use crate::cli;
+use crate::settings::{Access, Settings, Talk};
+use crate::target;
+use espalier_terminal::output_file::{self, Existing};
+use espalier_terminal::{Failure, Result};
+
+/// Take data that do not fit the models out of a store, into a file
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Takes out what `check` finds in the data: values of another type, data of nodes that the models do not have, \
+entries with other keys. Without --output, or with --dry-run, it only says what it would take out. With --output, \
+that is written to the file first (a JSON object on each line, with the path and the values as far as they can be \
+read, and the row itself), and then removed by a commit that the history has.
+
+Examples:
+  espalier repair embedded:data
+  espalier repair embedded:data --output removed.jsonl --json")]
+pub struct Repair {
+    /// The store, as --store names it
+    #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
+    url: Option<String>,
+
+    /// The file for what is taken out; it must not exist
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Repair {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access)
+            .over(settings)
+            .at(self.url.as_deref());
+        if settings.server.is_some() {
+            return Err(
+                Failure::usage("repair works on a store, not through a server")
+                    .hint("name the store: espalier repair embedded:DIR"),
+            );
+        }
+        let store = target::open_store(&settings)?;
+        let options = UpgradeOptions {
+            author: settings.author(),
+            comment: settings.comment.as_deref().unwrap_or("repair"),
+            session: settings.session(),
+            ..UpgradeOptions::default()
+        };
+        let output = self.output.as_deref().filter(|_| !settings.dry_run);
+        let mut file = output
+            .map(|path| Rows::create(path, settings.store.as_deref()))
+            .transpose()?;
+        let repairs = store.repair(
+            options,
+            file.as_mut().map(|file| file as &mut dyn RepairOutput),
+        );
+        let repairs = repairs.map_err(|error| match (error, output) {
+            (Error::Write(error), Some(path)) => {
+                Failure::data(format!("what is taken out cannot be written: {error}"))
+                    .in_file(path.display())
+            }
+            (error, _) => error.into(),
+        })?;
+        let rows: u64 = repairs.iter().map(|repair| repair.rows).sum();
+        let value = json!({
+            "datastores": repairs.iter().map(json_of).collect::<Vec<_>>(),
+            "rows": rows,
+            "repaired": output.is_some(),
+        });
+        cli::answer(self.talk.json, &value, &text_of(&repairs, rows, output))
+    }
+}
+
+/// The file with the rows that are taken out.
+struct Rows {
+    file: BufWriter<File>,
+}
+
+impl Rows {
+    fn create(path: &Path, store: Option<&str>) -> Result<Self> {
+        output_file::check(path, Existing::Ask, store)?;
+        // It is there under its name from the beginning: a repair that is cut short has removed what is in it.
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path);
+        let file = file.map_err(|error| {
+            Failure::usage(format!("the file cannot be made: {error}")).in_file(path.display())
+        })?;
+        Ok(Self {
+            file: BufWriter::new(file),
+        })
+    }
+}
+
+impl RepairOutput for Rows {
+    fn row(&mut self, removed: &Removed) -> espalier_store::Result<()> {
+        write_line(&mut self.file, removed).map_err(Error::Write)
+    }
+
+    fn sync(&mut self) -> espalier_store::Result<()> {
+        let flushed = self.file.flush();
+        let synced = flushed.and_then(|()| self.file.get_ref().sync_all());
+        synced.map_err(Error::Write)
+    }
+}
+
+fn write_line(out: &mut impl Write, removed: &Removed) -> io::Result<()> {
+    let values: serde_json::Map<_, _> = removed
+        .values
+        .iter()
+        .map(|(name, value)| (name.clone(), json!(value)))
+        .collect();
+    let line = json!({
+        "anchor": removed.anchor,
+        "datastore": removed.datastore.name(),
+        "session": removed.session,
+        "path": removed.path,
+        "values": values,
+        "key": removed.key,
+        "row": removed.row,
+    });
+    writeln!(out, "{line}")
+}
+
+fn json_of(repair: &Repaired) -> serde_json::Value {
+    let places = |places: &espalier_store::Places| {
+        let shown = places.shown.iter();
+        let shown: Vec<_> = shown
+            .map(|place| json!({"path": place.path, "problem": place.change}))
+            .collect();
+        json!({"count": places.count, "places": shown})
+    };
+    let violations: Vec<_> = repair.violations.iter().map(ToString::to_string).collect();
+    json!({
+        "anchor": repair.anchor,
+        "datastore": repair.datastore.name(),
+        "session": repair.session,
+        "removed": places(&repair.removed),
+        "converted": places(&repair.converted),
+        "rows": repair.rows,
+        "version": repair.version,
+        "violations": violations,
+    })
+}
+
+fn text_of(repairs: &[Repaired], rows: u64, output: Option<&Path>) -> String {
+    let mut lines = Vec::new();
+    for repair in repairs {
+        let name = format!(
+            "{} {} {}",
+            repair.anchor,
+            repair.datastore.name(),
+            repair.session
+        );
+        for places in [&repair.removed, &repair.converted] {
+            let shown = places.shown.iter();
+            lines.extend(shown.map(|place| format!("{name}{}: {}", place.path, place.change)));
+            let more = places.count - places.shown.len() as u64;
+            if more > 0 {
+                lines.push(format!("{name}: and {more} more places"));
+            }
+        }
+        let violations = repair.violations.iter();
+        lines.extend(violations.map(|error| format!("{name}: what is left is not valid: {error}")));
+    }
+    lines.push(match (repairs.is_empty(), output) {
+        (true, _) => "everything fits the models".to_owned(),
+        (false, Some(file)) => format!(
+            "{rows} rows were changed; what they held is in {}",
+            file.display()
+        ),
+        (false, None) => {
+            format!("{rows} rows would be changed; --output FILE takes out what does not fit")
+        }
+    });
+    lines.join("\n")
+}

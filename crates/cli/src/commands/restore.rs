@@ -1,0 +1,62 @@
+//! `espalier restore`.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use clap::Args;
+use espalier_store::CheckedBackup;
+
+use crate::commands::transfer::{self, Shown};
+use crate::settings::Talk;
+use crate::target;
+use espalier_terminal::{Failure, Result};
+
+/// Bring the backup in a file into an engine
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier restore monday.backup embedded:restored
+  espalier restore monday.backup sqlite:data.db --force
+
+The file is checked to its end before anything is written; a damaged one is refused with the place, \
+and the target is what it was (nothing, where there was nothing). \
+A restore that was interrupted goes on when it is called again. The target cannot be opened before \
+everything is there and was compared with the file.")]
+pub struct Restore {
+    /// The backup
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// The engine to restore to, which holds nothing yet
+    #[arg(value_name = "URL")]
+    url: String,
+
+    /// Delete what the target holds
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Restore {
+    /// Runs it.
+    pub fn run(&self) -> Result<()> {
+        let file = File::open(&self.file).map_err(|error| {
+            Failure::usage(format!("the backup cannot be read: {error}"))
+                .in_file(self.file.display())
+        })?;
+        let mut shown = Shown::new("checking", None);
+        let checked = CheckedBackup::read(&file, &mut |phase, rows| shown.tell(phase, rows));
+        let checked =
+            checked.map_err(|error| transfer::failure(error).in_file(self.file.display()))?;
+        // Only now, as what is opened is made where there is nothing.
+        let to = target::open_target(&self.url)?;
+        let restored = checked.restore(&*to, transfer::existing(self.force), &mut |phase, rows| {
+            shown.tell(phase, rows)
+        });
+        shown.finish();
+        transfer::answer(self.talk.json, "restored", to, restored)
+            .map_err(|failure| failure.in_file(self.file.display()))
+    }
+}

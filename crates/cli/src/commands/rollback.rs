@@ -1,0 +1,48 @@
+//! `espalier rollback`.
+
+use clap::Args;
+
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Rollback as Request};
+use espalier_terminal::Result;
+
+/// Bring back an earlier version, by a new commit
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The data becomes what it was at the version, in one commit that is validated as any other; the \
+versions between stay in the history, so this too can be taken back.
+
+Examples:
+  espalier history --store embedded:data      # find the version
+  espalier diff 2 1 --store embedded:data     # see what would change, if 2 is the newest
+  espalier rollback 1 --comment 'the new name is taken' --store embedded:data")]
+pub struct Rollback {
+    /// The version
+    version: u64,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Rollback {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let target = target::open(&settings)?;
+        let comment = settings.comment.clone();
+        let changed = target.rollback(&Request {
+            version: self.version,
+            author: settings.author().to_owned(),
+            comment: comment.unwrap_or_else(|| format!("rollback to {}", self.version)),
+        })?;
+        let text = match (changed.is_changed, changed.version) {
+            (Some(false), _) => "nothing differs".to_owned(),
+            (_, Some(version)) => format!("version {version}"),
+            _ => String::new(),
+        };
+        changed.answer(self.talk.json, &text)
+    }
+}

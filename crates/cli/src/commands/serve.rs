@@ -1,0 +1,351 @@
+//! `espalier serve`.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use clap::Args;
+use espalier_documents::Documents;
+use espalier_protocols::documents::{self, DocumentsService};
+use espalier_protocols::intake::Intake;
+use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
+use espalier_protocols::stats;
+use espalier_protocols::{ops, server};
+use espalier_stats::Stats;
+use espalier_store::{Datastore, Store, Subspace, Tree};
+use metrics_exporter_prometheus::PrometheusBuilder;
+use serde_json::{Value as Json, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli;
+use crate::commands::admin_api::AdminApi;
+use crate::commands::building::go_on_building;
+use crate::commands::listening::{self, Listening, intake_config, server_config};
+use crate::commands::{datastore_routes, no_models, past_routes, served_tree, shell_routes};
+use crate::settings::{Access, Settings, Talk};
+use crate::target;
+use espalier_terminal::{Failure, Result};
+
+/// The buckets of durations, in seconds.
+const SECONDS_BUCKETS: [f64; 10] = [
+    10e-6, 30e-6, 100e-6, 300e-6, 1e-3, 3e-3, 10e-3, 100e-3, 1.0, 10.0,
+];
+
+/// How often settings of statistics are looked at.
+const SETTINGS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often the metrics' samples are put into their buckets.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The datastores that are served beside running (RFC 8527); each session has its private
+/// candidate besides.
+const SERVED: [Datastore; 5] = [
+    Datastore::Candidate,
+    Datastore::Startup,
+    Datastore::FactoryDefault,
+    Datastore::Intended,
+    Datastore::Operational,
+];
+
+/// How often it is looked whether a confirmed commit has run out.
+const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The rest after each step of removing old buckets.
+const EXPIRY_REST: Duration = Duration::from_millis(50);
+
+/// Serve a store: its data over RESTCONF (RFC 8040), statistics below /stats, document collections
+/// below /documents
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier serve --store embedded:data
+  espalier serve --store embedded:data --yang models --listen 0.0.0.0:8443 \\
+      --tls-cert cert.pem --tls-key key.pem --client-ca clients.pem
+  espalier serve --store memory: --yang ietf-interfaces --yang ietf-ip --listen 127.0.0.1:0
+
+Then:
+  curl http://127.0.0.1:8080/restconf/data
+  curl http://127.0.0.1:8080/documents    # collections; see /openapi/documents.json
+  curl http://127.0.0.1:8080/stats/keys   # statistics; see /openapi/stats.json
+  curl http://127.0.0.1:8080/metrics      # counters, for Prometheus
+  curl http://127.0.0.1:8080/healthz      # 200 while all is well
+
+A store without models, which has statistics or documents only, is served without RESTCONF.
+SIGINT or SIGTERM ends it when the requests under way are done; a second one ends it at once.")]
+pub struct Serve {
+    /// How often buckets of statistics that are no longer kept are removed
+    #[arg(long, value_name = "SECONDS", default_value = "60",
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    stats_expiry: u64,
+
+    /// Let clients write state data (config false) too, which RFC 8040 refuses
+    #[arg(long)]
+    allow_state_writes: bool,
+
+    #[command(flatten)]
+    listening: Listening,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Serve {
+    /// Runs it until a signal comes.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let flags = self.listening.over(Settings::from(&self.access));
+        let settings = Settings {
+            // All datastores are served.
+            datastore: None,
+            ..flags.over(settings)
+        };
+        if settings.server.is_some() {
+            return Err(Failure::usage("serve needs a store, not a server")
+                .hint("add --store embedded:DIR"));
+        }
+        let config = server_config(&settings)?;
+        let intake = intake_config(&settings)?;
+        let served = Served::open(&settings)?;
+        roll_back_in_time(&served.store);
+        let stats = open_stats(&served.store)?;
+        follow_settings(&stats);
+        remove_expired(&stats, Duration::from_secs(self.stats_expiry));
+        let intake = Intake::new(intake);
+        let mut router = served.router(stats, intake.clone())?;
+        go_on_building(served.documents.clone());
+        router = match &served.tree {
+            Some(tree) => router.merge(self.follow_tree(tree, &settings, intake)?),
+            None => router.merge(no_models::router()),
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(self.listen(&settings, config, &served, router))?;
+        served.store.driver().bring_up_to_date()?;
+        tracing::info!("stopped");
+        Ok(())
+    }
+
+    /// What is served of a tree, whatever other processes do to its models.
+    fn follow_tree(&self, tree: &Tree, settings: &Settings, intake: Intake) -> Result<Router> {
+        let state_writes = match self.allow_state_writes {
+            true => StateWrites::Allowed,
+            false => StateWrites::Refused,
+        };
+        let restconf = RestconfConfig {
+            state_writes,
+            intake,
+            ..RestconfConfig::default()
+        };
+        let routes = tree_router(tree, settings, restconf.clone())?;
+        let store = tree.store().clone();
+        let settings = settings.clone();
+        let open = Box::new(move || {
+            let tree = target::tree_of(&store, &settings)?;
+            let routes = tree_router(&tree, &settings, restconf.clone())?;
+            Ok((tree, routes))
+        });
+        Ok(served_tree::router(tree.clone(), routes, open))
+    }
+
+    async fn listen(
+        &self,
+        settings: &Settings,
+        config: server::Config,
+        served: &Served,
+        router: Router,
+    ) -> Result<()> {
+        let listener = listening::bind(settings).await?;
+        let scheme = match config.tls {
+            Some(_) => "https",
+            None => "http",
+        };
+        let url = format!("{scheme}://{}", listener.local_addr()?);
+        let (restconf, text) = match &served.tree {
+            Some(_) => (json!("/restconf"), format!("serving {url}/restconf")),
+            None => (
+                Json::Null,
+                format!("serving {url}/stats and {url}/documents"),
+            ),
+        };
+        let answer = json!({"url": url, "restconf": restconf});
+        cli::answer(self.talk.json, &answer, &text)?;
+        tracing::info!(%url, "serving");
+        let stop = stop_signal()?;
+        let documents = Arc::clone(&served.documents_service);
+        let stop = async move {
+            stop.await;
+            // A feed would else be a request under way as long as its client likes.
+            documents.end_feeds();
+        };
+        server::serve(listener, router, config, stop).await?;
+        Ok(())
+    }
+}
+
+/// What is served of a tree.
+fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Result<Router> {
+    let admin = AdminApi::new(tree.clone(), config.intake.clone());
+    let source = target::source_of(tree, settings)?;
+    let mut service = Restconf::new(tree.clone(), &source, config);
+    for datastore in SERVED {
+        service = service.with_datastore(datastore.name(), tree.beside(datastore, "")?);
+    }
+    let admin = datastore_routes::add(past_routes::add(admin));
+    let admin = shell_routes::add(admin, &source)?;
+    Ok(restconf::router(Arc::new(service)).merge(admin.router()))
+}
+
+/// What is served.
+struct Served {
+    store: Store,
+    /// None where the store has no models, and none are named.
+    tree: Option<Tree>,
+    documents: Documents,
+    documents_service: Arc<DocumentsService>,
+}
+
+impl Served {
+    fn open(settings: &Settings) -> Result<Self> {
+        let is_named = settings.dataspace.is_some() || settings.anchor.is_some();
+        if settings.yang.is_empty() && !is_named {
+            let store = target::open_store(settings)?;
+            let tree = match store.dataspaces()?.is_empty() {
+                true => None,
+                false => Some(target::tree_of(&store, settings)?),
+            };
+            return Ok(Self::of(store, tree));
+        }
+        let tree = target::open_tree(settings)?;
+        Ok(Self::of(tree.store().clone(), Some(tree)))
+    }
+
+    fn of(store: Store, tree: Option<Tree>) -> Self {
+        let driver = Arc::clone(store.driver());
+        let documents = Documents::new(driver, &Subspace::Documents.key());
+        Self {
+            store,
+            tree,
+            documents_service: Arc::new(DocumentsService::new(documents.clone())),
+            documents,
+        }
+    }
+
+    /// What is served of any store.
+    fn router(&self, stats: Arc<Stats>, intake: Intake) -> Result<Router> {
+        let store = self.store.clone();
+        let health = Arc::new(move || match store.driver().snapshot() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(ops::Unwell(error.to_string())),
+        });
+        Ok(Router::new()
+            .merge(ops::metrics(metrics(self.store.clone())?))
+            .merge(ops::health(health))
+            .merge(documents::router(
+                Arc::clone(&self.documents_service),
+                intake.clone(),
+            ))
+            .merge(stats::router(stats, intake)))
+    }
+}
+
+/// The statistics of the store.
+fn open_stats(store: &Store) -> Result<Arc<Stats>> {
+    let driver = Arc::clone(store.driver());
+    let clock = Arc::new(espalier_stats::SystemClock);
+    let stats = Stats::open(driver, &Subspace::Statistics.key(), clock)?;
+    Ok(Arc::new(stats))
+}
+
+/// Does something again and again, as long as the process lives, with so much rest before each time.
+fn every(rest: Duration, mut act: impl FnMut() + Send + 'static) {
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(rest);
+            act();
+        }
+    });
+}
+
+/// Takes over settings of statistics that other processes changed.
+fn follow_settings(stats: &Arc<Stats>) {
+    let stats = Arc::clone(stats);
+    every(SETTINGS_INTERVAL, move || {
+        if let Err(error) = stats.refresh() {
+            tracing::debug!(%error, "the settings of the statistics are not known anew");
+        }
+    });
+}
+
+/// Removes buckets that are no longer kept.
+fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
+    let stats = Arc::clone(stats);
+    every(interval, move || match expire(&stats) {
+        Ok(0) => {}
+        Ok(rows) => tracing::info!(rows, "buckets that are no longer kept were removed"),
+        Err(error) => tracing::error!(%error, "old buckets were not removed"),
+    });
+}
+
+fn expire(stats: &Stats) -> espalier_stats::Result<u64> {
+    stats.expire(|| std::thread::sleep(EXPIRY_REST))
+}
+
+/// Rolls back confirmed commits whose time has passed.
+fn roll_back_in_time(store: &Store) {
+    let store = store.clone();
+    every(EXPIRE_INTERVAL, move || match store.expire() {
+        Ok(0) => {}
+        Ok(count) => tracing::warn!(count, "confirmed commits were rolled back"),
+        Err(error) => tracing::error!(%error, "a confirmed commit was not rolled back"),
+    });
+}
+
+/// Records metrics from now on. What renders them.
+fn metrics(store: Store) -> Result<ops::RenderMetrics> {
+    let failed = |error: metrics_exporter_prometheus::BuildError| {
+        Failure::data(format!("the metrics cannot be recorded: {error}"))
+    };
+    let builder = PrometheusBuilder::new().set_buckets(&SECONDS_BUCKETS);
+    let recorder = builder
+        .map_err(failed)?
+        .install_recorder()
+        .map_err(failed)?;
+    let upkeep = recorder.clone();
+    // Samples are kept one by one until they are put into buckets.
+    every(UPKEEP_INTERVAL, move || upkeep.run_upkeep());
+    Ok(Arc::new(move || {
+        let effort = store.validation_effort();
+        metrics::counter!("espalier_validation_checks_total").absolute(effort.checks);
+        metrics::counter!("espalier_validation_fallbacks_total").absolute(effort.fallbacks);
+        metrics::counter!("espalier_validation_visits_total").absolute(effort.visits);
+        if let Some(lag) = store.driver().residence().lag {
+            metrics::gauge!("espalier_memory_lag_seconds").set(lag.as_secs_f64());
+        }
+        recorder.render()
+    }))
+}
+
+/// Completes at the first SIGINT or SIGTERM; the second ends the process.
+fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        tracing::info!("stopping: requests under way are finished first");
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            std::process::exit(1);
+        });
+    })
+}

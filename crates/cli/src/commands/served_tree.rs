@@ -1,0 +1,94 @@
+//! The part of a server that shows a tree: made again where another process puts other modules in
+//! place, sets the anchor up anew, or fills the store with another one.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use espalier_store::Tree;
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use parking_lot::RwLock;
+use serde_json::json;
+use tower_service::Service;
+
+use espalier_terminal::Result;
+
+/// How often it is looked whether the tree is still the one that was opened.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How long it is waited after a tree could not be opened again, at first and at most.
+const REOPEN_PAUSES: [Duration; 2] = [LOOK_INTERVAL, Duration::from_secs(5)];
+
+/// The tree as it is now, and the routes that show it.
+pub type Open = Box<dyn Fn() -> Result<(Tree, Router)> + Send>;
+
+/// Serves `routes`, and from when `tree` is not current any more what `open` gives. In between, while
+/// there is nothing to be opened, requests are answered with 503.
+pub fn router(tree: Tree, routes: Router, open: Open) -> Router {
+    let current = Arc::new(RwLock::new(routes));
+    let shown = Arc::clone(&current);
+    thread::spawn(move || follow(tree, &shown, &open));
+    Router::new().fallback(any(move |request: Request| {
+        let mut routes = current.read().clone();
+        async move { routes.call(request).await }
+    }))
+}
+
+/// Sees to it, as long as the process lives, that what is shown is the tree as it is.
+fn follow(mut tree: Tree, shown: &RwLock<Router>, open: &Open) {
+    let [first_pause, pause_max] = REOPEN_PAUSES;
+    let (mut pause, mut is_shown) = (first_pause, true);
+    loop {
+        thread::sleep(pause);
+        match tree.is_current() {
+            Ok(true) if is_shown => continue,
+            Ok(_) => {}
+            Err(error) => {
+                // Every request meets the same and says so.
+                tracing::debug!(%error, "it cannot be told whether the models are still the same");
+                continue;
+            }
+        }
+        let (reopened, routes) = match open() {
+            Ok(opened) => opened,
+            Err(failure) => {
+                let message = format!("the tree cannot be opened again: {failure}");
+                tracing::warn!("{message}");
+                *shown.write() = unavailable(message);
+                (pause, is_shown) = ((2 * pause).min(pause_max), false);
+                continue;
+            }
+        };
+        tracing::info!(
+            "the models were replaced by another process; serving those that there are now"
+        );
+        *shown.write() = routes;
+        (tree, pause, is_shown) = (reopened, first_pause, true);
+    }
+}
+
+/// Answers everything with an error that says why there is nothing.
+fn unavailable(message: String) -> Router {
+    let answer = move || {
+        let body = json!({"ietf-restconf:errors": {"error": [{
+            "error-type": "application",
+            "error-tag": "operation-failed",
+            "error-message": message.clone(),
+        }]}});
+        async move { refusal(&body.to_string()) }
+    };
+    Router::new().fallback(any(answer))
+}
+
+fn refusal(body: &str) -> Response {
+    let headers = [
+        (CONTENT_TYPE, "application/yang-data+json"),
+        (RETRY_AFTER, "1"),
+    ];
+    (StatusCode::SERVICE_UNAVAILABLE, headers, body.to_owned()).into_response()
+}

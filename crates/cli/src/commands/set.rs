@@ -1,0 +1,53 @@
+//! `espalier set`.
+
+use clap::Args;
+use espalier_yang::Schema;
+use espalier_yang::data::DataTree;
+
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Change};
+use espalier_terminal::{Result, path, single_node};
+
+/// Set a leaf, add a leaf-list entry, or create a container or list entry; what is above it is
+/// created too
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  espalier set '/ietf-interfaces:interfaces/interface=to-core-1/description' 'uplink' \\
+      --store embedded:data
+  espalier set '/ietf-interfaces:interfaces/interface=to-core-1/enabled' false \\
+      --server http://127.0.0.1:8080
+  espalier set '/espalier-network:network/device=new-1' --store embedded:data
+
+The value is written as in the model: 10, true, iana-if-type:ethernetCsmacd, base64 for binary.")]
+pub struct Set {
+    /// The path
+    path: String,
+
+    /// The value, for a leaf or leaf-list
+    #[arg(allow_hyphen_values = true)]
+    value: Option<String>,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Set {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let target = target::open(&settings)?;
+        let tree = self.tree(&*target.schema()?);
+        let tree = tree.map_err(|failure| target.refused(failure))?;
+        let changed = target.change(Change::Merge(tree))?;
+        changed.answer(self.talk.json, "")
+    }
+
+    fn tree(&self, schema: &Schema) -> Result<DataTree> {
+        let path = path::parse(schema, &self.path)?;
+        single_node::tree_of(schema, &path, self.value.as_deref())
+    }
+}

@@ -1,0 +1,82 @@
+//! Which commands there are.
+
+use clap::{Args, Subcommand};
+
+use super::configure::Configure;
+use super::import::Import;
+use super::keys::{Delete, Keys};
+use super::series::Series;
+use super::status::{Beam, Scan};
+use super::values::Values;
+use super::write::{Assert, Assort, Observe, Track};
+use crate::settings::Settings;
+use espalier_terminal::Result;
+
+/// Count things over time: numbers in buckets, added up, set, and read as series
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Statistics stand in a store beside its data trees, or in one of their own. What is written at a time \
+goes to one bucket of each granularity (a minute, an hour, a day, ...), in one atomic commit.
+
+Start:
+  espalier stats configure --store embedded:counts --time-zone Europe/Prague
+  espalier stats track event::signup count=1 plan.pro=1 --store embedded:counts
+  espalier stats series event::signup --granularity 1h --store embedded:counts")]
+pub struct Stats {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Configure(Configure),
+    Track(Track),
+    Assert(Assert),
+    Assort(Assort),
+    Observe(Observe),
+    Values(Values),
+    Series(Series),
+    Beam(Beam),
+    Scan(Scan),
+    Keys(Keys),
+    Delete(Delete),
+    Import(Import),
+}
+
+impl Stats {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        match &self.command {
+            Command::Configure(command) => command.run(settings),
+            Command::Track(command) => command.run(settings),
+            Command::Assert(command) => command.run(settings),
+            Command::Assort(command) => command.run(settings),
+            Command::Observe(command) => command.run(settings),
+            Command::Values(command) => command.run(settings),
+            Command::Series(command) => command.run(settings),
+            Command::Beam(command) => command.run(settings),
+            Command::Scan(command) => command.run(settings),
+            Command::Keys(command) => command.run(settings),
+            Command::Delete(command) => command.run(settings),
+            Command::Import(command) => command.run(settings),
+        }
+    }
+
+    /// Whether results and errors are for programs.
+    pub fn wants_json(&self) -> bool {
+        match &self.command {
+            Command::Configure(command) => command.place.talk.json,
+            Command::Track(command) => command.place.talk.json,
+            Command::Assert(command) => command.place.talk.json,
+            Command::Assort(command) => command.place.talk.json,
+            Command::Observe(command) => command.place.talk.json,
+            Command::Values(command) => command.place.talk.json,
+            Command::Series(command) => command.place.talk.json,
+            Command::Beam(command) => command.place.talk.json,
+            Command::Scan(command) => command.place.talk.json,
+            Command::Keys(command) => command.place.talk.json,
+            Command::Delete(command) => command.place.talk.json,
+            Command::Import(command) => command.place.talk.json,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `espalier stats import`.
+
+use std::io::BufReader;
+
+use clap::{Args, ValueEnum};
+use espalier_stats::import::{self, Report, SKIPPED_TOLD};
+use serde_json::json;
+
+use super::place::{Place, time};
+use crate::cli;
+use crate::settings::Settings;
+use espalier_terminal::document;
+use espalier_terminal::progress::ProgressReader;
+use espalier_terminal::{Failure, Result};
+
+/// Skipped lines that are told.
+const SKIPPED_SHOWN: usize = 10;
+
+/// Read StatsD lines, the text format of Prometheus, or JSON lines
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Lines that cannot be read, or are refused, are told, and the others done; in one atomic commit up to \
+100,000 writes.
+An import with a name (--request-id) may be repeated, also where it was cut off: within a day, lines that \
+were done under that name are not done again. Say --at then, so that all of its lines have one time.
+A JSON line is a write as `POST /stats/writes` has it; one without an `action` is a `track`.
+
+Examples:
+  espalier stats import --format statsd lines.txt --store embedded:counts
+  espalier stats import --format statsd lines.txt --at 2025-03-07 --request-id friday \\
+      --store embedded:counts
+  curl -s http://host/metrics | espalier stats import --format prometheus - --store embedded:counts
+  espalier stats import --format jsonl writes.jsonl --store embedded:counts")]
+pub struct Import {
+    /// The file, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    file: String,
+
+    /// What the lines are
+    #[arg(long)]
+    format: Format,
+
+    /// When they were so, where they do not say [default: now]
+    #[arg(long, value_name = "TIME")]
+    at: Option<String>,
+
+    /// A name for this import: what is repeated under it within a day is done once
+    #[arg(long, value_name = "NAME")]
+    request_id: Option<String>,
+
+    #[command(flatten)]
+    pub place: Place,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// `name:value|type|@rate|#tag:value`
+    Statsd,
+    /// `name{label="value"} number [milliseconds]`
+    Prometheus,
+    /// `{"metric":"orders","at":"2025-03-05T12:00:00Z","values":{"count":1}}`
+    Jsonl,
+}
+
+impl Import {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let stats = self.place.stats(settings)?;
+        let at = time(&stats, self.at.as_deref())?;
+        let format = match self.format {
+            Format::Statsd => import::Format::Statsd,
+            Format::Prometheus => import::Format::Prometheus,
+            Format::Jsonl => import::Format::Jsonl,
+        };
+        let (input, length) = document::open(&self.file)?;
+        let mut input = BufReader::new(ProgressReader::new(input, "importing", length));
+        let report = match &self.request_id {
+            Some(id) => stats.import_once(id, format, at, &mut input),
+            None => stats.import(format, at, &mut input),
+        };
+        let report = report
+            .map_err(|error| Failure::from(error).in_file(documents::display_name(&self.file)))?;
+        input.into_inner().finish();
+        self.told(&report)
+    }
+
+    fn told(&self, report: &Report) -> Result<()> {
+        let lines = report.lines.iter();
+        let lines: Vec<_> = lines
+            .map(|line| json!({"line": line.line, "reason": line.reason}))
+            .collect();
+        let value = json!({
+            "writes": report.writes,
+            "repeated": report.repeated,
+            "skipped": report.skipped,
+            "lines": lines,
+        });
+        let mut text = format!("{} writes, {} lines skipped", report.writes, report.skipped);
+        if report.repeated > 0 {
+            text.push_str(&format!(
+                "; the lines up to {} were done before under this name",
+                report.repeated
+            ));
+        }
+        for line in report.lines.iter().take(SKIPPED_SHOWN) {
+            text.push_str(&format!("\n  line {}: {}", line.line, line.reason));
+        }
+        if report.lines.len() > SKIPPED_SHOWN {
+            text.push_str(&format!("\n  ...; with --json the first {SKIPPED_TOLD}"));
+        }
+        cli::answer(self.place.talk.json, &value, &text)
+    }
+}

@@ -1,0 +1,77 @@
+//! Where the statistics are, and which metric is meant.
+
+use std::sync::Arc;
+
+use clap::Args;
+use espalier_stats::{Metric, Stats, SystemClock, Timestamp};
+use espalier_store::{Store, Subspace};
+
+use crate::settings::Settings;
+use espalier_terminal::{Failure, Result};
+
+pub use crate::commands::store_place::StorePlace as Place;
+
+const CREATE_HINT: &str = "make one: espalier stats configure --store embedded:DIR";
+
+/// What is kept in the store.
+const KEPT: &str = "statistics";
+
+impl Place {
+    /// The statistics of a store that there is.
+    pub fn stats(&self, settings: Settings) -> Result<Stats> {
+        of(&self.store(settings, KEPT, CREATE_HINT)?)
+    }
+
+    /// The statistics of a store that is made where there is none.
+    pub fn new_stats(&self, settings: Settings) -> Result<Stats> {
+        of(&self.new_store(settings, KEPT)?)
+    }
+}
+
+fn of(store: &Store) -> Result<Stats> {
+    let prefix = Subspace::Statistics.key();
+    let driver = Arc::clone(store.driver());
+    Ok(Stats::open(driver, &prefix, Arc::new(SystemClock))?)
+}
+
+/// A metric, as arguments name it.
+#[derive(Args, Clone, Debug)]
+pub struct Named {
+    /// The name of the metric, by custom such as `event::signup`
+    #[arg(value_name = "METRIC")]
+    pub name: String,
+
+    /// A label and its value; may be repeated. Values with other labels are kept apart
+    #[arg(long = "label", value_name = "NAME=VALUE")]
+    pub labels: Vec<String>,
+}
+
+impl Named {
+    /// The metric.
+    pub fn metric(&self) -> Result<Metric> {
+        let mut metric = Metric::new(&self.name);
+        for label in &self.labels {
+            let (name, value) = label.split_once('=').ok_or_else(|| {
+                Failure::usage(format!("{label:?} is no label; write NAME=VALUE"))
+            })?;
+            let before = metric.labels.insert(name.to_owned(), value.to_owned());
+            if before.is_some() {
+                return Err(Failure::usage(format!("the label {name:?} is given twice")));
+            }
+        }
+        Ok(metric)
+    }
+}
+
+/// A time that was given, or now.
+pub fn time(stats: &Stats, text: Option<&str>) -> Result<Timestamp> {
+    match text {
+        None | Some("now") => Ok(Timestamp::now()),
+        Some(text) => stats.calendar().read_time(text).map_err(usage),
+    }
+}
+
+/// A mistake in an argument.
+pub fn usage(error: espalier_stats::Error) -> Failure {
+    Failure::usage(error.to_string())
+}

@@ -1,0 +1,66 @@
+//! Which range is read.
+
+use std::time::Duration;
+
+use clap::Args;
+use espalier_stats::{Granularity, Range, Stats, Timestamp};
+
+use super::place::{time, usage};
+use crate::times;
+use espalier_terminal::{Failure, Result};
+
+/// A range of buckets.
+#[derive(Args, Clone, Debug)]
+pub struct Span {
+    /// How long the buckets are, as in `15m`, `1h`, `1d`, `1mo`
+    #[arg(long, short, value_name = "LENGTH", default_value = "1h")]
+    granularity: String,
+
+    /// The first bucket is the one of this time; else 24 hours (or what --last says) before --to
+    #[arg(long, value_name = "TIME", conflicts_with = "last")]
+    from: Option<String>,
+
+    /// The last bucket is the one of this time [default: now]
+    #[arg(long, value_name = "TIME")]
+    to: Option<String>,
+
+    /// How long before --to the range begins, as in 90m or 30d
+    #[arg(long, value_name = "SPAN", default_value = "24h")]
+    last: String,
+
+    /// Leave out buckets without values
+    #[arg(long)]
+    skip_blanks: bool,
+}
+
+impl Span {
+    /// The range.
+    pub fn range(&self, stats: &Stats) -> Result<Range> {
+        let granularity: Granularity = self.granularity.parse().map_err(usage)?;
+        if !stats.settings().granularities.contains(&granularity) {
+            let known = stats.settings().granularities;
+            let known: Vec<_> = known.iter().map(ToString::to_string).collect();
+            let message = format!("nothing is written at the granularity {granularity}");
+            return Err(Failure::usage(message).hint(format!("there are {}", known.join(" "))));
+        }
+        // One now: else a range from now would begin after it ends.
+        let to = time(stats, self.to.as_deref())?;
+        let from = match self.from.as_deref() {
+            Some("now") if matches!(self.to.as_deref(), None | Some("now")) => to,
+            Some(from) => time(stats, Some(from))?,
+            None => before(to, times::span(&self.last)?)?,
+        };
+        let range = Range::new(granularity, from, to);
+        Ok(if self.skip_blanks {
+            range.skip_blanks()
+        } else {
+            range
+        })
+    }
+}
+
+fn before(to: Timestamp, span: Duration) -> Result<Timestamp> {
+    let seconds = i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
+    let from = to.as_second().saturating_sub(seconds);
+    Timestamp::from_second(from).map_err(|_| Failure::usage("the range begins before all time"))
+}

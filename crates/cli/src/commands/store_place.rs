@@ -1,0 +1,56 @@
+//! Where a store is, for commands about what is kept beside its trees.
+
+use clap::Args;
+use espalier_store::Store;
+
+use crate::settings::{Settings, Talk};
+use crate::target::{self, Opening};
+use espalier_terminal::{Failure, Result};
+
+/// Options that every command of statistics and of documents has.
+#[derive(Args, Clone, Debug, Default)]
+pub struct StorePlace {
+    /// The store: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, the URL of a server, or `memory:` for one
+    /// that is gone at the end
+    /// [env: ESPALIER_STORE]
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl StorePlace {
+    fn settings(&self, settings: Settings, kept: &str) -> Result<Settings> {
+        let own = Settings {
+            store: self.store.clone(),
+            ..Settings::default()
+        };
+        let mut settings = own.over(settings);
+        // Modules are of trees: naming some makes no store here.
+        settings.yang.clear();
+        if settings.store.is_none() {
+            let failure = Failure::usage(format!("{kept} are kept in a store"));
+            let hint = "add --store embedded:DIR";
+            return Err(match settings.server {
+                Some(server) => failure.hint(format!(
+                    "{hint}; those of a server are at {server}/stats and {server}/documents"
+                )),
+                None => failure.hint(hint),
+            });
+        }
+        Ok(settings)
+    }
+
+    /// A store that there is. `kept` is what is looked for in it, `hint` how to make one.
+    pub fn store(&self, settings: Settings, kept: &str, hint: &str) -> Result<Store> {
+        let settings = self.settings(settings, kept)?;
+        let store = target::open_store_for_command(&settings, Opening::Existing);
+        store.map_err(|failure| failure.hint_of_making(hint))
+    }
+
+    /// A store that is made where there is none.
+    pub fn new_store(&self, settings: Settings, kept: &str) -> Result<Store> {
+        target::open_store_for_command(&self.settings(settings, kept)?, Opening::Create)
+    }
+}

@@ -1,0 +1,108 @@
+//! What `copy`, `backup` and `restore` share: progress, and how they end.
+
+use std::sync::Arc;
+
+use espalier_keyspace::Driver;
+use espalier_store::{Error, Existing, Phase, Transferred};
+use serde_json::json;
+
+use crate::cli;
+use crate::target::store_on;
+use espalier_terminal::progress::Progress;
+use espalier_terminal::{Failure, Result};
+
+/// Progress of a transfer, a bar for each of its phases.
+pub struct Shown {
+    phase: Phase,
+    total: Option<u64>,
+    progress: Progress,
+}
+
+impl Shown {
+    /// Progress of so many rows, where that is known.
+    pub fn new(label: &'static str, total: Option<u64>) -> Self {
+        Self {
+            phase: Phase::Copying,
+            total,
+            progress: Progress::count_of(label, total),
+        }
+    }
+
+    /// So many rows of a phase are done.
+    pub fn tell(&mut self, phase: Phase, rows: u64) {
+        if phase != self.phase {
+            self.phase = phase;
+            let label = match phase {
+                Phase::Copying => "writing",
+                Phase::Checking => "checking",
+                Phase::Verifying => "comparing",
+            };
+            self.progress = Progress::count_of(label, self.total);
+        }
+        self.progress.set(rows);
+    }
+
+    /// It is done; the bar goes.
+    pub fn finish(self) {
+        self.progress.finish();
+    }
+}
+
+/// What is done with what the target holds.
+pub fn existing(force: bool) -> Existing {
+    if force {
+        Existing::Delete
+    } else {
+        Existing::Refuse
+    }
+}
+
+/// Says what was transferred, or why not and what to do. An engine that stores what people read has it
+/// then.
+pub fn answer(
+    json: bool,
+    done: &str,
+    to: Arc<dyn Driver>,
+    transferred: espalier_store::Result<Transferred>,
+) -> Result<()> {
+    let transferred = transferred.map_err(failure)?;
+    store_on(to).map_err(|failure| {
+        failure.hint(format!(
+            "all rows are {done}; what people read of them is not shown yet, but will be where the store is opened"
+        ))
+    })?;
+    let digest = transferred.digest;
+    let value = json!({
+        "rows": digest.rows,
+        "bytes": digest.bytes,
+        "digest": digest.hex(),
+        "changed": transferred.changed,
+        "resumed": transferred.is_resumed,
+    });
+    let mut text = format!(
+        "{done} {} rows ({} bytes), compared",
+        digest.rows, digest.bytes
+    );
+    if transferred.is_resumed {
+        text.push_str(&format!(
+            "; went on with an interrupted run: {} rows were written now",
+            transferred.changed
+        ));
+    }
+    cli::answer(json, &value, &text)
+}
+
+/// Why nothing was transferred, and what to do.
+pub fn failure(error: Error) -> Failure {
+    let hint = match &error {
+        Error::NotEmpty => "choose another target, or delete what it holds with --force",
+        Error::Unfinished { .. } => {
+            "call that transfer again to go on with it, or delete what is there with --force"
+        }
+        Error::Interfered | Error::Differs { .. } => {
+            "see that nothing else writes to the target, and call it again"
+        }
+        _ => return error.into(),
+    };
+    Failure::from(error).hint(hint)
+}

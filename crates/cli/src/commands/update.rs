@@ -1,0 +1,44 @@
+//! `espalier update`.
+
+use clap::Args;
+
+use crate::commands::acting::act;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{Act, Prefer};
+use espalier_terminal::Result;
+
+/// Make the candidate one of running as it is now, and decide conflicts
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A candidate follows running by itself, except where both changed the same node differently. \
+Then validate and commit refuse it, and say where, until one side is preferred.
+
+Examples:
+  espalier update --store embedded:data    # tells the conflicts
+  espalier update --prefer candidate --store embedded:data
+  espalier update --prefer running --store embedded:data")]
+pub struct Update {
+    /// Which to take where both changed a node; without it, a conflict is a failure
+    #[arg(long, value_name = "SIDE")]
+    prefer: Option<Prefer>,
+
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Update {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let prefer = self.prefer;
+        act(
+            &self.access,
+            self.talk,
+            settings,
+            "candidate",
+            Act::Update { prefer },
+        )
+    }
+}

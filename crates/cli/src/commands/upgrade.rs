@@ -1,0 +1,56 @@
+//! `espalier upgrade`.
+
+use clap::Args;
+
+use crate::cli;
+use crate::modules;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::{self, Opening, Remote};
+use espalier_terminal::{Failure, Result};
+
+/// Put new modules in place of those of a store, and convert its data
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Everything that is stored is read by the old modules and must be valid under the new ones: running, startup, \
+factory-default, pushed operational state and candidates. What fits in another form is converted. Data of nodes \
+that the new modules do not have are refused, or removed with --drop-unknown. Every other command does the same \
+where --yang names other modules; see docs/guide/upgrading.md.
+
+Examples:
+  espalier upgrade --yang network --dry-run --store embedded:data
+  espalier upgrade --yang network --drop-unknown --comment 'release 2' --store embedded:data
+  espalier upgrade --yang network --server http://127.0.0.1:8080")]
+pub struct Upgrade {
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Upgrade {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        let settings = Settings::from(&self.access).over(settings);
+        let Some(source) = modules::source(&settings)? else {
+            return Err(
+                Failure::usage("upgrade puts modules into a store: name them")
+                    .hint("add --yang FILE|DIR|NAME"),
+            );
+        };
+        let report = match &settings.server {
+            Some(server) => Remote::new(server, &settings)?.upgrade(&source, &settings)?,
+            None => {
+                let store = target::open_store_for_command(&settings, Opening::Existing)?;
+                let replaced = target::bring_to(&store, &settings, Some(source))?;
+                let report = replaced.map(|replaced| replaced.report().clone());
+                target::upgrade_json(&report.unwrap_or_default())
+            }
+        };
+        let text = match settings.dry_run {
+            true => format!("{}\nnothing was changed", target::upgrade_text(&report)),
+            false => target::upgrade_text(&report),
+        };
+        cli::answer(self.talk.json, &report, &text)
+    }
+}

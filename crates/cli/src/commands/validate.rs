@@ -1,0 +1,38 @@
+//! `espalier validate`.
+
+use clap::Args;
+
+use crate::commands::acting::act;
+use crate::settings::{Access, Settings, Talk};
+use crate::target::Act;
+use espalier_terminal::Result;
+
+/// Validate the candidate as a commit would, or every constraint of another datastore
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Every violation is told, with its place. What running and the candidate changed differently since \
+the candidate was made is told too; `espalier update` decides it.
+
+Examples:
+  espalier validate --store embedded:data
+  espalier validate --datastore running --store embedded:data    # all of it, on all cores")]
+pub struct Validate {
+    #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+impl Validate {
+    /// Runs it.
+    pub fn run(&self, settings: Settings) -> Result<()> {
+        act(
+            &self.access,
+            self.talk,
+            settings,
+            "candidate",
+            Act::Validate,
+        )
+    }
+}

@@ -1,0 +1,464 @@
+//! What a command is told besides its arguments: flags, then environment, then a TOML file.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::Args;
+use espalier_store::Datastore;
+use serde::Deserialize;
+
+use espalier_terminal::output::Form;
+use espalier_terminal::{Failure, Result};
+
+/// The file that is read where `--config` names none and it exists.
+const DEFAULT_FILE: &str = "espalier.toml";
+
+/// The dataspace and the anchor, where none is named.
+pub const DEFAULT_NAME: &str = "default";
+
+/// The address to serve on, where none is named.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+
+/// Where the data is: options that every command with data has.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Where the data is")]
+pub struct Access {
+    /// The store to work on directly: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, another engine's URL, or
+    /// `memory:` for a store that is gone at the end. `?policy=cached` keeps it in memory; see
+    /// docs/drivers.md [env: ESPALIER_STORE]
+    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    pub store: Option<String>,
+
+    /// The server to work through, as in `http://127.0.0.1:8080` [env: ESPALIER_SERVER]
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
+
+    /// The certificate that the server's must be signed by (or be), PEM; else those of the web
+    /// [env: ESPALIER_SERVER_CA]
+    #[arg(long, value_name = "FILE")]
+    pub server_ca: Option<PathBuf>,
+
+    /// The certificate that this command shows to the server, PEM [env: ESPALIER_CLIENT_CERT]
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    pub client_cert: Option<PathBuf>,
+
+    /// The key of that certificate, PEM [env: ESPALIER_CLIENT_KEY]
+    #[arg(long, value_name = "FILE", requires = "client_cert")]
+    pub client_key: Option<PathBuf>,
+
+    /// YANG modules: a file, a folder (every .yang file below it) or the name of a built-in IETF
+    /// module such as `ietf-ip`. Needed once: a store remembers its modules. Given again, the
+    /// store's modules become these [env: ESPALIER_YANG, separated by `:`]
+    #[arg(long, value_name = "FILE|DIR|NAME")]
+    pub yang: Vec<String>,
+
+    /// Implement this module of those given with --yang, and use the others only where they are
+    /// imported; may be repeated. Without it, all are implemented [env: ESPALIER_IMPLEMENT]
+    #[arg(long, value_name = "MODULE")]
+    pub implement: Vec<String>,
+
+    /// The features of a module that are on, as in `ietf-ip:ipv4-non-contiguous-netmasks,other`;
+    /// `ietf-ip:` for none. Modules not named have all of theirs [env: ESPALIER_FEATURES]
+    #[arg(long, value_name = "MODULE:FEATURES")]
+    pub features: Vec<String>,
+
+    /// Where --yang changes the modules of the store: remove data of nodes that the new modules do not
+    /// have, by a commit that the history has. Without it the change is refused
+    #[arg(long)]
+    pub drop_unknown: bool,
+
+    /// Where --yang changes the modules of the store: only say what would be converted, removed or
+    /// refused, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// How much of the models the data must meet from now on: `full`, or `structure` (and types)
+    /// alone, for data that break the constraints of their own models. A store remembers it; `full`
+    /// is for data that meet them [default of a new anchor: full]
+    #[arg(long, value_name = "WHAT")]
+    pub validation: Option<Validation>,
+
+    /// The dataspace [env: ESPALIER_DATASPACE] [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub dataspace: Option<String>,
+
+    /// The anchor: the data tree within the dataspace [env: ESPALIER_ANCHOR] [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub anchor: Option<String>,
+
+    /// The datastore (RFC 8342): running, candidate, private-candidate, startup, factory-default,
+    /// intended or operational [env: ESPALIER_DATASTORE] [default: running; for commit, validate,
+    /// discard and update: candidate]
+    #[arg(long, value_name = "NAME")]
+    pub datastore: Option<String>,
+
+    /// The session that locks and private candidates belong to: any name [env: ESPALIER_SESSION]
+    #[arg(long, value_name = "NAME")]
+    pub session: Option<String>,
+
+    /// Who commits are by, in the history [env: ESPALIER_AUTHOR] [default: the command]
+    #[arg(long, value_name = "NAME")]
+    pub author: Option<String>,
+
+    /// Why the commit is made, in the history
+    #[arg(long, value_name = "TEXT")]
+    pub comment: Option<String>,
+}
+
+/// How much of the models the data must meet.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Validation {
+    /// All of it.
+    Full,
+    /// Structure and types.
+    Structure,
+}
+
+/// How a command talks.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Talk {
+    /// Print results and errors as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Talk {
+    /// How lines are printed.
+    pub fn form(self) -> Form {
+        match self.json {
+            true => Form::Json,
+            false => Form::Text,
+        }
+    }
+}
+
+/// Every setting, from one source or from all of them.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// The store, as a URL.
+    pub store: Option<String>,
+    /// The server, as a URL.
+    pub server: Option<String>,
+    /// The certificate that the server's must be signed by, PEM.
+    pub server_ca: Option<PathBuf>,
+    /// The certificate to show to the server, PEM.
+    pub client_cert: Option<PathBuf>,
+    /// Its key, PEM.
+    pub client_key: Option<PathBuf>,
+    /// Files, folders or names of modules.
+    pub yang: Vec<String>,
+    /// The modules to implement.
+    pub implement: Vec<String>,
+    /// Features by module.
+    pub features: Vec<String>,
+    /// Whether data are removed that new modules do not have.
+    #[serde(skip)]
+    pub drop_unknown: bool,
+    /// Whether a change of modules is only tried.
+    #[serde(skip)]
+    pub dry_run: bool,
+    /// Whether results are printed as JSON.
+    #[serde(skip)]
+    pub json: bool,
+    /// How much of the models the data must meet.
+    pub validation: Option<Validation>,
+    /// The dataspace.
+    pub dataspace: Option<String>,
+    /// The anchor.
+    pub anchor: Option<String>,
+    /// The datastore.
+    pub datastore: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// Who commits are by.
+    pub author: Option<String>,
+    /// Why they are made.
+    pub comment: Option<String>,
+    /// The address to serve on.
+    pub listen: Option<String>,
+    /// The server's certificate chain, PEM.
+    pub tls_cert: Option<PathBuf>,
+    /// The server's key, PEM.
+    pub tls_key: Option<PathBuf>,
+    /// The authorities that clients must have a certificate of, PEM.
+    pub client_ca: Option<PathBuf>,
+    /// Whether everybody is served, also beyond loopback.
+    pub insecure_no_authentication: Option<bool>,
+    /// Hosts that requests may name beside the server's own.
+    pub allowed_host: Vec<String>,
+    /// Connections at a time.
+    pub connections_max: Option<usize>,
+    /// Seconds that a connection may stay without a request.
+    pub header_timeout: Option<u64>,
+    /// Seconds that the server waits for the next byte of a body.
+    pub body_pause: Option<u64>,
+    /// The folder for large bodies.
+    pub spill_dir: Option<PathBuf>,
+    /// Bytes that all bodies may take there.
+    pub spill_max: Option<u64>,
+    /// What is logged, as `RUST_LOG` has it.
+    pub log: Option<String>,
+    /// How it is logged: `text` or `json`.
+    pub log_format: Option<String>,
+}
+
+impl From<&Access> for Settings {
+    fn from(access: &Access) -> Self {
+        Self {
+            store: access.store.clone(),
+            server: access.server.clone(),
+            server_ca: access.server_ca.clone(),
+            client_cert: access.client_cert.clone(),
+            client_key: access.client_key.clone(),
+            yang: access.yang.clone(),
+            implement: access.implement.clone(),
+            features: access.features.clone(),
+            drop_unknown: access.drop_unknown,
+            dry_run: access.dry_run,
+            json: false,
+            validation: access.validation,
+            dataspace: access.dataspace.clone(),
+            anchor: access.anchor.clone(),
+            datastore: access.datastore.clone(),
+            session: access.session.clone(),
+            author: access.author.clone(),
+            comment: access.comment.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Settings {
+    /// What environment and file say: `file` where it is named, else `espalier.toml` where it
+    /// exists in the working directory.
+    pub fn surroundings(file: Option<&Path>) -> Result<Self> {
+        let environment = Self::from_environment(&|name| env::var(name).ok())?;
+        let file = match file {
+            Some(file) => Self::from_file(file)?,
+            None if Path::new(DEFAULT_FILE).is_file() => Self::from_file(Path::new(DEFAULT_FILE))?,
+            None => Self::default(),
+        };
+        Ok(environment.over(file))
+    }
+
+    fn from_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
+        let text = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let list = |name: &str, separator: char| -> Vec<String> {
+            let value = text(name).unwrap_or_default();
+            let parts = value.split(separator).filter(|part| !part.is_empty());
+            parts.map(str::to_owned).collect()
+        };
+        let path = |name: &str| text(name).map(PathBuf::from);
+        Ok(Self {
+            store: text("ESPALIER_STORE"),
+            server: text("ESPALIER_SERVER"),
+            server_ca: path("ESPALIER_SERVER_CA"),
+            client_cert: path("ESPALIER_CLIENT_CERT"),
+            client_key: path("ESPALIER_CLIENT_KEY"),
+            yang: list("ESPALIER_YANG", ':'),
+            implement: list("ESPALIER_IMPLEMENT", ','),
+            features: list("ESPALIER_FEATURES", ' '),
+            drop_unknown: false,
+            dry_run: false,
+            json: false,
+            validation: None,
+            dataspace: text("ESPALIER_DATASPACE"),
+            anchor: text("ESPALIER_ANCHOR"),
+            datastore: text("ESPALIER_DATASTORE"),
+            session: text("ESPALIER_SESSION"),
+            author: text("ESPALIER_AUTHOR"),
+            comment: None,
+            listen: text("ESPALIER_LISTEN"),
+            tls_cert: path("ESPALIER_TLS_CERT"),
+            tls_key: path("ESPALIER_TLS_KEY"),
+            client_ca: path("ESPALIER_CLIENT_CA"),
+            insecure_no_authentication: parsed(variable, "ESPALIER_INSECURE_NO_AUTHENTICATION")?,
+            allowed_host: list("ESPALIER_ALLOWED_HOST", ','),
+            connections_max: parsed(variable, "ESPALIER_CONNECTIONS_MAX")?,
+            header_timeout: parsed(variable, "ESPALIER_HEADER_TIMEOUT")?,
+            body_pause: parsed(variable, "ESPALIER_BODY_PAUSE")?,
+            spill_dir: path("ESPALIER_SPILL_DIR"),
+            spill_max: parsed(variable, "ESPALIER_SPILL_MAX")?,
+            log: text("ESPALIER_LOG"),
+            log_format: text("ESPALIER_LOG_FORMAT"),
+        })
+    }
+
+    fn from_file(file: &Path) -> Result<Self> {
+        let text = fs::read_to_string(file).map_err(|error| {
+            Failure::usage(format!("the configuration cannot be read: {error}"))
+                .in_file(file.display())
+        })?;
+        Self::from_toml(&text).map_err(|error| error.in_file(file.display()))
+    }
+
+    fn from_toml(text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            let line = text[..offset.min(text.len())].matches('\n').count() + 1;
+            Failure::usage(format!(
+                "line {line}: {}",
+                error.message().replace('\n', " ")
+            ))
+            .hint("`espalier help` lists the settings; each option is a key of the same name")
+        })
+    }
+
+    /// These settings, and for what they leave open those of `weaker`. A store and a server
+    /// exclude each other, so whichever is named first wins over both of the weaker source.
+    #[must_use]
+    pub fn over(self, weaker: Self) -> Self {
+        let placed = self.store.is_some() || self.server.is_some();
+        let (store, server) = if placed {
+            (self.store, self.server)
+        } else {
+            (weaker.store, weaker.server)
+        };
+        Self {
+            store,
+            server,
+            server_ca: self.server_ca.or(weaker.server_ca),
+            client_cert: self.client_cert.or(weaker.client_cert),
+            client_key: self.client_key.or(weaker.client_key),
+            yang: first(self.yang, weaker.yang),
+            implement: first(self.implement, weaker.implement),
+            features: first(self.features, weaker.features),
+            drop_unknown: self.drop_unknown || weaker.drop_unknown,
+            dry_run: self.dry_run || weaker.dry_run,
+            json: self.json || weaker.json,
+            validation: self.validation.or(weaker.validation),
+            dataspace: self.dataspace.or(weaker.dataspace),
+            anchor: self.anchor.or(weaker.anchor),
+            datastore: self.datastore.or(weaker.datastore),
+            session: self.session.or(weaker.session),
+            author: self.author.or(weaker.author),
+            comment: self.comment.or(weaker.comment),
+            listen: self.listen.or(weaker.listen),
+            tls_cert: self.tls_cert.or(weaker.tls_cert),
+            tls_key: self.tls_key.or(weaker.tls_key),
+            client_ca: self.client_ca.or(weaker.client_ca),
+            insecure_no_authentication: self
+                .insecure_no_authentication
+                .or(weaker.insecure_no_authentication),
+            allowed_host: first(self.allowed_host, weaker.allowed_host),
+            connections_max: self.connections_max.or(weaker.connections_max),
+            header_timeout: self.header_timeout.or(weaker.header_timeout),
+            body_pause: self.body_pause.or(weaker.body_pause),
+            spill_dir: self.spill_dir.or(weaker.spill_dir),
+            spill_max: self.spill_max.or(weaker.spill_max),
+            log: self.log.or(weaker.log),
+            log_format: self.log_format.or(weaker.log_format),
+        }
+    }
+
+    /// The same on the store of a URL, where one is given.
+    #[must_use]
+    pub fn at(self, url: Option<&str>) -> Self {
+        match url {
+            Some(url) => Self {
+                store: Some(url.to_owned()),
+                server: None,
+                ..self
+            },
+            None => self,
+        }
+    }
+
+    /// The dataspace, named or not.
+    pub fn dataspace(&self) -> &str {
+        self.dataspace.as_deref().unwrap_or(DEFAULT_NAME)
+    }
+
+    /// The datastore, named or not.
+    pub fn datastore(&self) -> Result<Datastore> {
+        let Some(name) = self.datastore.as_deref() else {
+            return Ok(Datastore::Running);
+        };
+        Datastore::named(name).ok_or_else(|| {
+            let names: Vec<_> = Datastore::ALL.iter().map(|known| known.name()).collect();
+            Failure::usage(format!("there is no datastore “{name}”"))
+                .hint(format!("it is one of {}", names.join(", ")))
+        })
+    }
+
+    /// Who commits are by.
+    pub fn author(&self) -> &str {
+        self.author.as_deref().unwrap_or("espalier")
+    }
+
+    /// The session; empty where there is none.
+    pub fn session(&self) -> &str {
+        self.session.as_deref().unwrap_or_default()
+    }
+
+    /// The anchor, named or not.
+    pub fn anchor(&self) -> &str {
+        self.anchor.as_deref().unwrap_or(DEFAULT_NAME)
+    }
+}
+
+/// A variable of a type; none where it is not set, or empty.
+fn parsed<T: FromStr>(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<T>> {
+    let Some(value) = variable(name).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let wrong = |_| Failure::usage(format!("{name}={value}: this cannot be read"));
+    value.parse().map(Some).map_err(wrong)
+}
+
+fn first(strong: Vec<String>, weak: Vec<String>) -> Vec<String> {
+    if strong.is_empty() { weak } else { strong }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_win_over_environment_and_environment_over_the_file() {
+        let environment = Settings::from_environment(&|name| match name {
+            "ESPALIER_STORE" => Some("embedded:environment".into()),
+            "ESPALIER_YANG" => Some("a:b".into()),
+            "ESPALIER_ANCHOR" => Some(String::new()),
+            "ESPALIER_ALLOWED_HOST" => Some("x.example,*.y.example".into()),
+            "ESPALIER_CONNECTIONS_MAX" => Some("7".into()),
+            _ => None,
+        });
+        let environment = environment.expect("an environment");
+        let file = "server = \"http://file\"\nanchor = \"file\"\nyang = [\"c\"]";
+        let file = Settings::from_toml(file).expect("a file");
+        let access = Access {
+            dataspace: Some("flag".into()),
+            ..Access::default()
+        };
+        let all = Settings::from(&access).over(environment.over(file));
+        assert_eq!(all.store.as_deref(), Some("embedded:environment"));
+        assert_eq!((all.server.as_deref(), all.anchor()), (None, "file"));
+        assert_eq!(
+            (all.dataspace(), all.yang.as_slice()),
+            ("flag", &["a".into(), "b".into()][..])
+        );
+        assert_eq!(all.allowed_host, ["x.example", "*.y.example"]);
+        assert_eq!(all.connections_max, Some(7));
+    }
+
+    #[test]
+    fn a_mistake_in_the_environment_is_reported_with_its_name() {
+        let wrong = Settings::from_environment(&|name| match name {
+            "ESPALIER_HEADER_TIMEOUT" => Some("soon".into()),
+            _ => None,
+        });
+        let error = wrong.expect_err("no number").to_string();
+        assert!(error.contains("ESPALIER_HEADER_TIMEOUT=soon"), "{error}");
+    }
+
+    #[test]
+    fn a_mistake_in_the_file_is_reported_with_its_line() {
+        let error = Settings::from_toml("anchor = \"a\"\nancor = \"b\"\n").expect_err("a typo");
+        assert!(error.to_string().contains("line 2"), "{error}");
+    }
+}

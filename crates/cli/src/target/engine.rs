@@ -1,0 +1,147 @@
+//! Opening an engine by its URL, whatever it holds.
+
+use std::sync::Arc;
+
+use espalier_drivers::{Promise, Site};
+use espalier_keyspace::{Direction, Driver, KeyRange, ReadOnly};
+
+use super::local::store_on;
+use crate::settings::Settings;
+use espalier_terminal::{Failure, Result, url_name};
+
+/// The scheme of files that people may edit.
+const EDITED_BY_HAND: &str = "file:";
+
+/// The scheme of what is in memory only.
+const IN_MEMORY: &str = "memory:";
+
+/// The option of an engine whose store is read into memory, and written to there only.
+const RAM: &str = "policy=ram";
+
+/// Why a command changes nothing under it.
+const RAM_REFUSAL: &str = "under policy=ram the engine is not written to, and what this command changes would be gone \
+     when it ends: leave policy=ram out, or write through a server (espalier serve --store URL, then --server URL)";
+
+/// What is done where there is nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// It is an error: a mistyped name should not become an empty store.
+    Existing,
+    /// It is made.
+    Create,
+}
+
+impl Opening {
+    /// That of what writes: a store is made where modules are named for it.
+    pub fn of(settings: &Settings) -> Self {
+        match settings.yang.is_empty() || settings.dry_run {
+            true => Self::Existing,
+            false => Self::Create,
+        }
+    }
+}
+
+/// Opens what a URL names.
+pub fn open_engine(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
+    if opening == Opening::Existing {
+        require_existing(url)?;
+    }
+    let failed = |error| cannot_open(url, &error);
+    let driver = espalier_drivers::open(url).map_err(failed)?;
+    if opening == Opening::Existing && driver.capability().durable {
+        let snapshot = driver.snapshot().map_err(failed)?;
+        let mut cursor = snapshot
+            .scan(&KeyRange::all(), Direction::Forward)
+            .map_err(failed)?;
+        if cursor.next().map_err(failed)?.is_none() {
+            return Err(no_store(&look(url)?));
+        }
+    }
+    Ok(driver)
+}
+
+/// Opens what a URL names for one command. Under `policy=ram` it can only be read, and nothing is made.
+pub fn open_for_command(url: &str, opening: Opening) -> Result<Arc<dyn Driver>> {
+    if !is_ram(url) {
+        return open_engine(url, opening);
+    }
+    if opening == Opening::Create && !look(url)?.exists {
+        return Err(Failure::usage(RAM_REFUSAL));
+    }
+    let driver = open_engine(url, opening)?;
+    Ok(Arc::new(ReadOnly::because(driver, RAM_REFUSAL)))
+}
+
+/// Opens what a URL names to read all of it. Files that people may have edited are looked at first: an
+/// edit is taken in, or refused.
+pub fn open_source(url: &str) -> Result<Arc<dyn Driver>> {
+    let driver = open_engine(url, Opening::Existing)?;
+    if url.starts_with(EDITED_BY_HAND) {
+        store_on(Arc::clone(&driver))?;
+    }
+    Ok(driver)
+}
+
+/// Opens what a URL names to put something into it that is to stay.
+pub fn open_target(url: &str) -> Result<Arc<dyn Driver>> {
+    // Before it is opened, as what is opened is made where there is nothing.
+    if !url.starts_with(IN_MEMORY) && !is_ram(url) {
+        let driver = open_engine(url, Opening::Create)?;
+        if driver.capability().durable {
+            return Ok(driver);
+        }
+    }
+    let name = url_name(url);
+    Err(Failure::usage(format!(
+        "what is written to {name} is gone when this command ends"
+    )))
+}
+
+/// Whether what is written to a URL goes to memory only, whatever the engine.
+fn is_ram(url: &str) -> bool {
+    let options = url.rsplit_once('?').map_or("", |(_, options)| options);
+    options.split('&').any(|option| option == RAM)
+}
+
+/// Refuses a URL where there is nothing, and makes nothing there.
+pub fn require_existing(url: &str) -> Result<()> {
+    let site = look(url)?;
+    match site.exists {
+        true => Ok(()),
+        false => Err(no_store(&site)),
+    }
+}
+
+/// What commits outlive in the engine that a URL names.
+pub fn promise(url: &str) -> Result<Promise> {
+    espalier_drivers::promise(url).map_err(|error| cannot_open(url, &error))
+}
+
+fn look(url: &str) -> Result<Site> {
+    espalier_drivers::look(url).map_err(|error| cannot_open(url, &error))
+}
+
+fn cannot_open(url: &str, error: &espalier_keyspace::Error) -> Failure {
+    let name = url_name(url);
+    Failure::data(format!("the store {name} cannot be opened: {error}"))
+}
+
+fn no_store(site: &Site) -> Failure {
+    let name = &site.url;
+    let message = format!("there is no store at {name}: nothing was ever written there");
+    let hint =
+        "check the name; what writes makes a store where modules are named: --yang FILE|DIR|NAME";
+    Failure::no_store(message).hint(hint)
+}
+
+/// Whether two URLs name the same file or folder, by whatever path. Two that name a server are compared by the
+/// engine that they lead to.
+pub fn is_same_place(one: &str, other: &str) -> bool {
+    let place = |url: &str| {
+        let (scheme, rest) = url.split_once(':')?;
+        let place = rest.rsplit_once('?').map_or(rest, |(place, _)| place);
+        let path = std::fs::canonicalize(place).ok()?;
+        Some((scheme.to_owned(), path))
+    };
+    place(one).is_some_and(|one| Some(one) == place(other))
+}

@@ -1,0 +1,335 @@
+//! A store that this process opens.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use espalier_keyspace::Driver;
+use espalier_store::{
+    Commit, CommitInfo, CommitOptions, Edit, Error, LoadOptions, Retention, Store, SystemClock,
+    Tree,
+};
+use espalier_yang::data::{DataTree, Metadata, ParseOptions, Root, TreeBuilder};
+use espalier_yang::schema::SchemaSource;
+use espalier_yang::{InstancePath, Schema};
+
+use crate::modules;
+use crate::settings::{Settings, Validation};
+use crate::target::upgrade::{self, Replaced};
+use crate::target::{
+    Acting, Change, Changed, Differences, Loaded, Opening, Outcome, Read, Rollback, Target, Upload,
+    diff_lines, open_engine, open_for_command, perform, print_view,
+};
+use espalier_terminal::document::{self, Format, Found};
+use espalier_terminal::{Failure, Result};
+
+/// A tree of a store.
+pub struct Local {
+    tree: Tree,
+    source: SchemaSource,
+    replaced: Option<Replaced>,
+    session: String,
+    author: String,
+    comment: String,
+}
+
+/// Opens the store that the settings name.
+pub fn open_store(settings: &Settings) -> Result<Store> {
+    store_on(open_driver(settings, Opening::of(settings))?)
+}
+
+/// The same for one command, as [`open_for_command`] does.
+pub fn open_store_for_command(settings: &Settings, opening: Opening) -> Result<Store> {
+    store_on(open_for_command(place(settings)?, opening)?)
+}
+
+/// Opens the store on an engine.
+pub fn store_on(driver: Arc<dyn Driver>) -> Result<Store> {
+    Ok(Store::open(driver, Arc::new(SystemClock))?)
+}
+
+/// Opens the engine of the store that the settings name.
+pub fn open_driver(settings: &Settings, opening: Opening) -> Result<Arc<dyn Driver>> {
+    open_engine(place(settings)?, opening)
+}
+
+/// The URL that the settings name.
+fn place(settings: &Settings) -> Result<&str> {
+    settings.store.as_deref().ok_or_else(|| {
+        Failure::usage("this command works on a store").hint("add --store embedded:DIR")
+    })
+}
+
+/// Opens the tree that the settings name. Where they name modules, dataspace, schema set and
+/// anchor are created, or the schema set is brought to these modules.
+pub fn open_tree(settings: &Settings) -> Result<Tree> {
+    // Before the store is opened, which makes one where there is none: a mistyped name makes nothing.
+    let source = modules::source(settings)?;
+    Ok(open_replacing(open_store(settings)?, settings, source)?.0)
+}
+
+/// The same of an open store, and which modules the schema set had before, where it had others.
+fn open_replacing(
+    store: Store,
+    settings: &Settings,
+    source: Option<SchemaSource>,
+) -> Result<(Tree, Option<Replaced>)> {
+    let replaced = upgrade::bring_to(&store, settings, source)?;
+    if let Some(replaced) = &replaced {
+        upgrade::log_report(replaced.report());
+    }
+    match tree_of(&store, settings) {
+        Ok(tree) => Ok((tree, replaced)),
+        Err(failure) => Err(match &replaced {
+            Some(replaced) => replaced.put_back(&store, failure),
+            None => failure,
+        }),
+    }
+}
+
+/// The tree of an open store that the settings name.
+pub fn tree_of(store: &Store, settings: &Settings) -> Result<Tree> {
+    set_validation(store, settings)?;
+    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
+    let tree = store.tree_of(dataspace, anchor, settings.datastore()?, settings.session());
+    tree.map_err(|error| match error {
+        Error::Unknown { .. } => Failure::data(format!("in this store, {error}"))
+            .hint("create it by naming its modules: --yang FILE|DIR|NAME; `espalier info` lists what there is"),
+        other => other.into(),
+    })
+}
+
+/// Has the anchor validated as the settings say, where they say so and it is not yet.
+pub(super) fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
+    let wanted = match settings.validation {
+        None => return Ok(()),
+        Some(Validation::Full) => espalier_store::Validation::Full,
+        Some(Validation::Structure) => espalier_store::Validation::Structure,
+    };
+    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
+    if store.anchor(dataspace, anchor)?.validation == wanted {
+        return Ok(());
+    }
+    let set = store.set_validation(dataspace, anchor, wanted);
+    set.map_err(|error| {
+        let hint = "the data break constraints of their models: mend them first, or leave --validation structure";
+        Failure::from(error).hint(hint)
+    })
+}
+
+impl Local {
+    /// Opens the tree that the settings name for one command, as [`open_tree`] does. Where its modules were replaced for
+    /// a change that is then refused, they are put back.
+    pub fn open(settings: &Settings, opening: Opening) -> Result<Self> {
+        // As in `open_tree`.
+        let source = modules::source(settings)?;
+        let store = open_store_for_command(settings, opening)?;
+        let (tree, replaced) = open_replacing(store, settings, source)?;
+        Ok(Self {
+            replaced,
+            ..Self::new(tree, settings)?
+        })
+    }
+
+    /// The tree, with the modules that it is under.
+    pub fn new(tree: Tree, settings: &Settings) -> Result<Self> {
+        let source = source_of(&tree, settings)?;
+        Ok(Self {
+            tree,
+            source,
+            replaced: None,
+            session: settings.session().to_owned(),
+            author: settings.author().to_owned(),
+            comment: settings.comment.clone().unwrap_or_default(),
+        })
+    }
+
+    /// What came of a change; where it was refused, the modules that were replaced for it are put back.
+    fn or_put_back<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|failure| self.refused(failure))
+    }
+
+    fn load_under(&self, upload: Upload<'_>) -> Result<Loaded> {
+        let schema = Arc::clone(self.tree.schema());
+        let options = LoadOptions {
+            mode: upload.mode,
+            author: &self.author,
+            comment: &self.comment,
+            session: &self.session,
+            ..LoadOptions::default()
+        };
+        let input: &mut dyn io::Read = upload.input;
+        let report = self.tree.load(options, &mut |sink| {
+            let options = ParseOptions {
+                metadata: Metadata::Plain,
+                ..ParseOptions::default()
+            };
+            document::parse(
+                upload.format,
+                &schema,
+                Root::Datastore,
+                input,
+                sink,
+                &options,
+            )?;
+            Ok(())
+        })?;
+        Ok(Loaded {
+            fragments: Some(report.fragments),
+            values: Some(report.values),
+            changed: report.commit.into(),
+        })
+    }
+
+    fn change_under(&self, change: Change) -> Result<Changed> {
+        let edits = match change {
+            Change::Merge(tree) => vec![Edit::merge(InstancePath::root(), tree)],
+            Change::Delete(path) => vec![Edit::delete(path)],
+            Change::Document { text, format, how } => {
+                let document = annotated_tree(self.tree.schema(), &text, format)?;
+                let commit = how.make(&self.tree, document, self.options())?;
+                return Ok(commit.map(Changed::from).unwrap_or_default());
+            }
+        };
+        Ok(self.tree.commit(&edits, self.options())?.into())
+    }
+
+    fn options(&self) -> CommitOptions<'_> {
+        CommitOptions {
+            author: &self.author,
+            comment: &self.comment,
+            session: &self.session,
+            ..CommitOptions::default()
+        }
+    }
+}
+
+/// The modules that a tree is under.
+pub fn source_of(tree: &Tree, settings: &Settings) -> Result<SchemaSource> {
+    let store = tree.store();
+    let anchor = store.anchor(settings.dataspace(), settings.anchor())?;
+    Ok(store
+        .schema_set(settings.dataspace(), &anchor.schema_set)?
+        .source)
+}
+
+/// Reads a document with its edit operations.
+pub fn annotated_tree(schema: &Schema, text: &[u8], format: Format) -> Result<DataTree> {
+    let options = ParseOptions {
+        metadata: Metadata::Kept,
+        ..ParseOptions::default()
+    };
+    let mut builder = TreeBuilder::new();
+    let parsed = document::parse(
+        format,
+        schema,
+        Root::Datastore,
+        &mut &*text,
+        &mut builder,
+        &options,
+    );
+    match parsed {
+        Ok(()) => Ok(builder.finish()?),
+        Err(espalier_yang::data::ParseError::Stopped) => {
+            builder.finish()?;
+            Err(Failure::data("the document was not read to its end"))
+        }
+        Err(espalier_yang::data::ParseError::Invalid(errors)) => Err(Failure::invalid(
+            "the document is not valid, and nothing was changed",
+            &errors,
+        )),
+        Err(error) => Err(Failure::data(error.to_string())),
+    }
+}
+
+impl From<Commit> for Changed {
+    fn from(commit: Commit) -> Self {
+        Self {
+            version: Some(commit.version),
+            is_changed: Some(commit.is_changed),
+        }
+    }
+}
+
+impl Target for Local {
+    fn source(&self) -> Result<SchemaSource> {
+        Ok(self.source.clone())
+    }
+
+    fn schema(&self) -> Result<Arc<Schema>> {
+        Ok(Arc::clone(self.tree.schema()))
+    }
+
+    fn schema_at(&self, version: Option<u64>) -> Result<Arc<Schema>> {
+        match version {
+            Some(version) => Ok(Arc::clone(self.tree.at(version)?.schema())),
+            None => self.schema(),
+        }
+    }
+
+    fn refused(&self, failure: Failure) -> Failure {
+        match &self.replaced {
+            Some(replaced) => replaced.put_back(self.tree.store(), failure),
+            None => failure,
+        }
+    }
+
+    fn load(&self, upload: Upload<'_>) -> Result<Loaded> {
+        self.or_put_back(self.load_under(upload))
+    }
+
+    fn read(&self, read: &Read<'_>, out: &mut dyn Write) -> Result<Found> {
+        let view = match read.at {
+            Some(version) => self.tree.at(version)?,
+            None => self.tree.view()?,
+        };
+        print_view(&view, view.schema(), read, out)
+    }
+
+    fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
+        Ok(self.tree.history(from, limit)?)
+    }
+
+    fn diff(
+        &self,
+        differences: &Differences<'_>,
+        line: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut failure = None;
+        let told = diff_lines(&self.tree, differences, &mut |text| {
+            line(text).map_err(|error| {
+                failure = Some(error);
+                Error::Stopped
+            })
+        });
+        match failure {
+            Some(failure) => Err(failure),
+            None => Ok(told?),
+        }
+    }
+
+    fn rollback(&self, rollback: &Rollback) -> Result<Changed> {
+        let options = CommitOptions {
+            author: &rollback.author,
+            comment: &rollback.comment,
+            session: &self.session,
+            ..CommitOptions::default()
+        };
+        Ok(self.tree.rollback(rollback.version, options)?.into())
+    }
+
+    fn retention(&self) -> Result<Retention> {
+        Ok(self.tree.retention()?)
+    }
+
+    fn act(&self, acting: &Acting) -> Result<Outcome> {
+        self.or_put_back(perform(&self.tree, acting))
+    }
+
+    fn set_retention(&self, retention: Retention) -> Result<()> {
+        Ok(self.tree.set_retention(retention)?)
+    }
+
+    fn change(&self, change: Change) -> Result<Changed> {
+        self.or_put_back(self.change_under(change))
+    }
+}

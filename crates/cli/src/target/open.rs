@@ -1,0 +1,39 @@
+//! Choosing the target.
+
+use crate::settings::Settings;
+use crate::target::local::Local;
+use crate::target::remote::Remote;
+use crate::target::{Opening, Target};
+use espalier_terminal::{Failure, Result};
+
+/// The target that the settings name. Where they name modules, a store is made where there is none.
+pub fn open(settings: &Settings) -> Result<Box<dyn Target>> {
+    open_as(settings, Opening::of(settings))
+}
+
+/// The same for what only reads: there is nothing to read where there is no store.
+pub fn open_existing(settings: &Settings) -> Result<Box<dyn Target>> {
+    open_as(settings, Opening::Existing)
+}
+
+fn open_as(settings: &Settings, opening: Opening) -> Result<Box<dyn Target>> {
+    match (&settings.store, &settings.server) {
+        (Some(_), None) => Ok(Box::new(Local::open(settings, opening)?)),
+        (None, Some(_)) if settings.dry_run || settings.drop_unknown => Err(Failure::usage(
+            "--dry-run and --drop-unknown are about a change of modules",
+        )
+        .hint("use `espalier upgrade --yang NEW --server URL`")),
+        (None, Some(server)) if settings.yang.is_empty() => {
+            Ok(Box::new(Remote::new(server, settings)?))
+        }
+        (None, Some(_)) => Err(Failure::usage(
+            "--yang goes with --store: a server has its modules",
+        )
+        .hint("change its modules with `espalier upgrade --yang NEW --server URL`")),
+        (None, None) => Err(Failure::usage("nothing says where the data is")
+            .hint("add --store embedded:DIR or --server URL, or set ESPALIER_STORE")),
+        (Some(_), Some(_)) => {
+            Err(Failure::usage("store and server exclude each other").hint("keep one of the two"))
+        }
+    }
+}

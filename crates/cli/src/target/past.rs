@@ -1,0 +1,134 @@
+//! What commands ask about earlier versions, and how a store answers.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use espalier_store::{Tree, View, WithDefaults, write_change_json, write_change_text};
+use espalier_yang::path::Fields;
+use espalier_yang::{InstancePath, Schema};
+use serde::{Deserialize, Serialize};
+
+use crate::target::Read;
+use espalier_terminal::Result;
+use espalier_terminal::document::{self, Found};
+
+/// Two versions to compare.
+pub struct Differences<'a> {
+    /// The version to begin with.
+    pub from: u64,
+    /// The version to end with.
+    pub to: u64,
+    /// The node that is compared, with what is below it.
+    pub path: &'a InstancePath,
+    /// How each change is written.
+    pub style: LineStyle,
+}
+
+/// How a change is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LineStyle {
+    /// For people.
+    Text,
+    /// As a JSON object.
+    Json,
+}
+
+/// Going back to a version.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rollback {
+    /// The version.
+    pub version: u64,
+    /// Who does it.
+    pub author: String,
+    /// Why.
+    pub comment: String,
+}
+
+/// Tells each line of a comparison, without its end. An error of `line` ends it.
+pub fn diff_lines(
+    tree: &Tree,
+    differences: &Differences<'_>,
+    line: &mut dyn FnMut(&[u8]) -> espalier_store::Result<()>,
+) -> espalier_store::Result<()> {
+    let path = differences.path;
+    let named = path.to_instance_identifier(tree.schema());
+    let mut known: Option<(Arc<Schema>, InstancePath)> = None;
+    let mut buffer = Vec::new();
+    tree.each_difference(differences.from, differences.to, &mut |schema, change| {
+        // Versions of other modules have nodes of their own.
+        if !known
+            .as_ref()
+            .is_some_and(|(known, _)| Arc::ptr_eq(known, schema))
+        {
+            let path = path_in(schema, tree.schema(), path, &named);
+            known = path.map(|path| (Arc::clone(schema), path));
+        }
+        let Some((_, path)) = &known else {
+            return Ok(());
+        };
+        if !change.is_below(path) {
+            return Ok(());
+        }
+        buffer.clear();
+        match differences.style {
+            LineStyle::Text => write_change_text(&mut buffer, schema, change),
+            LineStyle::Json => write_change_json(&mut buffer, schema, change),
+        }
+        line(&buffer)
+    })
+}
+
+/// A path of the schema of a tree in the schema of one of its versions; none where that does not have it.
+pub fn path_in(
+    schema: &Arc<Schema>,
+    newest: &Arc<Schema>,
+    path: &InstancePath,
+    named: &str,
+) -> Option<InstancePath> {
+    match Arc::ptr_eq(schema, newest) || path.is_root() {
+        true => Some(path.clone()),
+        false => InstancePath::parse_cli_path(schema, named).ok(),
+    }
+}
+
+/// Prints what a reading asks for.
+pub fn print_view(
+    view: &View,
+    schema: &Schema,
+    read: &Read<'_>,
+    out: &mut dyn Write,
+) -> Result<Found> {
+    let fields = read
+        .fields
+        .map(|text| Fields::parse(schema, read.path.target(), text))
+        .transpose()?;
+    let selection = espalier_store::Selection {
+        depth: read.depth,
+        content: read.content,
+        fields,
+        with_defaults: read.with_defaults,
+        with_origin: read.with_origin,
+        ..espalier_store::Selection::default()
+    };
+    if is_empty_container(view, read)? {
+        return Ok(Found::Nothing);
+    }
+    let options = document::print_options(read.format, read.path);
+    document::print(read.format, schema, options, out, |sink| {
+        Ok(Found::from_store(view.read(read.path, &selection, sink)?))
+    })
+}
+
+/// Whether a path names a container without presence that holds nothing, not even a default that is to
+/// be shown. A server answers 404 for it.
+fn is_empty_container(view: &View, read: &Read<'_>) -> Result<bool> {
+    let shows_defaults = matches!(
+        read.with_defaults,
+        WithDefaults::ReportAll | WithDefaults::ReportAllTagged
+    );
+    let target = read.path.target().map(|node| view.schema().node(node));
+    let is_container = target.is_some_and(|node| node.is_np_container());
+    Ok(is_container && !shows_defaults && !view.has_content(read.path)?)
+}

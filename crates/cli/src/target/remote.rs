@@ -1,0 +1,416 @@
+//! A server, spoken to over RESTCONF (RFC 8040).
+//!
+//! Two resources beside RESTCONF make a server as capable as a store: the texts of the modules
+//! (so that paths and values are checked here, with the same messages), and documents with edit
+//! operations. `serve` offers both; see [`crate::commands`].
+
+use std::cell::OnceCell;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use espalier_protocols::restconf::{
+    AUTHOR_HEADER, COMMENT_HEADER, DOCUMENT_BARE, DOCUMENT_HEADER, PRIVATE_CANDIDATE,
+    SESSION_HEADER,
+};
+use espalier_store::{
+    CommitInfo, Content, Datastore, LoadMode, Retention, WithDefaults, WithOrigin,
+};
+use espalier_yang::Schema;
+use espalier_yang::data::{ParseOptions, PrintOptions, Root};
+use espalier_yang::schema::SchemaSource;
+use serde::Serialize;
+use ureq::http::{Response, StatusCode};
+use ureq::tls::TlsConfig;
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
+use ureq::{Agent, Body, RequestBuilder, SendBody};
+
+use crate::settings::Settings;
+use crate::target::remote_error::failure_of;
+use crate::target::tls::{ClientIdentity, PinnedTls};
+use crate::target::unreachable::unreachable;
+use crate::target::{
+    Acting, Change, Changed, Differences, Loaded, Outcome, Read, Rollback, Target, Upload,
+};
+use espalier_terminal::document::{self, Format, Found};
+use espalier_terminal::path;
+use espalier_terminal::{Failure, Result};
+
+/// Where RESTCONF is (RFC 8040 §3.1); `serve` has it nowhere else.
+pub const RESTCONF_ROOT: &str = "/restconf";
+
+/// Where `serve` offers the texts of its modules.
+pub const SCHEMA_PATH: &str = "/espalier/schema";
+
+/// Where `serve` takes documents with edit operations.
+pub const EDIT_PATH: &str = "/espalier/edit";
+
+/// The most that modules' texts may have.
+pub const SOURCE_BYTES_MAX: u64 = 256 << 20;
+
+/// A server.
+pub struct Remote {
+    agent: Agent,
+    base: String,
+    /// Which datastore, and the resource that it is.
+    datastore: Datastore,
+    data: String,
+    /// Who asks, as headers.
+    who: Vec<(&'static str, String)>,
+    source: OnceCell<SchemaSource>,
+    schema: OnceCell<Arc<Schema>>,
+}
+
+impl Remote {
+    /// The server at a URL. Nothing is sent yet.
+    pub fn new(url: &str, settings: &Settings) -> Result<Self> {
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(Failure::usage(format!(
+                "--server {}: this is not an HTTP URL",
+                espalier_drivers::redacted_url(url)
+            ))
+            .hint("write it as in http://127.0.0.1:8080"));
+        }
+        let datastore = settings.datastore()?;
+        let agent = agent(settings)?;
+        Ok(Self {
+            agent,
+            base: url.trim_end_matches('/').to_owned(),
+            data: data_path(datastore),
+            datastore,
+            who: who(settings),
+            source: OnceCell::new(),
+            schema: OnceCell::new(),
+        })
+    }
+
+    /// The same request, saying who asks.
+    fn by<T>(&self, request: RequestBuilder<T>) -> RequestBuilder<T> {
+        let headers = self.who.iter();
+        headers.fold(request, |request, (name, value)| {
+            request.header(*name, value)
+        })
+    }
+
+    pub(super) fn unreachable(&self, error: &ureq::Error) -> Failure {
+        unreachable(&espalier_drivers::redacted_url(&self.base), error)
+    }
+
+    pub(super) fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
+        let request = self.agent.get(format!("{}{path}", self.base));
+        let answer = self.by(request).header("accept", accept).call();
+        answer.map_err(|error| self.unreachable(&error))
+    }
+
+    /// Sends a JSON body.
+    pub(super) fn post_json(&self, path: &str, body: &impl Serialize) -> Result<Response<Body>> {
+        let text = serde_json::to_vec(body).map_err(io::Error::from)?;
+        let request = self.agent.post(format!("{}{path}", self.base));
+        let answer = self
+            .by(request)
+            .header("content-type", "application/json")
+            .send(&text[..]);
+        answer.map_err(|error| self.unreachable(&error))
+    }
+
+    /// Has the server put modules in place of its own; what happened to the data.
+    pub fn upgrade(&self, source: &SchemaSource, settings: &Settings) -> Result<serde_json::Value> {
+        let (drop_unknown, dry_run) = (settings.drop_unknown, settings.dry_run);
+        let query = format!("?drop-unknown={drop_unknown}&dry-run={dry_run}");
+        let mut answer = self.post_json(&format!("{SCHEMA_PATH}{query}"), source)?;
+        if !answer.status().is_success() {
+            return Err(failure_of(answer));
+        }
+        let text = answer.body_mut().read_to_string();
+        let text = text.map_err(|error| self.unreachable(&error))?;
+        serde_json::from_str(&text).map_err(|error| io::Error::from(error).into())
+    }
+
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        format: Format,
+        body: SendBody<'_>,
+    ) -> Result<Response<Body>> {
+        self.send_with(method, path, format, &[], body)
+    }
+
+    /// The same, with more headers.
+    fn send_with(
+        &self,
+        method: &str,
+        path: &str,
+        format: Format,
+        headers: &[(&str, &str)],
+        body: SendBody<'_>,
+    ) -> Result<Response<Body>> {
+        let url = format!("{}{path}", self.base);
+        let mut request = match method {
+            "PUT" => self.agent.put(url),
+            "PATCH" => self.agent.patch(url),
+            _ => self.agent.post(url),
+        };
+        for &(name, value) in headers {
+            request = request.header(name, value);
+        }
+        let answer = self
+            .by(request)
+            .header("content-type", format.media_type())
+            .header("accept", Format::Json.media_type())
+            .send(body);
+        answer.map_err(|error| self.unreachable(&error))
+    }
+
+    fn fetch_source(&self) -> Result<SchemaSource> {
+        let mut answer = self.get(SCHEMA_PATH, "application/json")?;
+        if !answer.status().is_success() {
+            return Err(match answer.status() {
+                // A port that serves TLS says so.
+                StatusCode::BAD_REQUEST => failure_of(answer),
+                _ => failure_of(answer).hint("is this an Espalier server?"),
+            });
+        }
+        let text = answer
+            .body_mut()
+            .with_config()
+            .limit(SOURCE_BYTES_MAX)
+            .read_to_vec()
+            .map_err(|error| self.unreachable(&error))?;
+        serde_json::from_slice(&text)
+            .map_err(|error| Failure::data(format!("the server's modules cannot be read: {error}")))
+    }
+}
+
+/// The resource of a datastore (RFC 8527 §3.1).
+fn data_path(datastore: Datastore) -> String {
+    match datastore {
+        Datastore::Running => format!("{RESTCONF_ROOT}/data"),
+        Datastore::PrivateCandidate => format!("{RESTCONF_ROOT}/ds/{PRIVATE_CANDIDATE}"),
+        other => format!("{RESTCONF_ROOT}/ds/ietf-datastores:{}", other.name()),
+    }
+}
+
+fn who(settings: &Settings) -> Vec<(&'static str, String)> {
+    let texts = [
+        (SESSION_HEADER, &settings.session),
+        (AUTHOR_HEADER, &settings.author),
+        (COMMENT_HEADER, &settings.comment),
+    ];
+    let told = texts.into_iter().filter_map(|(name, text)| {
+        let text = text.as_deref()?;
+        Some((name, path::percent_encoded(text)))
+    });
+    told.collect()
+}
+
+/// The client: which server it trusts, and which certificate it shows.
+fn agent(settings: &Settings) -> Result<Agent> {
+    let config = Agent::config_builder().http_status_as_error(false);
+    let identity = ClientIdentity::of_settings(settings)?;
+    let Some(file) = settings.server_ca.as_deref() else {
+        let shown = identity.map(ClientIdentity::into_ureq).transpose()?;
+        let tls = TlsConfig::builder().client_cert(shown);
+        return Ok(config.tls_config(tls.build()).build().into());
+    };
+    let connector =
+        ().chain(ConnectProxyConnector::default())
+            .chain(TcpConnector::default())
+            .chain(PinnedTls::of_file(file, identity)?);
+    Ok(Agent::with_parts(
+        config.build(),
+        connector,
+        DefaultResolver::default(),
+    ))
+}
+
+/// What a successful change over RESTCONF tells.
+fn changed(answer: Response<Body>) -> Result<Changed> {
+    if !answer.status().is_success() {
+        return Err(failure_of(answer));
+    }
+    Ok(Changed::default())
+}
+
+/// The query of a read (RFC 8040 §4.8).
+pub(super) fn query(read: &Read<'_>) -> String {
+    let mut parts = Vec::new();
+    if let Some(depth) = read.depth {
+        parts.push(format!("depth={depth}"));
+    }
+    match read.content {
+        Content::All => {}
+        Content::Config => parts.push("content=config".to_owned()),
+        Content::NonConfig => parts.push("content=nonconfig".to_owned()),
+    }
+    if let Some(fields) = read.fields {
+        parts.push(format!("fields={}", path::percent_encoded(fields)));
+    }
+    let defaults = match read.with_defaults {
+        WithDefaults::Explicit => "explicit",
+        WithDefaults::ReportAll => "report-all",
+        WithDefaults::Trim => "trim",
+        WithDefaults::ReportAllTagged => "report-all-tagged",
+    };
+    parts.push(format!("with-defaults={defaults}"));
+    if read.with_origin == WithOrigin::Shown {
+        parts.push("with-origin".to_owned());
+    }
+    format!("?{}", parts.join("&"))
+}
+
+/// Prints the whole datastore as a store would: the answer has another envelope and white space.
+fn reprint(
+    read: &Read<'_>,
+    schema: &Schema,
+    body: &mut dyn io::Read,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let options = document::print_options(read.format, read.path);
+    document::print(read.format, schema, options, out, |sink| {
+        let options = ParseOptions::default();
+        document::parse(read.format, schema, Root::Datastore, body, sink, &options)
+            .map_err(|error| document::parse_failure(error, "the server's answer"))?;
+        Ok(Found::Something)
+    })?;
+    Ok(())
+}
+
+/// Copies the answer; JSON is indented on the way.
+fn copy(read: &Read<'_>, body: &mut dyn io::Read, out: &mut dyn Write) -> Result<()> {
+    let ended = |error: io::Error| Failure::data(format!("the answer ended early: {error}"));
+    match read.format {
+        Format::Xml => {
+            io::copy(body, out).map_err(ended)?;
+        }
+        Format::Json => {
+            let value: serde_json::Value =
+                serde_json::from_reader(body).map_err(|error| ended(error.into()))?;
+            serde_json::to_writer_pretty(&mut *out, &value).map_err(io::Error::from)?;
+        }
+    }
+    Ok(writeln!(out)?)
+}
+
+impl Target for Remote {
+    fn source(&self) -> Result<SchemaSource> {
+        if self.source.get().is_none() {
+            let _ = self.source.set(self.fetch_source()?);
+        }
+        Ok(self.source.get().cloned().unwrap_or_default())
+    }
+
+    fn schema(&self) -> Result<Arc<Schema>> {
+        if let Some(schema) = self.schema.get() {
+            return Ok(Arc::clone(schema));
+        }
+        let compiled = Schema::compile(&self.source()?).map_err(|errors| {
+            Failure::data(format!(
+                "the server's modules do not compile here\n  {errors}"
+            ))
+        })?;
+        Ok(Arc::clone(self.schema.get_or_init(|| Arc::new(compiled))))
+    }
+
+    fn load(&self, upload: Upload<'_>) -> Result<Loaded> {
+        let method = match upload.mode {
+            LoadMode::Merge => "PATCH",
+            LoadMode::Replace => "PUT",
+            LoadMode::Create => "POST",
+        };
+        let mut input: &mut dyn io::Read = upload.input;
+        let body = SendBody::from_reader(&mut input);
+        let bare = [(DOCUMENT_HEADER, DOCUMENT_BARE)];
+        let answer = self.send_with(method, &self.data, upload.format, &bare, body)?;
+        Ok(Loaded {
+            fragments: None,
+            values: None,
+            changed: changed(answer)?,
+        })
+    }
+
+    fn read(&self, read: &Read<'_>, out: &mut dyn Write) -> Result<Found> {
+        if let Some(version) = read.at {
+            return Ok(Found::from_store(self.read_at(version, read, out)?));
+        }
+        let schema = self.schema()?;
+        let place = path::api_path(&schema, read.path)?;
+        let path = format!("{}{place}{}", self.data, query(read));
+        let mut answer = self.get(&path, read.format.media_type())?;
+        if answer.status().as_u16() == 404 {
+            return Ok(Found::Nothing);
+        }
+        if !answer.status().is_success() {
+            return Err(failure_of(answer));
+        }
+        let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
+        if read.path.is_root() && read.with_defaults != WithDefaults::ReportAllTagged {
+            reprint(read, &schema, &mut body, out)?;
+        } else {
+            copy(read, &mut body, out)?;
+        }
+        Ok(Found::Something)
+    }
+
+    fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
+        self.commits(from, limit)
+    }
+
+    fn diff(
+        &self,
+        differences: &Differences<'_>,
+        line: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.differences(differences, line)
+    }
+
+    fn rollback(&self, rollback: &Rollback) -> Result<Changed> {
+        self.roll_back(rollback)
+    }
+
+    fn retention(&self) -> Result<Retention> {
+        self.kept()
+    }
+
+    fn act(&self, acting: &Acting) -> Result<Outcome> {
+        self.act_there(acting)
+    }
+
+    fn set_retention(&self, retention: Retention) -> Result<()> {
+        self.keep(retention)
+    }
+
+    fn change(&self, change: Change) -> Result<Changed> {
+        let data = &self.data;
+        match change {
+            Change::Merge(tree) => {
+                let schema = self.schema()?;
+                let mut text = Vec::new();
+                let options = PrintOptions::default();
+                document::print(Format::Json, &schema, options, &mut text, |sink| {
+                    // A stopped printer says why by itself.
+                    let _ = tree.emit(sink);
+                    Ok(Found::Something)
+                })?;
+                let body = SendBody::from_owned_reader(io::Cursor::new(text));
+                changed(self.send("PATCH", data, Format::Json, body)?)
+            }
+            Change::Delete(path) => {
+                let place = path::api_path(&*self.schema()?, &path)?;
+                let request = self.agent.delete(format!("{}{data}{place}", self.base));
+                let request = self.by(request);
+                let answer = request.header("accept", Format::Json.media_type()).call();
+                changed(answer.map_err(|error| self.unreachable(&error))?)
+            }
+            Change::Document { text, format, how } => {
+                let body = SendBody::from_owned_reader(io::Cursor::new(text));
+                let path = format!(
+                    "{EDIT_PATH}?datastore={}&{}",
+                    self.datastore.name(),
+                    how.query()
+                );
+                changed(self.send("POST", &path, format, body)?)
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The error body of RESTCONF (RFC 8040 §7.1), read back.
+
+use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
+use serde::Deserialize;
+use ureq::Body;
+use ureq::http::Response;
+
+use espalier_terminal::Failure;
+
+#[derive(Deserialize)]
+struct Envelope {
+    #[serde(rename = "ietf-restconf:errors")]
+    errors: List,
+}
+
+#[derive(Deserialize)]
+struct List {
+    error: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Item {
+    #[serde(default)]
+    error_type: String,
+    #[serde(default)]
+    error_tag: String,
+    error_app_tag: Option<String>,
+    error_path: Option<String>,
+    #[serde(default)]
+    error_message: String,
+}
+
+/// The failure that an answer tells.
+pub fn failure_of(mut answer: Response<Body>) -> Failure {
+    let status = answer.status();
+    let text = answer.body_mut().read_to_string().unwrap_or_default();
+    let Ok(envelope) = serde_json::from_str::<Envelope>(&text) else {
+        return Failure::data(format!("the server answered {status}: {}", text.trim()));
+    };
+    let mut errors = Errors::new();
+    for item in envelope.errors.error {
+        errors.push(item.into());
+    }
+    Failure::invalid(format!("the server refused ({status})"), &errors)
+}
+
+impl From<Item> for DataError {
+    fn from(item: Item) -> Self {
+        let tag = TAGS.iter().find(|tag| tag.as_str() == item.error_tag);
+        let kind = TYPES.iter().find(|kind| kind.as_str() == item.error_type);
+        let (line, message) = line_and_message(&item.error_message);
+        let mut error = Self::new(*tag.unwrap_or(&ErrorTag::OperationFailed), message)
+            .of_type(*kind.unwrap_or(&ErrorType::Application))
+            .at(item.error_path.unwrap_or_default())
+            .on_line(line);
+        error.app_tag = item.error_app_tag.map(Into::into);
+        error
+    }
+}
+
+/// The body of §7.1 has no member for the line, so the server begins the message with it.
+fn line_and_message(text: &str) -> (u32, &str) {
+    let split = text
+        .strip_prefix("line ")
+        .and_then(|rest| rest.split_once(": "));
+    match split.and_then(|(line, message)| Some((line.parse().ok()?, message))) {
+        Some((line, message)) => (line, message),
+        None => (0, text),
+    }
+}
+
+const TYPES: &[ErrorType] = &[
+    ErrorType::Transport,
+    ErrorType::Rpc,
+    ErrorType::Protocol,
+    ErrorType::Application,
+];
+
+const TAGS: &[ErrorTag] = &[
+    ErrorTag::InUse,
+    ErrorTag::InvalidValue,
+    ErrorTag::TooBig,
+    ErrorTag::MissingAttribute,
+    ErrorTag::BadAttribute,
+    ErrorTag::UnknownAttribute,
+    ErrorTag::MissingElement,
+    ErrorTag::BadElement,
+    ErrorTag::UnknownElement,
+    ErrorTag::UnknownNamespace,
+    ErrorTag::AccessDenied,
+    ErrorTag::LockDenied,
+    ErrorTag::ResourceDenied,
+    ErrorTag::RollbackFailed,
+    ErrorTag::DataExists,
+    ErrorTag::DataMissing,
+    ErrorTag::OperationNotSupported,
+    ErrorTag::OperationFailed,
+    ErrorTag::MalformedMessage,
+];

@@ -1,0 +1,205 @@
+//! Earlier versions of what a server has.
+
+use std::io::{self, BufRead, BufReader};
+use std::time::Duration;
+
+use espalier_store::{CommitInfo, Retention, Timestamp};
+use serde::{Deserialize, Serialize};
+use ureq::Body;
+use ureq::http::Response;
+
+use super::remote_error::failure_of;
+use crate::target::{Changed, Differences, LineStyle, Read, Rollback};
+use espalier_terminal::path::percent_encoded;
+use espalier_terminal::{Failure, Result, VERSIONS_HINT};
+
+use super::remote::{Remote, query};
+
+/// Where `serve` lists commits.
+pub const HISTORY_PATH: &str = "/espalier/history";
+
+/// Where `serve` compares versions.
+pub const DIFF_PATH: &str = "/espalier/diff";
+
+/// Where `serve` reads earlier versions.
+pub const AT_PATH: &str = "/espalier/at";
+
+/// Where `serve` goes back to one.
+pub const ROLLBACK_PATH: &str = "/espalier/rollback";
+
+/// Where `serve` tells and takes how many versions are kept.
+pub const RETENTION_PATH: &str = "/espalier/retention";
+
+/// The most that a page of the history may have.
+const PAGE_BYTES_MAX: u64 = 256 << 20;
+
+/// A commit, in answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CommitBody {
+    pub version: u64,
+    /// Milliseconds since 1970.
+    pub time_ms: u64,
+    pub author: String,
+    pub comment: String,
+}
+
+/// How many versions are kept, in requests and answers.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RetentionBody {
+    versions: u64,
+    /// As `espalier history --json` has it; none for however long.
+    age_seconds: Option<u64>,
+}
+
+impl From<CommitInfo> for CommitBody {
+    fn from(commit: CommitInfo) -> Self {
+        Self {
+            version: commit.version,
+            time_ms: commit.time.0,
+            author: commit.author,
+            comment: commit.comment,
+        }
+    }
+}
+
+impl From<CommitBody> for CommitInfo {
+    fn from(body: CommitBody) -> Self {
+        Self {
+            version: body.version,
+            time: Timestamp(body.time_ms),
+            author: body.author,
+            comment: body.comment,
+        }
+    }
+}
+
+impl From<Retention> for RetentionBody {
+    fn from(retention: Retention) -> Self {
+        Self {
+            versions: retention.versions,
+            age_seconds: retention.age.map(|age| age.as_secs()),
+        }
+    }
+}
+
+impl From<RetentionBody> for Retention {
+    fn from(body: RetentionBody) -> Self {
+        Self {
+            versions: body.versions,
+            age: body.age_seconds.map(Duration::from_secs),
+        }
+    }
+}
+
+/// An answer that is a success; for a version that is not there, with what to do.
+fn success(answer: Response<Body>) -> Result<Response<Body>> {
+    match answer.status().as_u16() {
+        200..300 => Ok(answer),
+        // Another 400 is about the request, or of a port that serves something else.
+        400 if is_of_restconf(&answer) => Err(failure_of(answer).hint(VERSIONS_HINT)),
+        _ => Err(failure_of(answer)),
+    }
+}
+
+fn is_of_restconf(answer: &Response<Body>) -> bool {
+    let media_type = answer.headers().get("content-type");
+    media_type.is_some_and(|value| value == "application/yang-data+json")
+}
+
+fn read_json<T: for<'d> Deserialize<'d>>(answer: Response<Body>) -> Result<T> {
+    let mut answer = success(answer)?;
+    let body = answer.body_mut().with_config().limit(PAGE_BYTES_MAX);
+    let text = body.read_to_vec().map_err(|error| broken(&error))?;
+    serde_json::from_slice(&text).map_err(|error| broken(&error))
+}
+
+fn broken(error: &dyn std::fmt::Display) -> Failure {
+    Failure::data(format!("the server's answer cannot be read: {error}"))
+}
+
+impl Remote {
+    /// The newest commits up to a version.
+    pub(super) fn commits(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
+        let from = from.map_or_else(String::new, |from| format!("&from={from}"));
+        let path = format!("{HISTORY_PATH}?limit={limit}{from}");
+        let page: Vec<CommitBody> = read_json(self.get(&path, "application/json")?)?;
+        Ok(page.into_iter().map(CommitInfo::from).collect())
+    }
+
+    /// Each line of a comparison.
+    pub(super) fn differences(
+        &self,
+        differences: &Differences<'_>,
+        line: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let Differences { from, to, .. } = differences;
+        let path = self.text_of(differences.path)?;
+        let style = match differences.style {
+            LineStyle::Text => "text",
+            LineStyle::Json => "json",
+        };
+        let path = format!("{DIFF_PATH}?from={from}&to={to}&style={style}&path={path}");
+        let mut answer = success(self.get(&path, "*/*")?)?;
+        let body = answer.body_mut().with_config().limit(u64::MAX).reader();
+        let mut body = BufReader::new(body);
+        let mut buffer = Vec::new();
+        loop {
+            buffer.clear();
+            let read = body.read_until(b'\n', &mut buffer);
+            if read.map_err(|error| broken(&error))? == 0 {
+                return Ok(());
+            }
+            line(buffer.strip_suffix(b"\n").unwrap_or(&buffer))?;
+        }
+    }
+
+    /// Reads an earlier version; false where there is nothing.
+    pub(super) fn read_at(
+        &self,
+        version: u64,
+        read: &Read<'_>,
+        out: &mut dyn io::Write,
+    ) -> Result<bool> {
+        let path = self.text_of(read.path)?;
+        let query = query(read);
+        let query = query.trim_start_matches('?');
+        let path = format!("{AT_PATH}?version={version}&path={path}&{query}");
+        let answer = self.get(&path, read.format.media_type())?;
+        if answer.status().as_u16() == 404 {
+            return Ok(false);
+        }
+        let mut answer = success(answer)?;
+        let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
+        io::copy(&mut body, out).map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => error.into(),
+            _ => broken(&error),
+        })?;
+        Ok(true)
+    }
+
+    /// Brings back a version.
+    pub(super) fn roll_back(&self, rollback: &Rollback) -> Result<Changed> {
+        read_json(self.post_json(ROLLBACK_PATH, rollback)?)
+    }
+
+    /// How many versions are kept.
+    pub(super) fn kept(&self) -> Result<Retention> {
+        let body: RetentionBody = read_json(self.get(RETENTION_PATH, "application/json")?)?;
+        Ok(body.into())
+    }
+
+    /// Sets how many versions are kept.
+    pub(super) fn keep(&self, retention: Retention) -> Result<()> {
+        let answer = self.post_json(RETENTION_PATH, &RetentionBody::from(retention))?;
+        success(answer).map(drop)
+    }
+
+    /// A path as it stands in a query.
+    fn text_of(&self, path: &espalier_yang::InstancePath) -> Result<String> {
+        use super::Target;
+        Ok(percent_encoded(
+            &path.to_instance_identifier(&*self.schema()?),
+        ))
+    }
+}

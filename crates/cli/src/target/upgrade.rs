@@ -1,0 +1,354 @@
+//! Modules that a command names for the store: created, or put in place of those that there are.
+
+use std::sync::Arc;
+
+use espalier_store::{
+    Datastore, Error, LoadOptions, Places, Store, UnknownData, UpgradeLoad, UpgradeOptions,
+    UpgradeReport,
+};
+use espalier_yang::Schema;
+use espalier_yang::data::{ParseOptions, Root};
+use espalier_yang::schema::SchemaSource;
+use serde_json::{Value, json};
+
+use super::local::{open_store_for_command, set_validation};
+use crate::cli;
+use crate::modules;
+use crate::settings::{Settings, Validation};
+use crate::target::{Changed, Loaded, Opening, Upload};
+use espalier_terminal::document;
+use espalier_terminal::{Failure, Result};
+
+/// The modules that a schema set had before a command brought it to others.
+pub struct Replaced {
+    dataspace: String,
+    name: String,
+    before: SchemaSource,
+    now: SchemaSource,
+    report: UpgradeReport,
+}
+
+impl Replaced {
+    /// What the change did to the data.
+    pub fn report(&self) -> &UpgradeReport {
+        &self.report
+    }
+
+    /// Brings them back, as what they were replaced for was refused. Where data were converted or removed
+    /// they stay, as the change of modules was accepted; the failure says so.
+    pub fn put_back(&self, store: &Store, failure: Failure) -> Failure {
+        if !self.report.datastores.is_empty() {
+            return failure.hint(
+                "the modules of the store are those of --yang now, as its data were converted to them; only the change was refused",
+            );
+        }
+        match self.try_put_back(store) {
+            Ok(()) => failure,
+            Err(error) => failure.hint(format!(
+                "the modules of the store are those of --yang now, as the earlier ones could not be put back ({error}): name those with --yang"
+            )),
+        }
+    }
+
+    fn try_put_back(&self, store: &Store) -> espalier_store::Result<()> {
+        let (dataspace, name) = (&self.dataspace, &self.name);
+        // Somebody else may have brought it to others since.
+        if store.schema_set(dataspace, name)?.source != self.now {
+            return Ok(());
+        }
+        let options = UpgradeOptions::default();
+        store
+            .upgrade_schema_set(dataspace, name, &self.before, options)
+            .map(|_| ())
+    }
+}
+
+/// Sees to it that there are dataspace, schema set and anchor with the modules that the settings name,
+/// where they name any; gives those that were replaced. A schema set has the name of its anchor.
+pub fn bring_to(
+    store: &Store,
+    settings: &Settings,
+    source: Option<SchemaSource>,
+) -> Result<Option<Replaced>> {
+    let Some(source) = source else {
+        return match settings.dry_run {
+            true => Err(Failure::usage("--dry-run tries a change of modules")
+                .hint("name the new modules: --yang FILE|DIR|NAME")),
+            false => Ok(None),
+        };
+    };
+    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
+    let existing = match store.schema_set(dataspace, anchor) {
+        Ok(existing) => Some(existing.source),
+        Err(Error::Unknown { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    if settings.dry_run {
+        return Err(try_only(store, settings, &source, existing.as_ref()));
+    }
+    if let Some(before) = existing.filter(|existing| *existing != source) {
+        let report = store
+            .upgrade_schema_set(dataspace, anchor, &source, options(settings))
+            .map_err(modules_failure)?;
+        ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
+        return Ok(Some(Replaced {
+            dataspace: dataspace.to_owned(),
+            name: anchor.to_owned(),
+            before,
+            now: source,
+            report,
+        }));
+    }
+    ignore_existing(store.create_dataspace(dataspace))?;
+    match store.create_schema_set(dataspace, anchor, &source) {
+        Err(Error::Exists { .. }) | Ok(()) => {}
+        Err(error) => return Err(modules_failure(error)),
+    }
+    ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
+    Ok(None)
+}
+
+/// Loads a document in the commit that brings the store to the modules of the settings, so that the
+/// data have to fit with the document only. None where there are no other modules, or nothing that they
+/// could not fit: then one comes after the other.
+/// `file` is the document's name, for its errors.
+pub fn load_with_modules(
+    settings: &Settings,
+    upload: &mut Upload<'_>,
+    file: &str,
+) -> Result<Option<Loaded>> {
+    let datastore = settings.datastore()?;
+    let is_tree = matches!(
+        datastore,
+        Datastore::Running | Datastore::Startup | Datastore::FactoryDefault
+    );
+    if settings.store.is_none() || settings.yang.is_empty() || !is_tree {
+        return Ok(None);
+    }
+    // Before the store is opened, as in `open_tree`.
+    let Some(source) = modules::source(settings)? else {
+        return Ok(None);
+    };
+    let store = open_store_for_command(settings, Opening::of(settings))?;
+    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
+    match store.schema_set(dataspace, anchor) {
+        Ok(existing) if existing.source != source => {}
+        Ok(_) | Err(Error::Unknown { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    match store.tree(dataspace, anchor, datastore) {
+        Ok(tree) if tree.view()?.version()? > 0 => {}
+        Ok(_) | Err(Error::Unknown { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    let loaded = load_in_upgrade(&store, settings, &source, (upload, file))?;
+    set_validation(&store, settings)?;
+    Ok(Some(loaded))
+}
+
+fn load_in_upgrade(
+    store: &Store,
+    settings: &Settings,
+    source: &SchemaSource,
+    (upload, file): (&mut Upload<'_>, &str),
+) -> Result<Loaded> {
+    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
+    let datastore = settings.datastore()?;
+    let failure = |error: Error| match error {
+        Error::Data(_) => Failure::from(error).in_file(file),
+        error => modules_failure(error),
+    };
+    let (format, mode) = (upload.format, upload.mode);
+    let input = &mut upload.input;
+    let mut document = |schema: &Arc<Schema>, sink: &mut dyn espalier_yang::Sink| {
+        let options = ParseOptions::default();
+        Ok(document::parse(
+            format,
+            schema,
+            Root::Datastore,
+            &mut **input,
+            sink,
+            &options,
+        )?)
+    };
+    let mut load = UpgradeLoad {
+        anchor,
+        datastore,
+        options: LoadOptions {
+            mode,
+            ..LoadOptions::default()
+        },
+        document: &mut document,
+        fragments: 0,
+        values: 0,
+    };
+    let options = options(settings);
+    if settings.dry_run {
+        let tried = store.try_upgrade(dataspace, anchor, source, options, Some(&mut load));
+        return Err(tried.map_or_else(failure, |report| tried_only(settings, &report)));
+    }
+    let report = store
+        .upgrade_schema_set_with(dataspace, anchor, source, options, &mut load)
+        .map_err(failure)?;
+    let (fragments, values) = (load.fragments, load.values);
+    log_report(&report);
+    let mut datastores = report.datastores.iter();
+    let changed =
+        datastores.find(|changed| changed.anchor == anchor && changed.datastore == datastore);
+    Ok(Loaded {
+        fragments: Some(fragments),
+        values: Some(values),
+        changed: Changed {
+            version: changed.map(|changed| changed.version.unwrap_or(changed.before)),
+            is_changed: changed.map(|changed| changed.version.is_some()),
+        },
+    })
+}
+
+/// How the settings have modules changed.
+pub fn options(settings: &Settings) -> UpgradeOptions<'_> {
+    UpgradeOptions {
+        unknown: UnknownData::of(settings.drop_unknown),
+        author: settings.author(),
+        comment: settings.comment.as_deref().unwrap_or_default(),
+        session: settings.session(),
+        // Where the data have to meet less from now on, the new modules need not be met either.
+        loosened: match settings.validation {
+            Some(Validation::Structure) => Some(settings.anchor()),
+            Some(Validation::Full) | None => None,
+        },
+    }
+}
+
+/// Prints what a change of modules would do; what ends the command.
+fn try_only(
+    store: &Store,
+    settings: &Settings,
+    source: &SchemaSource,
+    existing: Option<&SchemaSource>,
+) -> Failure {
+    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
+    let tried = match existing {
+        Some(existing) if existing != source => {
+            store.try_upgrade(dataspace, anchor, source, options(settings), None)
+        }
+        _ => Ok(UpgradeReport::default()),
+    };
+    tried.map_or_else(modules_failure, |report| tried_only(settings, &report))
+}
+
+fn tried_only(settings: &Settings, report: &UpgradeReport) -> Failure {
+    let report = upgrade_json(report);
+    let text = format!("{}\nnothing was changed", upgrade_text(&report));
+    match cli::answer(settings.json, &report, &text) {
+        Ok(()) => Failure::done(),
+        Err(failure) => failure,
+    }
+}
+
+/// What a change of modules did, for programs.
+pub fn upgrade_json(report: &UpgradeReport) -> Value {
+    let places = |places: &Places| {
+        let shown = places.shown.iter();
+        let shown: Vec<_> = shown
+            .map(|place| json!({"path": place.path, "change": place.change}))
+            .collect();
+        json!({"count": places.count, "places": shown})
+    };
+    let datastores: Vec<_> = report
+        .datastores
+        .iter()
+        .map(|changed| {
+            json!({
+                "anchor": changed.anchor,
+                "datastore": changed.datastore.name(),
+                "session": changed.session,
+                "version": changed.version,
+                "converted": places(&changed.converted),
+                "removed": places(&changed.dropped),
+            })
+        })
+        .collect();
+    json!({"datastores": datastores})
+}
+
+/// The same for people, of [`upgrade_json`].
+pub fn upgrade_text(report: &Value) -> String {
+    let lines = lines(report);
+    match lines.is_empty() {
+        true => "all data fit the modules as they are".to_owned(),
+        false => lines.join("\n"),
+    }
+}
+
+fn lines(report: &Value) -> Vec<String> {
+    let datastores = report["datastores"].as_array();
+    datastores
+        .into_iter()
+        .flatten()
+        .flat_map(lines_of)
+        .collect()
+}
+
+fn lines_of(changed: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut lines = Vec::new();
+    let name = [&changed["datastore"], &changed["session"]].map(text);
+    let name = format!(
+        "{} of {}",
+        name.join(" ").trim_end(),
+        text(&changed["anchor"])
+    );
+    for done in ["converted", "removed"] {
+        let places = &changed[done];
+        let count = places["count"].as_u64().unwrap_or_default();
+        if count > 0 {
+            lines.push(format!("{name}: {count} {done}"));
+        }
+        let shown = places["places"].as_array().map_or(&[][..], Vec::as_slice);
+        lines.extend(
+            shown
+                .iter()
+                .map(|place| format!("  {}: {}", text(&place["path"]), text(&place["change"]))),
+        );
+        let more = count.saturating_sub(shown.len() as u64);
+        if more > 0 {
+            lines.push(format!("  and {more} more"));
+        }
+    }
+    if let Some(version) = changed["version"].as_u64() {
+        lines.push(format!("{name}: version {version}"));
+    }
+    lines
+}
+
+/// Tells people how much happened to their data where the command is about something else.
+pub(super) fn log_report(report: &UpgradeReport) {
+    for changed in &report.datastores {
+        let (converted, removed) = (changed.converted.count, changed.dropped.count);
+        if converted + removed == 0 {
+            continue;
+        }
+        tracing::warn!(
+            anchor = %changed.anchor,
+            datastore = changed.datastore.name(),
+            converted,
+            removed,
+            "the data were brought to the modules of --yang"
+        );
+    }
+}
+
+fn ignore_existing(result: espalier_store::Result<()>) -> Result<()> {
+    match result {
+        Err(Error::Exists { .. }) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn modules_failure(error: Error) -> Failure {
+    match error {
+        Error::Schema(errors) => Failure::data(format!("the modules do not compile\n  {errors}")),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,151 @@
+//! Files that commands write: for their owner alone, whole or not at all, and never over what should stay.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::failure::{Failure, Result};
+use crate::output::escaped;
+
+/// What is done with a file that exists already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// The user is asked, where there is a terminal; else it is an error.
+    #[default]
+    Ask,
+    /// It is replaced.
+    Replace,
+}
+
+impl Existing {
+    /// By whether `--force` is given.
+    pub fn of(force: bool) -> Self {
+        match force {
+            true => Self::Replace,
+            false => Self::Ask,
+        }
+    }
+}
+
+/// A file that appears under its name when it is complete.
+pub struct OutputFile {
+    path: PathBuf,
+    file: Draft,
+}
+
+enum Draft {
+    /// A file in the same folder, which gets the name at the end.
+    Beside(NamedTempFile),
+    /// A device or a pipe, which is written to as it is.
+    Special(File),
+}
+
+impl OutputFile {
+    /// Begins a file. Whether it may be written is for [`check`], before the command does anything.
+    pub fn create(path: &Path) -> Result<Self> {
+        let failed = |error| cannot_write(path, &error);
+        let found = fs::metadata(path).ok();
+        if found.is_some_and(|found| !found.is_file()) {
+            let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+            return Ok(Self {
+                path: path.to_owned(),
+                file: Draft::Special(file),
+            });
+        }
+        // A link stays: what it leads to is replaced.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let folder = folder_of(&path);
+        fs::create_dir_all(folder).map_err(|error| cannot_write(&path, &error))?;
+        let draft = tempfile::Builder::new()
+            .prefix(".espalier-")
+            .suffix(".partial")
+            .tempfile_in(folder);
+        let draft = draft.map_err(|error| cannot_write(&path, &error))?;
+        Ok(Self {
+            path,
+            file: Draft::Beside(draft),
+        })
+    }
+
+    /// What is written to.
+    pub fn writer(&mut self) -> &mut File {
+        match &mut self.file {
+            Draft::Beside(draft) => draft.as_file_mut(),
+            Draft::Special(file) => file,
+        }
+    }
+
+    /// It is complete: it gets its name.
+    pub fn finish(self) -> Result<()> {
+        match self.file {
+            Draft::Special(_) => Ok(()),
+            Draft::Beside(draft) => match draft.persist(&self.path) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(cannot_write(&self.path, &error.error)),
+            },
+        }
+    }
+}
+
+/// Refuses to write a file of a store: that of the URL `store`, which the command reads, or another. Refuses a file that
+/// exists too, unless it is to be replaced.
+pub fn check(path: &Path, existing: Existing, store: Option<&str>) -> Result<()> {
+    refuse_store(path, store)?;
+    if path.is_dir() {
+        return Err(Failure::usage("this is a folder; name a file").in_file(path.display()));
+    }
+    if existing == Existing::Replace || !path.is_file() || may_replace(path)? {
+        return Ok(());
+    }
+    Err(Failure::usage("the file exists already")
+        .in_file(path.display())
+        .hint("choose another name, or replace it with --force"))
+}
+
+/// Refuses a file of a store, by whatever link: that of `store`, or another.
+fn refuse_store(path: &Path, store: Option<&str>) -> Result<()> {
+    let refused = |store: &str| {
+        let message = format!("this is a place within the store {store}, and is not written to");
+        Failure::usage(message)
+            .in_file(path.display())
+            .hint("choose a file outside the store")
+    };
+    if let Some(around) = espalier_drivers::store_around(path) {
+        return Err(refused(&around.display().to_string()));
+    }
+    let url = store.unwrap_or("memory:");
+    match espalier_drivers::is_file_of(url, path) {
+        Ok(true) => Err(refused(&crate::url_name(url))),
+        _ => Ok(()),
+    }
+}
+
+/// Asks, where somebody can answer.
+fn may_replace(path: &Path) -> Result<bool> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Ok(false);
+    }
+    let name = path.display().to_string();
+    write!(
+        io::stderr(),
+        "{} exists already. Replace it? [y/N] ",
+        escaped(&name)
+    )?;
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::data(format!("the file cannot be written: {error}")).in_file(path.display())
+}
