@@ -4,19 +4,25 @@ use std::path::Path;
 
 use super::report::Report;
 use super::source::Source;
-use super::{banned, edges, layout, length, source};
+use super::{banned, circles, decisions, edges, layout, length, source};
 
 /// Checks the repository at `root`.
 pub fn check(root: &Path) -> Result<Report, Box<dyn std::error::Error>> {
     let mut report = Report::default();
     edges::check(root, &mut report)?;
     layout::check_sibling_folders(root, &mut report)?;
+    decisions::check(root, &mut report)?;
+    let mut sources = Vec::new();
     for path in source::rust_files(root)? {
         match Source::read(root, &path)? {
-            Ok(source) => check_source(&source, &mut report),
+            Ok(source) => sources.push(source),
             Err(problem) => report.problems.push(problem),
         }
     }
+    for source in &sources {
+        check_source(source, &mut report);
+    }
+    circles::check(&sources, &mut report);
     report.problems.sort();
     Ok(report)
 }

@@ -4,6 +4,8 @@
 
 mod banned;
 mod check;
+mod circles;
+mod decisions;
 mod edges;
 mod layout;
 mod length;

@@ -1,0 +1,81 @@
+//! Opening stores, and what is in them, under the names that the command `espalier` uses by default.
+
+use std::sync::Arc;
+
+#[cfg(feature = "documents")]
+use espalier_documents::Documents;
+#[cfg(feature = "stats")]
+use espalier_stats::Stats;
+#[cfg(any(feature = "documents", feature = "stats"))]
+use espalier_store::Subspace;
+use espalier_store::{Datastore, Error, Result, Store, SystemClock, Tree, UpgradeOptions};
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+use espalier_yang::{DataError, ErrorTag};
+
+/// The name of the dataspace, of the schema set and of the anchor that [`tree`] uses.
+pub const DEFAULT_NAME: &str = "default";
+
+/// Opens the store at a URL, such as `embedded:DIR`; creates it if there is none.
+///
+/// # Errors
+/// [`Error::Engine`] if the URL is wrong, its engine is not in this build, or the engine fails; the errors of
+/// [`Store::open`].
+pub fn open(url: &str) -> Result<Store> {
+    let driver = espalier_drivers::open(url)?;
+    Store::open(driver, Arc::new(SystemClock))
+}
+
+/// Opens the running datastore of the tree that these YANG modules describe; creates it if there is none. If the store
+/// has the tree under other modules, its data are converted to these.
+///
+/// Modules that they import are given too, or are among the built-in ones ([`espalier_yang::standard`]).
+///
+/// # Errors
+/// [`Error::Data`] for modules that do not compile; [`Error::Upgrade`] for data that do not fit the modules: nothing is
+/// changed then.
+pub fn tree(store: &Store, modules: &[&str]) -> Result<Tree> {
+    let source = SchemaSource {
+        modules: modules.iter().map(|text| module(text)).collect::<Result<_>>()?,
+        ..SchemaSource::default()
+    };
+    let name = DEFAULT_NAME;
+    ignoring_existing(store.create_dataspace(name))?;
+    match store.create_schema_set(name, name, &source) {
+        Err(Error::Exists { .. }) => {
+            store.upgrade_schema_set(name, name, &source, UpgradeOptions::default())?;
+        }
+        result => result.map(drop)?,
+    }
+    ignoring_existing(store.create_anchor(name, name, name))?;
+    store.tree(name, name, Datastore::Running)
+}
+
+fn module(text: &str) -> Result<ModuleSource> {
+    ModuleSource::from_text(text).ok_or_else(|| {
+        let message = "the text does not begin with `module NAME {` or `submodule NAME {`";
+        DataError::new(ErrorTag::InvalidValue, message).into()
+    })
+}
+
+/// The document collections of a store.
+#[cfg(feature = "documents")]
+pub fn documents(store: &Store) -> Documents {
+    Documents::new(Arc::clone(store.driver()), &Subspace::Documents.key())
+}
+
+/// The statistics of a store.
+///
+/// # Errors
+/// Those of [`Stats::open`].
+#[cfg(feature = "stats")]
+pub fn statistics(store: &Store) -> espalier_stats::Result<Stats> {
+    let clock = Arc::new(espalier_stats::SystemClock);
+    Stats::open(Arc::clone(store.driver()), &Subspace::Statistics.key(), clock)
+}
+
+fn ignoring_existing<T>(result: Result<T>) -> Result<()> {
+    match result {
+        Err(Error::Exists { .. }) => Ok(()),
+        result => result.map(drop),
+    }
+}

@@ -1,0 +1,32 @@
+//! Counts in buckets of time, read as a series.
+//!
+//! $ cargo run -p espalier --example statistics
+
+use espalier::stats::{Aggregate, Granularity, Packed, Path, Pattern, Range, Timestamp, Unit};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let store = espalier::open("memory:")?;
+    let stats = espalier::statistics(&store)?;
+    let noon: Timestamp = "2026-11-27T12:00:00Z".parse()?;
+    let minute = |count: i64| Timestamp::from_second(noon.as_second() + 60 * count);
+
+    // One write adds to the buckets of every granularity: the minute, the hour, the day, ...
+    for (at, status, count) in [(0, "200", 3), (0, "404", 1), (1, "200", 2), (90, "200", 5)] {
+        let path = Path::parse(&format!("status.{status}"))?;
+        stats.track("requests", minute(at)?, Packed::one(path, count.into()))?;
+    }
+
+    let hour = Granularity::new(1, Unit::Hour)?;
+    let series = stats.series("requests", Range::new(hour, noon, minute(119)?))?;
+    for point in series.points() {
+        let values: Vec<_> = point.values.iter().map(|(path, number)| format!("{path}={number}")).collect();
+        println!("{}: {}", point.at, values.join(" "));
+    }
+    let path = Path::parse("status.200")?;
+    let sum = series.aggregate(Aggregate::Sum, &path, 1)?;
+    println!("sum of status 200: {}", sum[0].clone().map(|sum| sum.to_string()).unwrap_or_default());
+    for (name, number) in series.top(&Pattern::parse("status.*")?, 1)? {
+        println!("most frequent: {name}, {number} times");
+    }
+    Ok(())
+}
