@@ -40,7 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("red, of the nineties: {}", names(&nineties));
     let both = cars.index("keyword")?.all(&["fast", "old"])?;
     println!("fast and old: {}", names(&both));
-    cars.index("name")?.update("Mini-1", |car| car.year = 1965)?;
+    cars.index("name")?
+        .update("Mini-1", |car| car.year = 1965)?;
     let mini = cars.index("name")?.get("Mini-1")?;
     println!("Mini-1: {:?}", mini.map(|car| car.year));
 

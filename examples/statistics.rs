@@ -19,12 +19,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hour = Granularity::new(1, Unit::Hour)?;
     let series = stats.series("requests", Range::new(hour, noon, minute(119)?))?;
     for point in series.points() {
-        let values: Vec<_> = point.values.iter().map(|(path, number)| format!("{path}={number}")).collect();
+        let values: Vec<_> = point
+            .values
+            .iter()
+            .map(|(path, number)| format!("{path}={number}"))
+            .collect();
         println!("{}: {}", point.at, values.join(" "));
     }
     let path = Path::parse("status.200")?;
     let sum = series.aggregate(Aggregate::Sum, &path, 1)?;
-    println!("sum of status 200: {}", sum[0].clone().map(|sum| sum.to_string()).unwrap_or_default());
+    println!(
+        "sum of status 200: {}",
+        sum[0]
+            .clone()
+            .map(|sum| sum.to_string())
+            .unwrap_or_default()
+    );
     for (name, number) in series.top(&Pattern::parse("status.*")?, 1)? {
         println!("most frequent: {name}, {number} times");
     }

@@ -28,7 +28,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let writer = tree.clone();
     let thread = std::thread::spawn(move || {
         json::merge(&writer, r#"{"ports:port":[{"name":"eth0"}]}"#)?;
-        json::merge(&writer, r#"{"ports:port":[{"name":"eth0","enabled":false}]}"#)?;
+        json::merge(
+            &writer,
+            r#"{"ports:port":[{"name":"eth0","enabled":false}]}"#,
+        )?;
         json::delete(&writer, "/ports:port=eth0")
     });
     let mut commits = 0;
@@ -39,10 +42,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 for change in commit.diff.changes() {
                     let mut line = Vec::new();
                     write_change_text(&mut line, commit.diff.schema(), &change);
-                    print!("{}: {}", commit.version, String::from_utf8_lossy(&line));
+                    println!("{}: {}", commit.version, String::from_utf8_lossy(&line));
                 }
             }
-            Some(Event::Lagged(lost)) => println!("versions {} to {} were lost", lost.first, lost.last),
+            Some(Event::Lagged(lost)) => {
+                println!("versions {} to {} were lost", lost.first, lost.last)
+            }
             None => return Err("no commit within ten seconds".into()),
         }
     }

@@ -12,7 +12,7 @@ use espalier_yang::{InstancePath, Keys, Mark, NodeId, Schema, Sink, Value};
 use espalier_terminal::{Failure, Result};
 
 /// The model's text.
-const MODEL: &str = include_str!("../../../../models/espalier-bench-scale.yang");
+const MODEL: &str = include_str!("../../../models/espalier-bench-scale.yang");
 
 const MODULE: &str = "espalier-bench-scale";
 

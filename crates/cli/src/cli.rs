@@ -286,16 +286,6 @@ impl Command {
     }
 }
 
-/// Prints a result: `json` with `--json`, else `text` where there is any.
-pub fn answer(json: bool, value: &serde_json::Value, text: &str) -> Result<()> {
-    if json {
-        writeln!(output::stdout(Form::Json), "{value}")?;
-    } else if !text.is_empty() {
-        writeln!(output::stdout(Form::Text), "{text}")?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;

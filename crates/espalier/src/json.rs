@@ -6,9 +6,7 @@ use espalier_store::{
     Commit, CommitOptions, Edit, Error, LoadMode, LoadOptions, LoadReport, Result, Selection, Tree,
 };
 use espalier_yang::InstancePath;
-use espalier_yang::data::{
-    DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json,
-};
+use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
 
 /// Merges a document into the tree, in one commit.
 ///
@@ -31,8 +29,14 @@ pub fn replace(tree: &Tree, document: &str) -> Result<LoadReport> {
     };
     tree.load(options, &mut |sink| {
         let mut input = document.as_bytes();
-        json::parse(tree.schema(), Root::Datastore, &mut input, sink, &ParseOptions::default())
-            .map_err(Error::from)
+        json::parse(
+            tree.schema(),
+            Root::Datastore,
+            &mut input,
+            sink,
+            &ParseOptions::default(),
+        )
+        .map_err(Error::from)
     })
 }
 
@@ -53,7 +57,10 @@ pub fn delete(tree: &Tree, path: &str) -> Result<Commit> {
 pub fn get(tree: &Tree, path: &str) -> Result<Option<String>> {
     let path = self::path(tree, path)?;
     let mut printer = json::Printer::new(tree.schema(), Vec::new(), PrintOptions::default());
-    if !tree.view()?.read(&path, &Selection::default(), &mut printer)? {
+    if !tree
+        .view()?
+        .read(&path, &Selection::default(), &mut printer)?
+    {
         return Ok(None);
     }
     // Writing to memory does not fail, and what is printed is UTF-8.
@@ -68,8 +75,14 @@ pub fn get(tree: &Tree, path: &str) -> Result<Option<String>> {
 pub fn parse(tree: &Tree, document: &str) -> Result<DataTree> {
     let mut builder = TreeBuilder::new();
     let mut input = document.as_bytes();
-    json::parse(tree.schema(), Root::Datastore, &mut input, &mut builder, &ParseOptions::default())?;
-    Ok(builder.finish().map_err(espalier_yang::data::ParseError::from)?)
+    json::parse(
+        tree.schema(),
+        Root::Datastore,
+        &mut input,
+        &mut builder,
+        &ParseOptions::default(),
+    )?;
+    Ok(builder.finish()?)
 }
 
 /// A path as in a URL of RESTCONF (RFC 8040, section 3.5.3) or as an instance identifier (RFC 7951, section 6.11).

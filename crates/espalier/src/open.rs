@@ -35,7 +35,10 @@ pub fn open(url: &str) -> Result<Store> {
 /// changed then.
 pub fn tree(store: &Store, modules: &[&str]) -> Result<Tree> {
     let source = SchemaSource {
-        modules: modules.iter().map(|text| module(text)).collect::<Result<_>>()?,
+        modules: modules
+            .iter()
+            .map(|text| module(text))
+            .collect::<Result<_>>()?,
         ..SchemaSource::default()
     };
     let name = DEFAULT_NAME;
@@ -70,7 +73,11 @@ pub fn documents(store: &Store) -> Documents {
 #[cfg(feature = "stats")]
 pub fn statistics(store: &Store) -> espalier_stats::Result<Stats> {
     let clock = Arc::new(espalier_stats::SystemClock);
-    Stats::open(Arc::clone(store.driver()), &Subspace::Statistics.key(), clock)
+    Stats::open(
+        Arc::clone(store.driver()),
+        &Subspace::Statistics.key(),
+        clock,
+    )
 }
 
 fn ignoring_existing<T>(result: Result<T>) -> Result<()> {

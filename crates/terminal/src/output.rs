@@ -8,6 +8,10 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, StdoutLock, Write};
 
+use serde_json::Value;
+
+use crate::failure::Result;
+
 /// What is printed, which decides how a character is escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -74,6 +78,16 @@ pub fn stdout(form: Form) -> Escaping<StdoutLock<'static>> {
         is_raw,
         ..Escaping::new(out, form)
     }
+}
+
+/// Prints the result of a command: `value` with `--json`, else `text` if there is any.
+pub fn print_result(json: bool, value: &Value, text: &str) -> Result<()> {
+    if json {
+        writeln!(stdout(Form::Json), "{value}")?;
+    } else if !text.is_empty() {
+        writeln!(stdout(Form::Text), "{text}")?;
+    }
+    Ok(())
 }
 
 /// A writer that escapes control characters. What is escaped is UTF-8, however it is cut into writes.

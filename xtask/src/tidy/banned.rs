@@ -10,18 +10,18 @@ use super::source::Source;
 /// Not even in tests.
 const NEVER: &[&str] = &["todo", "unimplemented", "dbg"];
 
-/// Only where there is a terminal (the binary, xtask, and tests), and in build scripts, which talk
-/// to Cargo so.
+/// Only where there is a terminal (the binary, examples, xtask, and tests), and in build scripts, whose output
+/// Cargo reads.
 const PRINTING: &[&str] = &["println", "print", "eprintln", "eprint"];
 
 /// Crates that may print.
-const PRINTERS: &[&str] = &["espalier", "xtask", "testkit"];
+const PRINTERS: &[&str] = &["cli", "examples", "xtask", "testkit"];
 
 /// Where `unsafe` may stand: the files (or folders) that call C.
 const UNSAFE_ALLOWED: &[&str] = &[
     "crates/yang/src/schema/compile/",
     "crates/drivers/src/embedded/",
-    "crates/espalier/src/bench/raw/lmdb.rs",
+    "crates/bench/src/raw/lmdb.rs",
 ];
 
 /// Checks one file.

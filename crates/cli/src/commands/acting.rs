@@ -1,8 +1,8 @@
 //! What the commands about whole datastores have in common: whom they ask, and what they print.
 
-use crate::cli;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Act, Acting, Of};
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Has something done with a datastore; `default` where none is named.
@@ -41,5 +41,5 @@ pub fn act(access: &Access, talk: Talk, settings: Settings, default: &str, act: 
         _ => target::open(&beside)?,
     };
     let outcome = target.act(&acting)?;
-    cli::answer(talk.json, &outcome.value, &outcome.text)
+    output::print_result(talk.json, &outcome.value, &outcome.text)
 }

@@ -6,10 +6,10 @@ use clap::Args;
 use espalier_store::{Clock, Error, SystemClock};
 use serde_json::json;
 
-use crate::cli;
 use crate::commands::transfer::Shown;
 use crate::settings::Talk;
 use crate::target;
+use espalier_terminal::output;
 use espalier_terminal::output_file::{self, Existing, OutputFile};
 use espalier_terminal::{Failure, Result};
 
@@ -82,6 +82,6 @@ impl Backup {
             self.file.display(),
             written.file_bytes
         );
-        cli::answer(self.talk.json, &value, &text)
+        output::print_result(self.talk.json, &value, &text)
     }
 }

@@ -9,9 +9,9 @@ use espalier_stats::Stats;
 use espalier_store::{Store, Subspace};
 use serde_json::json;
 
-use crate::cli;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Opening};
+use espalier_terminal::output;
 use espalier_terminal::output::escaped;
 use espalier_terminal::progress::Progress;
 use espalier_terminal::{Failure, Result};
@@ -87,7 +87,7 @@ impl Check {
             count => format!("checked {keys} keys: {count} findings"),
         });
         let value = json!({"keys": keys, "findings": items, "warnings": warnings});
-        cli::answer(self.talk.json, &value, &lines.join("\n"))?;
+        output::print_result(self.talk.json, &value, &lines.join("\n"))?;
         match findings.len() {
             0 => Ok(()),
             count => Err(Failure::data(format!("the store has {count} faults"))

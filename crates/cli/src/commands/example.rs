@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use crate::cli;
 use crate::example;
 use crate::settings::Talk;
+use espalier_terminal::output;
 use espalier_terminal::output_file::{self, Existing};
 use espalier_terminal::{Failure, Result};
 
@@ -69,6 +69,6 @@ impl Example {
             "wrote models and data of {} devices to {folder}",
             self.devices
         );
-        cli::answer(self.talk.json, &value, &text)
+        output::print_result(self.talk.json, &value, &text)
     }
 }

@@ -8,7 +8,6 @@ use clap::Args;
 use espalier_store::{Content, WithDefaults, WithOrigin};
 use serde_json::json;
 
-use crate::cli;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Read};
 use espalier_terminal::document::{Format, Found, STANDARD};
@@ -80,7 +79,7 @@ impl Export {
         let seconds = started.elapsed().as_secs_f64();
         let value = json!({"file": self.output, "bytes": bytes, "seconds": seconds});
         let text = format!("wrote {bytes} bytes to {} in {seconds:.3} s", self.output);
-        cli::answer(self.talk.json, &value, &text)
+        output::print_result(self.talk.json, &value, &text)
     }
 
     /// The file appears under its name only when it is complete.

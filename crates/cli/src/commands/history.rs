@@ -7,7 +7,6 @@ use clap::Args;
 use espalier_store::{Clock, CommitInfo, HISTORY_PAGE_MAX, Retention, SystemClock, Timestamp};
 use serde_json::{Value, json};
 
-use crate::cli;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Target};
 use crate::times;
@@ -95,7 +94,7 @@ impl History {
         target.set_retention(retention)?;
         let age = retention.age.map(|age| age.as_secs());
         let value = json!({"keep": {"versions": retention.versions, "age-seconds": age}});
-        cli::answer(self.talk.json, &value, "")
+        output::print_result(self.talk.json, &value, "")
     }
 }
 

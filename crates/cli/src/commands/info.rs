@@ -10,9 +10,9 @@ use espalier_keyspace::{Direction, Driver, KeyRange, Residence, WatchKind};
 use espalier_store::{Marker, Store, SystemClock};
 use serde_json::{Value, json};
 
-use crate::cli;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Opening};
+use espalier_terminal::output;
 use espalier_terminal::output::escaped;
 use espalier_terminal::{Failure, Result};
 
@@ -76,7 +76,7 @@ impl Info {
             value["dataspaces"] = spaces.into();
             value["usage"] = usage.collect();
         }
-        cli::answer(self.talk.json, &value, text(&value).trim_end())
+        output::print_result(self.talk.json, &value, text(&value).trim_end())
     }
 }
 

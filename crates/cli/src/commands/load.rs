@@ -9,10 +9,10 @@ use espalier_yang::data::{Metadata, ParseOptions, Root};
 use espalier_yang::{Mark, NodeId, Schema, Sink, Value};
 use serde_json::json;
 
-use crate::cli;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Loaded, Upload};
 use espalier_terminal::document::{self, Format, STANDARD};
+use espalier_terminal::output;
 use espalier_terminal::progress::ProgressReader;
 use espalier_terminal::{Failure, Result};
 
@@ -160,7 +160,7 @@ impl Load {
             ),
             _ => format!("loaded {bytes} bytes in {seconds:.3} s"),
         };
-        cli::answer(self.talk.json, &value, &text)
+        output::print_result(self.talk.json, &value, &text)
     }
 }
 

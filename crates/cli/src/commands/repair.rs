@@ -9,9 +9,9 @@ use clap::Args;
 use espalier_store::{Error, Removed, Repair as Repaired, RepairOutput, UpgradeOptions};
 use serde_json::json;
 
-use crate::cli;
 use crate::settings::{Access, Settings, Talk};
 use crate::target;
+use espalier_terminal::output;
 use espalier_terminal::output_file::{self, Existing};
 use espalier_terminal::{Failure, Result};
 
@@ -82,7 +82,7 @@ impl Repair {
             "rows": rows,
             "repaired": output.is_some(),
         });
-        cli::answer(self.talk.json, &value, &text_of(&repairs, rows, output))
+        output::print_result(self.talk.json, &value, &text_of(&repairs, rows, output))
     }
 }
 

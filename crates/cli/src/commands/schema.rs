@@ -7,10 +7,10 @@ use espalier_yang::schema::{NodeKind, tree_diagram};
 use espalier_yang::{ModuleId, NodeId, Schema, standard};
 use serde_json::{Value, json};
 
-use crate::cli;
 use crate::modules;
 use crate::settings::{Access, Settings, Talk};
 use crate::target;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Print the schema: as a tree (RFC 8340), or as JSON
@@ -43,7 +43,7 @@ impl SchemaTree {
         let settings = Settings::from(&self.access).over(settings);
         let schema = schema(&settings)?;
         let text = diagrams(&schema);
-        cli::answer(self.talk.json, &describe(&schema), text.trim_end())
+        output::print_result(self.talk.json, &describe(&schema), text.trim_end())
     }
 
     fn list_built_in(&self) -> Result<()> {
@@ -51,7 +51,7 @@ impl SchemaTree {
             .iter()
             .map(|module| format!("{}@{}", module.name, module.revision))
             .collect();
-        cli::answer(
+        output::print_result(
             self.talk.json,
             &json!({"modules": names}),
             &names.join("\n"),

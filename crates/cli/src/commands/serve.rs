@@ -19,13 +19,13 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value as Json, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli;
 use crate::commands::admin_api::AdminApi;
 use crate::commands::building::go_on_building;
 use crate::commands::listening::{self, Listening, intake_config, server_config};
 use crate::commands::{datastore_routes, no_models, past_routes, served_tree, shell_routes};
 use crate::settings::{Access, Settings, Talk};
 use crate::target;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// The buckets of durations, in seconds.
@@ -173,7 +173,7 @@ impl Serve {
             ),
         };
         let answer = json!({"url": url, "restconf": restconf});
-        cli::answer(self.talk.json, &answer, &text)?;
+        output::print_result(self.talk.json, &answer, &text)?;
         tracing::info!(%url, "serving");
         let stop = stop_signal()?;
         let documents = Arc::clone(&served.documents_service);

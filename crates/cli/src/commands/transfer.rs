@@ -6,8 +6,8 @@ use espalier_keyspace::Driver;
 use espalier_store::{Error, Existing, Phase, Transferred};
 use serde_json::json;
 
-use crate::cli;
 use crate::target::store_on;
+use espalier_terminal::output;
 use espalier_terminal::progress::Progress;
 use espalier_terminal::{Failure, Result};
 
@@ -89,7 +89,7 @@ pub fn answer(
             transferred.changed
         ));
     }
-    cli::answer(json, &value, &text)
+    output::print_result(json, &value, &text)
 }
 
 /// Why nothing was transferred, and what to do.

@@ -2,10 +2,10 @@
 
 use clap::Args;
 
-use crate::cli;
 use crate::modules;
 use crate::settings::{Access, Settings, Talk};
 use crate::target::{self, Opening, Remote};
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Put new modules in place of those of a store, and convert its data
@@ -51,6 +51,6 @@ impl Upgrade {
             true => format!("{}\nnothing was changed", target::upgrade_text(&report)),
             false => target::upgrade_text(&report),
         };
-        cli::answer(self.talk.json, &report, &text)
+        output::print_result(self.talk.json, &report, &text)
     }
 }

@@ -15,9 +15,9 @@ use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::cli;
 use crate::target::{Acting, Differences, Outcome, Rollback};
 use espalier_terminal::document::{Format, Found};
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Data under one schema, wherever it is.
@@ -106,7 +106,7 @@ impl Changed {
     /// Prints it: with `--json` as JSON, else `text` where there is any.
     pub fn answer(self, json: bool, text: &str) -> Result<()> {
         let value = json!({"version": self.version, "changed": self.is_changed});
-        cli::answer(json, &value, text)
+        output::print_result(json, &value, text)
     }
 }
 

@@ -12,11 +12,11 @@ use espalier_yang::schema::SchemaSource;
 use serde_json::{Value, json};
 
 use super::local::{open_store_for_command, set_validation};
-use crate::cli;
 use crate::modules;
 use crate::settings::{Settings, Validation};
 use crate::target::{Changed, Loaded, Opening, Upload};
 use espalier_terminal::document;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// The modules that a schema set had before a command brought it to others.
@@ -240,7 +240,7 @@ fn try_only(
 fn tried_only(settings: &Settings, report: &UpgradeReport) -> Failure {
     let report = upgrade_json(report);
     let text = format!("{}\nnothing was changed", upgrade_text(&report));
-    match cli::answer(settings.json, &report, &text) {
+    match output::print_result(settings.json, &report, &text) {
         Ok(()) => Failure::done(),
         Err(failure) => failure,
     }

@@ -1,6 +1,7 @@
 //! The binary, run as its users run it.
 
 mod access_lists;
+#[cfg(feature = "bench")]
 mod bench;
 mod clock;
 mod collections;

@@ -5,8 +5,8 @@ use espalier_documents::Finding;
 use serde_json::{Value, json};
 
 use super::place::Place;
-use crate::cli;
 use crate::settings::Settings;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Examine a collection: whether documents, indexes and counters fit together
@@ -32,7 +32,7 @@ impl Check {
         let collection = self.place.collection(settings, &self.collection)?;
         let found = collection.check()?;
         let value = json!({"findings": to_json(&found)});
-        cli::answer(self.place.talk.json, &value, &to_text(&found))?;
+        output::print_result(self.place.talk.json, &value, &to_text(&found))?;
         if found.is_empty() {
             return Ok(());
         }
@@ -73,7 +73,7 @@ impl Repair {
             repaired.mended.len(),
             repaired.left.len()
         );
-        cli::answer(self.place.talk.json, &value, &text)?;
+        output::print_result(self.place.talk.json, &value, &text)?;
         if repaired.left.is_empty() {
             return Ok(());
         }

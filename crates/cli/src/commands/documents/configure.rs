@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::ls::DATA;
 use super::place::Place;
-use crate::cli;
 use crate::settings::Settings;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Make a collection, or change its indexes; print what it has
@@ -135,7 +135,7 @@ impl Configure {
     }
 
     fn answer(&self, info: &Info) -> Result<()> {
-        cli::answer(self.place.talk.json, &to_json(info), &to_text(info))
+        output::print_result(self.place.talk.json, &to_json(info), &to_text(info))
     }
 }
 

@@ -4,8 +4,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::place::{By, Place};
-use crate::cli;
 use crate::settings::Settings;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Delete documents by key or by value, or a whole collection
@@ -42,7 +42,7 @@ impl Delete {
     pub fn run(&self, settings: Settings) -> Result<()> {
         if self.collection_too {
             self.place.documents(settings)?.remove(&self.collection)?;
-            return cli::answer(
+            return output::print_result(
                 self.place.talk.json,
                 &json!({"collection": self.collection}),
                 "",
@@ -66,7 +66,11 @@ impl Delete {
         };
         let text = format!("{deleted} deleted");
         if absent.is_empty() {
-            return cli::answer(self.place.talk.json, &json!({ "deleted": deleted }), &text);
+            return output::print_result(
+                self.place.talk.json,
+                &json!({ "deleted": deleted }),
+                &text,
+            );
         }
         let absent: Vec<_> = absent.iter().map(u64::to_string).collect();
         let message = format!(

@@ -8,7 +8,6 @@ use espalier_documents::Collection;
 use serde_json::{Value as Json, json};
 
 use super::place::Place;
-use crate::cli;
 use crate::settings::Settings;
 use espalier_terminal::document::{STANDARD, display_name, open};
 use espalier_terminal::output::{self, Form};
@@ -62,7 +61,7 @@ impl Export {
         }
         let count = self.write_file(&collection)?;
         let text = format!("{count} documents");
-        cli::answer(self.place.talk.json, &json!({ "documents": count }), &text)
+        output::print_result(self.place.talk.json, &json!({ "documents": count }), &text)
     }
 }
 
@@ -143,6 +142,6 @@ impl Import {
             .map_err(|error| Failure::from(error).in_file(display_name(&self.file)))?;
         let text = format!("{} documents", imported.documents);
         let value = json!({ "documents": imported.documents });
-        cli::answer(self.place.talk.json, &value, &text)
+        output::print_result(self.place.talk.json, &value, &text)
     }
 }

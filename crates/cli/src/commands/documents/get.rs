@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::place::Place;
 use super::print;
-use crate::cli;
 use crate::settings::Settings;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Print documents by key, or all in the order of keys
@@ -74,7 +74,7 @@ impl Get {
             let text = serde_json::to_string_pretty(&*document)
                 .map_err(|error| Failure::data(error.to_string()))?;
             let value = json!({"key": key, "document": *document});
-            cli::answer(self.place.talk.json, &value, &text)?;
+            output::print_result(self.place.talk.json, &value, &text)?;
         }
         Ok(())
     }

@@ -9,8 +9,8 @@ use serde_json::{Value as Json, json};
 use super::configure::to_json;
 use super::place::{Place, value};
 use super::print;
-use crate::cli;
 use crate::settings::Settings;
+use espalier_terminal::output;
 use espalier_terminal::output::escaped;
 use espalier_terminal::{Failure, Result};
 
@@ -89,7 +89,7 @@ impl Ls {
         let documents = self.place.documents(settings)?;
         for info in documents.list()? {
             let text = format!("{}/", escaped(&info.name));
-            cli::answer(self.place.talk.json, &to_json(&info), &text)?;
+            output::print_result(self.place.talk.json, &to_json(&info), &text)?;
         }
         let damaged: Vec<_> = documents
             .damaged()?
@@ -115,7 +115,7 @@ impl Ls {
                 index.kind
             ));
         }
-        cli::answer(self.place.talk.json, &value, &text)
+        output::print_result(self.place.talk.json, &value, &text)
     }
 
     fn values(&self, collection: &Collection<Json>, index: &str) -> Result<()> {

@@ -5,8 +5,8 @@ use espalier_documents::{Kind, merge_patch};
 use serde_json::json;
 
 use super::place::{By, Place, document};
-use crate::cli;
 use crate::settings::Settings;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Change members of documents, as a JSON Merge Patch (RFC 7396) says
@@ -59,7 +59,7 @@ impl Update {
                     .hint("add --key KEY or --by INDEX=VALUE"));
             }
         };
-        cli::answer(
+        output::print_result(
             self.place.talk.json,
             &json!({ "document": *new }),
             &new.to_string(),
@@ -68,7 +68,7 @@ impl Update {
 
     fn answer_several(&self, keys: &[u64]) -> Result<()> {
         let updated = keys.len();
-        cli::answer(
+        output::print_result(
             self.place.talk.json,
             &json!({"updated": updated, "keys": keys}),
             &format!("{updated} updated"),

@@ -4,9 +4,9 @@ use clap::Args;
 use serde_json::json;
 
 use super::place::{Place, document};
-use crate::cli;
 use crate::settings::Settings;
 use espalier_terminal::Result;
+use espalier_terminal::output;
 
 /// Add a document under the next key
 #[derive(Args, Debug)]
@@ -43,7 +43,7 @@ impl Insert {
             Some(key) => collection.put_new(key, document).map(|()| key)?,
             None => collection.insert(document)?,
         };
-        cli::answer(
+        output::print_result(
             self.place.talk.json,
             &json!({ "key": key }),
             &key.to_string(),
@@ -79,7 +79,7 @@ impl Put {
         let collection = self.place.collection(settings, &self.collection)?;
         let old = collection.put(self.key, document(&self.document)?)?;
         let value = json!({"key": self.key, "replaced": old.is_some()});
-        cli::answer(self.place.talk.json, &value, "")
+        output::print_result(self.place.talk.json, &value, "")
     }
 }
 
@@ -112,7 +112,7 @@ impl Upsert {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let collection = self.place.collection(settings, &self.collection)?;
         let key = collection.upsert(&self.index, document(&self.document)?)?;
-        cli::answer(
+        output::print_result(
             self.place.talk.json,
             &json!({ "key": key }),
             &key.to_string(),

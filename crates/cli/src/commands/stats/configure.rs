@@ -6,9 +6,9 @@ use espalier_stats::output::settings_json;
 use serde_json::Value;
 
 use super::place::{Place, usage};
-use crate::cli;
 use crate::settings::Settings;
 use crate::times;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Make a store of statistics, or change how one counts; print how
@@ -67,7 +67,7 @@ impl Configure {
         let text: Vec<_> = text
             .map(|(name, value)| format!("{name:<14} {}", plain(value)))
             .collect();
-        cli::answer(self.place.talk.json, &value, &text.join("\n"))
+        output::print_result(self.place.talk.json, &value, &text.join("\n"))
     }
 
     fn change(&self, chosen: &mut espalier_stats::Settings) -> Result<()> {

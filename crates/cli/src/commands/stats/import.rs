@@ -7,9 +7,9 @@ use espalier_stats::import::{self, Report, SKIPPED_TOLD};
 use serde_json::json;
 
 use super::place::{Place, time};
-use crate::cli;
 use crate::settings::Settings;
 use espalier_terminal::document;
+use espalier_terminal::output;
 use espalier_terminal::progress::ProgressReader;
 use espalier_terminal::{Failure, Result};
 
@@ -79,7 +79,7 @@ impl Import {
             None => stats.import(format, at, &mut input),
         };
         let report = report
-            .map_err(|error| Failure::from(error).in_file(documents::display_name(&self.file)))?;
+            .map_err(|error| Failure::from(error).in_file(document::display_name(&self.file)))?;
         input.into_inner().finish();
         self.told(&report)
     }
@@ -108,6 +108,6 @@ impl Import {
         if report.lines.len() > SKIPPED_SHOWN {
             text.push_str(&format!("\n  ...; with --json the first {SKIPPED_TOLD}"));
         }
-        cli::answer(self.place.talk.json, &value, &text)
+        output::print_result(self.place.talk.json, &value, &text)
     }
 }

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::place::{Named, Place};
 use super::print;
-use crate::cli;
 use crate::settings::Settings;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// List the metrics
@@ -31,7 +31,7 @@ impl Keys {
         for metric in stats.keys(&self.prefix)? {
             if self.place.talk.json {
                 let value = json!({"metric": metric.name, "labels": metric.labels});
-                cli::answer(true, &value, "")?;
+                output::print_result(true, &value, "")?;
             } else {
                 print::line(&metric)?;
             }
@@ -66,6 +66,6 @@ impl Delete {
                 .hint("`espalier stats keys` lists the metrics and their labels"));
         }
         let deleted = json!({"deleted": metric.name, "labels": metric.labels});
-        cli::answer(self.place.talk.json, &deleted, "")
+        output::print_result(self.place.talk.json, &deleted, "")
     }
 }

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 
 use super::place::{Named, Place, time, usage};
 use super::print;
-use crate::cli;
 use crate::settings::Settings;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// Say the status of a metric: any JSON, of which the latest is kept
@@ -45,7 +45,7 @@ impl Beam {
             Beamed::Latest => ("latest", ""),
             Beamed::Outdated => ("outdated", "a later status was there already; it stays"),
         };
-        cli::answer(self.place.talk.json, &json!({ "outcome": outcome }), text)
+        output::print_result(self.place.talk.json, &json!({ "outcome": outcome }), text)
     }
 }
 

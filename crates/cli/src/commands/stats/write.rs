@@ -7,9 +7,9 @@ use espalier_stats::{Designator, Nested, Number, Outcome, Packed, Path, Request,
 use serde_json::json;
 
 use super::place::{Named, Place, time, usage};
-use crate::cli;
 use crate::settings::Settings;
 use espalier_terminal::document::STANDARD;
+use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
 /// The most bytes of values on standard input: 16 MiB.
@@ -86,7 +86,7 @@ impl Given {
                 "nothing is kept: that is longer ago than all the retentions of the store",
             ),
         };
-        cli::answer(place.talk.json, &json!({ "outcome": outcome }), text)
+        output::print_result(place.talk.json, &json!({ "outcome": outcome }), text)
     }
 }
 
