@@ -61,7 +61,7 @@ pub struct Peer {
 
 /// Where something was done.
 #[derive(Clone, Debug)]
-pub struct On {
+pub struct Environment {
     /// The driver.
     pub driver: String,
     /// The memory policy.
@@ -72,7 +72,7 @@ pub struct On {
 
 impl Row {
     /// A row with nothing measured yet.
-    pub fn new(suite: &'static str, row: impl Into<String>, on: On, size: u64) -> Self {
+    pub fn new(suite: &'static str, row: impl Into<String>, on: Environment, size: u64) -> Self {
         Self {
             suite: suite.into(),
             row: row.into(),
@@ -221,7 +221,7 @@ impl Row {
 impl Row {
     /// A row of a test: each of its repetitions took so many seconds.
     pub fn example(suite: &'static str, name: &str, driver: &str, size: u64, seconds: f64) -> Self {
-        let on = On {
+        let on = Environment {
             driver: driver.to_owned(),
             policy: "uncached",
             durability: "relaxed",

@@ -2,58 +2,62 @@
 
 use espalier_store::{CommitOptions, Edit};
 
-use super::bed::{About, Bed, commit};
+use super::fixture::{About, Fixture, commit};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
 
 /// Every entry is put into the candidate, from a document; running is empty.
-pub fn write_all(bed: &Bed, about: About) -> Result<Row> {
-    let document = bed.first_document();
-    bed.measure(
+pub fn write_all(fixture: &Fixture, about: About) -> Result<Row> {
+    let document = fixture.first_document();
+    fixture.measure(
         about,
-        bed.all(),
-        |_| bed.put(&bed.candidate, &document),
+        fixture.all(),
+        |_| fixture.put(&fixture.candidate, &document),
         |_, ()| {
-            bed.expect_count(&bed.candidate, bed.size)?;
-            bed.discard()
+            fixture.expect_count(&fixture.candidate, fixture.size)?;
+            fixture.discard()
         },
     )
 }
 
 /// A candidate with every entry is committed to an empty running.
-pub fn commit_all(bed: &Bed, about: About) -> Result<Row> {
-    let document = bed.first_document();
-    bed.put(&bed.candidate, &document)?;
-    let row = bed.measure(
+pub fn commit_all(fixture: &Fixture, about: About) -> Result<Row> {
+    let document = fixture.first_document();
+    fixture.put(&fixture.candidate, &document)?;
+    let row = fixture.measure(
         about,
-        bed.all(),
-        |_| commit_candidate(bed),
+        fixture.all(),
+        |_| commit_candidate(fixture),
         |_, is_changed| {
             expect(is_changed, || "nothing was committed".to_owned())?;
-            bed.expect_count(&bed.stand.tree, bed.size)?;
-            bed.empty()?;
-            bed.put(&bed.candidate, &document)
+            fixture.expect_count(&fixture.store.tree, fixture.size)?;
+            fixture.empty()?;
+            fixture.put(&fixture.candidate, &document)
         },
     )?;
-    bed.discard()?;
+    fixture.discard()?;
     Ok(row)
 }
 
-fn commit_candidate(bed: &Bed) -> Result<bool> {
-    let commit = bed.candidate.commit_candidate(CommitOptions::default())?;
+fn commit_candidate(fixture: &Fixture) -> Result<bool> {
+    let commit = fixture
+        .candidate
+        .commit_candidate(CommitOptions::default())?;
     Ok(commit.is_changed)
 }
 
 /// The text that an entry has already is set in the candidate.
-pub fn write_same(bed: &Bed, about: About) -> Result<Row> {
-    bed.measure(
+pub fn write_same(fixture: &Fixture, about: About) -> Result<Row> {
+    fixture.measure(
         about,
-        bed.one(),
+        fixture.one(),
         |call| {
-            let entry = bed.entry(call);
-            let edit = bed.set(entry, &entry.to_string())?;
-            Ok(bed.candidate.commit(&[edit], CommitOptions::default())?)
+            let entry = fixture.entry(call);
+            let edit = fixture.set(entry, &entry.to_string())?;
+            Ok(fixture
+                .candidate
+                .commit(&[edit], CommitOptions::default())?)
         },
         |_, commit| expect(!commit.is_changed, || "something changed".to_owned()),
     )
@@ -63,69 +67,75 @@ pub fn write_same(bed: &Bed, about: About) -> Result<Row> {
 const GATHERED: u64 = 100;
 
 /// Another text is set in the candidate.
-pub fn write_new(bed: &Bed, about: About) -> Result<Row> {
+pub fn write_new(fixture: &Fixture, about: About) -> Result<Row> {
     let text = |call| format!("new {call}");
-    let row = bed.measure(
+    let row = fixture.measure(
         about,
-        bed.one(),
-        |call| commit(&bed.candidate, &[bed.set(bed.entry(call), &text(call))?]),
+        fixture.one(),
+        |call| {
+            commit(
+                &fixture.candidate,
+                &[fixture.set(fixture.entry(call), &text(call))?],
+            )
+        },
         |call, ()| {
-            bed.expect_text(&bed.candidate, bed.entry(call), &text(call))?;
+            fixture.expect_text(&fixture.candidate, fixture.entry(call), &text(call))?;
             match call % GATHERED {
-                0 => bed.discard(),
+                0 => fixture.discard(),
                 _ => Ok(()),
             }
         },
     )?;
-    bed.discard()?;
+    fixture.discard()?;
     Ok(row)
 }
 
 /// An entry is deleted in the candidate.
-pub fn delete_one(bed: &Bed, about: About) -> Result<Row> {
-    bed.measure(
+pub fn delete_one(fixture: &Fixture, about: About) -> Result<Row> {
+    fixture.measure(
         about,
-        bed.one(),
-        |call| commit(&bed.candidate, &[bed.delete(bed.entry(call))?]),
+        fixture.one(),
+        |call| commit(&fixture.candidate, &[fixture.delete(fixture.entry(call))?]),
         |call, ()| {
-            bed.expect_gone(&bed.candidate, bed.entry(call))?;
-            bed.discard()
+            fixture.expect_gone(&fixture.candidate, fixture.entry(call))?;
+            fixture.discard()
         },
     )
 }
 
 /// Another text is set in the candidate, and the candidate is committed.
-pub fn write_and_commit(bed: &Bed, about: About) -> Result<Row> {
+pub fn write_and_commit(fixture: &Fixture, about: About) -> Result<Row> {
     let text = |call| format!("committed {call}");
-    let row = bed.measure(
+    let row = fixture.measure(
         about,
-        bed.one(),
+        fixture.one(),
         |call| {
-            let edit = bed.set(bed.entry(call), &text(call))?;
-            commit(&bed.candidate, &[edit])?;
-            commit_candidate(bed)
+            let edit = fixture.set(fixture.entry(call), &text(call))?;
+            commit(&fixture.candidate, &[edit])?;
+            commit_candidate(fixture)
         },
-        |call, _| bed.expect_text(&bed.stand.tree, bed.entry(call), &text(call)),
+        |call, _| fixture.expect_text(&fixture.store.tree, fixture.entry(call), &text(call)),
     )?;
-    bed.fill()?;
+    fixture.fill()?;
     Ok(row)
 }
 
 /// A candidate that changes nothing is committed.
-pub fn commit_nothing(bed: &Bed, about: About) -> Result<Row> {
-    bed.measure(
+pub fn commit_nothing(fixture: &Fixture, about: About) -> Result<Row> {
+    fixture.measure(
         about,
-        bed.one(),
-        |_| commit_candidate(bed),
+        fixture.one(),
+        |_| commit_candidate(fixture),
         |_, is_changed| expect(!is_changed, || "something was committed".to_owned()),
     )
 }
 
 /// The edits of some entries, other ones for each call.
-fn changes(bed: &Bed, call: u64) -> Result<Vec<Edit>> {
+fn changes(fixture: &Fixture, call: u64) -> Result<Vec<Edit>> {
     let text = many_text(call);
-    bed.entries(call)
-        .map(|entry| bed.set(entry, &text))
+    fixture
+        .entries(call)
+        .map(|entry| fixture.set(entry, &text))
         .collect()
 }
 
@@ -134,51 +144,51 @@ fn many_text(call: u64) -> String {
 }
 
 /// A candidate with some changed entries is committed.
-pub fn commit_many(bed: &Bed, about: About) -> Result<Row> {
-    let prepare = |call| commit(&bed.candidate, &changes(bed, call)?);
+pub fn commit_many(fixture: &Fixture, about: About) -> Result<Row> {
+    let prepare = |call| commit(&fixture.candidate, &changes(fixture, call)?);
     prepare(0)?;
-    let row = bed.measure(
+    let row = fixture.measure(
         about,
-        bed.one(),
-        |_| commit_candidate(bed),
+        fixture.one(),
+        |_| commit_candidate(fixture),
         |call, _| {
-            bed.expect_text(&bed.stand.tree, bed.entry(call), &many_text(call))?;
+            fixture.expect_text(&fixture.store.tree, fixture.entry(call), &many_text(call))?;
             prepare(call + 1)
         },
     )?;
-    bed.discard()?;
-    bed.fill()?;
+    fixture.discard()?;
+    fixture.fill()?;
     Ok(row)
 }
 
 /// A candidate with some deleted entries is validated.
-pub fn validate_many(bed: &Bed, about: About) -> Result<Row> {
-    let deletes = bed.entries(0).map(|entry| bed.delete(entry));
-    commit(&bed.candidate, &deletes.collect::<Result<Vec<_>>>()?)?;
-    let row = bed.measure(
+pub fn validate_many(fixture: &Fixture, about: About) -> Result<Row> {
+    let deletes = fixture.entries(0).map(|entry| fixture.delete(entry));
+    commit(&fixture.candidate, &deletes.collect::<Result<Vec<_>>>()?)?;
+    let row = fixture.measure(
         about,
-        bed.one(),
-        |_| Ok(bed.candidate.validate()?),
-        |_, ()| bed.expect_gone(&bed.candidate, bed.entry(0)),
+        fixture.one(),
+        |_| Ok(fixture.candidate.validate()?),
+        |_, ()| fixture.expect_gone(&fixture.candidate, fixture.entry(0)),
     )?;
-    bed.discard()?;
+    fixture.discard()?;
     Ok(row)
 }
 
 /// A candidate with some changed entries is discarded.
-pub fn discard(bed: &Bed, about: About) -> Result<Row> {
-    let prepare = |call| commit(&bed.candidate, &changes(bed, call)?);
+pub fn discard(fixture: &Fixture, about: About) -> Result<Row> {
+    let prepare = |call| commit(&fixture.candidate, &changes(fixture, call)?);
     prepare(0)?;
-    let row = bed.measure(
+    let row = fixture.measure(
         about,
-        bed.one(),
-        |_| bed.discard(),
+        fixture.one(),
+        |_| fixture.discard(),
         |call, ()| {
-            let has_changes = bed.candidate.has_changes()?;
+            let has_changes = fixture.candidate.has_changes()?;
             expect(!has_changes, || "there are changes still".to_owned())?;
             prepare(call + 1)
         },
     )?;
-    bed.discard()?;
+    fixture.discard()?;
     Ok(row)
 }

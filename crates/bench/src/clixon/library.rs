@@ -6,21 +6,21 @@ use std::thread;
 use espalier_store::{Edit, Selection};
 use espalier_yang::path::Fields;
 
-use super::bed::{ALL, About, Bed, LIST, MODEL, commit, expect_entry, xml};
+use super::fixture::{ALL, About, Fixture, LIST, MODEL, commit, expect_entry, xml};
 use crate::dataset::expect;
 use crate::harness::{Plan, measure};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
 
 /// All of running, as XML.
-pub fn read_all(bed: &Bed, about: About) -> Result<Row> {
-    let wanted = bed.size as usize;
-    bed.measure(
+pub fn read_all(fixture: &Fixture, about: About) -> Result<Row> {
+    let wanted = fixture.size as usize;
+    fixture.measure(
         about,
-        bed.all(),
+        fixture.all(),
         |_| {
-            let path = bed.stand.path(ALL)?;
-            xml(&bed.stand.tree, &path, &Selection::default())
+            let path = fixture.store.path(ALL)?;
+            xml(&fixture.store.tree, &path, &Selection::default())
         },
         |_, xml| {
             let found = String::from_utf8_lossy(&xml).matches("<a>").count();
@@ -30,40 +30,42 @@ pub fn read_all(bed: &Bed, about: About) -> Result<Row> {
 }
 
 /// The entries that an expression gives, which must be one, as XML.
-fn read_by_xpath(bed: &Bed, text: &str) -> Result<Vec<u8>> {
-    let tree = &bed.stand.tree;
+fn read_by_xpath(fixture: &Fixture, text: &str) -> Result<Vec<u8>> {
+    let tree = &fixture.store.tree;
     let found = MODEL.select_one(&tree.view()?, text)?;
     xml(tree, &found.path, &Selection::default())
 }
 
 /// An entry by an expression on its key.
-pub fn read_by_key(bed: &Bed, about: About) -> Result<Row> {
-    bed.measure(
+pub fn read_by_key(fixture: &Fixture, about: About) -> Result<Row> {
+    fixture.measure(
         about,
-        bed.one(),
-        |call| read_by_xpath(bed, &format!("{LIST}[a='{}']", bed.entry(call))),
-        |call, xml| expect_entry(&xml, bed.entry(call), &bed.entry(call).to_string()),
+        fixture.one(),
+        |call| read_by_xpath(fixture, &format!("{LIST}[a='{}']", fixture.entry(call))),
+        |call, xml| expect_entry(&xml, fixture.entry(call), &fixture.entry(call).to_string()),
     )
 }
 
 /// An entry by an expression on its other leaf.
-pub fn read_by_leaf(bed: &Bed, about: About) -> Result<Row> {
-    bed.measure(
+pub fn read_by_leaf(fixture: &Fixture, about: About) -> Result<Row> {
+    fixture.measure(
         about,
         Plan::few(50),
-        |call| read_by_xpath(bed, &format!("{LIST}[b='{}']", bed.entry(call))),
-        |call, xml| expect_entry(&xml, bed.entry(call), &bed.entry(call).to_string()),
+        |call| read_by_xpath(fixture, &format!("{LIST}[b='{}']", fixture.entry(call))),
+        |call, xml| expect_entry(&xml, fixture.entry(call), &fixture.entry(call).to_string()),
     )
 }
 
 /// An entry by its key and a selection of its leaves.
-pub fn read_by_selection(bed: &Bed, about: About) -> Result<Row> {
-    let tree = &bed.stand.tree;
-    bed.measure(
+pub fn read_by_selection(fixture: &Fixture, about: About) -> Result<Row> {
+    let tree = &fixture.store.tree;
+    fixture.measure(
         about,
-        bed.one(),
+        fixture.one(),
         |call| {
-            let path = bed.stand.path(&super::bed::path_of(bed.entry(call)))?;
+            let path = fixture
+                .store
+                .path(&super::fixture::path_of(fixture.entry(call)))?;
             let fields = Fields::parse(tree.schema(), path.target(), "a;b");
             let selection = Selection {
                 fields: Some(fields.map_err(|error| Failure::data(error.to_string()))?),
@@ -71,7 +73,7 @@ pub fn read_by_selection(bed: &Bed, about: About) -> Result<Row> {
             };
             xml(tree, &path, &selection)
         },
-        |call, xml| expect_entry(&xml, bed.entry(call), &bed.entry(call).to_string()),
+        |call, xml| expect_entry(&xml, fixture.entry(call), &fixture.entry(call).to_string()),
     )
 }
 
@@ -80,11 +82,11 @@ const COMMITS: u64 = 64;
 
 /// An entry by an expression on its key, while another session edits the candidate and commits it
 /// again and again.
-pub fn read_beside_commits(bed: &Bed, about: About) -> Result<Row> {
+pub fn read_beside_commits(fixture: &Fixture, about: About) -> Result<Row> {
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
     // The last entry is the other session's.
-    let entry = |call| bed.entry(call) % (bed.size - 1).max(1);
-    let edits = (0..COMMITS).map(|n| bed.set(bed.size - 1, &format!("beside {n}")));
+    let entry = |call| fixture.entry(call) % (fixture.size - 1).max(1);
+    let edits = (0..COMMITS).map(|n| fixture.set(fixture.size - 1, &format!("beside {n}")));
     let edits = edits.collect::<Result<Vec<Edit>>>()?;
     let timing = thread::scope(|scope| {
         let writer = scope.spawn(|| -> Result<()> {
@@ -92,8 +94,8 @@ pub fn read_beside_commits(bed: &Bed, about: About) -> Result<Row> {
                 if stop.load(Ordering::Relaxed) {
                     break;
                 }
-                commit(&bed.candidate, edit)?;
-                bed.candidate.commit_candidate(Default::default())?;
+                commit(&fixture.candidate, edit)?;
+                fixture.candidate.commit_candidate(Default::default())?;
                 made.fetch_add(1, Ordering::Relaxed);
             }
             Ok(())
@@ -102,8 +104,8 @@ pub fn read_beside_commits(bed: &Bed, about: About) -> Result<Row> {
             thread::yield_now();
         }
         let timing = measure(
-            bed.one(),
-            |call| read_by_xpath(bed, &format!("{LIST}[a='{}']", entry(call))),
+            fixture.one(),
+            |call| read_by_xpath(fixture, &format!("{LIST}[a='{}']", entry(call))),
             |call, xml| expect_entry(&xml, entry(call), &entry(call).to_string()),
         );
         stop.store(true, Ordering::Relaxed);
@@ -112,11 +114,11 @@ pub fn read_beside_commits(bed: &Bed, about: About) -> Result<Row> {
         timing
     })?;
     commit(
-        &bed.stand.tree,
-        &[bed.set(bed.size - 1, &(bed.size - 1).to_string())?],
+        &fixture.store.tree,
+        &[fixture.set(fixture.size - 1, &(fixture.size - 1).to_string())?],
     )?;
     let made = made.load(Ordering::Relaxed);
-    Ok(bed
+    Ok(fixture
         .row(about)
         .timed(&timing)
         .note(format!("{made} commits meanwhile")))

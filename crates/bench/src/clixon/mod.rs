@@ -4,8 +4,8 @@
 //! What each row does is written beside it. Deletes are real, and what was deleted is put back
 //! outside the measured time. Clixon's figures stand beside as `peer`.
 
-mod bed;
 mod candidate;
+mod fixture;
 mod library;
 mod resource;
 mod run;

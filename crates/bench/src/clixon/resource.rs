@@ -3,7 +3,7 @@
 use espalier_store::Edit;
 use serde_json::Value;
 
-use super::bed::{About, Bed, MODEL, commit};
+use super::fixture::{About, Fixture, MODEL, commit};
 use crate::dataset::expect;
 use crate::harness::Plan;
 use crate::http::{Connection, Request, Server};
@@ -17,8 +17,11 @@ const ALL: &str = "/restconf/data/espalier-bench-large-list:x";
 const PAGE: u64 = 10;
 
 /// Does something with a connection to a server that serves running.
-fn connected<T>(bed: &Bed, operation: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
-    let server = Server::start(bed.stand.tree.clone(), MODEL.source())?;
+fn connected<T>(
+    fixture: &Fixture,
+    operation: impl FnOnce(&mut Connection) -> Result<T>,
+) -> Result<T> {
+    let server = Server::start(fixture.store.tree.clone(), MODEL.source())?;
     let mut connection = server.connect()?;
     let result = operation(&mut connection);
     drop(connection);
@@ -52,29 +55,29 @@ fn expect_entries(document: &[u8], first: u64, count: u64) -> Result<()> {
 }
 
 /// GET of the container.
-pub fn get_all(bed: &Bed, about: About) -> Result<Row> {
-    connected(bed, |connection| {
-        bed.measure(
+pub fn get_all(fixture: &Fixture, about: About) -> Result<Row> {
+    connected(fixture, |connection| {
+        fixture.measure(
             about,
-            bed.all(),
+            fixture.all(),
             |_| Ok(connection.get(ALL)?.to_vec()),
-            |_, document| expect_entries(&document, 0, bed.size),
+            |_, document| expect_entries(&document, 0, fixture.size),
         )
     })
 }
 
 /// PUT of the container, over as many entries with other texts, or into nothing.
-pub fn put_all(bed: &Bed, about: About, status: u16) -> Result<Row> {
-    let bodies = ["one", "other"].map(|word| bed.document(|n| format!("{word} {n}")));
+pub fn put_all(fixture: &Fixture, about: About, status: u16) -> Result<Row> {
+    let bodies = ["one", "other"].map(|word| fixture.document(|n| format!("{word} {n}")));
     let body = |call: u64| &bodies[call as usize % bodies.len()];
     let is_empty = status == CREATED;
     if is_empty {
-        bed.empty()?;
+        fixture.empty()?;
     }
-    let row = connected(bed, |connection| {
-        bed.measure(
+    let row = connected(fixture, |connection| {
+        fixture.measure(
             about,
-            bed.all(),
+            fixture.all(),
             |call| {
                 connection.send(Request {
                     method: "PUT",
@@ -85,17 +88,17 @@ pub fn put_all(bed: &Bed, about: About, status: u16) -> Result<Row> {
                 Ok(())
             },
             |call, ()| {
-                bed.expect_count(&bed.stand.tree, bed.size)?;
-                let (entry, word) = (bed.entry(call), ["one", "other"][call as usize % 2]);
-                bed.expect_text(&bed.stand.tree, entry, &format!("{word} {entry}"))?;
+                fixture.expect_count(&fixture.store.tree, fixture.size)?;
+                let (entry, word) = (fixture.entry(call), ["one", "other"][call as usize % 2]);
+                fixture.expect_text(&fixture.store.tree, entry, &format!("{word} {entry}"))?;
                 match is_empty {
-                    true => bed.empty(),
+                    true => fixture.empty(),
                     false => Ok(()),
                 }
             },
         )
     })?;
-    bed.fill()?;
+    fixture.fill()?;
     Ok(row)
 }
 
@@ -106,29 +109,29 @@ pub const CREATED: u16 = 201;
 pub const NO_CONTENT: u16 = 204;
 
 /// GET of one entry.
-pub fn get_one(bed: &Bed, about: About, query: &str) -> Result<Row> {
-    connected(bed, |connection| {
-        bed.measure(
+pub fn get_one(fixture: &Fixture, about: About, query: &str) -> Result<Row> {
+    connected(fixture, |connection| {
+        fixture.measure(
             about,
-            bed.one(),
+            fixture.one(),
             |call| {
-                let path = resource(bed.entry(call));
+                let path = resource(fixture.entry(call));
                 Ok(connection.get(&format!("{path}{query}"))?.to_vec())
             },
-            |call, document| expect_entries(&document, bed.entry(call), 1),
+            |call, document| expect_entries(&document, fixture.entry(call), 1),
         )
     })
 }
 
 /// Another text for one entry.
-pub fn write_one(bed: &Bed, about: About, method: &str) -> Result<Row> {
+pub fn write_one(fixture: &Fixture, about: About, method: &str) -> Result<Row> {
     let text = |call| format!("{method} {call}");
-    let row = connected(bed, |connection| {
-        bed.measure(
+    let row = connected(fixture, |connection| {
+        fixture.measure(
             about,
-            bed.one(),
+            fixture.one(),
             |call| {
-                let entry = bed.entry(call);
+                let entry = fixture.entry(call);
                 connection.send(Request {
                     method,
                     path: &resource(entry),
@@ -137,20 +140,20 @@ pub fn write_one(bed: &Bed, about: About, method: &str) -> Result<Row> {
                 })?;
                 Ok(())
             },
-            |call, ()| bed.expect_text(&bed.stand.tree, bed.entry(call), &text(call)),
+            |call, ()| fixture.expect_text(&fixture.store.tree, fixture.entry(call), &text(call)),
         )
     })?;
-    bed.fill()?;
+    fixture.fill()?;
     Ok(row)
 }
 
 /// POST of an entry that is new; it is deleted again outside the measured time.
-pub fn post_one(bed: &Bed, about: About) -> Result<Row> {
-    let entry = bed.size;
-    connected(bed, |connection| {
-        bed.measure(
+pub fn post_one(fixture: &Fixture, about: About) -> Result<Row> {
+    let entry = fixture.size;
+    connected(fixture, |connection| {
+        fixture.measure(
             about,
-            bed.one(),
+            fixture.one(),
             |call| {
                 connection.send(Request {
                     method: "POST",
@@ -161,51 +164,51 @@ pub fn post_one(bed: &Bed, about: About) -> Result<Row> {
                 Ok(())
             },
             |call, ()| {
-                bed.expect_text(&bed.stand.tree, entry, &call.to_string())?;
-                commit(&bed.stand.tree, &[bed.delete(entry)?])
+                fixture.expect_text(&fixture.store.tree, entry, &call.to_string())?;
+                commit(&fixture.store.tree, &[fixture.delete(entry)?])
             },
         )
     })
 }
 
 /// DELETE of an entry; it is put back outside the measured time.
-pub fn delete_one(bed: &Bed, about: About) -> Result<Row> {
-    connected(bed, |connection| {
-        bed.measure(
+pub fn delete_one(fixture: &Fixture, about: About) -> Result<Row> {
+    connected(fixture, |connection| {
+        fixture.measure(
             about,
-            bed.one(),
+            fixture.one(),
             |call| {
                 connection.send(Request {
                     method: "DELETE",
-                    path: &resource(bed.entry(call)),
+                    path: &resource(fixture.entry(call)),
                     body: "",
                     status: NO_CONTENT,
                 })?;
                 Ok(())
             },
             |call, ()| {
-                let entry = bed.entry(call);
-                bed.expect_gone(&bed.stand.tree, entry)?;
-                let back: Edit = bed.set(entry, &entry.to_string())?;
-                commit(&bed.stand.tree, &[back])
+                let entry = fixture.entry(call);
+                fixture.expect_gone(&fixture.store.tree, entry)?;
+                let back: Edit = fixture.set(entry, &entry.to_string())?;
+                commit(&fixture.store.tree, &[back])
             },
         )
     })
 }
 
 /// GET of a page of the list, from an entry on.
-pub fn page(bed: &Bed, about: About, offset: u64) -> Result<Row> {
+pub fn page(fixture: &Fixture, about: About, offset: u64) -> Result<Row> {
     let path = match offset {
         0 => format!("{ALL}/y?limit={PAGE}"),
         _ => format!("{ALL}/y?limit={PAGE}&offset={offset}"),
     };
     let plan = match offset {
-        0 => bed.one(),
+        0 => fixture.one(),
         _ => Plan::few(50),
     };
-    let count = PAGE.min(bed.size - offset);
-    connected(bed, |connection| {
-        bed.measure(
+    let count = PAGE.min(fixture.size - offset);
+    connected(fixture, |connection| {
+        fixture.measure(
             about,
             plan,
             |_| Ok(connection.get(&path)?.to_vec()),

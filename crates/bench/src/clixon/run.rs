@@ -1,11 +1,11 @@
 //! Running the rows.
 
-use super::bed::{About, Bed};
+use super::fixture::{About, Fixture};
 use super::startup::startup;
 use super::{candidate, library, resource};
+use crate::configuration::Configuration;
 use crate::engine::Engine;
 use crate::output::Output;
-use crate::place::Place;
 use crate::row::Row;
 use espalier_terminal::Result;
 
@@ -14,27 +14,27 @@ pub struct Clixon {
     /// Numbers of list entries, ascending.
     pub sizes: Vec<u64>,
     /// Where.
-    pub places: Vec<Place>,
+    pub configurations: Vec<Configuration>,
 }
 
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
     for &size in &clixon.sizes {
-        for place in &clixon.places {
-            let bed = Bed::open(place, size)?;
+        for configuration in &clixon.configurations {
+            let fixture = Fixture::open(configuration, size)?;
             for (rank, (row, note, measure)) in ROWS.into_iter().enumerate() {
                 if row == FIRST_OF_FULL {
-                    bed.fill()?;
+                    fixture.fill()?;
                 }
-                let row = measure(&bed, About { row, note })?;
+                let row = measure(&fixture, About { row, note })?;
                 output.row(&Row { rank, ..row })?;
             }
             // Memory has nothing to open.
-            if place.engine != Engine::Memory {
+            if configuration.engine != Engine::Memory {
                 let rank = ROWS.len();
                 output.row(&Row {
                     rank,
-                    ..startup(bed)?
+                    ..startup(fixture)?
                 })?;
             }
         }
@@ -43,7 +43,11 @@ pub fn run(clixon: &Clixon, output: &mut Output) -> Result<()> {
 }
 
 /// A row: its name, what is done, and how it is measured.
-type Measured = (&'static str, &'static str, fn(&Bed, About) -> Result<Row>);
+type Measured = (
+    &'static str,
+    &'static str,
+    fn(&Fixture, About) -> Result<Row>,
+);
 
 /// The first row for which running has every entry; before, it is empty.
 const FIRST_OF_FULL: &str = "read N";
@@ -135,28 +139,30 @@ const ROWS: [Measured; 26] = [
     (
         "PUT all, over N existing",
         "over RESTCONF; every entry gets another text, and it is committed",
-        |bed, about| resource::put_all(bed, about, resource::NO_CONTENT),
+        |fixture, about| resource::put_all(fixture, about, resource::NO_CONTENT),
     ),
     (
         "PUT all, into empty",
         "over RESTCONF; committed",
-        |bed, about| resource::put_all(bed, about, resource::CREATED),
+        |fixture, about| resource::put_all(fixture, about, resource::CREATED),
     ),
-    ("GET 1, content=config", "over RESTCONF", |bed, about| {
-        resource::get_one(bed, about, "?content=config")
-    }),
-    ("GET 1", "over RESTCONF", |bed, about| {
-        resource::get_one(bed, about, "")
+    (
+        "GET 1, content=config",
+        "over RESTCONF",
+        |fixture, about| resource::get_one(fixture, about, "?content=config"),
+    ),
+    ("GET 1", "over RESTCONF", |fixture, about| {
+        resource::get_one(fixture, about, "")
     }),
     (
         "PUT 1",
         "over RESTCONF; an entry gets another text, and it is committed",
-        |bed, about| resource::write_one(bed, about, "PUT"),
+        |fixture, about| resource::write_one(fixture, about, "PUT"),
     ),
     (
         "PATCH 1",
         "over RESTCONF; an entry gets another text, and it is committed",
-        |bed, about| resource::write_one(bed, about, "PATCH"),
+        |fixture, about| resource::write_one(fixture, about, "PATCH"),
     ),
     (
         "POST 1 new",
@@ -168,12 +174,12 @@ const ROWS: [Measured; 26] = [
         "over RESTCONF; committed, and put back outside the measured time",
         resource::delete_one,
     ),
-    ("GET page, limit=10", "over RESTCONF", |bed, about| {
-        resource::page(bed, about, 0)
+    ("GET page, limit=10", "over RESTCONF", |fixture, about| {
+        resource::page(fixture, about, 0)
     }),
     (
         "GET page, limit=10&offset=N/2",
         "over RESTCONF; an offset costs as much as reading the keys that it leaves out",
-        |bed, about| resource::page(bed, about, bed.size / 2),
+        |fixture, about| resource::page(fixture, about, fixture.size / 2),
     ),
 ];

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use espalier_store::Selection;
 
-use super::bed::{About, Bed, expect_entry, path_of, xml};
+use super::fixture::{About, Fixture, expect_entry, path_of, xml};
 use crate::harness::{Plan, measure};
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
@@ -19,22 +19,22 @@ const ABOUT: About = About {
 const TIMES: u64 = 10;
 
 /// The store is closed, and opened again with the first entry read.
-pub fn startup(bed: Bed) -> Result<Row> {
-    let entry = bed.entry(0);
-    let empty = bed.row(ABOUT);
-    let closed = Cell::new(Some(bed.close()));
+pub fn startup(fixture: Fixture) -> Result<Row> {
+    let entry = fixture.entry(0);
+    let empty = fixture.row(ABOUT);
+    let closed = Cell::new(Some(fixture.close()));
     let timing = measure(
         Plan::few(TIMES),
         |_| {
             let closed = closed.take();
             let closed = closed.ok_or_else(|| Failure::data("the store is not closed"))?;
-            let stand = closed.open()?;
-            let path = stand.path(&path_of(entry))?;
-            let xml = xml(&stand.tree, &path, &Selection::default())?;
-            Ok((stand, xml))
+            let store = closed.open()?;
+            let path = store.path(&path_of(entry))?;
+            let xml = xml(&store.tree, &path, &Selection::default())?;
+            Ok((store, xml))
         },
-        |_, (stand, xml)| {
-            closed.set(Some(stand.close()));
+        |_, (store, xml)| {
+            closed.set(Some(store.close()));
             expect_entry(&xml, entry, &entry.to_string())
         },
     )?;

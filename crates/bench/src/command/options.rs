@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate as bench;
+use crate::field::Case;
 
 /// Measure this machine; every answer is checked, and a wrong one is a failure
 #[derive(Args, Debug)]
@@ -73,7 +73,7 @@ pub struct Bench {
 
     /// Of field: the cases, else all of them
     #[arg(long, value_delimiter = ',', value_enum)]
-    pub(super) cases: Vec<bench::Case>,
+    pub(super) cases: Vec<Case>,
 
     /// Of trifle: numbers of calls
     #[arg(long, value_delimiter = ',', default_value = "100,1000",

@@ -3,7 +3,18 @@
 use espalier_keyspace::Policy;
 
 use super::options::{Bench, Durability, Suite};
-use crate::{self as bench, Engine, Output, Place};
+use crate::clixon::{self, Clixon};
+use crate::configuration::Configuration;
+use crate::cps::{self, Cps};
+use crate::dodb::{self, Dodb};
+use crate::engine::{self, Engine};
+use crate::field::{self, Case, Field};
+use crate::output::{Destination, Output};
+use crate::processes::{self, Processes};
+use crate::report::rows_of;
+use crate::scale::{self, Scale};
+use crate::sysrepo::{self, Sysrepo};
+use crate::trifle::{self, Trifle};
 use espalier_terminal::output_file::Existing;
 use espalier_terminal::{Failure, Result};
 
@@ -20,10 +31,10 @@ impl Bench {
     /// Runs it.
     pub fn run(&self) -> Result<()> {
         if self.part {
-            return bench::run_processes_part();
+            return processes::run_processes_worker();
         }
         self.check()?;
-        let mut output = Output::new(bench::Destination {
+        let mut output = Output::new(Destination {
             json: self.json.clone(),
             html: self.html.clone(),
             markdown: self.markdown.clone(),
@@ -32,7 +43,7 @@ impl Bench {
             existing: Existing::of(self.force),
         })?;
         for file in &self.from {
-            output.earlier(bench::rows_of(file)?);
+            output.earlier(rows_of(file)?);
         }
         for pass in 0..self.repeat as usize {
             output.begin_pass(pass);
@@ -103,47 +114,52 @@ impl Bench {
             Suite::Scale => self.scale(output),
             Suite::Field => {
                 let cases = match self.cases.as_slice() {
-                    [] => bench::Case::ALL.to_vec(),
+                    [] => Case::ALL.to_vec(),
                     cases => cases.to_vec(),
                 };
                 let sizes = match self.is_all() {
                     true => self.sizes(&SIZES_OF_ALL),
                     false => self.sizes(&[]),
                 };
-                let places = self.places("embedded", &["uncached"], &[Durability::Relaxed])?;
-                let field = bench::Field {
+                let configurations =
+                    self.configurations("embedded", &["uncached"], &[Durability::Relaxed])?;
+                let field = Field {
                     cases,
                     sizes,
-                    places,
+                    configurations,
                 };
-                bench::run_field(&field, output)
+                field::run(&field, output)
             }
             Suite::Sysrepo | Suite::Drivers => self.sysrepo(suite, output),
             Suite::Clixon => {
                 let both = [Durability::Relaxed, Durability::Durable];
-                let clixon = bench::Clixon {
+                let clixon = Clixon {
                     sizes: self.sizes(&[100, 1_000, 10_000, 100_000]),
-                    places: self.places("embedded", &["uncached"], &both)?,
+                    configurations: self.configurations("embedded", &["uncached"], &both)?,
                 };
-                bench::run_clixon(&clixon, output)
+                clixon::run(&clixon, output)
             }
             Suite::Cps => self.cps(output),
             Suite::Dodb => self.dodb(output),
             Suite::Trifle => {
                 let both = [Durability::Relaxed, Durability::Durable];
-                let trifle = bench::Trifle {
+                let trifle = Trifle {
                     counts: ascending(&self.counts),
-                    places: self.places("all", &["uncached"], &both)?,
+                    configurations: self.configurations("all", &["uncached"], &both)?,
                 };
-                bench::run_trifle(&trifle, output)
+                trifle::run(&trifle, output)
             }
             Suite::Processes => {
                 let policies = ["uncached", "cached"];
-                let processes = bench::Processes {
+                let processes = Processes {
                     sizes: self.sizes(&[1_000]),
-                    places: self.places("all", &policies, &[Durability::Durable])?,
+                    configurations: self.configurations(
+                        "all",
+                        &policies,
+                        &[Durability::Durable],
+                    )?,
                 };
-                bench::run_processes(&processes, output)
+                processes::run(&processes, output)
             }
         }
     }
@@ -162,43 +178,43 @@ impl Bench {
                 ));
             }
         };
-        let scale = bench::Scale {
+        let scale = Scale {
             sizes: self.sizes(&[1_000, 10_000, 100_000, 1_000_000]),
             folder: match engine {
                 Engine::Local { below, .. } => Some(below),
                 _ => None,
             },
         };
-        bench::run_scale(&scale, output)
+        scale::run(&scale, output)
     }
 
     fn sysrepo(&self, suite: Suite, output: &mut Output) -> Result<()> {
         let both = [Durability::Relaxed, Durability::Durable];
-        let (name, places) = match suite {
+        let (name, configurations) = match suite {
             Suite::Drivers => {
                 let policies = ["uncached", "cached"];
                 (
                     "drivers",
-                    self.places("all", &policies, &[Durability::Durable])?,
+                    self.configurations("all", &policies, &[Durability::Durable])?,
                 )
             }
             _ => (
                 "sysrepo",
-                self.places("memory,embedded", &["uncached"], &both)?,
+                self.configurations("memory,embedded", &["uncached"], &both)?,
             ),
         };
-        let sysrepo = bench::Sysrepo {
+        let sysrepo = Sysrepo {
             suite: name,
             sizes: self.sizes(&[1_000, 10_000, 100_000]),
-            places,
+            configurations,
             rows: self.rows.clone(),
         };
-        bench::run_sysrepo(&sysrepo, output)
+        sysrepo::run(&sysrepo, output)
     }
 
     fn cps(&self, output: &mut Output) -> Result<()> {
         let mut sizes = self.sizes(&[1_000]);
-        let most = bench::DEVICES_MAX;
+        let most = cps::DEVICES_MAX;
         if self.is_all() {
             sizes.retain(|&size| size <= most);
         }
@@ -207,11 +223,15 @@ impl Bench {
                 "--sizes {size}: cps has {most} devices at most (DEVICES_MAX)"
             )));
         }
-        let cps = bench::Cps {
+        let cps = Cps {
             sizes,
-            places: self.places("embedded", &["uncached"], &[Durability::Durable])?,
+            configurations: self.configurations(
+                "embedded",
+                &["uncached"],
+                &[Durability::Durable],
+            )?,
         };
-        bench::run_cps(&cps, output)
+        cps::run(&cps, output)
     }
 
     fn dodb(&self, output: &mut Output) -> Result<()> {
@@ -235,13 +255,13 @@ impl Bench {
             }
             false => self.engines("embedded")?,
         };
-        let dodb = bench::Dodb {
+        let dodb = Dodb {
             sizes,
             matches: ascending(&matches),
             policies: policies.collect::<espalier_documents::Result<_>>()?,
-            places: engines.into_iter().map(Place::relaxed).collect(),
+            configurations: engines.into_iter().map(Configuration::relaxed).collect(),
         };
-        bench::run_dodb(&dodb, output)
+        dodb::run(&dodb, output)
     }
 
     /// The sizes that are asked for, else these; fewer for `all`.
@@ -273,12 +293,12 @@ impl Bench {
     }
 
     /// The engines with the policies and durabilities that are asked for, else these.
-    fn places(
+    fn configurations(
         &self,
         engines: &str,
         policies: &[&str],
         durabilities: &[Durability],
-    ) -> Result<Vec<Place>> {
+    ) -> Result<Vec<Configuration>> {
         let policies: Vec<&str> = match self.policies.as_slice() {
             [] => policies.to_vec(),
             named => named.iter().map(String::as_str).collect(),
@@ -291,11 +311,11 @@ impl Bench {
         let durabilities: Vec<_> = durabilities
             .iter()
             .map(|durability| match durability {
-                Durability::Durable => bench::Durability::Durable,
-                Durability::Relaxed => bench::Durability::Relaxed,
+                Durability::Durable => engine::Durability::Durable,
+                Durability::Relaxed => engine::Durability::Relaxed,
             })
             .collect();
-        Ok(Place::all(
+        Ok(Configuration::all(
             &self.engines(engines)?,
             &policies?,
             &durabilities,

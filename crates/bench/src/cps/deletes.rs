@@ -3,8 +3,8 @@
 use espalier_store::Edit;
 use espalier_yang::data::DataTree;
 
-use super::bed::{About, Bed};
 use super::devices::{DEVICES, SUCCESS, document, path_of};
+use super::fixture::{About, Fixture};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
@@ -22,36 +22,36 @@ pub enum Commits {
 }
 
 /// The nodes of some devices, at a path below each, are deleted. Paths are parsed each time.
-pub fn nodes(bed: &Bed, about: About, below: &str, commits: Commits) -> Result<Row> {
-    let count = DELETED.min(bed.size);
+pub fn nodes(fixture: &Fixture, about: About, below: &str, commits: Commits) -> Result<Row> {
+    let count = DELETED.min(fixture.size);
     let texts: Vec<_> = (0..count)
         .map(|number| format!("{}{below}", path_of(number)))
         .collect();
-    let back = bed.parsed(document(0..count, SUCCESS))?;
-    let row = bed.measure_write(
+    let back = fixture.parsed(document(0..count, SUCCESS))?;
+    let row = fixture.measure_write(
         about,
         |_| {
             let edits = texts
                 .iter()
-                .map(|text| Ok(Edit::delete(bed.stand.path(text)?)));
+                .map(|text| Ok(Edit::delete(fixture.store.path(text)?)));
             let edits = edits.collect::<Result<Vec<_>>>()?;
             let at_once = match commits {
                 Commits::Each => 1,
                 Commits::One => edits.len(),
             };
             for edits in edits.chunks(at_once) {
-                bed.stand.commit(edits)?;
+                fixture.store.commit(edits)?;
             }
             Ok(())
         },
         |_, ()| {
-            let view = bed.stand.tree.view()?;
+            let view = fixture.store.tree.view()?;
             for text in &texts {
-                let is_there = view.has_content(&bed.stand.path(text)?)?;
+                let is_there = view.has_content(&fixture.store.path(text)?)?;
                 expect(!is_there, || format!("{text} is still there"))?;
             }
             drop(view);
-            bed.stand.commit(std::slice::from_ref(&back)).map(drop)
+            fixture.store.commit(std::slice::from_ref(&back)).map(drop)
         },
     )?;
     Ok(match count {
@@ -70,40 +70,40 @@ pub enum Everything {
 }
 
 /// Everything is deleted.
-pub fn everything(bed: &Bed, about: About, what: Everything) -> Result<Row> {
-    bed.measure_write(
+pub fn everything(fixture: &Fixture, about: About, what: Everything) -> Result<Row> {
+    fixture.measure_write(
         about,
         |_| {
             let edit = match what {
-                Everything::Node => Edit::delete(bed.stand.path(DEVICES)?),
+                Everything::Node => Edit::delete(fixture.store.path(DEVICES)?),
                 Everything::Root => Edit::replace_all(DataTree::default()),
             };
-            bed.stand.commit(&[edit])
+            fixture.store.commit(&[edit])
         },
         |_, _| {
-            let is_there = bed
-                .stand
+            let is_there = fixture
+                .store
                 .tree
                 .view()?
-                .has_content(&bed.stand.path(DEVICES)?)?;
+                .has_content(&fixture.store.path(DEVICES)?)?;
             expect(!is_there, || "there are devices still".to_owned())?;
-            bed.load(&bed.stand.tree)
+            fixture.load(&fixture.store.tree)
         },
     )
 }
 
 /// Devices that are not there are deleted in one commit, which is refused with an error for each.
-pub fn missing(bed: &Bed, about: About) -> Result<Row> {
-    let numbers = bed.size..bed.size + DELETED;
+pub fn missing(fixture: &Fixture, about: About) -> Result<Row> {
+    let numbers = fixture.size..fixture.size + DELETED;
     let texts: Vec<_> = numbers.map(path_of).collect();
-    bed.measure_write(
+    fixture.measure_write(
         about,
         |_| {
             let edits = texts
                 .iter()
-                .map(|text| Ok(Edit::delete(bed.stand.path(text)?)));
+                .map(|text| Ok(Edit::delete(fixture.store.path(text)?)));
             let edits = edits.collect::<Result<Vec<_>>>()?;
-            match bed.stand.commit(&edits) {
+            match fixture.store.commit(&edits) {
                 Ok(_) => Err(Failure::data("what is not there was deleted")),
                 Err(error) => Ok(error),
             }

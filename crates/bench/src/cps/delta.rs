@@ -2,10 +2,10 @@
 
 use espalier_store::{CommitOptions, Datastore, Edit, Tree};
 
-use super::bed::{About, Bed};
 use super::devices::{DEVICE, FAIL, SUCCESS, document};
+use super::fixture::{About, Fixture};
 use crate::dataset::expect;
-use crate::pieces::Pieces;
+use crate::generated_document::GeneratedDocument;
 use crate::row::Row;
 use espalier_terminal::Result;
 
@@ -41,34 +41,37 @@ impl States {
     }
 }
 
-fn source(bed: &Bed) -> Result<Edit> {
-    replacing(bed, document(0..States::of(bed.size).source, SUCCESS))
+fn source(fixture: &Fixture) -> Result<Edit> {
+    replacing(
+        fixture,
+        document(0..States::of(fixture.size).source, SUCCESS),
+    )
 }
 
-fn replacing(bed: &Bed, document: Pieces<'_>) -> Result<Edit> {
-    Ok(Edit::replace_all(bed.stand.document(document)?))
+fn replacing(fixture: &Fixture, document: GeneratedDocument<'_>) -> Result<Edit> {
+    Ok(Edit::replace_all(fixture.store.document(document)?))
 }
 
 /// Has a tree hold the target.
-fn put_target(bed: &Bed, tree: &Tree) -> Result<u64> {
+fn put_target(fixture: &Fixture, tree: &Tree) -> Result<u64> {
     let options = CommitOptions::default();
-    let states = States::of(bed.size);
+    let states = States::of(fixture.size);
     let unchanged = document(states.changed..states.end, SUCCESS);
-    tree.commit(&[replacing(bed, unchanged)?], options)?;
-    let changed = bed.parsed(document(states.first..states.changed, FAIL))?;
+    tree.commit(&[replacing(fixture, unchanged)?], options)?;
+    let changed = fixture.parsed(document(states.first..states.changed, FAIL))?;
     Ok(tree.commit(&[changed], options)?.version)
 }
 
 /// What is different between two versions of an anchor, as a list of changes.
-pub fn versions(bed: &mut Bed, about: About) -> Result<Row> {
-    let from = bed.stand.commit(&[source(bed)?])?.version;
-    let to = put_target(bed, &bed.stand.tree)?;
-    bed.copy_raw()?;
-    let tree = &bed.stand.tree;
-    let wanted = States::of(bed.size).differences();
-    bed.measure_read(
+pub fn versions(fixture: &mut Fixture, about: About) -> Result<Row> {
+    let from = fixture.store.commit(&[source(fixture)?])?.version;
+    let to = put_target(fixture, &fixture.store.tree)?;
+    fixture.copy_raw()?;
+    let tree = &fixture.store.tree;
+    let wanted = States::of(fixture.size).differences();
+    fixture.measure_read(
         about,
-        bed.all(),
+        fixture.all(),
         || Ok(tree.diff(from, to)?),
         |diff| {
             let tops = diff.changes().filter(|change| !change.is_nested).count() as u64;
@@ -78,22 +81,22 @@ pub fn versions(bed: &mut Bed, about: About) -> Result<Row> {
 }
 
 /// An anchor is made what another datastore of it is: the differences are found and committed.
-pub fn apply(bed: &Bed, about: About) -> Result<Row> {
-    let running = &bed.stand.tree;
+pub fn apply(fixture: &Fixture, about: About) -> Result<Row> {
+    let running = &fixture.store.tree;
     let startup = running.beside(Datastore::Startup, "")?;
     let options = CommitOptions::default();
-    startup.commit(&[source(bed)?], options)?;
-    put_target(bed, running)?;
-    bed.measure_write(
+    startup.commit(&[source(fixture)?], options)?;
+    put_target(fixture, running)?;
+    fixture.measure_write(
         about,
         |_| Ok(running.copy_from(&startup, options)?),
         |_, commit| {
-            let count = bed.stand.count(DEVICE)?;
-            let wanted = States::of(bed.size).source;
+            let count = fixture.store.count(DEVICE)?;
+            let wanted = States::of(fixture.size).source;
             expect(commit.is_changed && count == wanted, || {
                 format!("{count} devices")
             })?;
-            put_target(bed, running).map(drop)
+            put_target(fixture, running).map(drop)
         },
     )
 }

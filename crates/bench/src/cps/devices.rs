@@ -2,8 +2,8 @@
 
 use espalier_yang::data::DataNode;
 
-use crate::pieces::{List, Pieces};
-use crate::stand::Model;
+use crate::generated_document::{GeneratedDocument, List};
+use crate::model_store::Model;
 
 /// The model of devices.
 pub const DEVICES_MODEL: Model = Model {
@@ -52,7 +52,7 @@ pub fn path_of(number: u64) -> String {
 pub fn document(
     numbers: impl Iterator<Item = u64> + 'static,
     status: &'static str,
-) -> Pieces<'static> {
+) -> GeneratedDocument<'static> {
     let degrees: Vec<_> = (1..=DEGREES).map(degree).collect();
     let equipment = format!(r#""equipment":{{"degree":[{}]}}"#, degrees.join(","));
     let devices: List<'static> = Box::new(numbers.map(move |number| {
@@ -62,7 +62,7 @@ pub fn document(
         )
     }));
     let begin = format!(r#"{{"{}:devices":{{"device":["#, DEVICES_MODEL.name);
-    Pieces::lists(vec![(begin, devices)], "]}}")
+    GeneratedDocument::lists(vec![(begin, devices)], "]}}")
 }
 
 fn degree(number: u64) -> String {
@@ -72,7 +72,7 @@ fn degree(number: u64) -> String {
 }
 
 /// A document with some books of one category.
-pub fn books(numbers: impl Iterator<Item = u64> + 'static) -> Pieces<'static> {
+pub fn books(numbers: impl Iterator<Item = u64> + 'static) -> GeneratedDocument<'static> {
     let books: List<'static> = Box::new(numbers.map(|number| {
         format!(
             r#"{{"title":"book {number}","language":"English","price":{},"author":["author {}"]}}"#,
@@ -84,7 +84,7 @@ pub fn books(numbers: impl Iterator<Item = u64> + 'static) -> Pieces<'static> {
         r#"{{"{}:shop":{{"category":[{{"code":"1","name":"novels","book":["#,
         BOOKS_MODEL.name
     );
-    Pieces::lists(vec![(begin, books)], "]}]}}")
+    GeneratedDocument::lists(vec![(begin, books)], "]}]}}")
 }
 
 /// How many containers and list entries there are in trees.

@@ -5,10 +5,10 @@
 //! the size of the row. CPS' own budget stands beside as `peer`, and what we measured of it. A
 //! *fragment* is a container or list entry.
 
-mod bed;
 mod deletes;
 mod delta;
 mod devices;
+mod fixture;
 mod queries;
 mod reads;
 mod run;

@@ -6,8 +6,8 @@ use espalier_store::Tree;
 use espalier_yang::InstancePath;
 use espalier_yang::data::DataTree;
 
-use super::bed::{About, Bed};
 use super::devices::{DEVICES_MODEL, FRAGMENTS};
+use super::fixture::{About, Fixture};
 use super::reads::{Descendants, expect_fragments, read};
 use crate::dataset::expect;
 use crate::row::Row;
@@ -65,26 +65,31 @@ fn wanted(size: u64, query: Query) -> u64 {
 }
 
 /// A query of one anchor.
-pub fn one_anchor(bed: &Bed, about: About, query: Query) -> Result<Row> {
-    let wanted = wanted(bed.size, query);
+pub fn one_anchor(fixture: &Fixture, about: About, query: Query) -> Result<Row> {
+    let wanted = wanted(fixture.size, query);
     let plan = match wanted {
-        0 => bed.one(),
-        _ => bed.all(),
+        0 => fixture.one(),
+        _ => fixture.all(),
     };
-    bed.measure_read(
+    fixture.measure_read(
         about,
         plan,
-        || answer(&bed.stand.tree, query),
+        || answer(&fixture.store.tree, query),
         |trees| expect_fragments(&trees, wanted),
     )
 }
 
 /// A query of several anchors, one after the other.
-pub fn across_anchors(bed: &Bed, about: About, anchors: &[Tree], query: Query) -> Result<Row> {
-    let wanted = anchors.len() as u64 * wanted(bed.size, query);
-    bed.measure_read(
+pub fn across_anchors(
+    fixture: &Fixture,
+    about: About,
+    anchors: &[Tree],
+    query: Query,
+) -> Result<Row> {
+    let wanted = anchors.len() as u64 * wanted(fixture.size, query);
+    fixture.measure_read(
         about,
-        bed.all(),
+        fixture.all(),
         || {
             let answers = anchors.iter().map(|tree| answer(tree, query));
             let answers = answers.collect::<Result<Vec<_>>>()?;
@@ -95,13 +100,13 @@ pub fn across_anchors(bed: &Bed, about: About, anchors: &[Tree], query: Query) -
 }
 
 /// The different values of a leaf of all devices.
-pub fn leaf_values(bed: &Bed, about: About, leaf: &str, wanted: u64) -> Result<Row> {
+pub fn leaf_values(fixture: &Fixture, about: About, leaf: &str, wanted: u64) -> Result<Row> {
     let text = format!("/devices/device/{leaf}");
-    bed.measure_read(
+    fixture.measure_read(
         about,
-        bed.all(),
+        fixture.all(),
         || {
-            let found = DEVICES_MODEL.select(&bed.stand.tree.view()?, &text)?;
+            let found = DEVICES_MODEL.select(&fixture.store.tree.view()?, &text)?;
             let values = found.into_iter().filter_map(|found| found.value);
             let values: BTreeSet<_> = values.map(|value| value.to_string()).collect();
             Ok(values)

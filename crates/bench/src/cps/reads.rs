@@ -5,8 +5,8 @@ use espalier_yang::data::{DataTree, TreeBuilder};
 use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Schema};
 
-use super::bed::{About, Bed};
 use super::devices::{DEVICE, DEVICES, FRAGMENTS, fragments, path_of};
+use super::fixture::{About, Fixture};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::{Failure, Result};
@@ -79,82 +79,94 @@ pub fn expect_fragments(trees: &[DataTree], wanted: u64) -> Result<()> {
 }
 
 /// Reads one path, parsed each time.
-fn one(bed: &Bed, about: About, path: &str, descendants: Descendants, wanted: u64) -> Result<Row> {
-    let tree = &bed.stand.tree;
+fn one(
+    fixture: &Fixture,
+    about: About,
+    path: &str,
+    descendants: Descendants,
+    wanted: u64,
+) -> Result<Row> {
+    let tree = &fixture.store.tree;
     let plan = match wanted {
-        1 => bed.one(),
-        _ => bed.all(),
+        1 => fixture.one(),
+        _ => fixture.all(),
     };
-    bed.measure_read(
+    fixture.measure_read(
         about,
         plan,
-        || read(&tree.view()?, &[bed.stand.path(path)?], descendants),
+        || read(&tree.view()?, &[fixture.store.path(path)?], descendants),
         |trees| expect_fragments(&trees, wanted),
     )
 }
 
 /// The container without anything in it.
-pub fn without_descendants(bed: &Bed, about: About) -> Result<Row> {
-    one(bed, about, DEVICES, Descendants::None, 1)
+pub fn without_descendants(fixture: &Fixture, about: About) -> Result<Row> {
+    one(fixture, about, DEVICES, Descendants::None, 1)
 }
 
 /// The container, and every device with its leaves.
-pub fn direct_descendants(bed: &Bed, about: About) -> Result<Row> {
-    one(bed, about, DEVICES, Descendants::Direct, 1 + bed.size)
+pub fn direct_descendants(fixture: &Fixture, about: About) -> Result<Row> {
+    one(
+        fixture,
+        about,
+        DEVICES,
+        Descendants::Direct,
+        1 + fixture.size,
+    )
 }
 
 /// Everything, by the path of the container.
-pub fn top_element(bed: &Bed, about: About) -> Result<Row> {
-    let wanted = 1 + bed.size * FRAGMENTS;
-    one(bed, about, DEVICES, Descendants::All, wanted)
+pub fn top_element(fixture: &Fixture, about: About) -> Result<Row> {
+    let wanted = 1 + fixture.size * FRAGMENTS;
+    one(fixture, about, DEVICES, Descendants::All, wanted)
 }
 
 /// Every device with everything in it.
-pub fn whole_list(bed: &Bed, about: About) -> Result<Row> {
-    let wanted = bed.size * FRAGMENTS;
-    one(bed, about, DEVICE, Descendants::All, wanted)
+pub fn whole_list(fixture: &Fixture, about: About) -> Result<Row> {
+    let wanted = fixture.size * FRAGMENTS;
+    one(fixture, about, DEVICE, Descendants::All, wanted)
 }
 
 /// Everything, by the root.
-pub fn root(bed: &Bed, about: About) -> Result<Row> {
-    let (tree, root) = (&bed.stand.tree, InstancePath::root());
-    let wanted = 1 + bed.size * FRAGMENTS;
-    bed.measure_read(
+pub fn root(fixture: &Fixture, about: About) -> Result<Row> {
+    let (tree, root) = (&fixture.store.tree, InstancePath::root());
+    let wanted = 1 + fixture.size * FRAGMENTS;
+    fixture.measure_read(
         about,
-        bed.all(),
+        fixture.all(),
         || read(&tree.view()?, std::slice::from_ref(&root), Descendants::All),
         |trees| expect_fragments(&trees, wanted),
     )
 }
 
 /// Every device by a path of its own.
-pub fn many_paths(bed: &Bed, about: About) -> Result<Row> {
-    let paths: Vec<_> = (0..bed.size).map(path_of).collect();
-    let wanted = bed.size * FRAGMENTS;
-    of_paths(bed, about, &paths, wanted)
+pub fn many_paths(fixture: &Fixture, about: About) -> Result<Row> {
+    let paths: Vec<_> = (0..fixture.size).map(path_of).collect();
+    let wanted = fixture.size * FRAGMENTS;
+    of_paths(fixture, about, &paths, wanted)
 }
 
 /// Paths of devices that are not there.
 const UNKNOWN: u64 = 500;
 
 /// Devices that are not there.
-pub fn unknown_paths(bed: &Bed, about: About) -> Result<Row> {
-    let numbers = bed.size..bed.size + UNKNOWN;
+pub fn unknown_paths(fixture: &Fixture, about: About) -> Result<Row> {
+    let numbers = fixture.size..fixture.size + UNKNOWN;
     let paths: Vec<_> = numbers.map(path_of).collect();
-    of_paths(bed, about, &paths, 0)
+    of_paths(fixture, about, &paths, 0)
 }
 
-fn of_paths(bed: &Bed, about: About, texts: &[String], wanted: u64) -> Result<Row> {
-    let tree = &bed.stand.tree;
+fn of_paths(fixture: &Fixture, about: About, texts: &[String], wanted: u64) -> Result<Row> {
+    let tree = &fixture.store.tree;
     let plan = match wanted {
-        0 => bed.one(),
-        _ => bed.all(),
+        0 => fixture.one(),
+        _ => fixture.all(),
     };
-    bed.measure_read(
+    fixture.measure_read(
         about,
         plan,
         || {
-            let paths = texts.iter().map(|text| bed.stand.path(text));
+            let paths = texts.iter().map(|text| fixture.store.path(text));
             let paths = paths.collect::<Result<Vec<_>>>()?;
             read(&tree.view()?, &paths, Descendants::All)
         },

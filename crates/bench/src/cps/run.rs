@@ -2,20 +2,20 @@
 
 use espalier_store::{Datastore, Tree};
 
-use super::bed::{About, Bed, open};
 use super::deletes::{Commits, Everything};
 use super::devices::{BOOKS_MODEL, DEVICES_MODEL, FRAGMENTS};
+use super::fixture::{About, Fixture, open};
 use super::queries::{
     ANCESTORS, BY_STATE, BY_STATE_ANCESTORS, BY_STATUS, BY_STATUS_ANCESTORS, NOTHING, Query, TOP,
 };
 use super::reads::Descendants;
 use super::updates::{AMONG, Devices, Replaced, changed, devices};
 use super::{deletes, delta, queries, reads, updates, writes};
+use crate::configuration::Configuration;
 use crate::harness::{Plan, measure};
+use crate::model_store::{Model, NAME};
 use crate::output::Output;
-use crate::place::Place;
 use crate::row::Row;
-use crate::stand::{Model, NAME};
 use espalier_terminal::Result;
 
 /// What to measure.
@@ -23,41 +23,41 @@ pub struct Cps {
     /// Numbers of devices, ascending.
     pub sizes: Vec<u64>,
     /// Where.
-    pub places: Vec<Place>,
+    pub configurations: Vec<Configuration>,
 }
 
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(cps: &Cps, output: &mut Output) -> Result<()> {
-    cps.places
+    cps.configurations
         .iter()
-        .try_for_each(|place| in_place(cps, place, output))
+        .try_for_each(|configuration| in_place(cps, configuration, output))
 }
 
-fn in_place(cps: &Cps, place: &Place, output: &mut Output) -> Result<()> {
+fn in_place(cps: &Cps, configuration: &Configuration, output: &mut Output) -> Result<()> {
     for &size in &cps.sizes {
-        read_rows(place, size, output)?;
+        read_rows(configuration, size, output)?;
     }
     let largest = cps.sizes.last().copied().unwrap_or_default();
     let fragments_max = largest * FRAGMENTS;
-    write_rows(place, fragments_max, output)?;
+    write_rows(configuration, fragments_max, output)?;
     if REPLACED * FRAGMENTS <= fragments_max {
-        update_rows(place, output)?;
+        update_rows(configuration, output)?;
     }
     let mut sizes = cps.sizes.clone();
     sizes.extend((DELETED_AMONG < largest).then_some(DELETED_AMONG));
     sizes.sort_unstable();
     sizes.dedup();
     for size in sizes {
-        delete_rows(place, size, output)?;
+        delete_rows(configuration, size, output)?;
     }
-    delta_rows(place, largest.min(DELTA_MAX), output)
+    delta_rows(configuration, largest.min(DELTA_MAX), output)
 }
 
 /// Anchors that are asked at once.
 const ANCHORS: usize = 3;
 
 /// How a row is measured.
-type Measured = fn(&Bed, About) -> Result<Row>;
+type Measured = fn(&Fixture, About) -> Result<Row>;
 
 /// Rows that read, in CPS' order.
 const READS: [(&str, &str, Measured); 8] = [
@@ -172,53 +172,53 @@ const LEAVES: [(&str, &str, Different); 3] = [
 const QUERIED: &str = "the expression is parsed, what it gives is read as trees in memory";
 
 /// Stores three anchors, and reads and asks them.
-fn read_rows(place: &Place, size: u64, output: &mut Output) -> Result<()> {
-    let mut bed = open(place, DEVICES_MODEL, size)?;
-    let store = bed.stand.tree.store().clone();
-    let mut anchors = vec![bed.stand.tree.clone()];
+fn read_rows(configuration: &Configuration, size: u64, output: &mut Output) -> Result<()> {
+    let mut fixture = open(configuration, DEVICES_MODEL, size)?;
+    let store = fixture.store.tree.store().clone();
+    let mut anchors = vec![fixture.store.tree.clone()];
     for number in 1..ANCHORS {
         let name = format!("{NAME}-{number}");
         store.create_anchor(NAME, &name, NAME)?;
         anchors.push(store.tree(NAME, &name, Datastore::Running)?);
     }
-    output.row(&stored(&bed, &anchors)?)?;
-    bed.copy_raw()?;
+    output.row(&stored(&fixture, &anchors)?)?;
+    fixture.copy_raw()?;
     for (row, note, measured) in READS {
-        output.row(&measured(&bed, About { row, note })?)?;
+        output.row(&measured(&fixture, About { row, note })?)?;
     }
     let about = |row| About { row, note: QUERIED };
     for (row, text, descendants) in QUERIES {
         let query = Query { text, descendants };
-        let row = queries::one_anchor(&bed, about(row), query)?;
+        let row = queries::one_anchor(&fixture, about(row), query)?;
         output.row(&row.note(text))?;
     }
     for (row, text) in ACROSS {
         let descendants = Descendants::All;
         let query = Query { text, descendants };
-        let row = queries::across_anchors(&bed, about(row), &anchors, query)?;
+        let row = queries::across_anchors(&fixture, about(row), &anchors, query)?;
         output.row(&row.note(format!("{text} in {ANCHORS} anchors, one after the other")))?;
     }
     let note = "the different values that an expression gives, parsed each time";
     for (row, leaf, wanted) in LEAVES {
         let about = About { row, note };
-        output.row(&queries::leaf_values(&bed, about, leaf, wanted(size))?)?;
+        output.row(&queries::leaf_values(&fixture, about, leaf, wanted(size))?)?;
     }
     Ok(())
 }
 
 /// Stores devices in every anchor.
-fn stored(bed: &Bed, anchors: &[Tree]) -> Result<Row> {
+fn stored(fixture: &Fixture, anchors: &[Tree]) -> Result<Row> {
     let about = About {
         row: "Creating anchors with large data tree",
         note: "JSON documents loaded into three anchors, each in one commit",
     };
     let timing = measure(
         Plan::once(),
-        |_| anchors.iter().try_for_each(|tree| bed.load(tree)),
+        |_| anchors.iter().try_for_each(|tree| fixture.load(tree)),
         |_, ()| Ok(()),
     )?;
-    let raw = bed.stand.raw_load()?;
-    Ok(bed.row(about).timed(&timing).raw(raw.as_ref()))
+    let raw = fixture.store.raw_load()?;
+    Ok(fixture.row(about).timed(&timing).raw(raw.as_ref()))
 }
 
 /// Rows that store: a title, numbers of devices or books, what is done, how, and of what model.
@@ -257,7 +257,11 @@ const WRITES: [Stored; 4] = [
 ];
 
 /// Measures those with so many fragments at most.
-fn write_rows(place: &Place, fragments_max: u64, output: &mut Output) -> Result<()> {
+fn write_rows(
+    configuration: &Configuration,
+    fragments_max: u64,
+    output: &mut Output,
+) -> Result<()> {
     for (row, sizes, note, measured, model) in WRITES {
         let fragments = match model.name == DEVICES_MODEL.name {
             true => FRAGMENTS,
@@ -267,8 +271,8 @@ fn write_rows(place: &Place, fragments_max: u64, output: &mut Output) -> Result<
             .iter()
             .filter(|&size| size * fragments <= fragments_max)
         {
-            let bed = open(place, model, size)?;
-            output.row(&measured(&bed, About { row, note })?)?;
+            let fixture = open(configuration, model, size)?;
+            output.row(&measured(&fixture, About { row, note })?)?;
         }
     }
     Ok(())
@@ -277,7 +281,7 @@ fn write_rows(place: &Place, fragments_max: u64, output: &mut Output) -> Result<
 /// Devices that are replaced.
 const REPLACED: u64 = 100;
 
-fn update_rows(place: &Place, output: &mut Output) -> Result<()> {
+fn update_rows(configuration: &Configuration, output: &mut Output) -> Result<()> {
     let all = || devices(0..REPLACED);
     let half = REPLACED / 2;
     let none = || devices(0..0);
@@ -326,7 +330,7 @@ fn update_rows(place: &Place, output: &mut Output) -> Result<()> {
             devices(0..1),
         ),
     ];
-    let bed = open(place, DEVICES_MODEL, REPLACED)?;
+    let fixture = open(configuration, DEVICES_MODEL, REPLACED)?;
     for (row, replaced, before, after) in rows {
         let note = match replaced {
             Replaced::Node => "a JSON document is parsed and replaces the container, in one commit",
@@ -334,23 +338,23 @@ fn update_rows(place: &Place, output: &mut Output) -> Result<()> {
                 "a JSON document is parsed; the list is removed and made again, in one commit"
             }
         };
-        let row = updates::replacing(&bed, About { row, note }, replaced, &before, &after)?;
+        let row = updates::replacing(&fixture, About { row, note }, replaced, &before, &after)?;
         output.row(&row)?;
     }
-    let bed = open(place, DEVICES_MODEL, AMONG)?;
+    let fixture = open(configuration, DEVICES_MODEL, AMONG)?;
     let about = About {
         row: "Update leaves for 100 data nodes",
         note: "two leaves each of 100 among 200 devices, by paths that are parsed, in one commit",
     };
-    output.row(&updates::leaves(&bed, about)?)
+    output.row(&updates::leaves(&fixture, about)?)
 }
 
 /// The number of devices that CPS deletes among.
 const DELETED_AMONG: u64 = 300;
 
-fn delete_rows(place: &Place, size: u64, output: &mut Output) -> Result<()> {
-    let bed = open(place, DEVICES_MODEL, size)?;
-    bed.load(&bed.stand.tree)?;
+fn delete_rows(configuration: &Configuration, size: u64, output: &mut Output) -> Result<()> {
+    let fixture = open(configuration, DEVICES_MODEL, size)?;
+    fixture.load(&fixture.store.tree)?;
     let rows = [
         ("Delete 100 containers", "/equipment", Commits::Each),
         ("Batch delete 100 containers", "/equipment", Commits::One),
@@ -368,13 +372,18 @@ fn delete_rows(place: &Place, size: u64, output: &mut Output) -> Result<()> {
             Commits::Each => "by paths that are parsed, a commit for each",
             Commits::One => "by paths that are parsed, in one commit",
         };
-        output.row(&deletes::nodes(&bed, About { row, note }, below, commits)?)?;
+        output.row(&deletes::nodes(
+            &fixture,
+            About { row, note },
+            below,
+            commits,
+        )?)?;
     }
     let about = About {
         row: "Batch delete 100 non-existing data nodes",
         note: "by paths that are parsed, in one commit, which is refused with 100 errors",
     };
-    output.row(&deletes::missing(&bed, about)?)?;
+    output.row(&deletes::missing(&fixture, about)?)?;
     let large = [
         (
             "Delete one large node",
@@ -388,7 +397,7 @@ fn delete_rows(place: &Place, size: u64, output: &mut Output) -> Result<()> {
         ),
     ];
     for (row, note, what) in large {
-        output.row(&deletes::everything(&bed, About { row, note }, what)?)?;
+        output.row(&deletes::everything(&fixture, About { row, note }, what)?)?;
     }
     Ok(())
 }
@@ -396,17 +405,17 @@ fn delete_rows(place: &Place, size: u64, output: &mut Output) -> Result<()> {
 /// Devices that are compared at most, which is as many as CPS compares.
 const DELTA_MAX: u64 = 1_000;
 
-fn delta_rows(place: &Place, size: u64, output: &mut Output) -> Result<()> {
-    let mut bed = open(place, DEVICES_MODEL, size)?;
+fn delta_rows(configuration: &Configuration, size: u64, output: &mut Output) -> Result<()> {
+    let mut fixture = open(configuration, DEVICES_MODEL, size)?;
     let about = About {
         row: "Delta of 2 anchors no grouping all descendants",
         note: "one call, and a tenth of CPS' ten; two versions of one anchor, as a list of changes in memory",
     };
-    output.row(&delta::versions(&mut bed, about)?)?;
-    let bed = open(place, DEVICES_MODEL, size)?;
+    output.row(&delta::versions(&mut fixture, about)?)?;
+    let fixture = open(configuration, DEVICES_MODEL, size)?;
     let about = About {
         row: "Apply delta report to an anchor",
         note: "running is made what startup is: the differences are found and committed",
     };
-    output.row(&delta::apply(&bed, about)?)
+    output.row(&delta::apply(&fixture, about)?)
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use espalier_store::Edit;
 use espalier_yang::InstancePath;
 
-use super::bed::{About, Bed};
 use super::devices::{DEVICE, DEVICES, FAIL, SUCCESS, document, path_of};
+use super::fixture::{About, Fixture};
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
@@ -42,33 +42,33 @@ pub enum Replaced {
 }
 
 /// The edits that put devices in the place of those that are there.
-fn replace(bed: &Bed, devices: &Devices, replaced: Replaced) -> Result<Vec<Edit>> {
-    let tree = bed
-        .stand
+fn replace(fixture: &Fixture, devices: &Devices, replaced: Replaced) -> Result<Vec<Edit>> {
+    let tree = fixture
+        .store
         .document(document(devices.numbers.clone(), devices.status))?;
     let root = InstancePath::root();
     Ok(match replaced {
         Replaced::Node => vec![Edit::replace(root, tree)],
         Replaced::List => vec![
-            Edit::remove(bed.stand.path(DEVICE)?),
+            Edit::remove(fixture.store.path(DEVICE)?),
             Edit::merge(root, tree),
         ],
     })
 }
 
-fn expect_devices(bed: &Bed, devices: &Devices) -> Result<()> {
+fn expect_devices(fixture: &Fixture, devices: &Devices) -> Result<()> {
     let wanted = devices.numbers.end - devices.numbers.start;
-    let found = bed.stand.count(DEVICE)?;
+    let found = fixture.store.count(DEVICE)?;
     expect(found == wanted, || format!("{found} devices"))?;
     match wanted {
         0 => Ok(()),
-        _ => expect_status(bed, devices.numbers.start, devices.status),
+        _ => expect_status(fixture, devices.numbers.start, devices.status),
     }
 }
 
-fn expect_status(bed: &Bed, number: u64, status: &str) -> Result<()> {
+fn expect_status(fixture: &Fixture, number: u64, status: &str) -> Result<()> {
     let leaf = format!("{}/status", path_of(number));
-    let found = bed.stand.leaf(&bed.stand.path(&leaf)?)?;
+    let found = fixture.store.leaf(&fixture.store.path(&leaf)?)?;
     let found = found.map(|value| value.to_string());
     expect(found.as_deref() == Some(status), || {
         format!("device {number} has the status {found:?}")
@@ -77,19 +77,23 @@ fn expect_status(bed: &Bed, number: u64, status: &str) -> Result<()> {
 
 /// Devices are put in the place of others; the others are put back outside the measured time.
 pub fn replacing(
-    bed: &Bed,
+    fixture: &Fixture,
     about: About,
     replaced: Replaced,
     before: &Devices,
     after: &Devices,
 ) -> Result<Row> {
-    let prepare = || bed.stand.commit(&replace(bed, before, Replaced::Node)?);
+    let prepare = || {
+        fixture
+            .store
+            .commit(&replace(fixture, before, Replaced::Node)?)
+    };
     prepare()?;
-    bed.measure_write(
+    fixture.measure_write(
         about,
-        |_| bed.stand.commit(&replace(bed, after, replaced)?),
+        |_| fixture.store.commit(&replace(fixture, after, replaced)?),
         |_, _| {
-            expect_devices(bed, after)?;
+            expect_devices(fixture, after)?;
             prepare().map(drop)
         },
     )
@@ -102,31 +106,32 @@ const UPDATED: u64 = 100;
 pub const AMONG: u64 = 2 * UPDATED;
 
 /// Two leaves of some devices are set in one commit.
-pub fn leaves(bed: &Bed, about: About) -> Result<Row> {
-    bed.stand
-        .commit(&replace(bed, &devices(0..AMONG), Replaced::Node)?)?;
+pub fn leaves(fixture: &Fixture, about: About) -> Result<Row> {
+    fixture
+        .store
+        .commit(&replace(fixture, &devices(0..AMONG), Replaced::Node)?)?;
     let text = |call: u64| format!("update {call}");
-    bed.measure_write(
+    fixture.measure_write(
         about,
         |call| {
             let mut edits = Vec::new();
             for number in 0..UPDATED {
                 let path = path_of(number);
                 for leaf in ["status", "commission-date-time"] {
-                    edits.push(bed.stand.set(&format!("{path}/{leaf}"), &text(call))?);
+                    edits.push(fixture.store.set(&format!("{path}/{leaf}"), &text(call))?);
                 }
             }
-            bed.stand.commit(&edits)
+            fixture.store.commit(&edits)
         },
         |call, _| {
-            expect_status(bed, UPDATED - 1, &text(call))?;
-            expect_status(bed, UPDATED, SUCCESS)
+            expect_status(fixture, UPDATED - 1, &text(call))?;
+            expect_status(fixture, UPDATED, SUCCESS)
         },
     )
 }
 
 /// Empties the store.
-pub fn empty(bed: &Bed) -> Result<()> {
-    let remove = Edit::remove(bed.stand.path(DEVICES)?);
-    bed.stand.commit(&[remove]).map(drop)
+pub fn empty(fixture: &Fixture) -> Result<()> {
+    let remove = Edit::remove(fixture.store.path(DEVICES)?);
+    fixture.store.commit(&[remove]).map(drop)
 }

@@ -2,45 +2,47 @@
 
 use espalier_store::Edit;
 
-use super::bed::{About, Bed};
 use super::devices::{DEVICE, SUCCESS, books, document};
+use super::fixture::{About, Fixture};
 use super::updates::empty;
 use crate::dataset::expect;
 use crate::row::Row;
 use espalier_terminal::Result;
 
 /// Devices are stored in an empty anchor.
-pub fn devices(bed: &Bed, about: About) -> Result<Row> {
-    bed.measure_write(
+pub fn devices(fixture: &Fixture, about: About) -> Result<Row> {
+    fixture.measure_write(
         about,
         |_| {
-            bed.stand
-                .commit(&[bed.parsed(document(0..bed.size, SUCCESS))?])
+            fixture
+                .store
+                .commit(&[fixture.parsed(document(0..fixture.size, SUCCESS))?])
         },
         |_, _| {
-            expect_count(bed, DEVICE, bed.size)?;
-            empty(bed)
+            expect_count(fixture, DEVICE, fixture.size)?;
+            empty(fixture)
         },
     )
 }
 
 /// Devices are added to the list, which is empty; the container is there.
-pub fn list_of_devices(bed: &Bed, about: About) -> Result<Row> {
-    let none = bed.parsed(document(0..0, SUCCESS))?;
-    bed.stand.commit(&[none])?;
-    let row = bed.measure_write(
+pub fn list_of_devices(fixture: &Fixture, about: About) -> Result<Row> {
+    let none = fixture.parsed(document(0..0, SUCCESS))?;
+    fixture.store.commit(&[none])?;
+    let row = fixture.measure_write(
         about,
         |_| {
-            bed.stand
-                .commit(&[bed.parsed(document(0..bed.size, SUCCESS))?])
+            fixture
+                .store
+                .commit(&[fixture.parsed(document(0..fixture.size, SUCCESS))?])
         },
         |_, _| {
-            expect_count(bed, DEVICE, bed.size)?;
-            let list = bed.stand.path(DEVICE)?;
-            bed.stand.commit(&[Edit::delete(list)]).map(drop)
+            expect_count(fixture, DEVICE, fixture.size)?;
+            let list = fixture.store.path(DEVICE)?;
+            fixture.store.commit(&[Edit::delete(list)]).map(drop)
         },
     )?;
-    empty(bed)?;
+    empty(fixture)?;
     Ok(row)
 }
 
@@ -48,46 +50,52 @@ pub fn list_of_devices(bed: &Bed, about: About) -> Result<Row> {
 const BOOK: &str = "/espalier-bench-books:shop/category[code='1']/book";
 
 /// Books are stored under a category that is there.
-pub fn all_books(bed: &Bed, about: About) -> Result<Row> {
-    bed.stand.commit(&[bed.parsed(books(0..0))?])?;
-    bed.measure_write(
+pub fn all_books(fixture: &Fixture, about: About) -> Result<Row> {
+    fixture.store.commit(&[fixture.parsed(books(0..0))?])?;
+    fixture.measure_write(
         about,
-        |_| bed.stand.commit(&[bed.parsed(books(0..bed.size))?]),
+        |_| {
+            fixture
+                .store
+                .commit(&[fixture.parsed(books(0..fixture.size))?])
+        },
         |_, _| {
-            expect_count(bed, BOOK, bed.size)?;
-            delete_books(bed)
+            expect_count(fixture, BOOK, fixture.size)?;
+            delete_books(fixture)
         },
     )
 }
 
-fn delete_books(bed: &Bed) -> Result<()> {
-    let list = bed.stand.path(BOOK)?;
-    bed.stand.commit(&[Edit::delete(list)]).map(drop)
+fn delete_books(fixture: &Fixture) -> Result<()> {
+    let list = fixture.store.path(BOOK)?;
+    fixture.store.commit(&[Edit::delete(list)]).map(drop)
 }
 
 /// Books stored at once.
 const AT_ONCE: u64 = 100;
 
 /// Books are stored under a category, some at once.
-pub fn books_in_parts(bed: &Bed, about: About) -> Result<Row> {
-    bed.stand.commit(&[bed.parsed(books(0..0))?])?;
-    bed.measure_write(
+pub fn books_in_parts(fixture: &Fixture, about: About) -> Result<Row> {
+    fixture.store.commit(&[fixture.parsed(books(0..0))?])?;
+    fixture.measure_write(
         about,
         |_| {
-            for first in (0..bed.size).step_by(AT_ONCE as usize) {
-                let last = bed.size.min(first + AT_ONCE);
-                bed.stand.commit(&[bed.parsed(books(first..last))?])?;
+            for first in (0..fixture.size).step_by(AT_ONCE as usize) {
+                let last = fixture.size.min(first + AT_ONCE);
+                fixture
+                    .store
+                    .commit(&[fixture.parsed(books(first..last))?])?;
             }
             Ok(())
         },
         |_, ()| {
-            expect_count(bed, BOOK, bed.size)?;
-            delete_books(bed)
+            expect_count(fixture, BOOK, fixture.size)?;
+            delete_books(fixture)
         },
     )
 }
 
-fn expect_count(bed: &Bed, list: &str, wanted: u64) -> Result<()> {
-    let found = bed.stand.count(list)?;
+fn expect_count(fixture: &Fixture, list: &str, wanted: u64) -> Result<()> {
+    let found = fixture.store.count(list)?;
     expect(found == wanted, || format!("{found} entries"))
 }

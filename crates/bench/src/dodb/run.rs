@@ -9,12 +9,12 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::cars::{Car, Groups, cars, color, name, second_tag, tag};
+use crate::configuration::{Configuration, Raw, StoreLocation};
 use crate::figures::Figures;
 use crate::harness::{Plan, Timing, cpu_time, measure, together};
 use crate::output::Output;
-use crate::place::{Home, Place, Raw};
 use crate::recorder::{Recorder, Trace};
-use crate::row::{On, Peer, Row};
+use crate::row::{Environment, Peer, Row};
 use espalier_terminal::{Failure, Result};
 
 /// What DODB takes.
@@ -46,12 +46,12 @@ pub struct Dodb {
     /// The policies.
     pub policies: Vec<Policy>,
     /// Where.
-    pub places: Vec<Place>,
+    pub configurations: Vec<Configuration>,
 }
 
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(dodb: &Dodb, output: &mut Output) -> Result<()> {
-    for (number, place) in dodb.places.iter().enumerate() {
+    for (number, configuration) in dodb.configurations.iter().enumerate() {
         for (at, &size) in dodb.sizes.iter().enumerate() {
             let is_last = at + 1 == dodb.sizes.len();
             for &policy in &dodb.policies {
@@ -59,14 +59,14 @@ pub fn run(dodb: &Dodb, output: &mut Output) -> Result<()> {
                     // The same everywhere.
                     continue;
                 }
-                let mut bed = Bed::open(dodb, place, policy, size, output)?;
-                bed.get()?;
-                bed.get_again()?;
+                let mut fixture = Fixture::open(dodb, configuration, policy, size, output)?;
+                fixture.get()?;
+                fixture.get_again()?;
                 if is_last {
-                    bed.matching()?;
+                    fixture.matching()?;
                 }
-                bed.insert_one_by_one()?;
-                bed.insert_by_threads()?;
+                fixture.insert_one_by_one()?;
+                fixture.insert_by_threads()?;
             }
         }
     }
@@ -74,7 +74,7 @@ pub fn run(dodb: &Dodb, output: &mut Output) -> Result<()> {
 }
 
 /// A filled collection.
-struct Bed<'a> {
+struct Fixture<'a> {
     output: &'a mut Output,
     policy: Policy,
     driver: String,
@@ -87,30 +87,30 @@ struct Bed<'a> {
     recorder: Arc<Recorder>,
     /// The engine's own client, where documents are read from the engine.
     raw: Option<Raw>,
-    home: Home,
+    location: StoreLocation,
 }
 
-impl<'a> Bed<'a> {
+impl<'a> Fixture<'a> {
     fn open(
         dodb: &Dodb,
-        place: &Place,
+        configuration: &Configuration,
         policy: Policy,
         size: u64,
         output: &'a mut Output,
     ) -> Result<Self> {
-        let mut home = place.home()?;
-        let (recorder, driver) = home.open()?;
+        let mut location = configuration.location()?;
+        let (recorder, driver) = location.open()?;
         let prefix = espalier_store::Subspace::Documents.key();
         let documents = Documents::new(driver, &prefix);
         let mut groups = Groups::new(&dodb.matches, size);
         let sizes = groups.sizes();
         let cars = cars(policy).open(&documents)?;
-        let on = place.on();
+        let on = configuration.on();
         let (driver, durability) = match policy {
             Policy::Ram => ("none".to_owned(), "none"),
             _ => (on.driver, on.durability),
         };
-        let mut bed = Self {
+        let mut fixture = Self {
             output,
             policy,
             driver,
@@ -121,13 +121,13 @@ impl<'a> Bed<'a> {
             cars,
             recorder,
             raw: None,
-            home,
+            location,
         };
-        bed.fill(&mut groups)?;
+        fixture.fill(&mut groups)?;
         if policy != Policy::Ram {
-            bed.raw = bed.home.raw_copy(&*bed.recorder)?;
+            fixture.raw = fixture.location.raw_copy(&*fixture.recorder)?;
         }
-        Ok(bed)
+        Ok(fixture)
     }
 
     /// The time of the raw engine doing what `operation` has the driver do; none where nothing is
@@ -154,7 +154,7 @@ impl<'a> Bed<'a> {
     }
 
     fn row(&self, row: impl Into<String>, size: u64) -> Row {
-        let on = On {
+        let on = Environment {
             driver: self.driver.clone(),
             policy: self.policy.as_str(),
             durability: self.durability,

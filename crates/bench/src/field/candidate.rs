@@ -24,32 +24,32 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
                 .map(|n| {
                     let host = (round * CHANGES + n) * 7919 % size;
                     let port = 200_000 + round * CHANGES + n;
-                    Change::set(&hosts.stand, &Hosts::leaf(host, "port"), &port.to_string())
+                    Change::set(&hosts.store, &Hosts::leaf(host, "port"), &port.to_string())
                 })
                 .collect::<Result<Vec<_>>>()
         })
         .collect::<Result<Vec<_>>>()?;
-    let before = hosts.stand.effort();
+    let before = hosts.store.effort();
     let (measured, bytes) = memory::growth_during(|| through_candidate(&hosts, &rounds));
     let (edited, committed) = measured?;
-    let row = report.row(&hosts.stand, "e: ten changes of a candidate", size);
+    let row = report.row(&hosts.store, "e: ten changes of a candidate", size);
     report.emit_one(row.timed(&edited))?;
-    let row = report.row(&hosts.stand, "e: commit the candidate", size);
+    let row = report.row(&hosts.store, "e: commit the candidate", size);
     let row = row.timed(&committed);
-    let row = row.note(effort(before, hosts.stand.effort(), ROUNDS));
+    let row = row.note(effort(before, hosts.store.effort(), ROUNDS));
     report.emit_one(row.note(format!(
         "private memory grew by at most {:.1} MB in {ROUNDS} rounds of {CHANGES} changes",
         bytes as f64 / f64::from(1 << 20)
     )))?;
     let discarded = discard(&mut hosts)?;
-    let row = report.row(&hosts.stand, "e: discard ten changes", size);
+    let row = report.row(&hosts.store, "e: discard ten changes", size);
     report.emit_one(row.timed(&discarded))
 }
 
 /// Fills and commits the candidate again and again: the times of both.
 fn through_candidate(hosts: &Hosts, rounds: &[Vec<Change>]) -> Result<(Timing, Timing)> {
-    let stand = &hosts.stand;
-    let candidate = stand.tree.beside(Datastore::Candidate, "")?;
+    let store = &hosts.store;
+    let candidate = store.tree.beside(Datastore::Candidate, "")?;
     let once = Plan::once();
     let (mut edited, mut committed) = (Vec::new(), Vec::new());
     for changes in rounds {
@@ -67,7 +67,7 @@ fn through_candidate(hosts: &Hosts, rounds: &[Vec<Change>]) -> Result<(Timing, T
             |_| Ok(candidate.commit_candidate(CommitOptions::default())?),
             |_, commit| {
                 expect(commit.is_changed, || "nothing was committed".to_owned())?;
-                changes.iter().try_for_each(|change| change.check(stand))
+                changes.iter().try_for_each(|change| change.check(store))
             },
         )?);
     }
@@ -78,7 +78,7 @@ fn through_candidate(hosts: &Hosts, rounds: &[Vec<Change>]) -> Result<(Timing, T
 fn discard(hosts: &mut Hosts) -> Result<Timing> {
     let count = CHANGES * ROUNDS;
     let changes = hosts.port_changes(count)?;
-    let candidate = hosts.stand.tree.beside(Datastore::Candidate, "")?;
+    let candidate = hosts.store.tree.beside(Datastore::Candidate, "")?;
     let mut discarded = Vec::new();
     for changes in changes.chunks(CHANGES as usize) {
         let edits: Vec<Edit> = changes

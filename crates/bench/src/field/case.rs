@@ -3,7 +3,10 @@
 use clap::ValueEnum;
 
 use super::report::Report;
-use super::{access, candidate, many, one_leaf, readers, references, rules, whens};
+use super::{
+    access_network, candidate, list_rules, many_edits, one_leaf, readers, references,
+    when_conditions,
+};
 use espalier_terminal::Result;
 
 /// A case. The letter is the one in the names of its rows.
@@ -61,11 +64,11 @@ impl Case {
     pub fn run(self, report: &mut Report<'_>, size: u64) -> Result<()> {
         match self {
             Self::A => references::commit_all(report, size),
-            Self::B => access::run(report, size),
-            Self::C => rules::run(report, size),
-            Self::D => whens::run(report, size),
+            Self::B => access_network::run(report, size),
+            Self::C => list_rules::run(report, size),
+            Self::D => when_conditions::run(report, size),
             Self::E => candidate::run(report, size),
-            Self::F => many::run(report, size),
+            Self::F => many_edits::run(report, size),
             Self::G => references::delete_all(report, size),
             Self::H => readers::run(report, size),
             Self::OneLeaf => one_leaf::run(report, size),

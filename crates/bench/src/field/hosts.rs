@@ -6,8 +6,8 @@ use rand::{Rng, SeedableRng};
 
 use super::report::{Change, Report};
 use crate::dataset::expect;
-use crate::pieces::Pieces;
-use crate::stand::{Model, Stand};
+use crate::generated_document::GeneratedDocument;
+use crate::model_store::{Model, ModelStore};
 use espalier_terminal::Result;
 
 const MODEL: Model = Model {
@@ -26,7 +26,7 @@ const SEED: u64 = 0x686f_7374_735f_7365;
 /// A store with so many hosts.
 pub struct Hosts {
     /// The store.
-    pub stand: Stand,
+    pub store: ModelStore,
     size: u64,
     random: StdRng,
 }
@@ -34,12 +34,12 @@ pub struct Hosts {
 impl Hosts {
     /// Loads them.
     pub fn load(report: &Report<'_>, size: u64) -> Result<Self> {
-        let stand = report.stand(MODEL)?;
-        stand.load(document(size))?;
-        let found = stand.count(LIST)?;
+        let store = report.store(MODEL)?;
+        store.load(document(size))?;
+        let found = store.count(LIST)?;
         expect(found == size, || format!("{found} hosts"))?;
         Ok(Self {
-            stand,
+            store,
             size,
             random: StdRng::seed_from_u64(SEED),
         })
@@ -62,7 +62,7 @@ impl Hosts {
 
     /// The path of a host.
     pub fn path(&self, number: u64) -> Result<InstancePath> {
-        self.stand.path(&format!("{LIST}[name='{}']", name(number)))
+        self.store.path(&format!("{LIST}[name='{}']", name(number)))
     }
 
     /// Changes of the port, which a `must`, a `when` and a `unique` read.
@@ -70,7 +70,7 @@ impl Hosts {
         (0..count)
             .map(|n| {
                 let path = Self::leaf(self.choose(), "port");
-                Change::set(&self.stand, &path, &(100_000 + n).to_string())
+                Change::set(&self.store, &path, &(100_000 + n).to_string())
             })
             .collect()
     }
@@ -82,7 +82,7 @@ impl Hosts {
                 let path = Self::leaf(n * 7919 % self.size, "site");
                 let round = 1 + n / self.size;
                 let site = (n * 7919 % self.size + round) % SITES;
-                Change::set(&self.stand, &path, &format!("site-{site}"))
+                Change::set(&self.store, &path, &format!("site-{site}"))
             })
             .collect()
     }
@@ -92,7 +92,7 @@ fn name(number: u64) -> String {
     format!("host-{number:08}")
 }
 
-fn document(size: u64) -> Pieces<'static> {
+fn document(size: u64) -> GeneratedDocument<'static> {
     let sites = (0..SITES).map(|n| format!(r#"{{"name":"site-{n}","port-max":4000000}}"#));
     let hosts = (0..size).map(|n| {
         let (name, site, port) = (name(n), n % SITES, 1_000 + n % 1_000);
@@ -107,9 +107,9 @@ fn document(size: u64) -> Pieces<'static> {
     let lists = vec![
         (
             r#"{"espalier-bench-hosts:hosts":{"site":["#.to_owned(),
-            Box::new(sites) as crate::pieces::List<'static>,
+            Box::new(sites) as crate::generated_document::List<'static>,
         ),
         (r#"],"host":["#.to_owned(), Box::new(hosts)),
     ];
-    Pieces::lists(lists, "]}}")
+    GeneratedDocument::lists(lists, "]}}")
 }

@@ -8,10 +8,10 @@ use espalier_terminal::Result;
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let mut hosts = Hosts::load(report, size)?;
     let changes = hosts.port_changes(CHANGES_MAX.min(20 * size))?;
-    let row = report.row(&hosts.stand, "one-leaf commit", size);
+    let row = report.row(&hosts.store, "one-leaf commit", size);
     let row = row.note("a must, a when and a unique read the leaf");
-    report.changes(&hosts.stand, row, &changes)?;
+    report.changes(&hosts.store, row, &changes)?;
     let changes = hosts.site_changes(CHANGES_MAX.min(20 * size))?;
-    let row = report.row(&hosts.stand, "one-leaf commit of a reference", size);
-    report.changes(&hosts.stand, row, &changes)
+    let row = report.row(&hosts.store, "one-leaf commit of a reference", size);
+    report.changes(&hosts.store, row, &changes)
 }

@@ -25,7 +25,7 @@ const COMMITS: u64 = 8;
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let mut hosts = Hosts::load(report, size)?;
     let idle = read(&mut hosts)?;
-    let row = report.row(&hosts.stand, "h: read one, idle", size);
+    let row = report.row(&hosts.store, "h: read one, idle", size);
     report.emit_one(row.timed(&idle))?;
     for (name, edits) in [
         ("h: read one, beside commits of one leaf", 1),
@@ -33,7 +33,7 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     ] {
         let commits = commits(&mut hosts, edits)?;
         let (busy, made) = beside(&mut hosts, &commits)?;
-        let row: Row = report.row(&hosts.stand, name, size).timed(&busy);
+        let row: Row = report.row(&hosts.store, name, size).timed(&busy);
         let row = row.note(format!(
             "{made} commits of {edits} edits meanwhile; idle p50 {:.2} us, p99 {:.2} us",
             idle.median_s * 1e6,
@@ -54,7 +54,7 @@ fn read(hosts: &mut Hosts) -> Result<Timing> {
         .collect::<Result<Vec<_>>>()?;
     measure(
         plan,
-        |call| hosts.stand.read(&paths[call as usize]),
+        |call| hosts.store.read(&paths[call as usize]),
         |call, tree| {
             expect(tree.nodes.len() == 1, || {
                 format!("reading {call} gave nothing")
@@ -71,7 +71,7 @@ fn commits(hosts: &mut Hosts, edits: u64) -> Result<Vec<Vec<Edit>>> {
                 .map(|n| {
                     let port = 300_000 + round * edits + n;
                     let leaf = Hosts::leaf(hosts.choose(), "port");
-                    hosts.stand.set(&leaf, &port.to_string())
+                    hosts.store.set(&leaf, &port.to_string())
                 })
                 .collect()
         })
@@ -81,7 +81,7 @@ fn commits(hosts: &mut Hosts, edits: u64) -> Result<Vec<Vec<Edit>>> {
 /// Reads while another thread commits; how many commits it made.
 fn beside(hosts: &mut Hosts, commits: &[Vec<Edit>]) -> Result<(Timing, u64)> {
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
-    let tree = hosts.stand.tree.clone();
+    let tree = hosts.store.tree.clone();
     thread::scope(|scope| {
         let writer = scope.spawn(|| -> Result<()> {
             for edits in commits.iter().cycle() {

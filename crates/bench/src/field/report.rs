@@ -6,15 +6,15 @@ use espalier_store::Edit;
 use espalier_yang::InstancePath;
 use espalier_yang::validate::Effort;
 
+use crate::configuration::{Configuration, Raw};
 use crate::dataset::expect;
 use crate::figures::Figures;
+use crate::generated_document::GeneratedDocument;
 use crate::harness::{Plan, Timing, measure};
+use crate::model_store::{Model, ModelStore};
 use crate::output::Output;
-use crate::pieces::Pieces;
-use crate::place::{Place, Raw};
 use crate::recorder::Trace;
 use crate::row::Row;
-use crate::stand::{Model, Stand};
 use espalier_terminal::Result;
 
 /// What users of other systems report.
@@ -32,7 +32,7 @@ const TRACED: usize = 10;
 
 /// Takes rows, and remembers those of one entry.
 pub struct Report<'a> {
-    place: &'a Place,
+    configuration: &'a Configuration,
     output: &'a mut Output,
     /// Name, size and median.
     seen: Vec<(String, u64, f64)>,
@@ -50,19 +50,19 @@ pub struct Change {
 
 impl Change {
     /// Setting a leaf.
-    pub fn set(stand: &Stand, path: &str, value: &str) -> Result<Self> {
+    pub fn set(store: &ModelStore, path: &str, value: &str) -> Result<Self> {
         Ok(Self {
-            edits: vec![stand.set(path, value)?],
-            leaf: stand.path(path)?,
+            edits: vec![store.set(path, value)?],
+            leaf: store.path(path)?,
             value: Some(value.to_owned()),
         })
     }
 
     /// Fails unless the leaf holds what it must.
-    pub fn check(&self, stand: &Stand) -> Result<()> {
-        let found = stand.leaf(&self.leaf)?.map(|value| value.to_string());
+    pub fn check(&self, store: &ModelStore) -> Result<()> {
+        let found = store.leaf(&self.leaf)?.map(|value| value.to_string());
         expect(found == self.value, || {
-            let path = self.leaf.to_instance_identifier(stand.tree.schema());
+            let path = self.leaf.to_instance_identifier(store.tree.schema());
             format!("{path} holds {found:?} instead of {:?}", self.value)
         })
     }
@@ -70,23 +70,23 @@ impl Change {
 
 impl<'a> Report<'a> {
     /// No rows yet.
-    pub fn new(place: &'a Place, output: &'a mut Output) -> Self {
+    pub fn new(configuration: &'a Configuration, output: &'a mut Output) -> Self {
         Self {
-            place,
+            configuration,
             output,
             seen: Vec::new(),
         }
     }
 
     /// A new store of a model.
-    pub fn stand(&self, model: Model) -> Result<Stand> {
-        Stand::open(self.place, model)
+    pub fn store(&self, model: Model) -> Result<ModelStore> {
+        ModelStore::open(self.configuration, model)
     }
 
     /// A row with nothing measured yet.
-    pub fn row(&self, stand: &Stand, name: &str, size: u64) -> Row {
+    pub fn row(&self, store: &ModelStore, name: &str, size: u64) -> Row {
         let peers = FIGURES.peers("", name, size);
-        stand.row(SUITE, name, size).peers(peers)
+        store.row(SUITE, name, size).peers(peers)
     }
 
     /// Takes a row.
@@ -109,46 +109,51 @@ impl<'a> Report<'a> {
     /// Measures the commit of a document, merged into what is there.
     pub fn commit_document(
         &mut self,
-        stand: &Stand,
+        store: &ModelStore,
         row: Row,
-        document: Pieces<'_>,
+        document: GeneratedDocument<'_>,
     ) -> Result<Row> {
-        let tree = stand.document(document)?;
+        let tree = store.document(document)?;
         let edits = [Edit::merge(InstancePath::root(), tree)];
-        let before = stand.effort();
+        let before = store.effort();
         let timing = measure(
             Plan::once(),
-            |_| stand.commit(&edits),
+            |_| store.commit(&edits),
             |_, commit| expect(commit.is_changed, || "nothing was committed".to_owned()),
         )?;
-        let raw = stand.raw_load()?;
+        let raw = store.raw_load()?;
         let row = row.timed(&timing).raw(raw.as_ref());
-        Ok(row.note(effort(before, stand.effort(), 1)))
+        Ok(row.note(effort(before, store.effort(), 1)))
     }
 
     /// Measures the load of a document into the empty store.
-    pub fn load_document(&mut self, stand: &Stand, row: Row, document: Pieces<'_>) -> Result<Row> {
+    pub fn load_document(
+        &mut self,
+        store: &ModelStore,
+        row: Row,
+        document: GeneratedDocument<'_>,
+    ) -> Result<Row> {
         let mut document = Some(document);
         let timing = measure(
             Plan::once(),
-            |_| document.take().map(|text| stand.load(text)).transpose(),
+            |_| document.take().map(|text| store.load(text)).transpose(),
             |_, report| {
                 let is_changed = report.is_some_and(|report| report.commit.is_changed);
                 expect(is_changed, || "nothing was loaded".to_owned())
             },
         )?;
-        let raw = stand.raw_load()?;
+        let raw = store.raw_load()?;
         Ok(row.timed(&timing).raw(raw.as_ref()))
     }
 
     /// Measures changes of one entry, each a commit.
-    pub fn changes(&mut self, stand: &Stand, row: Row, changes: &[Change]) -> Result<()> {
-        let row = self.changed(stand, row, changes)?;
+    pub fn changes(&mut self, store: &ModelStore, row: Row, changes: &[Change]) -> Result<()> {
+        let row = self.changed(store, row, changes)?;
         self.emit_one(row)
     }
 
     /// The row of changes of one entry.
-    pub fn changed(&self, stand: &Stand, row: Row, changes: &[Change]) -> Result<Row> {
+    pub fn changed(&self, store: &ModelStore, row: Row, changes: &[Change]) -> Result<Row> {
         let traced = (changes.len() / TRACED).max(1).min(changes.len() - 1);
         let (timed, traced) = changes.split_at(changes.len() - traced);
         let warm_up = (timed.len() / 10) as u64;
@@ -156,25 +161,25 @@ impl<'a> Report<'a> {
             warm_up,
             ..Plan::many(timed.len() as u64 - warm_up)
         };
-        let before = stand.effort();
+        let before = store.effort();
         let mut commits = 0;
         let timing = measure(
             plan,
-            |call| stand.commit(&timed[call as usize].edits),
+            |call| store.commit(&timed[call as usize].edits),
             |call, commit| {
                 commits += 1;
                 expect(commit.is_changed, || format!("commit {call} did nothing"))?;
-                timed[call as usize].check(stand)
+                timed[call as usize].check(store)
             },
         )?;
-        let note = effort(before, stand.effort(), commits);
+        let note = effort(before, store.effort(), commits);
         let row = row.timed(&timing).note(note);
-        let Some(raw) = stand.raw_copy()? else {
+        let Some(raw) = store.raw_copy()? else {
             return Ok(row);
         };
         let traces = traced
             .iter()
-            .map(|change| stand.traced(|| stand.commit(&change.edits).map(drop)))
+            .map(|change| store.traced(|| store.commit(&change.edits).map(drop)))
             .collect::<Result<Vec<_>>>()?;
         beside_raw(row, &timing, &raw, &traces)
     }

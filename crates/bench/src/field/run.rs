@@ -2,8 +2,8 @@
 
 use super::case::Case;
 use super::report::Report;
+use crate::configuration::Configuration;
 use crate::output::Output;
-use crate::place::Place;
 use espalier_terminal::Result;
 
 /// What to measure.
@@ -13,13 +13,13 @@ pub struct Field {
     /// The sizes, ascending; each case has its own where there are none.
     pub sizes: Vec<u64>,
     /// Where.
-    pub places: Vec<Place>,
+    pub configurations: Vec<Configuration>,
 }
 
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(field: &Field, output: &mut Output) -> Result<()> {
-    for place in &field.places {
-        cases(field, &mut Report::new(place, output))?;
+    for configuration in &field.configurations {
+        cases(field, &mut Report::new(configuration, output))?;
     }
     Ok(())
 }

@@ -5,8 +5,8 @@
 //! everywhere in the bench, and every answer is checked. More processes than cores read no faster
 //! than the cores allow; a server on the same machine needs some of them too.
 
-mod part;
 mod run;
+mod worker;
 
-pub use part::run as run_processes_part;
 pub use run::{Processes, run};
+pub use worker::run as run_processes_worker;

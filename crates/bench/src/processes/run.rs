@@ -7,13 +7,13 @@ use std::time::Duration;
 use espalier_keyspace::Policy;
 use espalier_store::CommitOptions;
 
-use super::part::{Act, Job, READY, Read, now_ns, text_of};
+use super::worker::{Act, Job, READY, Read, now_ns, text_of};
+use crate::configuration::{Configuration, StoreLocation, new_folder};
 use crate::dataset::{expect, write_document};
 use crate::harness::Timing;
 use crate::output::Output;
-use crate::place::{Home, Place, new_folder};
 use crate::row::Row;
-use crate::scale::Bed;
+use crate::scale::Fixture;
 use espalier_terminal::{Failure, Result};
 
 const SUITE: &str = "processes";
@@ -36,21 +36,22 @@ pub struct Processes {
     /// Numbers of list entries, ascending.
     pub sizes: Vec<u64>,
     /// The engines, under their policies; those that one process has for itself are left out.
-    pub places: Vec<Place>,
+    pub configurations: Vec<Configuration>,
 }
 
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(processes: &Processes, output: &mut Output) -> Result<()> {
-    let is_shared = |place: &&Place| !ALONE.contains(&place.engine.scheme());
-    let places: Vec<_> = processes.places.iter().filter(is_shared).collect();
-    if places.is_empty() {
+    let is_shared =
+        |configuration: &&Configuration| !ALONE.contains(&configuration.engine.scheme());
+    let configurations: Vec<_> = processes.configurations.iter().filter(is_shared).collect();
+    if configurations.is_empty() {
         return Err(Failure::usage(
             "processes measures engines that several processes may have open; memory and file are none",
         ));
     }
     for &size in &processes.sizes {
-        for place in &places {
-            Measuring::new(place, size)?.run(output)?;
+        for configuration in &configurations {
+            Measuring::new(configuration, size)?.run(output)?;
         }
     }
     Ok(())
@@ -58,27 +59,27 @@ pub fn run(processes: &Processes, output: &mut Output) -> Result<()> {
 
 /// A store that processes open.
 struct Measuring<'a> {
-    place: &'a Place,
+    configuration: &'a Configuration,
     size: u64,
-    home: Home,
-    bed: Bed,
+    location: StoreLocation,
+    fixture: Fixture,
 }
 
 impl<'a> Measuring<'a> {
-    fn new(place: &'a Place, size: u64) -> Result<Self> {
-        let mut home = place.home()?;
+    fn new(configuration: &'a Configuration, size: u64) -> Result<Self> {
+        let mut location = configuration.location()?;
         // The home removes what it has opened itself.
-        drop(home.open()?);
-        let bed = Bed::open(home.url())?;
+        drop(location.open()?);
+        let fixture = Fixture::open(location.url())?;
         let folder = new_folder(&std::env::temp_dir())?;
         let document = folder.path().join("document.json");
         write_document(&document, size)?;
-        bed.load(&document)?;
+        fixture.load(&document)?;
         Ok(Self {
-            place,
+            configuration,
             size,
-            home,
-            bed,
+            location,
+            fixture,
         })
     }
 
@@ -112,7 +113,7 @@ impl<'a> Measuring<'a> {
     /// What more cores would allow: where reads ask no engine, processes need nothing but processor
     /// time, and what they take from each other shows in how much of it a read needs.
     fn with_cores(&self, alone: &Rate, all: &Rate) -> String {
-        if self.place.policy != Policy::Cached {
+        if self.configuration.policy != Policy::Cached {
             return String::new();
         }
         let times = PROCESSES as f64 * alone.timing().cpu_s / all.timing().cpu_s;
@@ -120,14 +121,14 @@ impl<'a> Measuring<'a> {
     }
 
     fn row(&self, name: &str) -> Row {
-        Row::new(SUITE, name, self.place.on(), self.size)
+        Row::new(SUITE, name, self.configuration.on(), self.size)
     }
 
     fn part(&self, act: Act) -> Result<Part> {
-        let url = self.home.url();
+        let url = self.location.url();
         let joint = if url.contains('?') { '&' } else { '?' };
         Part::start(&Job {
-            url: format!("{url}{joint}policy={}", self.place.policy.name()),
+            url: format!("{url}{joint}policy={}", self.configuration.policy.name()),
             size: self.size,
             act,
         })
@@ -158,8 +159,10 @@ impl<'a> Measuring<'a> {
         parts.iter_mut().try_for_each(Part::wait_ready)?;
         let mut samples = Vec::new();
         for change in 1..=changes {
-            let edit = self.bed.nodes.set_text(0, &text_of(change));
-            self.bed.tree.commit(&[edit], CommitOptions::default())?;
+            let edit = self.fixture.nodes.set_text(0, &text_of(change));
+            self.fixture
+                .tree
+                .commit(&[edit], CommitOptions::default())?;
             let committed = now_ns();
             let mut last = committed;
             for part in &mut parts {

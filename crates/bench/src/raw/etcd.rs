@@ -9,9 +9,9 @@ use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
 use tonic_prost::ProstCodec;
 
+use super::client::RawEngine;
 use super::contents::Contents;
-use super::end::end;
-use super::open::RawEngine;
+use super::range_end::range_end;
 use super::remote::{Remote, replay};
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
@@ -176,7 +176,7 @@ impl Etcd {
             }),
             Operation::DeleteRange(range) => Change::Delete(Delete {
                 key: self.key(&range.start),
-                end: self.key(end(range)),
+                end: self.key(range_end(range)),
             }),
             // etcd adds nothing itself: the driver reads, and puts the sum.
             Operation::Add { key, delta } => Change::Put(Put {
@@ -237,7 +237,7 @@ impl Remote for Etcd {
             }
             ReadStep::Scan(range, direction, count) => Get {
                 key: self.key(&range.start),
-                end: self.key(end(range)),
+                end: self.key(range_end(range)),
                 limit: i64::try_from(*count).unwrap_or(i64::MAX),
                 order: match direction {
                     Direction::Forward => 0,

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use espalier_keyspace::{Direction, KeyRange, Operation, counter};
 
+use super::client::RawEngine;
 use super::contents::Contents;
-use super::open::RawEngine;
 use crate::engine::Durability;
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::Result;

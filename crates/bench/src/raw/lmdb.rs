@@ -8,8 +8,8 @@ use espalier_keyspace::{Direction, KeyRange, Operation};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn, WithoutTls};
 
+use super::client::RawEngine;
 use super::contents::Contents;
-use super::open::RawEngine;
 use crate::engine::Durability;
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};

@@ -5,8 +5,8 @@
 //! durability; no driver, no YANG. Each client does it the way its engine is at its best: sorted
 //! sets and hashes, arrays of parameters, pipelines.
 
+mod client;
 mod contents;
-mod end;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod journal;
@@ -14,16 +14,18 @@ mod lmdb;
 #[cfg(feature = "mongo")]
 mod mongo;
 mod open;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "mongo"))]
+mod operation_runs;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod range_end;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(any(feature = "postgres", feature = "etcd", feature = "mongo"))]
 mod remote;
-#[cfg(any(feature = "postgres", feature = "redis", feature = "mongo"))]
-mod runs;
 mod sqlite;
 
+pub use client::RawEngine;
 pub use contents::Contents;
 pub use lmdb::Lmdb;
-pub use open::{RawEngine, open, remove};
+pub use open::{open, remove};

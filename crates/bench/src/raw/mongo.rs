@@ -9,10 +9,10 @@ use ::mongodb::{Client, Collection, Database};
 use espalier_keyspace::{Direction, KeyRange, Operation};
 use tokio::runtime::Runtime;
 
+use super::client::RawEngine;
 use super::contents::Contents;
-use super::open::RawEngine;
+use super::operation_runs::{Run, runs};
 use super::remote::{Remote, replay};
-use super::runs::{Run, runs};
 use crate::engine::Durability;
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};

@@ -2,22 +2,12 @@
 
 use std::path::Path;
 
-use super::contents::Contents;
+use super::client::RawEngine;
 use super::journal::Journal;
 use super::lmdb::Lmdb;
 use super::sqlite::Sqlite;
 use crate::engine::{Durability, Engine};
-use crate::recorder::Trace;
 use espalier_terminal::Result;
-
-/// An engine's own client on a place of its own.
-pub trait RawEngine {
-    /// Puts all of it in one transaction, or in as few as the engine allows.
-    fn load(&self, contents: &Contents) -> Result<()>;
-
-    /// Does what a trace says: its reads, then its commits. The bytes read.
-    fn replay(&self, trace: &Trace) -> Result<usize>;
-}
 
 /// The client of an engine, in a folder or under a name of its own; none for memory, and for engines
 /// that have none here.

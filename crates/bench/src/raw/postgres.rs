@@ -5,11 +5,11 @@ use tokio::runtime::Runtime;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, NoTls, Statement};
 
+use super::client::RawEngine;
 use super::contents::Contents;
-use super::end::end;
-use super::open::RawEngine;
+use super::operation_runs::{Run, runs};
+use super::range_end::range_end;
 use super::remote::{Remote, replay};
-use super::runs::{Run, runs};
 use crate::engine::Durability;
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
@@ -155,7 +155,7 @@ impl Postgres {
                     self.execute(&statements.delete_many, &[&keys]).await?;
                 }
                 Run::DeleteRange(range) => {
-                    let bounds: [&(dyn ToSql + Sync); 2] = [&range.start, &end(range)];
+                    let bounds: [&(dyn ToSql + Sync); 2] = [&range.start, &range_end(range)];
                     self.execute(&statements.delete_range, &bounds).await?;
                 }
                 Run::Add(key, delta) => {
@@ -189,7 +189,7 @@ impl Remote for Postgres {
         let count = i64::try_from(*count).unwrap_or(i64::MAX);
         let rows = self
             .client
-            .query(statement, &[&range.start, &end(range), &count])
+            .query(statement, &[&range.start, &range_end(range), &count])
             .await?;
         let bytes = rows
             .iter()

@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ::redis::{Client, Cmd, Connection, Pipeline, RedisError, RedisResult, pipe};
 use espalier_keyspace::{Direction, KeyRange};
 
+use super::client::RawEngine;
 use super::contents::Contents;
-use super::open::RawEngine;
-use super::runs::{Run, runs};
+use super::operation_runs::{Run, runs};
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
 

@@ -5,9 +5,9 @@ use std::path::Path;
 use espalier_keyspace::{Direction, KeyRange, Operation, counter};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::client::RawEngine;
 use super::contents::Contents;
-use super::end::end;
-use super::open::RawEngine;
+use super::range_end::range_end;
 use crate::engine::Durability;
 use crate::recorder::{ReadStep, Trace};
 use espalier_terminal::{Failure, Result};
@@ -52,7 +52,7 @@ impl Sqlite {
         );
         let mut scan = self.connection.prepare_cached(&text)?;
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let mut rows = scan.query(params![range.start, end(range), count])?;
+        let mut rows = scan.query(params![range.start, range_end(range), count])?;
         let mut bytes = 0;
         while let Some(row) = rows.next()? {
             let (key, value) = (row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
@@ -73,7 +73,7 @@ impl Sqlite {
             Operation::Delete { key } => run("DELETE FROM entries WHERE key = ?1", &[key]),
             Operation::DeleteRange(range) => run(
                 "DELETE FROM entries WHERE key >= ?1 AND key < ?2",
-                &[&range.start, end(range)],
+                &[&range.start, range_end(range)],
             ),
             Operation::Add { key, delta } => {
                 let held = self.get(key)?;

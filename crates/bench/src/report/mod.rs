@@ -1,12 +1,12 @@
 //! What is made of all rows at the end: reports for people, and a comparison with earlier rows.
 
 mod baseline;
-mod distance;
 mod growth;
 mod html;
 mod markdown;
 mod page;
 mod plot;
+mod raw_ratio;
 mod reasons;
 mod summary;
 mod targets;

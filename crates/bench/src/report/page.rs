@@ -1,7 +1,7 @@
 //! What reports are made of.
 
 use super::baseline::Baseline;
-use super::{distance, growth, targets};
+use super::{growth, raw_ratio, targets};
 use crate::row::Row;
 
 /// Everything that a report tells.
@@ -52,7 +52,7 @@ impl Page<'_> {
         vec![
             targets::finding(self.rows),
             growth::finding(self.rows),
-            distance::finding(self.rows),
+            raw_ratio::finding(self.rows),
         ]
     }
 }

@@ -7,11 +7,11 @@
 //!
 //! The suite of drivers is the same rows on every engine and policy.
 
-mod bed;
+mod comparison;
+mod fixture;
 mod operational;
 mod reads;
 mod run;
-mod sheet;
 mod writes;
 
 pub use run::{Sysrepo, run};

@@ -7,7 +7,7 @@ use espalier_store::{Diff, Edit, Provider, Selection, Subscribed, Subscriber, Su
 use espalier_yang::DataError;
 use espalier_yang::data::TreeBuilder;
 
-use super::bed::{About, Bed, Data, ROWS, TABLES, commit, expect_entries, text_of_row};
+use super::fixture::{About, Data, Fixture, ROWS, TABLES, commit, expect_entries, text_of_row};
 use super::writes::{BY_PATHS, set_items};
 use crate::dataset::expect;
 use crate::harness::Plan;
@@ -21,10 +21,10 @@ const ITERATIONS: u64 = 10;
 
 /// Row 5: the whole container of the operational datastore, which a provider makes of N entries
 /// when it is asked, as a tree. Running is empty.
-pub fn get_oper_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
-    bed.hold(Data::Nothing)?;
-    let (size, nodes, plan) = (bed.size, bed.nodes, bed.all());
-    let (tree, path) = (bed.operational.clone(), bed.stand.path(TABLES)?);
+pub fn get_oper_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    fixture.hold(Data::Nothing)?;
+    let (size, nodes, plan) = (fixture.size, fixture.nodes, fixture.all());
+    let (tree, path) = (fixture.operational.clone(), fixture.store.path(TABLES)?);
     let provider = Provider::new("bench", move |_| Ok(nodes.rows(size)));
     let registration = tree.provide(path.clone(), provider);
     let about = About {
@@ -33,7 +33,7 @@ pub fn get_oper_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
         plan,
     };
     let wanted = nodes.rows(size);
-    bed.measure(
+    fixture.measure(
         about,
         |_, _| {
             let (mut builder, view) = (TreeBuilder::new(), tree.view()?);
@@ -51,24 +51,24 @@ pub fn get_oper_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
 }
 
 /// Row 9: N leaves are set by their paths in the operational datastore, in one commit.
-pub fn create_all_items_oper(bed: &mut Bed<'_, '_>) -> Result<()> {
-    bed.hold(Data::Nothing)?;
-    let (size, plan, tree) = (bed.size, bed.all(), bed.operational.clone());
+pub fn create_all_items_oper(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    fixture.hold(Data::Nothing)?;
+    let (size, plan, tree) = (fixture.size, fixture.all(), fixture.operational.clone());
     let about = About {
         row: "create all items oper",
         note: BY_PATHS,
         plan,
     };
-    bed.measure(
+    fixture.measure(
         about,
-        |stand, _| commit(&tree, &set_items(stand, size, text_of_row)?),
-        |stand, ()| {
-            let rows = stand.path(ROWS)?;
+        |store, _| commit(&tree, &set_items(store, size, text_of_row)?),
+        |store, ()| {
+            let rows = store.path(ROWS)?;
             expect_entries(&tree, &rows, size)?;
             commit(&tree, &[Edit::delete(rows)])
         },
     )?;
-    commit(&tree, &[Edit::delete(bed.stand.path(TABLES)?)])
+    commit(&tree, &[Edit::delete(fixture.store.path(TABLES)?)])
 }
 
 /// Is told of every commit twice, and counts what it is told of.
@@ -91,9 +91,9 @@ impl Subscriber for Counting {
 
 /// Row 10: all items are created and removed ten times before twelve subscribers, who are asked of
 /// each commit and told of it.
-pub fn many_oper_change_subs(bed: &mut Bed<'_, '_>) -> Result<()> {
-    bed.hold(Data::Nothing)?;
-    let (size, tree) = (bed.size, bed.operational.clone());
+pub fn many_oper_change_subs(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    fixture.hold(Data::Nothing)?;
+    let (size, tree) = (fixture.size, fixture.operational.clone());
     let subscribers: Vec<Arc<Counting>> = (0..SUBSCRIBERS).map(|_| Arc::default()).collect();
     let subscribed = subscribers
         .iter()
@@ -105,8 +105,8 @@ pub fn many_oper_change_subs(bed: &mut Bed<'_, '_>) -> Result<()> {
         })
         .collect::<espalier_store::Result<Vec<Subscribed>>>()?;
     // The container stays between the iterations.
-    commit(&tree, &[bed.stand.set(&text_of_row(0), "l0")?])?;
-    commit(&tree, &[Edit::delete(bed.stand.path(ROWS)?)])?;
+    commit(&tree, &[fixture.store.set(&text_of_row(0), "l0")?])?;
+    commit(&tree, &[Edit::delete(fixture.store.path(ROWS)?)])?;
     let about = About {
         row: "many oper change_subs",
         note: "20 commits before 12 subscribers, who share a diff for each",
@@ -119,17 +119,17 @@ pub fn many_oper_change_subs(bed: &mut Bed<'_, '_>) -> Result<()> {
         subscribers.iter().flat_map(both).collect()
     };
     counts(&subscribers);
-    bed.measure(
+    fixture.measure(
         about,
-        |stand, _| {
+        |store, _| {
             for _ in 0..ITERATIONS {
-                commit(&tree, &set_items(stand, size, text_of_row)?)?;
-                commit(&tree, &[Edit::delete(stand.path(ROWS)?)])?;
+                commit(&tree, &set_items(store, size, text_of_row)?)?;
+                commit(&tree, &[Edit::delete(store.path(ROWS)?)])?;
             }
             Ok(())
         },
-        |stand, ()| {
-            expect_entries(&tree, &stand.path(ROWS)?, 0)?;
+        |store, ()| {
+            expect_entries(&tree, &store.path(ROWS)?, 0)?;
             // Each entry and its text came and went.
             let wanted = ITERATIONS * 2 * 2 * size;
             let found = counts(&subscribers);
@@ -139,35 +139,35 @@ pub fn many_oper_change_subs(bed: &mut Bed<'_, '_>) -> Result<()> {
         },
     )?;
     drop(subscribed);
-    commit(&tree, &[Edit::delete(bed.stand.path(TABLES)?)])
+    commit(&tree, &[Edit::delete(fixture.store.path(TABLES)?)])
 }
 
 /// Row 14: a leaf of the entry in the middle is created in the operational datastore, which holds
 /// N entries.
-pub fn create_an_item_oper(bed: &mut Bed<'_, '_>) -> Result<()> {
-    bed.hold(Data::Nothing)?;
+pub fn create_an_item_oper(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    fixture.hold(Data::Nothing)?;
     let (text, plan, tree) = (
-        text_of_row(bed.middle()),
-        bed.one(),
-        bed.operational.clone(),
+        text_of_row(fixture.middle()),
+        fixture.one(),
+        fixture.operational.clone(),
     );
-    let filled = bed.nodes.rows(bed.size);
-    commit(&tree, &[Edit::merge(bed.stand.path("/")?, filled)])?;
-    let path = bed.stand.path(&text)?;
+    let filled = fixture.nodes.rows(fixture.size);
+    commit(&tree, &[Edit::merge(fixture.store.path("/")?, filled)])?;
+    let path = fixture.store.path(&text)?;
     commit(&tree, &[Edit::delete(path.clone())])?;
     let about = About {
         row: "create an item oper",
         note: "",
         plan,
     };
-    bed.measure(
+    fixture.measure(
         about,
-        |stand, _| commit(&tree, &[stand.set(&text, "l0")?]),
+        |store, _| commit(&tree, &[store.set(&text, "l0")?]),
         |_, ()| {
             let is_there = tree.view()?.has_content(&path)?;
             expect(is_there, || "the item was not created".to_owned())?;
             commit(&tree, &[Edit::delete(path.clone())])
         },
     )?;
-    commit(&tree, &[Edit::delete(bed.stand.path(TABLES)?)])
+    commit(&tree, &[Edit::delete(fixture.store.path(TABLES)?)])
 }

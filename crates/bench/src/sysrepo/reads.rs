@@ -3,9 +3,9 @@
 use espalier_yang::data::DataTree;
 use espalier_yang::{InstancePath, Value};
 
-use super::bed::{About, Bed, Data, MODEL, STEPS, TABLES, text_of_row};
+use super::fixture::{About, Data, Fixture, MODEL, STEPS, TABLES, text_of_row};
 use crate::dataset::expect;
-use crate::stand::Stand;
+use crate::model_store::ModelStore;
 use espalier_terminal::Result;
 use espalier_terminal::single_node::tree_of;
 
@@ -15,14 +15,14 @@ fn by_condition(n: u64) -> String {
 }
 
 /// A leaf with the nodes around it.
-fn with_parents(stand: &Stand, path: &InstancePath, value: &Value) -> Result<DataTree> {
-    tree_of(stand.tree.schema(), path, Some(&value.to_string()))
+fn with_parents(store: &ModelStore, path: &InstancePath, value: &Value) -> Result<DataTree> {
+    tree_of(store.tree.schema(), path, Some(&value.to_string()))
 }
 
-fn expect_text(stand: &Stand, tree: &DataTree, n: u64) -> Result<()> {
+fn expect_text(store: &ModelStore, tree: &DataTree, n: u64) -> Result<()> {
     let wanted = with_parents(
-        stand,
-        &stand.path(&text_of_row(n))?,
+        store,
+        &store.path(&text_of_row(n))?,
         &Value::string(format!("l{n}")),
     )?;
     expect(*tree == wanted, || {
@@ -31,38 +31,38 @@ fn expect_text(stand: &Stand, tree: &DataTree, n: u64) -> Result<()> {
 }
 
 /// Row 1: one leaf of N entries by a condition, with the nodes around it.
-pub fn get_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
-    bed.hold(Data::Rows)?;
-    let (middle, plan) = (bed.middle(), bed.one());
+pub fn get_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    fixture.hold(Data::Rows)?;
+    let (middle, plan) = (fixture.middle(), fixture.one());
     let about = About {
         row: "get tree",
         note: "by a condition on both keys, parsed each time",
         plan,
     };
     let text = by_condition(middle);
-    bed.measure(
+    fixture.measure(
         about,
-        |stand, _| {
-            let one = MODEL.select_one(&stand.tree.view()?, &text)?;
-            with_parents(stand, &one.path, &one.value.unwrap_or(Value::Empty))
+        |store, _| {
+            let one = MODEL.select_one(&store.tree.view()?, &text)?;
+            with_parents(store, &one.path, &one.value.unwrap_or(Value::Empty))
         },
-        |stand, tree| expect_text(stand, &tree, middle),
+        |store, tree| expect_text(store, &tree, middle),
     )
 }
 
 /// Row 2: the same, the value alone.
-pub fn get_item(bed: &mut Bed<'_, '_>) -> Result<()> {
-    bed.hold(Data::Rows)?;
-    let (middle, plan) = (bed.middle(), bed.one());
+pub fn get_item(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    fixture.hold(Data::Rows)?;
+    let (middle, plan) = (fixture.middle(), fixture.one());
     let about = About {
         row: "get item",
         note: "by a condition on both keys, parsed each time",
         plan,
     };
     let text = by_condition(middle);
-    bed.measure(
+    fixture.measure(
         about,
-        |stand, _| Ok(MODEL.select_one(&stand.tree.view()?, &text)?.value),
+        |store, _| Ok(MODEL.select_one(&store.tree.view()?, &text)?.value),
         |_, value| {
             let wanted = Some(Value::string(format!("l{middle}")));
             expect(value == wanted, || format!("got {value:?}"))
@@ -71,35 +71,35 @@ pub fn get_item(bed: &mut Bed<'_, '_>) -> Result<()> {
 }
 
 /// Rows 3 and 17: one leaf by the keys of its entry, with the nodes around it.
-pub fn get_tree_hash(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
-    bed.hold(Data::Rows)?;
-    let (middle, plan) = (bed.middle(), bed.one());
+pub fn get_tree_hash(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
+    fixture.hold(Data::Rows)?;
+    let (middle, plan) = (fixture.middle(), fixture.one());
     let about = About { row, note, plan };
     let text = text_of_row(middle);
-    bed.measure(
+    fixture.measure(
         about,
-        |stand, _| {
-            let path = stand.path(&text)?;
-            let value = stand.leaf(&path)?.unwrap_or(Value::Empty);
-            with_parents(stand, &path, &value)
+        |store, _| {
+            let path = store.path(&text)?;
+            let value = store.leaf(&path)?.unwrap_or(Value::Empty);
+            with_parents(store, &path, &value)
         },
-        |stand, tree| expect_text(stand, &tree, middle),
+        |store, tree| expect_text(store, &tree, middle),
     )
 }
 
 /// Row 4: the whole container with N entries in the order of their user, as a tree.
-pub fn get_user_ordered_tree(bed: &mut Bed<'_, '_>) -> Result<()> {
-    bed.hold(Data::Steps)?;
-    let plan = bed.all();
+pub fn get_user_ordered_tree(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    fixture.hold(Data::Steps)?;
+    let plan = fixture.all();
     let about = About {
         row: "get user ordered tree",
         note: "",
         plan,
     };
-    let wanted = bed.nodes.steps(bed.size);
-    bed.measure(
+    let wanted = fixture.nodes.steps(fixture.size);
+    fixture.measure(
         about,
-        |stand, _| stand.read(&stand.path(TABLES)?),
+        |store, _| store.read(&store.path(TABLES)?),
         |_, tree| expect(tree == wanted, || format!("the steps differ: {STEPS}")),
     )
 }

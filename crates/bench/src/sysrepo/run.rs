@@ -1,11 +1,11 @@
 //! Running the rows.
 
-use super::bed::{Bed, Data};
-use super::sheet::Sheet;
+use super::comparison::Comparison;
+use super::fixture::{Data, Fixture};
 use super::{operational, reads, writes};
+use crate::configuration::Configuration;
 use crate::harness::shuffle;
 use crate::output::Output;
-use crate::place::Place;
 use espalier_terminal::{Failure, Result};
 
 /// What to measure.
@@ -15,7 +15,7 @@ pub struct Sysrepo {
     /// Numbers of list entries, ascending.
     pub sizes: Vec<u64>,
     /// Where.
-    pub places: Vec<Place>,
+    pub configurations: Vec<Configuration>,
     /// Parts of the names of the rows that are measured; none for all of them.
     pub rows: Vec<String>,
 }
@@ -25,13 +25,13 @@ pub fn run(sysrepo: &Sysrepo, output: &mut Output) -> Result<()> {
     let wanted = wanted(&sysrepo.rows)?;
     // Another order in each pass, the same in each run.
     let pass = output.pass();
-    let mut sheet = Sheet::new(sysrepo.suite, output);
+    let mut comparison = Comparison::new(sysrepo.suite, output);
     for &size in &sysrepo.sizes {
-        for place in &sysrepo.places {
-            let mut bed = Bed::open(place, size, &mut sheet)?;
+        for configuration in &sysrepo.configurations {
+            let mut fixture = Fixture::open(configuration, size, &mut comparison)?;
             for (row, _, measure) in in_order(&wanted, size + pass) {
-                bed.rank = ROWS.iter().position(|known| known.0 == row).unwrap_or(0);
-                measure(&mut bed, row)?;
+                fixture.rank = ROWS.iter().position(|known| known.0 == row).unwrap_or(0);
+                measure(&mut fixture, row)?;
             }
         }
     }
@@ -55,71 +55,79 @@ fn in_order(rows: &[Row], seed: u64) -> Vec<Row> {
 const CACHED: &str = "there is no such mode here: the same work again";
 
 /// A row: its name, what it is measured on, and how.
-type Row = (&'static str, Data, fn(&mut Bed<'_, '_>, &str) -> Result<()>);
+type Row = (
+    &'static str,
+    Data,
+    fn(&mut Fixture<'_, '_>, &str) -> Result<()>,
+);
 
 /// All rows, in sysrepo's order.
 const ROWS: [Row; 22] = [
-    ("get tree", Data::Rows, |bed, _| reads::get_tree(bed)),
-    ("get item", Data::Rows, |bed, _| reads::get_item(bed)),
-    ("get tree hash", Data::Rows, |bed, row| {
-        reads::get_tree_hash(bed, row, "")
+    ("get tree", Data::Rows, |fixture, _| {
+        reads::get_tree(fixture)
     }),
-    ("get user ordered tree", Data::Steps, |bed, _| {
-        reads::get_user_ordered_tree(bed)
+    ("get item", Data::Rows, |fixture, _| {
+        reads::get_item(fixture)
     }),
-    ("get oper tree", Data::Nothing, |bed, _| {
-        operational::get_oper_tree(bed)
+    ("get tree hash", Data::Rows, |fixture, row| {
+        reads::get_tree_hash(fixture, row, "")
     }),
-    ("create batch", Data::Nothing, |bed, _| {
-        writes::create_batch(bed)
+    ("get user ordered tree", Data::Steps, |fixture, _| {
+        reads::get_user_ordered_tree(fixture)
     }),
-    ("create user ordered items", Data::Nothing, |bed, _| {
-        writes::create_user_ordered_items(bed)
+    ("get oper tree", Data::Nothing, |fixture, _| {
+        operational::get_oper_tree(fixture)
     }),
-    ("create all items", Data::Nothing, |bed, _| {
-        writes::create_all_items(bed)
+    ("create batch", Data::Nothing, |fixture, _| {
+        writes::create_batch(fixture)
     }),
-    ("create all items oper", Data::Nothing, |bed, _| {
-        operational::create_all_items_oper(bed)
+    ("create user ordered items", Data::Nothing, |fixture, _| {
+        writes::create_user_ordered_items(fixture)
     }),
-    ("many oper change_subs", Data::Nothing, |bed, _| {
-        operational::many_oper_change_subs(bed)
+    ("create all items", Data::Nothing, |fixture, _| {
+        writes::create_all_items(fixture)
     }),
-    ("remove all items", Data::Rows, |bed, row| {
-        writes::remove_all_items(bed, row, "")
+    ("create all items oper", Data::Nothing, |fixture, _| {
+        operational::create_all_items_oper(fixture)
     }),
-    ("remove whole subtree", Data::Rows, |bed, row| {
-        writes::remove_whole_subtree(bed, row, "")
+    ("many oper change_subs", Data::Nothing, |fixture, _| {
+        operational::many_oper_change_subs(fixture)
     }),
-    ("create an item", Data::Rows, |bed, row| {
-        writes::create_an_item(bed, row, "")
+    ("remove all items", Data::Rows, |fixture, row| {
+        writes::remove_all_items(fixture, row, "")
     }),
-    ("create an item oper", Data::Nothing, |bed, _| {
-        operational::create_an_item_oper(bed)
+    ("remove whole subtree", Data::Rows, |fixture, row| {
+        writes::remove_whole_subtree(fixture, row, "")
     }),
-    ("modify an item", Data::Rows, |bed, row| {
-        writes::modify_an_item(bed, row, "")
+    ("create an item", Data::Rows, |fixture, row| {
+        writes::create_an_item(fixture, row, "")
     }),
-    ("remove an item", Data::Rows, |bed, row| {
-        writes::remove_an_item(bed, row, "")
+    ("create an item oper", Data::Nothing, |fixture, _| {
+        operational::create_an_item_oper(fixture)
     }),
-    ("get tree hash cached", Data::Rows, |bed, row| {
-        reads::get_tree_hash(bed, row, CACHED)
+    ("modify an item", Data::Rows, |fixture, row| {
+        writes::modify_an_item(fixture, row, "")
     }),
-    ("remove all items cached", Data::Rows, |bed, row| {
-        writes::remove_all_items(bed, row, CACHED)
+    ("remove an item", Data::Rows, |fixture, row| {
+        writes::remove_an_item(fixture, row, "")
     }),
-    ("remove whole subtree cached", Data::Rows, |bed, row| {
-        writes::remove_whole_subtree(bed, row, CACHED)
+    ("get tree hash cached", Data::Rows, |fixture, row| {
+        reads::get_tree_hash(fixture, row, CACHED)
     }),
-    ("create an item cached", Data::Rows, |bed, row| {
-        writes::create_an_item(bed, row, CACHED)
+    ("remove all items cached", Data::Rows, |fixture, row| {
+        writes::remove_all_items(fixture, row, CACHED)
     }),
-    ("modify an item cached", Data::Rows, |bed, row| {
-        writes::modify_an_item(bed, row, CACHED)
+    ("remove whole subtree cached", Data::Rows, |fixture, row| {
+        writes::remove_whole_subtree(fixture, row, CACHED)
     }),
-    ("remove an item cached", Data::Rows, |bed, row| {
-        writes::remove_an_item(bed, row, CACHED)
+    ("create an item cached", Data::Rows, |fixture, row| {
+        writes::create_an_item(fixture, row, CACHED)
+    }),
+    ("modify an item cached", Data::Rows, |fixture, row| {
+        writes::modify_an_item(fixture, row, CACHED)
+    }),
+    ("remove an item cached", Data::Rows, |fixture, row| {
+        writes::remove_an_item(fixture, row, CACHED)
     }),
 ];
 

@@ -4,191 +4,194 @@ use espalier_store::Edit;
 use espalier_yang::data::{Content, DataNode, DataTree};
 use espalier_yang::{InstancePath, Value};
 
-use super::bed::{About, Bed, Data, ROWS, STEPS, TABLES, commit, expect_entries};
-use super::bed::{text_of_row, text_of_step};
+use super::fixture::{About, Data, Fixture, ROWS, STEPS, TABLES, commit, expect_entries};
+use super::fixture::{text_of_row, text_of_step};
 use crate::dataset::expect;
-use crate::stand::Stand;
+use crate::model_store::ModelStore;
 use espalier_terminal::Result;
 
 /// Row 6: a tree of N entries is built and merged.
-pub fn create_batch(bed: &mut Bed<'_, '_>) -> Result<()> {
-    bed.hold(Data::Nothing)?;
-    let (size, nodes, plan) = (bed.size, bed.nodes, bed.all());
+pub fn create_batch(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    fixture.hold(Data::Nothing)?;
+    let (size, nodes, plan) = (fixture.size, fixture.nodes, fixture.all());
     let about = About {
         row: "create batch",
         note: "building the tree is measured too",
         plan,
     };
-    bed.measure(
+    fixture.measure(
         about,
-        |stand, _| {
+        |store, _| {
             let edit = Edit::merge(InstancePath::root(), nodes.rows(size));
-            commit(&stand.tree, &[edit])
+            commit(&store.tree, &[edit])
         },
-        |stand, ()| created(stand, ROWS, size),
+        |store, ()| created(store, ROWS, size),
     )?;
-    emptied(bed)
+    emptied(fixture)
 }
 
 /// The entries are there; they are deleted again.
-fn created(stand: &Stand, list: &str, size: u64) -> Result<()> {
-    let list = stand.path(list)?;
-    expect_entries(&stand.tree, &list, size)?;
-    commit(&stand.tree, &[Edit::delete(list)])
+fn created(store: &ModelStore, list: &str, size: u64) -> Result<()> {
+    let list = store.path(list)?;
+    expect_entries(&store.tree, &list, size)?;
+    commit(&store.tree, &[Edit::delete(list)])
 }
 
 /// The container that is left goes.
-fn emptied(bed: &mut Bed<'_, '_>) -> Result<()> {
-    commit(&bed.stand.tree, &[Edit::delete(bed.stand.path(TABLES)?)])
+fn emptied(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    commit(
+        &fixture.store.tree,
+        &[Edit::delete(fixture.store.path(TABLES)?)],
+    )
 }
 
 /// Row 7: N leaves are set by their paths, in one commit; each creates its entry.
-pub fn create_user_ordered_items(bed: &mut Bed<'_, '_>) -> Result<()> {
-    create_items(bed, "create user ordered items", STEPS, text_of_step)
+pub fn create_user_ordered_items(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    create_items(fixture, "create user ordered items", STEPS, text_of_step)
 }
 
 /// Row 8: the same in the list that is ordered by its keys.
-pub fn create_all_items(bed: &mut Bed<'_, '_>) -> Result<()> {
-    create_items(bed, "create all items", ROWS, text_of_row)
+pub fn create_all_items(fixture: &mut Fixture<'_, '_>) -> Result<()> {
+    create_items(fixture, "create all items", ROWS, text_of_row)
 }
 
 /// Said of rows that set N items.
 pub const BY_PATHS: &str = "an edit for each path, parsed; one commit";
 
 /// The edits that set N leaves, from the texts of their paths.
-pub fn set_items(stand: &Stand, size: u64, path: fn(u64) -> String) -> Result<Vec<Edit>> {
+pub fn set_items(store: &ModelStore, size: u64, path: fn(u64) -> String) -> Result<Vec<Edit>> {
     let mut edits = Vec::with_capacity(size as usize);
     for n in 0..size {
-        edits.push(stand.set(&path(n), &format!("l{n}"))?);
+        edits.push(store.set(&path(n), &format!("l{n}"))?);
     }
     Ok(edits)
 }
 
 fn create_items(
-    bed: &mut Bed<'_, '_>,
+    fixture: &mut Fixture<'_, '_>,
     row: &str,
     list: &str,
     path: fn(u64) -> String,
 ) -> Result<()> {
-    bed.hold(Data::Nothing)?;
-    let (size, plan) = (bed.size, bed.all());
+    fixture.hold(Data::Nothing)?;
+    let (size, plan) = (fixture.size, fixture.all());
     let about = About {
         row,
         note: BY_PATHS,
         plan,
     };
-    bed.measure(
+    fixture.measure(
         about,
-        |stand, _| commit(&stand.tree, &set_items(stand, size, path)?),
-        |stand, ()| created(stand, list, size),
+        |store, _| commit(&store.tree, &set_items(store, size, path)?),
+        |store, ()| created(store, list, size),
     )?;
-    emptied(bed)
+    emptied(fixture)
 }
 
 /// Rows 11 and 18: the list is removed, the container stays.
-pub fn remove_all_items(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
+pub fn remove_all_items(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
     remove(
-        bed,
+        fixture,
         About {
             row,
             note,
-            plan: bed.all(),
+            plan: fixture.all(),
         },
         ROWS,
     )
 }
 
 /// Rows 12 and 19: the container is removed with the list.
-pub fn remove_whole_subtree(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
+pub fn remove_whole_subtree(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
     remove(
-        bed,
+        fixture,
         About {
             row,
             note,
-            plan: bed.all(),
+            plan: fixture.all(),
         },
         TABLES,
     )
 }
 
-fn remove(bed: &mut Bed<'_, '_>, about: About<'_>, text: &str) -> Result<()> {
-    bed.hold(Data::Rows)?;
-    let (size, nodes) = (bed.size, bed.nodes);
-    bed.measure(
+fn remove(fixture: &mut Fixture<'_, '_>, about: About<'_>, text: &str) -> Result<()> {
+    fixture.hold(Data::Rows)?;
+    let (size, nodes) = (fixture.size, fixture.nodes);
+    fixture.measure(
         about,
-        |stand, _| commit(&stand.tree, &[Edit::remove(stand.path(text)?)]),
-        |stand, ()| {
-            let path = stand.path(text)?;
-            let is_there = stand.tree.view()?.has_content(&path)?;
+        |store, _| commit(&store.tree, &[Edit::remove(store.path(text)?)]),
+        |store, ()| {
+            let path = store.path(text)?;
+            let is_there = store.tree.view()?.has_content(&path)?;
             expect(!is_there, || format!("{text} is still there"))?;
             let again = Edit::merge(InstancePath::root(), nodes.rows(size));
-            commit(&stand.tree, &[again])
+            commit(&store.tree, &[again])
         },
     )
 }
 
-fn expect_text(stand: &Stand, path: &str, wanted: Option<&str>) -> Result<()> {
-    let found = stand.leaf(&stand.path(path)?)?;
+fn expect_text(store: &ModelStore, path: &str, wanted: Option<&str>) -> Result<()> {
+    let found = store.leaf(&store.path(path)?)?;
     let wanted = wanted.map(Value::string);
     expect(found == wanted, || format!("{path} holds {found:?}"))
 }
 
 /// Rows 13 and 20: a leaf of the entry in the middle is created; it must not exist.
-pub fn create_an_item(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
-    bed.hold(Data::Rows)?;
-    let (text, plan) = (text_of_row(bed.middle()), bed.one());
+pub fn create_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
+    fixture.hold(Data::Rows)?;
+    let (text, plan) = (text_of_row(fixture.middle()), fixture.one());
     let about = About { row, note, plan };
-    let delete = |stand: &Stand| commit(&stand.tree, &[Edit::delete(stand.path(&text)?)]);
-    let leaf = bed.nodes.row.3;
-    delete(&bed.stand)?;
-    bed.measure(
+    let delete = |store: &ModelStore| commit(&store.tree, &[Edit::delete(store.path(&text)?)]);
+    let leaf = fixture.nodes.row.3;
+    delete(&fixture.store)?;
+    fixture.measure(
         about,
-        |stand, _| {
-            let path = stand.path(&text)?;
+        |store, _| {
+            let path = store.path(&text)?;
             let entry = path.parent().unwrap_or_default();
             let leaf = DataNode::new(leaf, Content::Value(Value::string("l0")));
             let tree = DataTree { nodes: vec![leaf] };
-            commit(&stand.tree, &[Edit::create(entry, tree)])
+            commit(&store.tree, &[Edit::create(entry, tree)])
         },
-        |stand, ()| {
-            expect_text(stand, &text, Some("l0"))?;
-            delete(stand)
+        |store, ()| {
+            expect_text(store, &text, Some("l0"))?;
+            delete(store)
         },
     )?;
-    let original = format!("l{}", bed.middle());
-    commit(&bed.stand.tree, &[bed.stand.set(&text, &original)?])
+    let original = format!("l{}", fixture.middle());
+    commit(&fixture.store.tree, &[fixture.store.set(&text, &original)?])
 }
 
 /// Rows 15 and 21: the leaf of the entry in the middle gets another value.
-pub fn modify_an_item(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
-    bed.hold(Data::Rows)?;
-    let (text, plan) = (text_of_row(bed.middle()), bed.one());
+pub fn modify_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
+    fixture.hold(Data::Rows)?;
+    let (text, plan) = (text_of_row(fixture.middle()), fixture.one());
     let about = About { row, note, plan };
     let value = |call| format!("changed {call}");
-    bed.measure(
+    fixture.measure(
         about,
-        |stand, call| {
-            commit(&stand.tree, &[stand.set(&text, &value(call))?])?;
+        |store, call| {
+            commit(&store.tree, &[store.set(&text, &value(call))?])?;
             Ok(call)
         },
-        |stand, call| expect_text(stand, &text, Some(&value(call))),
+        |store, call| expect_text(store, &text, Some(&value(call))),
     )?;
-    let original = format!("l{}", bed.middle());
-    commit(&bed.stand.tree, &[bed.stand.set(&text, &original)?])
+    let original = format!("l{}", fixture.middle());
+    commit(&fixture.store.tree, &[fixture.store.set(&text, &original)?])
 }
 
 /// Rows 16 and 22: the leaf of the entry in the middle is removed.
-pub fn remove_an_item(bed: &mut Bed<'_, '_>, row: &str, note: &str) -> Result<()> {
-    bed.hold(Data::Rows)?;
-    let (text, plan) = (text_of_row(bed.middle()), bed.one());
+pub fn remove_an_item(fixture: &mut Fixture<'_, '_>, row: &str, note: &str) -> Result<()> {
+    fixture.hold(Data::Rows)?;
+    let (text, plan) = (text_of_row(fixture.middle()), fixture.one());
     let about = About { row, note, plan };
-    let original = format!("l{}", bed.middle());
-    bed.measure(
+    let original = format!("l{}", fixture.middle());
+    fixture.measure(
         about,
-        |stand, _| commit(&stand.tree, &[Edit::remove(stand.path(&text)?)]),
-        |stand, ()| {
-            expect_text(stand, &text, None)?;
-            commit(&stand.tree, &[stand.set(&text, &original)?])
+        |store, _| commit(&store.tree, &[Edit::remove(store.path(&text)?)]),
+        |store, ()| {
+            expect_text(store, &text, None)?;
+            commit(&store.tree, &[store.set(&text, &original)?])
         },
     )
 }

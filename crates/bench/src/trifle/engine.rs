@@ -7,7 +7,7 @@ use espalier_stats::{Clock, Settings, Stats, SystemClock, SystemMetric};
 use espalier_store::Subspace;
 
 use super::comparison::engine_of;
-use crate::place::{Home, Place};
+use crate::configuration::{Configuration, StoreLocation};
 use crate::row::Row;
 use espalier_terminal::Result;
 
@@ -18,22 +18,22 @@ pub struct Engine {
     /// Their engine to compare with.
     pub peer: Option<&'static str>,
     /// Where it is.
-    pub place: Place,
+    pub configuration: Configuration,
     prefix: Vec<u8>,
-    _home: Home,
+    _location: StoreLocation,
 }
 
 impl Engine {
     /// An engine at a place.
-    pub fn open(place: &Place) -> Result<Self> {
-        let mut home = place.home()?;
-        let (_, driver) = home.open()?;
+    pub fn open(configuration: &Configuration) -> Result<Self> {
+        let mut location = configuration.location()?;
+        let (_, driver) = location.open()?;
         Ok(Self {
             peer: engine_of(&*driver),
             driver,
-            place: place.clone(),
+            configuration: configuration.clone(),
             prefix: Subspace::Statistics.key(),
-            _home: home,
+            _location: location,
         })
     }
 
@@ -60,6 +60,6 @@ impl Engine {
 
     /// A row about this engine, with nothing measured yet.
     pub fn row(&self, name: String, size: u64) -> Row {
-        Row::new("trifle", name, self.place.on(), size)
+        Row::new("trifle", name, self.configuration.on(), size)
     }
 }

@@ -5,11 +5,11 @@
 //! same buckets are written again and again, by one thread, as theirs are. Rows beyond their table
 //! measure what it leaves out: many threads, and a long range.
 
-mod beyond;
 mod comparison;
 mod engine;
 mod payload;
 mod run;
 mod table;
+mod threads_and_ranges;
 
 pub use run::{Trifle, run};

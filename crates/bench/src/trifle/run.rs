@@ -4,15 +4,15 @@ use std::time::Instant;
 
 use espalier_stats::{Designator, Number, Packed, Point, Range, Stats, Timestamp, Write};
 
-use super::beyond;
 use super::comparison::{self, Column};
 use super::engine::Engine;
 use super::payload::{PAYLOADS, Payload};
 use super::table::Table;
+use super::threads_and_ranges;
+use crate::configuration::Configuration;
 use crate::dataset::expect;
 use crate::harness::{Timing, cpu_time};
 use crate::output::Output;
-use crate::place::Place;
 use espalier_terminal::{Failure, Result};
 
 /// What to measure.
@@ -20,7 +20,7 @@ pub struct Trifle {
     /// Numbers of calls.
     pub counts: Vec<u64>,
     /// Where.
-    pub places: Vec<Place>,
+    pub configurations: Vec<Configuration>,
 }
 
 /// When everything happens: theirs is fixed for a run too.
@@ -29,8 +29,8 @@ const AT: i64 = 1_741_176_030;
 /// Runs the bench. Fails at the first wrong answer.
 pub fn run(trifle: &Trifle, output: &mut Output) -> Result<()> {
     let mut table = Table::default();
-    for place in &trifle.places {
-        let engine = &Engine::open(place)?;
+    for configuration in &trifle.configurations {
+        let engine = &Engine::open(configuration)?;
         for &calls in &trifle.counts {
             for payload in PAYLOADS {
                 let mut seconds = [0.0; 6];
@@ -38,7 +38,7 @@ pub fn run(trifle: &Trifle, output: &mut Output) -> Result<()> {
                 table.add(engine, payload, calls, seconds);
             }
         }
-        beyond::run(engine, output)?;
+        threads_and_ranges::run(engine, output)?;
     }
     output.text(&table.to_string())
 }

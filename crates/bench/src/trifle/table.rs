@@ -34,7 +34,7 @@ impl Table {
             engine: format!(
                 "{} {}",
                 engine.driver.name(),
-                engine.place.durability.as_str()
+                engine.configuration.durability.as_str()
             ),
             seconds,
             theirs,

@@ -8,14 +8,14 @@ use espalier_yang::data::PrintOptions;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use crate::configuration::Configuration;
 use crate::dataset::expect;
 use crate::engine::Durability;
 use crate::figures::Figures;
+use crate::generated_document::GeneratedDocument;
 use crate::harness::Plan;
-use crate::pieces::Pieces;
-use crate::place::Place;
+use crate::model_store::{Closed, Model, ModelStore};
 use crate::row::Row;
-use crate::stand::{Closed, Model, Stand};
 use espalier_terminal::Result;
 use espalier_terminal::document::{self, Format, Found};
 
@@ -48,9 +48,9 @@ const CHOSEN: usize = 4_096;
 const MANY: u64 = 100;
 
 /// A store with the list of one size.
-pub struct Bed {
+pub struct Fixture {
     /// Its running datastore.
-    pub stand: Stand,
+    pub store: ModelStore,
     /// Its candidate.
     pub candidate: Tree,
     /// How many entries.
@@ -67,14 +67,14 @@ pub struct About {
     pub note: &'static str,
 }
 
-impl Bed {
+impl Fixture {
     /// A new store, empty.
-    pub fn open(place: &Place, size: u64) -> Result<Self> {
-        let stand = Stand::open(place, MODEL)?;
+    pub fn open(configuration: &Configuration, size: u64) -> Result<Self> {
+        let store = ModelStore::open(configuration, MODEL)?;
         let mut random = StdRng::seed_from_u64(SEED);
         Ok(Self {
-            candidate: stand.tree.beside(Datastore::Candidate, "")?,
-            stand,
+            candidate: store.tree.beside(Datastore::Candidate, "")?,
+            store,
             size,
             chosen: (0..CHOSEN).map(|_| random.random_range(0..size)).collect(),
         })
@@ -82,7 +82,7 @@ impl Bed {
 
     /// For one entry.
     pub fn one(&self) -> Plan {
-        match self.stand.place.durability {
+        match self.store.configuration.durability {
             Durability::Durable => Plan::many(50),
             _ => Plan::many(1_000.min(20 * self.size)),
         }
@@ -119,47 +119,47 @@ impl Bed {
 
     /// Puts a document in place of what a datastore holds.
     pub fn put(&self, tree: &Tree, document: &str) -> Result<()> {
-        let parsed = Pieces::new(std::iter::once(document.to_owned()));
-        let edit = Edit::replace(InstancePath::root(), self.stand.document(parsed)?);
+        let parsed = GeneratedDocument::new(std::iter::once(document.to_owned()));
+        let edit = Edit::replace(InstancePath::root(), self.store.document(parsed)?);
         commit(tree, &[edit])
     }
 
     /// Has running hold every entry.
     pub fn fill(&self) -> Result<()> {
-        self.put(&self.stand.tree, &self.first_document())
+        self.put(&self.store.tree, &self.first_document())
     }
 
     /// Empties running.
     pub fn empty(&self) -> Result<()> {
-        commit(&self.stand.tree, &[Edit::remove(self.stand.path(ALL)?)])
+        commit(&self.store.tree, &[Edit::remove(self.store.path(ALL)?)])
     }
 
     /// The edit that sets the text of an entry, from the text of its path.
     pub fn set(&self, entry: u64, text: &str) -> Result<Edit> {
-        self.stand.set(&format!("{}/b", path_of(entry)), text)
+        self.store.set(&format!("{}/b", path_of(entry)), text)
     }
 
     /// The edit that deletes an entry, from the text of its path.
     pub fn delete(&self, entry: u64) -> Result<Edit> {
-        Ok(Edit::delete(self.stand.path(&path_of(entry))?))
+        Ok(Edit::delete(self.store.path(&path_of(entry))?))
     }
 
     /// Fails unless the entry has this text.
     pub fn expect_text(&self, tree: &Tree, entry: u64, text: &str) -> Result<()> {
-        let path = self.stand.path(&path_of(entry))?;
+        let path = self.store.path(&path_of(entry))?;
         let found = xml(tree, &path, &Selection::default())?;
         expect_entry(&found, entry, text)
     }
 
     /// Fails where the entry is there.
     pub fn expect_gone(&self, tree: &Tree, entry: u64) -> Result<()> {
-        let is_there = tree.view()?.exists(&self.stand.path(&path_of(entry))?)?;
+        let is_there = tree.view()?.exists(&self.store.path(&path_of(entry))?)?;
         expect(!is_there, || format!("{entry} is still there"))
     }
 
     /// Fails unless there are so many entries.
     pub fn expect_count(&self, tree: &Tree, wanted: u64) -> Result<()> {
-        let found = tree.view()?.count(&self.stand.path(LIST)?)?;
+        let found = tree.view()?.count(&self.store.path(LIST)?)?;
         expect(found == wanted, || format!("{found} entries"))
     }
 
@@ -168,7 +168,7 @@ impl Bed {
         Ok(self.candidate.discard(CommitOptions::default())?)
     }
 
-    /// Measures a row; see [`Stand::measured`].
+    /// Measures a row; see [`ModelStore::measured`].
     pub fn measure<T>(
         &self,
         about: About,
@@ -177,12 +177,12 @@ impl Bed {
         check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
         let row = self.row(about);
-        self.stand.measured(row, plan, operation, check)
+        self.store.measured(row, plan, operation, check)
     }
 
     /// A row with nothing measured yet, beside Clixon's figures.
     pub fn row(&self, about: About) -> Row {
-        let row = self.stand.row(SUITE, about.row, self.size);
+        let row = self.store.row(SUITE, about.row, self.size);
         row.note(about.note)
             .peers(FIGURES.peers("", about.row, self.size))
     }
@@ -191,7 +191,7 @@ impl Bed {
     pub fn close(self) -> Closed {
         // The candidate holds the store too.
         drop(self.candidate);
-        self.stand.close()
+        self.store.close()
     }
 }
 

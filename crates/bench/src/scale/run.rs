@@ -1,27 +1,11 @@
-//! How work on one entry grows with the list it is in.
-//!
-//! For each size: load, read, change, page and delete, on the store and on the raw engine; then
-//! the ratio of each one-entry row between the smallest and the largest size.
+//! The sizes, and the ratios between them.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use espalier_keyspace::Driver;
-use espalier_store::{Datastore, LoadMode, LoadOptions, LoadReport, Store, SystemClock, Tree};
-use espalier_yang::data::{ParseOptions, Root};
-
-use super::dataset::{self, Nodes};
-use super::output::Output;
-use super::recorder::Recorder;
-use super::row::Row;
-use super::scale_rows::Rows;
-use espalier_terminal::document::{self, Format};
+use super::rows::Rows;
+use crate::output::Output;
+use crate::row::Row;
 use espalier_terminal::{Failure, Result};
-
-/// The suite's name in rows.
-pub const SUITE: &str = "scale";
-
-const NAME: &str = "bench";
 
 /// What to measure.
 pub struct Scale {
@@ -29,64 +13,6 @@ pub struct Scale {
     pub sizes: Vec<u64>,
     /// Where stores are made: a folder for the embedded driver; `None` for memory.
     pub folder: Option<PathBuf>,
-}
-
-/// An open store with the data of one size.
-pub struct Bed {
-    /// Notes what is asked of the driver.
-    pub recorder: Arc<Recorder>,
-    /// The data.
-    pub tree: Tree,
-    /// The nodes of its model.
-    pub nodes: Nodes,
-}
-
-impl Bed {
-    /// Opens the store at a URL; a new one is prepared for the bench's model.
-    pub fn open(url: &str) -> Result<Self> {
-        let driver = espalier_drivers::open(url)?;
-        let recorder = Arc::new(Recorder::new(driver));
-        let store = Store::open(
-            Arc::clone(&recorder) as Arc<dyn Driver>,
-            Arc::new(SystemClock),
-        )?;
-        if store.dataspaces()?.is_empty() {
-            store.create_dataspace(NAME)?;
-            store.create_schema_set(NAME, NAME, &dataset::source())?;
-            store.create_anchor(NAME, NAME, NAME)?;
-        }
-        let tree = store.tree(NAME, NAME, Datastore::Running)?;
-        let nodes = Nodes::of(tree.schema())?;
-        Ok(Self {
-            recorder,
-            tree,
-            nodes,
-        })
-    }
-
-    /// Loads a file.
-    pub fn load(&self, file: &Path) -> Result<LoadReport> {
-        let name = file.display().to_string();
-        let (mut input, _) = document::open(&name)?;
-        let options = LoadOptions {
-            mode: LoadMode::Create,
-            author: NAME,
-            ..LoadOptions::default()
-        };
-        let schema = Arc::clone(self.tree.schema());
-        Ok(self.tree.load(options, &mut |sink| {
-            let options = ParseOptions::default();
-            document::parse(
-                Format::Json,
-                &schema,
-                Root::Datastore,
-                &mut input,
-                sink,
-                &options,
-            )?;
-            Ok(())
-        })?)
-    }
 }
 
 /// Runs the bench. Fails at the first wrong answer.
@@ -110,8 +36,8 @@ pub fn run(scale: &Scale, output: &mut Output) -> Result<()> {
             rows.push(row);
             Ok(())
         };
-        let place = folder.as_ref().map(|folder| folder.path());
-        let mut of_size = Rows::new(size, place, &mut emit)?;
+        let folder = folder.as_ref().map(|folder| folder.path());
+        let mut of_size = Rows::new(size, folder, &mut emit)?;
         of_size.run()?;
     }
     for row in ratios(&rows) {
@@ -121,7 +47,7 @@ pub fn run(scale: &Scale, output: &mut Output) -> Result<()> {
 }
 
 /// The rows that must not grow with the list.
-pub const ONE_ENTRY_ROWS: [&str; 4] = ["get one", "set one", "page of 10", "restconf get one"];
+const ONE_ENTRY_ROWS: [&str; 4] = ["get one", "set one", "page of 10", "restconf get one"];
 
 /// How each one-entry row grew from the smallest size to the largest.
 fn ratios(rows: &[Row]) -> Vec<Row> {
@@ -165,12 +91,13 @@ fn ratios(rows: &[Row]) -> Vec<Row> {
 mod tests {
     use std::time::Duration;
 
+    use super::super::fixture::SUITE;
     use super::*;
     use crate::harness::Timing;
-    use crate::row::On;
+    use crate::row::Environment;
 
     fn row(name: &str, size: u64, seconds: f64) -> Row {
-        let on = On {
+        let on = Environment {
             driver: "embedded".to_owned(),
             policy: "uncached",
             durability: "durable",

@@ -14,7 +14,7 @@ fn round(hosts: &Hosts, size: u64, round: u64) -> Result<(Vec<Change>, Vec<Edit>
         .map(|n| {
             let host = n * 7919 % size;
             let port = 10_000 * (round + 1) + n % 5_000;
-            Change::set(&hosts.stand, &Hosts::leaf(host, "port"), &port.to_string())
+            Change::set(&hosts.store, &Hosts::leaf(host, "port"), &port.to_string())
         })
         .collect::<Result<Vec<_>>>()?;
     let edits = changes.iter().flat_map(|change| change.edits.clone());
@@ -25,29 +25,29 @@ fn round(hosts: &Hosts, size: u64, round: u64) -> Result<(Vec<Change>, Vec<Edit>
 /// Measures it at a size: so many hosts, and as many edits.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let hosts = Hosts::load(report, size)?;
-    let stand = &hosts.stand;
+    let store = &hosts.store;
     let plan = Plan::few(5);
     let rounds = (0..=plan.calls_max())
         .map(|number| round(&hosts, size, number))
         .collect::<Result<Vec<_>>>()?;
-    let before = stand.effort();
+    let before = store.effort();
     let timing = measure(
         plan,
-        |call| stand.commit(&rounds[call as usize].1),
+        |call| store.commit(&rounds[call as usize].1),
         |call, commit| {
             expect(commit.is_changed, || format!("commit {call} did nothing"))?;
             let changes = rounds[call as usize].0.iter();
             changes
                 .step_by(97)
-                .try_for_each(|change| change.check(stand))
+                .try_for_each(|change| change.check(store))
         },
     )?;
-    let note = effort(before, stand.effort(), timing.n);
-    let raw = stand.raw_copy()?;
+    let note = effort(before, store.effort(), timing.n);
+    let raw = store.raw_copy()?;
     let last = &rounds[plan.calls_max() as usize].1;
-    let trace = stand.traced(|| stand.commit(last).map(drop))?;
+    let trace = store.traced(|| store.commit(last).map(drop))?;
     let raw = raw.map(|raw| raw.replay(&[trace])).transpose()?;
-    let row = report.row(stand, "f: one-leaf edits in one commit", size);
+    let row = report.row(store, "f: one-leaf edits in one commit", size);
     let row = row.timed(&timing).raw(raw.as_ref()).note(note);
     let each = timing.median_s / size as f64 * 1e6;
     report.emit(&row.note(format!("{size} edits, {each:.2} us each")))

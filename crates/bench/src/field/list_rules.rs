@@ -2,8 +2,8 @@
 
 use super::report::{CHANGES_MAX, Change, Report};
 use crate::dataset::expect;
-use crate::pieces::{List, Pieces};
-use crate::stand::{Model, Stand};
+use crate::generated_document::{GeneratedDocument, List};
+use crate::model_store::{Model, ModelStore};
 use espalier_terminal::Result;
 
 const MODEL: Model = Model {
@@ -14,59 +14,59 @@ const MODEL: Model = Model {
 const RULES: &str = "/espalier-bench-rules:rules";
 
 /// A document with one of the lists.
-fn document(list: &str, entries: List<'static>) -> Pieces<'static> {
+fn document(list: &str, entries: List<'static>) -> GeneratedDocument<'static> {
     let before = format!(r#"{{"espalier-bench-rules:rules":{{"{list}":["#);
-    Pieces::lists(vec![(before, entries)], "]}}")
+    GeneratedDocument::lists(vec![(before, entries)], "]}}")
 }
 
 /// Measures it at a size.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
-    let stand = report.stand(MODEL)?;
-    counted(report, &stand, size)?;
-    cards(report, &stand, size)
+    let store = report.store(MODEL)?;
+    counted(report, &store, size)?;
+    cards(report, &store, size)
 }
 
 fn all(
     report: &mut Report<'_>,
-    stand: &Stand,
+    store: &ModelStore,
     (list, name, size): (&str, &str, u64),
     entries: List<'static>,
 ) -> Result<()> {
-    let row = report.row(stand, name, size);
-    let row = report.commit_document(stand, row, document(list, entries))?;
-    let found = stand.count(&format!("{RULES}/{list}"))?;
+    let row = report.row(store, name, size);
+    let row = report.commit_document(store, row, document(list, entries))?;
+    let found = store.count(&format!("{RULES}/{list}"))?;
     expect(found == size, || format!("{found} entries of {list}"))?;
     report.emit(&row)
 }
 
-fn counted(report: &mut Report<'_>, stand: &Stand, size: u64) -> Result<()> {
+fn counted(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
     let entries = (0..size).map(|n| format!(r#"{{"name":"n{n:08}","text":"text {n}"}}"#));
     let what = ("counted", "c: commit all, under count()", size);
-    all(report, stand, what, Box::new(entries))?;
+    all(report, store, what, Box::new(entries))?;
     let added = (0..CHANGES_MAX.min(size))
         .map(|n| {
             let path = format!("{RULES}/counted[name='n{n:08}-more']/text");
-            Change::set(stand, &path, "added")
+            Change::set(store, &path, "added")
         })
         .collect::<Result<Vec<_>>>()?;
-    let row = report.row(stand, "c: add one, under count()", size);
-    report.changes(stand, row, &added)
+    let row = report.row(store, "c: add one, under count()", size);
+    report.changes(store, row, &added)
 }
 
-fn cards(report: &mut Report<'_>, stand: &Stand, size: u64) -> Result<()> {
+fn cards(report: &mut Report<'_>, store: &ModelStore, size: u64) -> Result<()> {
     let entries = (0..size).map(|n| format!(r#"{{"name":"card-{n:08}","slot":{n}}}"#));
     let what = ("card", "c: commit all, each unlike all others", size);
-    all(report, stand, what, Box::new(entries))?;
+    all(report, store, what, Box::new(entries))?;
     let slot = |n: u64| format!("{RULES}/card[name='card-{:08}']/slot", (n * 7919) % size);
     let changes = (0..CHANGES_MAX.min(size))
-        .map(|n| Change::set(stand, &slot(n), &(size + n).to_string()))
+        .map(|n| Change::set(store, &slot(n), &(size + n).to_string()))
         .collect::<Result<Vec<_>>>()?;
-    let row = report.row(stand, "c: change one, unlike all others", size);
-    report.changes(stand, row, &changes)?;
+    let row = report.row(store, "c: change one, unlike all others", size);
+    report.changes(store, row, &changes)?;
     let last = changes.len() as u64 - 1;
-    let taken = stand.set(&slot(0), &(size + last).to_string())?;
-    let is_refused = stand.commit(&[taken]).is_err();
-    let free = stand.set(&slot(0), &(2 * size + last).to_string())?;
-    let is_free = stand.commit(&[free]).is_ok();
+    let taken = store.set(&slot(0), &(size + last).to_string())?;
+    let is_refused = store.commit(&[taken]).is_err();
+    let free = store.set(&slot(0), &(2 * size + last).to_string())?;
+    let is_free = store.commit(&[free]).is_ok();
     expect(is_refused && is_free, || "the rule was not kept".to_owned())
 }

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
+use crate::configuration::Configuration;
 use crate::engine::Engine;
 use crate::figures::Figures;
 use crate::output::Output;
-use crate::place::Place;
 use crate::row::Row;
 use espalier_terminal::Result;
 
@@ -18,14 +18,14 @@ const UNORDERED: &str = "create all items";
 const USER_ORDERED: &str = "create user ordered items";
 
 /// The rows of a suite.
-pub struct Sheet<'o> {
+pub struct Comparison<'o> {
     /// What the suite is called in rows.
     pub suite: &'static str,
     output: &'o mut Output,
     seen: Vec<Row>,
 }
 
-impl<'o> Sheet<'o> {
+impl<'o> Comparison<'o> {
     /// No rows yet.
     pub fn new(suite: &'static str, output: &'o mut Output) -> Self {
         Self {
@@ -36,8 +36,8 @@ impl<'o> Sheet<'o> {
     }
 
     /// Takes a row, with what it has to be compared with.
-    pub fn row(&mut self, place: &Place, mut row: Row) -> Result<()> {
-        let is_local = !matches!(place.engine, Engine::Server { .. });
+    pub fn row(&mut self, configuration: &Configuration, mut row: Row) -> Result<()> {
+        let is_local = !matches!(configuration.engine, Engine::Server { .. });
         let plugin = plugin_of(&row.driver);
         let seconds = |peer: &str| FIGURES.seconds(peer, plugin, &row.row, row.size);
         let cpu_s = seconds("sysrepo, cpu");
@@ -57,7 +57,7 @@ impl<'o> Sheet<'o> {
         }
         let peers = FIGURES.peers(plugin, &row.row, row.size);
         row = row.peers(peers);
-        if place.engine != Engine::Memory
+        if configuration.engine != Engine::Memory
             && let Some(memory) = self.seen(&row.row, row.size, |seen| seen.driver == "memory")
         {
             let factor = row.factor(row.median_s, memory.median_s);

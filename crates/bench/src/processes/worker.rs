@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Received, expect};
 use crate::harness::cpu_time;
-use crate::scale::Bed;
+use crate::scale::Fixture;
 use espalier_terminal::Result;
 
 /// How often a process looks whether a change is there.
@@ -75,16 +75,16 @@ pub fn now_ns() -> u64 {
 pub fn run() -> Result<()> {
     let input = std::io::stdin();
     let job: Job = serde_json::from_str(&line(&input)?).map_err(std::io::Error::from)?;
-    let bed = Bed::open(&job.url)?;
+    let fixture = Fixture::open(&job.url)?;
     say(READY)?;
     match job.act {
         Act::Read { seconds, seed } => {
             line(&input)?;
-            let read = read(&bed, job.size, Duration::from_secs_f64(seconds), seed)?;
+            let read = read(&fixture, job.size, Duration::from_secs_f64(seconds), seed)?;
             say(&serde_json::to_string(&read).map_err(std::io::Error::from)?)
         }
         Act::Follow { changes } => (1..=changes).try_for_each(|change| {
-            wait_for(&bed, change)?;
+            wait_for(&fixture, change)?;
             say(&now_ns().to_string())
         }),
     }
@@ -102,31 +102,32 @@ fn say(line: &str) -> Result<()> {
     Ok(output.flush()?)
 }
 
-fn entry(bed: &Bed, number: u64) -> Result<Received> {
-    let mut received = Received::new(bed.nodes);
-    let path = bed.nodes.path(number);
-    bed.tree
+fn entry(fixture: &Fixture, number: u64) -> Result<Received> {
+    let mut received = Received::new(fixture.nodes);
+    let path = fixture.nodes.path(number);
+    fixture
+        .tree
         .view()?
         .read(&path, &Selection::default(), &mut received)?;
     Ok(received)
 }
 
-fn read(bed: &Bed, size: u64, time: Duration, seed: u64) -> Result<Read> {
+fn read(fixture: &Fixture, size: u64, time: Duration, seed: u64) -> Result<Read> {
     let mut random = StdRng::seed_from_u64(seed);
     let (mut reads, cpu, start) = (0, cpu_time(), Instant::now());
     while start.elapsed() < time {
         let number = random.random_range(0..size);
-        entry(bed, number)?.expect_entry(number)?;
+        entry(fixture, number)?.expect_entry(number)?;
         reads += 1;
     }
     let cpu_s = cpu_time().saturating_sub(cpu).as_secs_f64();
     Ok(Read { reads, cpu_s })
 }
 
-fn wait_for(bed: &Bed, change: u64) -> Result<()> {
+fn wait_for(fixture: &Fixture, change: u64) -> Result<()> {
     let wanted = Value::string(text_of(change));
     loop {
-        let received = entry(bed, 0)?;
+        let received = entry(fixture, 0)?;
         if received.text.as_ref() == Some(&wanted) {
             return Ok(());
         }

@@ -3,13 +3,13 @@
 use std::io::{self, Read};
 
 /// Texts, one after the other.
-pub struct Pieces<'a> {
+pub struct GeneratedDocument<'a> {
     texts: Box<dyn Iterator<Item = String> + 'a>,
     text: String,
     taken: usize,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> GeneratedDocument<'a> {
     /// These texts.
     pub fn new(texts: impl Iterator<Item = String> + 'a) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl<'a> Pieces<'a> {
 /// The entries of a list, as JSON.
 pub type List<'a> = Box<dyn Iterator<Item = String> + 'a>;
 
-impl Read for Pieces<'_> {
+impl Read for GeneratedDocument<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.taken == self.text.len() {
             match self.texts.next() {
@@ -67,7 +67,7 @@ mod tests {
             (r#"],"b":["#.to_owned(), list(&[])),
         ];
         let mut text = String::new();
-        let mut document = Pieces::lists(lists, "]}");
+        let mut document = GeneratedDocument::lists(lists, "]}");
         document.read_to_string(&mut text).expect("text");
         assert_eq!(text, r#"{"a":[1,2],"b":[]}"#);
     }

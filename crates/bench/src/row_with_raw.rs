@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use super::configuration::Raw;
 use super::harness::{Plan, measure};
-use super::place::Raw;
+use super::model_store::ModelStore;
 use super::recorder::Trace;
 use super::row::Row;
-use super::stand::Stand;
 use espalier_terminal::Result;
 
 /// The raw engine does at most this many of the operations of a row.
@@ -22,7 +22,7 @@ fn is_small_commit(trace: &Trace) -> bool {
     matches!(trace.commits.as_slice(), [operations] if operations.len() <= SMALL)
 }
 
-impl Stand {
+impl ModelStore {
     /// Measures an operation, which is given the number of the call, from 0. `check` is not
     /// measured: it fails at a wrong answer, and puts back what the operation changed. Some more
     /// calls are made to tell the raw engine what they read and write.

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::engine::{Durability, Engine, LOCAL, MEMORY};
 use super::raw::{self, Contents, RawEngine};
 use super::recorder::Recorder;
-use super::row::On;
+use super::row::Environment;
 use espalier_terminal::{Failure, Result};
 
 /// How long those that follow an engine may take to notice that nobody needs them any more.
@@ -20,7 +20,7 @@ const FOLLOWERS_END: Duration = Duration::from_secs(1);
 
 /// An engine, a policy, and a durability.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Configuration {
     /// The engine.
     pub engine: Engine,
     /// How much of it is held in memory.
@@ -29,19 +29,19 @@ pub struct Place {
     pub durability: Durability,
 }
 
-impl Place {
+impl Configuration {
     /// Every engine with every policy and durability that it can have. Memory has none of them.
     pub fn all(engines: &[Engine], policies: &[Policy], durabilities: &[Durability]) -> Vec<Self> {
-        let mut places = Vec::new();
+        let mut configurations = Vec::new();
         for engine in engines {
             if *engine == Engine::Memory {
-                places.push(Self::memory());
+                configurations.push(Self::memory());
                 continue;
             }
             for &policy in policies {
                 let can = durabilities.iter().copied();
                 for durability in can.filter(|&durability| engine.takes(durability)) {
-                    places.push(Self {
+                    configurations.push(Self {
                         engine: engine.clone(),
                         policy,
                         durability,
@@ -49,7 +49,7 @@ impl Place {
                 }
             }
         }
-        places
+        configurations
     }
 
     /// The memory driver.
@@ -79,8 +79,8 @@ impl Place {
     }
 
     /// As rows tell it.
-    pub fn on(&self) -> On {
-        On {
+    pub fn on(&self) -> Environment {
+        Environment {
             driver: self.engine.scheme().to_owned(),
             policy: self.policy.name(),
             durability: self.durability.as_str(),
@@ -88,7 +88,7 @@ impl Place {
     }
 
     /// A new, empty home for a store.
-    pub fn home(&self) -> Result<Home> {
+    pub fn location(&self) -> Result<StoreLocation> {
         let name = new_name();
         let folder = match &self.engine {
             Engine::Local { below, .. } => Some(new_folder(below)?),
@@ -105,8 +105,8 @@ impl Place {
             (Engine::Server { url }, _) => named_store(url, &name, self.durability)?,
             _ => format!("{MEMORY}:"),
         };
-        Ok(Home {
-            place: self.clone(),
+        Ok(StoreLocation {
+            configuration: self.clone(),
             url,
             name,
             folder,
@@ -155,8 +155,8 @@ fn named_store(url: &str, name: &str, durability: Durability) -> Result<String> 
 }
 
 /// Where one store lives; gone when dropped.
-pub struct Home {
-    place: Place,
+pub struct StoreLocation {
+    configuration: Configuration,
     url: String,
     name: String,
     // Closed before its folder goes.
@@ -164,15 +164,15 @@ pub struct Home {
     folder: Option<TempDir>,
 }
 
-impl Home {
+impl StoreLocation {
     /// What the store is opened with: a recorder over the engine, and the policy over both, so that
     /// the recorder notes what the engine is asked for.
     pub fn open(&mut self) -> Result<(Arc<Recorder>, Arc<dyn Driver>)> {
         let engine = espalier_drivers::open(&self.url)?;
         let recorder = Arc::new(Recorder::new(engine));
         let below = Arc::clone(&recorder) as Arc<dyn Driver>;
-        let driver = match self.place.policy {
-            _ if self.place.engine == Engine::Memory => below,
+        let driver = match self.configuration.policy {
+            _ if self.configuration.engine == Engine::Memory => below,
             Policy::Uncached => below,
             policy => {
                 let options = format!("policy={}", policy.name());
@@ -208,10 +208,10 @@ impl Home {
         let folder = folder.transpose()?;
         let place = folder.as_ref().map(TempDir::path);
         let engine = raw::open(
-            &self.place.engine,
+            &self.configuration.engine,
             place,
             &new_name(),
-            self.place.durability,
+            self.configuration.durability,
         )?;
         Ok(engine.map(|engine| Raw {
             engine,
@@ -227,9 +227,11 @@ pub struct Raw {
     _folder: Option<TempDir>,
 }
 
-impl Drop for Home {
+impl Drop for StoreLocation {
     fn drop(&mut self) {
-        if let (Engine::Server { url }, Some(driver)) = (&self.place.engine, self.driver.take()) {
+        if let (Engine::Server { url }, Some(driver)) =
+            (&self.configuration.engine, self.driver.take())
+        {
             let mut batch = Batch::new();
             batch.delete_range(KeyRange::all());
             // What is left has a name of its own, and is in nobody's way.

@@ -12,9 +12,9 @@ use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::validate::Effort;
 use espalier_yang::{InstancePath, Value};
 
+use super::configuration::{Configuration, Raw, StoreLocation};
+use super::generated_document::GeneratedDocument;
 use super::harness::{Plan, Timing, measure};
-use super::pieces::Pieces;
-use super::place::{Home, Place, Raw};
 use super::raw::Contents;
 use super::recorder::{Recorder, Trace};
 use super::row::Row;
@@ -50,41 +50,41 @@ impl Model {
 }
 
 /// An open store of a model, empty at first.
-pub struct Stand {
+pub struct ModelStore {
     /// The data.
     pub tree: Tree,
     /// Where it is.
-    pub place: Place,
+    pub configuration: Configuration,
     /// Notes what is asked of the engine.
     recorder: Arc<Recorder>,
-    home: Home,
+    location: StoreLocation,
 }
 
 /// A store that is closed.
 pub struct Closed {
-    place: Place,
-    home: Home,
+    configuration: Configuration,
+    location: StoreLocation,
 }
 
 impl Closed {
     /// Opens it again.
-    pub fn open(mut self) -> Result<Stand> {
-        let (recorder, driver) = self.home.open()?;
+    pub fn open(mut self) -> Result<ModelStore> {
+        let (recorder, driver) = self.location.open()?;
         let store = Store::open(driver, Arc::new(SystemClock))?;
-        Ok(Stand {
+        Ok(ModelStore {
             tree: store.tree(NAME, NAME, Datastore::Running)?,
-            place: self.place,
+            configuration: self.configuration,
             recorder,
-            home: self.home,
+            location: self.location,
         })
     }
 }
 
-impl Stand {
+impl ModelStore {
     /// A new store.
-    pub fn open(place: &Place, model: Model) -> Result<Self> {
-        let mut home = place.home()?;
-        let (recorder, driver) = home.open()?;
+    pub fn open(configuration: &Configuration, model: Model) -> Result<Self> {
+        let mut location = configuration.location()?;
+        let (recorder, driver) = location.open()?;
         let store = Store::open(driver, Arc::new(SystemClock))?;
         store.create_dataspace(NAME)?;
         store.create_schema_set(NAME, NAME, &model.source())?;
@@ -92,24 +92,29 @@ impl Stand {
         let tree = store.tree(NAME, NAME, Datastore::Running)?;
         Ok(Self {
             tree,
-            place: place.clone(),
+            configuration: configuration.clone(),
             recorder,
-            home,
+            location,
         })
     }
 
     /// Closes it. Memory forgets what it held.
     pub fn close(self) -> Closed {
         let Self {
-            place, mut home, ..
+            configuration,
+            mut location,
+            ..
         } = self;
-        home.close();
-        Closed { place, home }
+        location.close();
+        Closed {
+            configuration,
+            location,
+        }
     }
 
     /// A row about this store, with nothing measured yet.
     pub fn row(&self, suite: &'static str, name: &str, size: u64) -> Row {
-        Row::new(suite, name, self.place.on(), size)
+        Row::new(suite, name, self.configuration.on(), size)
     }
 
     /// A path.
@@ -126,7 +131,7 @@ impl Stand {
     }
 
     /// A document as a tree in memory.
-    pub fn document(&self, mut document: Pieces<'_>) -> Result<DataTree> {
+    pub fn document(&self, mut document: GeneratedDocument<'_>) -> Result<DataTree> {
         let mut builder = TreeBuilder::new();
         let options = ParseOptions::default();
         document::parse(
@@ -151,12 +156,12 @@ impl Stand {
     }
 
     /// Loads a document into the empty store.
-    pub fn load(&self, document: Pieces<'_>) -> Result<LoadReport> {
+    pub fn load(&self, document: GeneratedDocument<'_>) -> Result<LoadReport> {
         Self::load_into(&self.tree, document)
     }
 
     /// Loads a document into an empty tree.
-    pub fn load_into(tree: &Tree, mut document: Pieces<'_>) -> Result<LoadReport> {
+    pub fn load_into(tree: &Tree, mut document: GeneratedDocument<'_>) -> Result<LoadReport> {
         let options = LoadOptions {
             mode: LoadMode::Create,
             author: NAME,
@@ -205,12 +210,12 @@ impl Stand {
 
     /// The engine's own client with what the engine holds now; none for memory.
     pub fn raw_copy(&self) -> Result<Option<Raw>> {
-        self.home.raw_copy(&*self.recorder)
+        self.location.raw_copy(&*self.recorder)
     }
 
     /// The engine's own client, putting all that the engine holds; none for memory.
     pub fn raw_load(&self) -> Result<Option<Timing>> {
-        let Some(raw) = self.home.raw()? else {
+        let Some(raw) = self.location.raw()? else {
             return Ok(None);
         };
         let contents = Contents::of(&*self.recorder)?;

@@ -6,6 +6,6 @@ use espalier_keyspace::KeyRange;
 const NO_END: [u8; 1] = [0xff];
 
 /// The first key after a range.
-pub fn end(range: &KeyRange) -> &[u8] {
+pub fn range_end(range: &KeyRange) -> &[u8] {
     range.end.as_deref().unwrap_or(&NO_END)
 }

@@ -3,7 +3,7 @@
 use espalier_store::{Selected, View};
 use espalier_yang::xpath::Expression;
 
-use super::stand::Model;
+use super::model_store::Model;
 use espalier_terminal::{Failure, Result};
 
 impl Model {

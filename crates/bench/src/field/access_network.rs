@@ -7,10 +7,10 @@ use espalier_yang::InstancePath;
 
 use super::report::{Report, effort};
 use crate::dataset::expect;
+use crate::generated_document::{GeneratedDocument, List};
 use crate::harness::{Timing, cpu_time};
-use crate::pieces::{List, Pieces};
+use crate::model_store::{Model, ModelStore};
 use crate::recorder::Trace;
-use crate::stand::{Model, Stand};
 use espalier_terminal::Result;
 
 const MODEL: Model = Model {
@@ -28,7 +28,7 @@ const PORTS: u64 = 2;
 const ENDS: usize = 16;
 
 /// What is there before the first device.
-fn terminations(size: u64) -> Pieces<'static> {
+fn terminations(size: u64) -> GeneratedDocument<'static> {
     let terminations = (0..=size / PER_TERMINATION)
         .map(|n| format!(r#"{{"name":"termination-{n}","type":"termination"}}"#));
     let profiles = (0..8).map(|n| format!(r#"{{"name":"profile-{n}","rate":{}}}"#, 1_000 * n));
@@ -42,11 +42,11 @@ fn terminations(size: u64) -> Pieces<'static> {
             Box::new(profiles),
         ),
     ];
-    Pieces::lists(lists, "]}}")
+    GeneratedDocument::lists(lists, "]}}")
 }
 
 /// All that belongs to one device: 53 nodes.
-fn device(n: u64) -> Pieces<'static> {
+fn device(n: u64) -> GeneratedDocument<'static> {
     let (termination, id) = (n / PER_TERMINATION, n % PER_TERMINATION);
     let onu = format!(
         r#"{{"name":"onu-{n}","type":"onu","onu":{{"id":{id},"serial-number":"ESPA{n:08}","termination":"termination-{termination}"}}}}"#
@@ -84,7 +84,7 @@ fn device(n: u64) -> Pieces<'static> {
         ),
         (r#"],"stream":["#.to_owned(), Box::new(streams)),
     ];
-    Pieces::lists(lists, "]}}")
+    GeneratedDocument::lists(lists, "]}}")
 }
 
 /// What adding the devices took.
@@ -103,11 +103,11 @@ impl Added {
     }
 }
 
-fn add(stand: &Stand, edits: &[Edit]) -> Result<Added> {
+fn add(store: &ModelStore, edits: &[Edit]) -> Result<Added> {
     let mut added = Added::default();
     for edit in edits {
         let (cpu, started) = (cpu_time(), Instant::now());
-        let commit = stand.commit(std::slice::from_ref(edit))?;
+        let commit = store.commit(std::slice::from_ref(edit))?;
         added.seconds.push(started.elapsed().as_secs_f64());
         added.cpu.push(cpu_time().saturating_sub(cpu));
         expect(commit.is_changed, || "a device was not added".to_owned())?;
@@ -117,40 +117,40 @@ fn add(stand: &Stand, edits: &[Edit]) -> Result<Added> {
 
 /// Measures it at a size: so many devices.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
-    let stand = report.stand(MODEL)?;
-    stand.load(terminations(size))?;
+    let store = report.store(MODEL)?;
+    store.load(terminations(size))?;
     let edits = (0..size)
         .map(|n| {
             Ok(Edit::merge(
                 InstancePath::root(),
-                stand.document(device(n))?,
+                store.document(device(n))?,
             ))
         })
         .collect::<Result<Vec<_>>>()?;
-    let before = stand.effort();
-    let mut added = add(&stand, &edits)?;
-    let note = effort(before, stand.effort(), size);
-    check(&stand, size)?;
-    let raw = stand.raw_copy()?;
-    let more = stand.document(device(size))?;
+    let before = store.effort();
+    let mut added = add(&store, &edits)?;
+    let note = effort(before, store.effort(), size);
+    check(&store, size)?;
+    let raw = store.raw_copy()?;
+    let more = store.document(device(size))?;
     let more = Edit::merge(InstancePath::root(), more);
     added
         .traces
-        .push(stand.traced(|| stand.commit(&[more]).map(drop))?);
+        .push(store.traced(|| store.commit(&[more]).map(drop))?);
     let raw = raw.map(|raw| raw.replay(&added.traces)).transpose()?;
 
     let all = added.seconds.len();
     let end = ENDS.min(all);
-    let first = report.row(&stand, "b: add a device, the first ones", size);
+    let first = report.row(&store, "b: add a device, the first ones", size);
     let first = first.timed(&added.timing(0, end)?);
     let first = first.note(format!(
         "the very first took {:.0} us",
         added.seconds[0] * 1e6
     ));
     report.emit_one(first)?;
-    let each = report.row(&stand, "b: add a device, all of them", size);
+    let each = report.row(&store, "b: add a device, all of them", size);
     report.emit_one(each.timed(&added.timing(0, all)?).note(note))?;
-    let last = report.row(&stand, "b: add a device, the last ones", size);
+    let last = report.row(&store, "b: add a device, the last ones", size);
     let last = last.timed(&added.timing(all - end, all)?);
     let ratio = median(&added.seconds[all - end..]) / median(&added.seconds[..end]);
     report.emit_one(last.raw(raw.as_ref()).note(format!(
@@ -166,22 +166,22 @@ fn median(seconds: &[f64]) -> f64 {
 }
 
 /// Everything is there, and the rules are kept.
-fn check(stand: &Stand, size: u64) -> Result<()> {
-    let interfaces = stand.count("/espalier-bench-access:interfaces/interface")?;
+fn check(store: &ModelStore, size: u64) -> Result<()> {
+    let interfaces = store.count("/espalier-bench-access:interfaces/interface")?;
     let wanted = size * (1 + 2 * PORTS) + size / PER_TERMINATION + 1;
     expect(interfaces == wanted, || {
         format!("{interfaces} interfaces instead of {wanted}")
     })?;
-    let streams = stand.count("/espalier-bench-access:transmission/stream")?;
+    let streams = store.count("/espalier-bench-access:transmission/stream")?;
     expect(streams == size * PORTS, || format!("{streams} streams"))?;
     let port = "/espalier-bench-access:interfaces/interface[name='port-0-0']/onu-port/onu";
     let wrong = [
-        stand.set(port, "termination-0")?,
-        stand.set(port, "nothing")?,
-        Edit::delete(stand.path("/espalier-bench-access:interfaces/interface[name='onu-0']")?),
+        store.set(port, "termination-0")?,
+        store.set(port, "nothing")?,
+        Edit::delete(store.path("/espalier-bench-access:interfaces/interface[name='onu-0']")?),
     ];
     for edit in wrong {
-        let is_refused = stand.commit(&[edit]).is_err();
+        let is_refused = store.commit(&[edit]).is_err();
         expect(is_refused, || "a rule was not kept".to_owned())?;
     }
     Ok(())

@@ -9,15 +9,15 @@ use espalier_yang::data::PrintOptions;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::dataset::{self, Received, expect};
-use super::engine::Durability;
-use super::harness::{Plan, Timing, measure};
-use super::http::Server;
-use super::memory;
-use super::raw::{Contents, Lmdb, RawEngine};
-use super::recorder::Trace;
-use super::row::{On, Row};
-use super::scale::{Bed, SUITE};
+use super::fixture::{Fixture, SUITE};
+use crate::dataset::{self, Received, expect};
+use crate::engine::Durability;
+use crate::harness::{Plan, Timing, measure};
+use crate::http::Server;
+use crate::memory;
+use crate::raw::{Contents, Lmdb, RawEngine};
+use crate::recorder::Trace;
+use crate::row::{Environment, Row};
 use espalier_terminal::Result;
 use espalier_terminal::document::{self, Format, Found};
 
@@ -69,25 +69,25 @@ impl<'a> Rows<'a> {
 
     /// Measures every row.
     pub fn run(&mut self) -> Result<()> {
-        let (bed, durability) = self.load()?;
-        let raw = self.raw_engine(&bed, durability)?;
+        let (fixture, durability) = self.load()?;
+        let raw = self.raw_engine(&fixture, durability)?;
         // Reading all comes first: it maps every page into this process, as in a server that runs
         // for some time. Raw is scanned for the same reason.
-        self.read_all(&bed, durability, raw.as_ref())?;
-        self.get_one(&bed, durability, raw.as_ref())?;
-        self.page(&bed, durability, raw.as_ref())?;
-        self.restconf_get_one(&bed, durability)?;
-        self.set_one(&bed, durability, raw.as_ref())?;
+        self.read_all(&fixture, durability, raw.as_ref())?;
+        self.get_one(&fixture, durability, raw.as_ref())?;
+        self.page(&fixture, durability, raw.as_ref())?;
+        self.restconf_get_one(&fixture, durability)?;
+        self.set_one(&fixture, durability, raw.as_ref())?;
         drop(raw);
         if self.folder.is_some() {
-            drop(bed);
-            let bed = Bed::open(&self.url(0, Durability::Relaxed))?;
-            let raw = self.raw_engine(&bed, Durability::Relaxed)?;
-            warm(&bed, raw.as_ref())?;
-            self.set_one(&bed, Durability::Relaxed, raw.as_ref())?;
-            return self.delete_half(&bed, Durability::Relaxed, raw.as_ref());
+            drop(fixture);
+            let fixture = Fixture::open(&self.url(0, Durability::Relaxed))?;
+            let raw = self.raw_engine(&fixture, Durability::Relaxed)?;
+            warm(&fixture, raw.as_ref())?;
+            self.set_one(&fixture, Durability::Relaxed, raw.as_ref())?;
+            return self.delete_half(&fixture, Durability::Relaxed, raw.as_ref());
         }
-        self.delete_half(&bed, durability, None)
+        self.delete_half(&fixture, durability, None)
     }
 
     fn url(&self, number: u64, durability: Durability) -> String {
@@ -101,10 +101,10 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn row(&self, name: &str, bed: &Bed, durability: Durability) -> Row {
+    fn row(&self, name: &str, fixture: &Fixture, durability: Durability) -> Row {
         let is_memory = durability == Durability::None;
-        let on = On {
-            driver: bed.tree.store().driver().name().to_owned(),
+        let on = Environment {
+            driver: fixture.tree.store().driver().name().to_owned(),
             policy: if is_memory { "ram" } else { "uncached" },
             durability: durability.as_str(),
         };
@@ -112,14 +112,14 @@ impl<'a> Rows<'a> {
     }
 
     /// Loads into new stores; the first of them stays, for the other rows.
-    fn load(&mut self) -> Result<(Bed, Durability)> {
+    fn load(&mut self) -> Result<(Fixture, Durability)> {
         let durability = match self.folder {
             Some(_) => Durability::Durable,
             None => Durability::None,
         };
         let mut beds = Vec::new();
         for number in 0..Plan::few(3).calls_max() {
-            beds.push(Bed::open(&self.url(number, durability))?);
+            beds.push(Fixture::open(&self.url(number, durability))?);
         }
         let size = self.size;
         let timing = measure(
@@ -151,8 +151,8 @@ impl<'a> Rows<'a> {
         Ok((beds.swap_remove(0), durability))
     }
 
-    fn raw_load(&self, bed: &Bed) -> Result<(Timing, String)> {
-        let contents = Contents::of(&**bed.tree.store().driver())?;
+    fn raw_load(&self, fixture: &Fixture) -> Result<(Timing, String)> {
+        let contents = Contents::of(&**fixture.tree.store().driver())?;
         let mut engines = Vec::new();
         for _ in 0..3 {
             let folder = self.raw_folder()?;
@@ -177,13 +177,13 @@ impl<'a> Rows<'a> {
     }
 
     /// The raw engine with what the store holds now; none for memory.
-    fn raw_engine(&self, bed: &Bed, durability: Durability) -> Result<Option<Raw>> {
+    fn raw_engine(&self, fixture: &Fixture, durability: Durability) -> Result<Option<Raw>> {
         if self.folder.is_none() {
             return Ok(None);
         }
         let folder = self.raw_folder()?;
         let engine = Lmdb::create(folder.path(), durability)?;
-        engine.load(&Contents::of(&**bed.tree.store().driver())?)?;
+        engine.load(&Contents::of(&**fixture.tree.store().driver())?)?;
         Ok(Some(Raw {
             engine,
             _folder: folder,
@@ -197,17 +197,23 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
-    fn get_one(&mut self, bed: &Bed, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+    fn get_one(
+        &mut self,
+        fixture: &Fixture,
+        durability: Durability,
+        raw: Option<&Raw>,
+    ) -> Result<()> {
         let plan = Plan::many(20_000);
         let numbers = self.choose(plan.calls_max());
         let paths: Vec<_> = numbers
             .iter()
-            .map(|&number| bed.nodes.path(number))
+            .map(|&number| fixture.nodes.path(number))
             .collect();
         let selection = Selection::default();
         let get = |call: u64| {
-            let mut received = Received::new(bed.nodes);
-            bed.tree
+            let mut received = Received::new(fixture.nodes);
+            fixture
+                .tree
                 .view()?
                 .read(&paths[call as usize], &selection, &mut received)?;
             Ok(received)
@@ -215,25 +221,28 @@ impl<'a> Rows<'a> {
         let timing = measure(plan, get, |call, received| {
             received.expect_entry(numbers[call as usize])
         })?;
-        let traces = traces(bed, |call| get(call).map(drop))?;
-        let row = self.row("get one", bed, durability).timed(&timing);
+        let traces = traces(fixture, |call| get(call).map(drop))?;
+        let row = self.row("get one", fixture, durability).timed(&timing);
         self.finish(row, raw, &traces)
     }
 
-    fn page(&mut self, bed: &Bed, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+    fn page(&mut self, fixture: &Fixture, durability: Durability, raw: Option<&Raw>) -> Result<()> {
         let middle = self.size / 2;
-        let list = bed.nodes.list();
+        let list = fixture.nodes.list();
         let selection = Selection {
             page: Some(Page {
-                after: Some(bed.nodes.keys(middle)),
+                after: Some(fixture.nodes.keys(middle)),
                 offset: 0,
                 limit: PAGE,
             }),
             ..Selection::default()
         };
         let get = |_: u64| {
-            let mut received = Received::new(bed.nodes);
-            bed.tree.view()?.read(&list, &selection, &mut received)?;
+            let mut received = Received::new(fixture.nodes);
+            fixture
+                .tree
+                .view()?
+                .read(&list, &selection, &mut received)?;
             Ok(received)
         };
         let wanted = PAGE.min(self.size - middle - 1);
@@ -249,17 +258,23 @@ impl<'a> Rows<'a> {
                 },
             )
         })?;
-        let traces = traces(bed, |call| get(call).map(drop))?;
-        let row = self.row("page of 10", bed, durability).timed(&timing);
+        let traces = traces(fixture, |call| get(call).map(drop))?;
+        let row = self.row("page of 10", fixture, durability).timed(&timing);
         let row = row.note("after an entry in the middle");
         self.finish(row, raw, &traces)
     }
 
-    fn read_all(&mut self, bed: &Bed, durability: Durability, raw: Option<&Raw>) -> Result<()> {
-        let (size, schema) = (self.size, bed.tree.schema());
+    fn read_all(
+        &mut self,
+        fixture: &Fixture,
+        durability: Durability,
+        raw: Option<&Raw>,
+    ) -> Result<()> {
+        let (size, schema) = (self.size, fixture.tree.schema());
         let selection = Selection::default();
-        let mut received = Received::new(bed.nodes);
-        bed.tree
+        let mut received = Received::new(fixture.nodes);
+        fixture
+            .tree
             .view()?
             .read(&InstancePath::root(), &selection, &mut received)?;
         let sum = size * (size - 1) / 2;
@@ -270,7 +285,7 @@ impl<'a> Rows<'a> {
             let options = PrintOptions::default();
             document::print(Format::Json, schema, options, &mut io::sink(), |sink| {
                 let root = InstancePath::root();
-                let found = bed.tree.view()?.read(&root, &selection, sink)?;
+                let found = fixture.tree.view()?.read(&root, &selection, sink)?;
                 Ok(Found::from_store(found))
             })
         };
@@ -286,7 +301,7 @@ impl<'a> Rows<'a> {
             )?),
             None => None,
         };
-        let row = self.row("read all", bed, durability).timed(&timing);
+        let row = self.row("read all", fixture, durability).timed(&timing);
         let row = row.raw(raw.as_ref()).note(format!(
             "{rate:.0} fragments/s to JSON; raw scans every key"
         ));
@@ -326,10 +341,10 @@ impl<'a> Rows<'a> {
         ))
     }
 
-    fn restconf_get_one(&mut self, bed: &Bed, durability: Durability) -> Result<()> {
+    fn restconf_get_one(&mut self, fixture: &Fixture, durability: Durability) -> Result<()> {
         let plan = Plan::many(10_000);
         let numbers = self.choose(plan.calls_max());
-        let server = Server::start(bed.tree.clone(), dataset::source())?;
+        let server = Server::start(fixture.tree.clone(), dataset::source())?;
         let mut connection = server.connect()?;
         let timing = measure(
             plan,
@@ -348,7 +363,9 @@ impl<'a> Rows<'a> {
         )?;
         drop(connection);
         server.stop()?;
-        let row = self.row("restconf get one", bed, durability).timed(&timing);
+        let row = self
+            .row("restconf get one", fixture, durability)
+            .timed(&timing);
         (self.emit)(row.note(format!(
             "one keep-alive connection, client and server on one core; {:.0} requests/s, \
              {:.0} requests a processor second",
@@ -357,7 +374,12 @@ impl<'a> Rows<'a> {
         )))
     }
 
-    fn set_one(&mut self, bed: &Bed, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+    fn set_one(
+        &mut self,
+        fixture: &Fixture,
+        durability: Durability,
+        raw: Option<&Raw>,
+    ) -> Result<()> {
         let plan = match durability {
             Durability::Durable => Plan::many(500),
             _ => Plan::many(5_000),
@@ -367,56 +389,64 @@ impl<'a> Rows<'a> {
             .map(|call| format!("changed {call}"))
             .collect();
         let set = |call: u64| {
-            let edit = bed
+            let edit = fixture
                 .nodes
                 .set_text(numbers[call as usize], &texts[call as usize]);
-            Ok(bed.tree.commit(&[edit], CommitOptions::default())?)
+            Ok(fixture.tree.commit(&[edit], CommitOptions::default())?)
         };
         let selection = Selection::default();
         let timing = measure(plan, set, |call, commit| {
-            let mut received = Received::new(bed.nodes);
-            let path = bed.nodes.path(numbers[call as usize]);
-            bed.tree.view()?.read(&path, &selection, &mut received)?;
+            let mut received = Received::new(fixture.nodes);
+            let path = fixture.nodes.path(numbers[call as usize]);
+            fixture
+                .tree
+                .view()?
+                .read(&path, &selection, &mut received)?;
             let text = espalier_yang::Value::string(texts[call as usize].as_str());
             expect(commit.is_changed && received.text == Some(text), || {
                 format!("setting entry {} did not show", numbers[call as usize])
             })
         })?;
         let again = self.choose(TRACES_MAX);
-        let traces = traces(bed, |call| {
-            let edit = bed
+        let traces = traces(fixture, |call| {
+            let edit = fixture
                 .nodes
                 .set_text(again[call as usize], &format!("again {call}"));
-            bed.tree.commit(&[edit], CommitOptions::default())?;
+            fixture.tree.commit(&[edit], CommitOptions::default())?;
             Ok(())
         })?;
-        let row = self.row("set one", bed, durability).timed(&timing);
+        let row = self.row("set one", fixture, durability).timed(&timing);
         self.finish(row, raw, &traces)
     }
 
-    fn delete_half(&mut self, bed: &Bed, durability: Durability, raw: Option<&Raw>) -> Result<()> {
+    fn delete_half(
+        &mut self,
+        fixture: &Fixture,
+        durability: Durability,
+        raw: Option<&Raw>,
+    ) -> Result<()> {
         let half = self.size / 2;
-        let mut edits = (0..half).map(|number| Edit::delete(bed.nodes.path(number * 2)));
+        let mut edits = (0..half).map(|number| Edit::delete(fixture.nodes.path(number * 2)));
         let mut commits: Vec<Vec<Edit>> = Vec::new();
         while let Some(first) = edits.next() {
             let more = edits.by_ref().take(DELETES_PER_COMMIT as usize - 1);
             commits.push(std::iter::once(first).chain(more).collect());
         }
         if raw.is_some() {
-            bed.recorder.start();
+            fixture.recorder.start();
         }
         let timing = measure(
             Plan::few(1),
             |_| {
                 for edits in std::mem::take(&mut commits) {
-                    bed.tree.commit(&edits, CommitOptions::default())?;
+                    fixture.tree.commit(&edits, CommitOptions::default())?;
                 }
                 Ok(())
             },
             |_, ()| Ok(()),
         )?;
-        let trace = bed.recorder.stop();
-        let left = bed.tree.view()?.count(&bed.nodes.list())?;
+        let trace = fixture.recorder.stop();
+        let left = fixture.tree.view()?.count(&fixture.nodes.list())?;
         expect(left == self.size - half, || {
             format!("{left} entries are left")
         })?;
@@ -430,7 +460,7 @@ impl<'a> Rows<'a> {
         };
         let rate = half as f64 / timing.median_s;
         let row = self
-            .row("delete half", bed, durability)
+            .row("delete half", fixture, durability)
             .timed(&timing)
             .raw(raw.as_ref());
         (self.emit)(row.note(format!(
@@ -466,20 +496,23 @@ struct Raw {
 }
 
 /// Maps every page into this process.
-fn warm(bed: &Bed, raw: Option<&Raw>) -> Result<()> {
-    let mut received = Received::new(bed.nodes);
+fn warm(fixture: &Fixture, raw: Option<&Raw>) -> Result<()> {
+    let mut received = Received::new(fixture.nodes);
     let (root, selection) = (InstancePath::root(), Selection::default());
-    bed.tree.view()?.read(&root, &selection, &mut received)?;
+    fixture
+        .tree
+        .view()?
+        .read(&root, &selection, &mut received)?;
     raw.map_or(Ok(0), |raw| raw.engine.scan()).map(drop)
 }
 
 /// What the store asks of its driver in each of some calls.
-fn traces(bed: &Bed, mut operation: impl FnMut(u64) -> Result<()>) -> Result<Vec<Trace>> {
+fn traces(fixture: &Fixture, mut operation: impl FnMut(u64) -> Result<()>) -> Result<Vec<Trace>> {
     let mut traces = Vec::new();
     for call in 0..TRACES_MAX {
-        bed.recorder.start();
+        fixture.recorder.start();
         operation(call)?;
-        traces.push(bed.recorder.stop());
+        traces.push(fixture.recorder.stop());
     }
     Ok(traces)
 }

@@ -4,13 +4,13 @@ use espalier_store::{CommitOptions, Datastore, Edit, Tree};
 use espalier_yang::data::{Content, DataNode, DataTree};
 use espalier_yang::{InstancePath, NodeId, Schema, Value};
 
-use super::sheet::Sheet;
+use super::comparison::Comparison;
+use crate::configuration::Configuration;
 use crate::dataset::expect;
 use crate::engine::Durability;
 use crate::harness::Plan;
-use crate::place::Place;
+use crate::model_store::{Model, ModelStore};
 use crate::row::Row;
-use crate::stand::{Model, Stand};
 use espalier_terminal::{Failure, Result};
 
 /// The model.
@@ -115,9 +115,9 @@ pub fn text_of_step(n: u64) -> String {
 }
 
 /// A store with the data of one size.
-pub struct Bed<'a, 'o> {
+pub struct Fixture<'a, 'o> {
     /// Its running datastore.
-    pub stand: Stand,
+    pub store: ModelStore,
     /// Its operational datastore.
     pub operational: Tree,
     /// How many entries.
@@ -127,7 +127,7 @@ pub struct Bed<'a, 'o> {
     /// The place of the row that is measured, among those of the suite.
     pub rank: usize,
     data: Data,
-    sheet: &'a mut Sheet<'o>,
+    comparison: &'a mut Comparison<'o>,
 }
 
 /// What a row is about.
@@ -141,19 +141,23 @@ pub struct About<'r> {
     pub plan: Plan,
 }
 
-impl<'a, 'o> Bed<'a, 'o> {
+impl<'a, 'o> Fixture<'a, 'o> {
     /// A new store, empty.
-    pub fn open(place: &Place, size: u64, sheet: &'a mut Sheet<'o>) -> Result<Self> {
-        let stand = Stand::open(place, MODEL)?;
-        let nodes = Nodes::of(stand.tree.schema())?;
+    pub fn open(
+        configuration: &Configuration,
+        size: u64,
+        comparison: &'a mut Comparison<'o>,
+    ) -> Result<Self> {
+        let store = ModelStore::open(configuration, MODEL)?;
+        let nodes = Nodes::of(store.tree.schema())?;
         Ok(Self {
-            operational: stand.tree.beside(Datastore::Operational, "")?,
-            stand,
+            operational: store.tree.beside(Datastore::Operational, "")?,
+            store,
             size,
             nodes,
             rank: 0,
             data: Data::Nothing,
-            sheet,
+            comparison,
         })
     }
 
@@ -164,7 +168,7 @@ impl<'a, 'o> Bed<'a, 'o> {
 
     /// For one entry.
     pub fn one(&self) -> Plan {
-        match self.stand.place.durability {
+        match self.store.configuration.durability {
             Durability::Durable => Plan::many(200),
             _ => Plan::many(2_000.min(20 * self.size)),
         }
@@ -180,7 +184,7 @@ impl<'a, 'o> Bed<'a, 'o> {
         if self.data == data {
             return Ok(());
         }
-        let clear = Edit::remove(self.stand.path(TABLES)?);
+        let clear = Edit::remove(self.store.path(TABLES)?);
         let fill = match data {
             Data::Nothing => None,
             Data::Rows => Some(self.nodes.rows(self.size)),
@@ -188,7 +192,7 @@ impl<'a, 'o> Bed<'a, 'o> {
         };
         let fill = fill.map(|tree| Edit::merge(InstancePath::root(), tree));
         let edits: Vec<Edit> = std::iter::once(clear).chain(fill).collect();
-        self.stand.commit(&edits)?;
+        self.store.commit(&edits)?;
         self.data = data;
         Ok(())
     }
@@ -198,18 +202,19 @@ impl<'a, 'o> Bed<'a, 'o> {
     pub fn measure<T>(
         &mut self,
         about: About<'_>,
-        mut operation: impl FnMut(&Stand, u64) -> Result<T>,
-        mut check: impl FnMut(&Stand, T) -> Result<()>,
+        mut operation: impl FnMut(&ModelStore, u64) -> Result<T>,
+        mut check: impl FnMut(&ModelStore, T) -> Result<()>,
     ) -> Result<()> {
-        let (stand, rank) = (&self.stand, self.rank);
-        let row = stand.row(self.sheet.suite, about.row, self.size);
-        let row = stand.measured(
+        let (store, rank) = (&self.store, self.rank);
+        let row = store.row(self.comparison.suite, about.row, self.size);
+        let row = store.measured(
             Row { rank, ..row },
             about.plan,
-            |call| operation(stand, call),
-            |_, answer| check(stand, answer),
+            |call| operation(store, call),
+            |_, answer| check(store, answer),
         )?;
-        self.sheet.row(&stand.place, row.note(about.note))
+        self.comparison
+            .row(&store.configuration, row.note(about.note))
     }
 }
 

@@ -6,13 +6,13 @@ use espalier_store::{Edit, Tree};
 use espalier_yang::InstancePath;
 
 use super::devices::{FRAGMENTS, SUCCESS, document};
+use crate::configuration::{Configuration, Raw};
 use crate::dataset::expect;
 use crate::figures::Figures;
+use crate::generated_document::GeneratedDocument;
 use crate::harness::Plan;
-use crate::pieces::Pieces;
-use crate::place::{Place, Raw};
+use crate::model_store::{Model, ModelStore};
 use crate::row::Row;
-use crate::stand::{Model, Stand};
 use espalier_terminal::Result;
 
 /// What CPS takes.
@@ -26,18 +26,18 @@ pub const SUITE: &str = "cps";
 const AGAIN_MAX: u64 = 1_000;
 
 /// A new store of a model, empty.
-pub fn open(place: &Place, model: Model, size: u64) -> Result<Bed> {
-    Ok(Bed {
-        stand: Stand::open(place, model)?,
+pub fn open(configuration: &Configuration, model: Model, size: u64) -> Result<Fixture> {
+    Ok(Fixture {
+        store: ModelStore::open(configuration, model)?,
         size,
         raw: None,
     })
 }
 
 /// An open store.
-pub struct Bed {
+pub struct Fixture {
     /// Its first anchor.
-    pub stand: Stand,
+    pub store: ModelStore,
     /// How many devices, or books.
     pub size: u64,
     /// The raw engine for rows that only read.
@@ -53,7 +53,7 @@ pub struct About {
     pub note: &'static str,
 }
 
-impl Bed {
+impl Fixture {
     /// For what is about all data.
     pub fn all(&self) -> Plan {
         match self.size <= AGAIN_MAX {
@@ -67,9 +67,9 @@ impl Bed {
         Plan::many(200)
     }
 
-    /// Loads this bed's devices into a tree of the store.
+    /// Loads this fixture's devices into a tree of the store.
     pub fn load(&self, tree: &Tree) -> Result<()> {
-        let loaded = Stand::load_into(tree, document(0..self.size, SUCCESS))?;
+        let loaded = ModelStore::load_into(tree, document(0..self.size, SUCCESS))?;
         let wanted = 1 + self.size * FRAGMENTS;
         expect(loaded.fragments == wanted, || {
             format!("{} fragments were loaded", loaded.fragments)
@@ -78,13 +78,13 @@ impl Bed {
 
     /// Has rows that only read stand beside the raw engine, which holds what the store holds now.
     pub fn copy_raw(&mut self) -> Result<()> {
-        self.raw = self.stand.raw_copy()?;
+        self.raw = self.store.raw_copy()?;
         Ok(())
     }
 
     /// A row with nothing measured yet, beside CPS' figures.
     pub fn row(&self, about: About) -> Row {
-        let row = self.stand.row(SUITE, about.row, self.size);
+        let row = self.store.row(SUITE, about.row, self.size);
         row.note(about.note)
             .peers(FIGURES.peers("", about.row, self.size))
     }
@@ -99,11 +99,11 @@ impl Bed {
     ) -> Result<Row> {
         let (raw, row) = (self.raw.as_ref(), self.row(about));
         let check = |_: u64, answer| check(answer);
-        self.stand
+        self.store
             .measured_beside(raw, row, plan, |_| operation(), check)
     }
 
-    /// Measures a row that writes much; see [`Stand::measured`].
+    /// Measures a row that writes much; see [`ModelStore::measured`].
     pub fn measure_write<T>(
         &self,
         about: About,
@@ -111,12 +111,12 @@ impl Bed {
         check: impl FnMut(u64, T) -> Result<()>,
     ) -> Result<Row> {
         let row = self.row(about);
-        self.stand.measured(row, self.all(), operation, check)
+        self.store.measured(row, self.all(), operation, check)
     }
 
     /// The edit that a document makes.
-    pub fn parsed(&self, document: Pieces<'_>) -> Result<Edit> {
-        let tree = self.stand.document(document)?;
+    pub fn parsed(&self, document: GeneratedDocument<'_>) -> Result<Edit> {
+        let tree = self.store.document(document)?;
         Ok(Edit::merge(InstancePath::root(), tree))
     }
 }

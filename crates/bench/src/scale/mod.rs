@@ -1,0 +1,11 @@
+//! How work on one entry grows with the list it is in.
+//!
+//! For each size: load, read, change, page and delete, on the store and on the raw engine; then
+//! the ratio of each one-entry row between the smallest and the largest size.
+
+mod fixture;
+mod rows;
+mod run;
+
+pub use fixture::Fixture;
+pub use run::{Scale, run};
