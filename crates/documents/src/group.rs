@@ -58,7 +58,6 @@ impl Outcome {
     }
 }
 
-// The last of those that wait commits, so that bodies stay on their threads: docs/decisions/0046.
 /// Transactions over one view that are committed together.
 pub(crate) struct Group {
     gathered: Option<Gathered>,

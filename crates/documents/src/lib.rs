@@ -10,7 +10,7 @@
 //! The decision behind the layout: an index is rows of its own, whose keys are values that sort as
 //! the values do, so that any of these questions is one descent and one scan, on every engine; a
 //! document is JSON, so that whoever looks into an engine can read it, and no program needs the type
-//! of another. What was measured against it stands in docs/decisions/0042 and 0043.
+//! of another. What was measured against it stands in ARCHITECTURE.md.
 //!
 //! This crate knows a key space and nothing else: no trees, no models. It is given a driver and a
 //! prefix of keys.

@@ -8,7 +8,6 @@ use std::path::Path;
 use espalier_keyspace::{Error, ErrorKind};
 use rustix::fs::StatVfsMountFlags;
 
-// Modes are set here, because the umask is the program's: docs/decisions/0057.
 /// The mode of files: configurations have keys and hashes of passwords in them.
 const FILE_MODE: u32 = 0o600;
 

@@ -20,7 +20,6 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 /// How webpki calls a certificate that signs others, where it is a server's own.
 const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
 
-// `openssl req -x509` sets CA:TRUE, which webpki rejects: docs/decisions/0059.
 /// Verifies that a server's certificate is signed by one of a file, or is one of them.
 #[derive(Debug)]
 pub struct FileVerifier {

@@ -22,7 +22,6 @@ const PLACEHOLDERS: [&str; 4] = [
 /// Ports as forms of URLs have them.
 const PORT_PLACEHOLDERS: [&str; 4] = ["PORT", "port", "PORT]", "port]"];
 
-// Up to the last `@`, because a wrong URL is most often wrong at its password: docs/decisions/0056.
 /// A URL of a store or of a server, right or wrong, without user and password, and without the values of
 /// options that are secret. Where it is not certain what is a password, more is left out.
 ///

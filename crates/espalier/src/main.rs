@@ -23,7 +23,6 @@ mod times;
 
 use std::process::ExitCode;
 
-// Loads take a sixth to a half less CPU, exports a third less time: docs/decisions/0063.
 /// Measured on `bench scale`: loads take a sixth less processor time than with the system's allocator,
 /// exports a third less.
 #[global_allocator]

@@ -76,7 +76,6 @@ pub fn stdout(form: Form) -> Escaping<StdoutLock<'static>> {
     }
 }
 
-// In pipes too, which often end in a pager: docs/decisions/0058.
 /// A writer that escapes control characters. What is escaped is UTF-8, however it is cut into writes.
 pub struct Escaping<W> {
     inner: W,

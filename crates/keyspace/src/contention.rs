@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, ErrorKind};
 
-// A lock in the engine would outlive a process that dies, so writers retry: docs/decisions/0007.
 /// How long one goes on trying what others keep getting in the way of.
 pub const CONFLICT_PATIENCE: Duration = Duration::from_secs(60);
 

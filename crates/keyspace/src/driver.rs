@@ -23,7 +23,6 @@ pub enum Direction {
     Backward,
 }
 
-// No interactive transactions, because etcd and Redis have none: docs/decisions/0001.
 /// An engine that keeps an ordered key space. Shared between threads; every call may come at any
 /// time. Calls block (the edges of Espalier are asynchronous, the core is not).
 pub trait Driver: Send + Sync + 'static {

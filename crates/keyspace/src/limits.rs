@@ -1,6 +1,5 @@
 //! The named limits of the key space. Every driver supports at least these.
 
-// LMDB accepts 1,982 bytes with pages of 4 KiB, an index of PostgreSQL 2,704: docs/decisions/0003.
 /// Bytes in one key. What does not fit is refused with [`crate::ErrorKind::KeyTooLong`]; the
 /// store keeps its keys below by hashing long components (see [`crate::tuple`]).
 ///

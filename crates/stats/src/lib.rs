@@ -7,7 +7,7 @@
 //!
 //! The decision behind the layout: all values of a bucket are one row, which is read before it is
 //! written, instead of one counter each, which the engine could add to. Why stands in `row/`, and
-//! the measurements in docs/decisions/0039.
+//! the measurements in ARCHITECTURE.md.
 //!
 //! This crate knows a key space and nothing else: no trees, no models. It is given a driver and a
 //! prefix of keys.

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
-// Order is the version's, because a wall clock can be set: docs/decisions/0054.
 /// The clocks of machines that share a store may differ by this much, and a clock may be set by this much, without
 /// anything being made of it: a minute.
 pub const CLOCK_STEP_MAX: Duration = Duration::from_secs(60);

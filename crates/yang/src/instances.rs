@@ -76,7 +76,6 @@ impl Side {
     }
 }
 
-// A small trait, so that reading a leaf costs one fragment: docs/decisions/0006.
 /// One state of a data tree. While a visitor is told something, it may ask further questions.
 pub trait Instances {
     /// A place that holds others: the root, a container, a list entry (for operations and

@@ -7,7 +7,6 @@ use espalier_keyspace::Version;
 
 use crate::extract::Values;
 
-// Commits, watches and snapshots arrive in any order: docs/decisions/0044.
 /// A document as it was at a version.
 pub(crate) struct Fact<T> {
     pub(crate) key: u64,

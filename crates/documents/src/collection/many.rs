@@ -18,7 +18,6 @@ use crate::reader::read_rows;
 /// Rows that are brought at once.
 const ROWS_AT_ONCE: usize = 256;
 
-// Decoding is half of the time of reading many: docs/decisions/0045.
 /// Documents from which on a second thread is worth its while: it takes as long to start as to decode
 /// some hundred.
 const HELP_MIN: usize = 1024;

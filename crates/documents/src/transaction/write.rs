@@ -19,7 +19,6 @@ use crate::shape::{BoundIndex, Shape};
 use crate::value::IntoValue;
 use crate::{Changed, Collection, Error, ErrorKind, Result, Value};
 
-// Index entries are committed with their document: docs/decisions/0042.
 impl Transaction<'_> {
     /// Adds a document, and returns its key: one more than the largest that was ever used, from 0.
     pub fn insert<T: Document>(

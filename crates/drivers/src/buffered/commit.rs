@@ -45,7 +45,6 @@ pub(crate) fn write(
     commit(engine, &batch, &reads, seen)
 }
 
-// The version alone would reject a load whenever anything else is committed: docs/decisions/0008.
 fn batch(preconditions: &[Precondition], operations: Vec<Operation>, reads: &mut Reads) -> Batch {
     let mut batch = Batch::new();
     for condition in preconditions {

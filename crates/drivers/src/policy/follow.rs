@@ -40,7 +40,6 @@ const REACH_MAX: Duration = Duration::from_secs(60);
 /// then.
 const TAKING_WAIT: Duration = Duration::from_millis(1);
 
-// A large commit is a gap in the watch; reading everything again takes longer: docs/decisions/0028.
 /// How long a gap that a commit of this process may be waits for that commit's answer, which comes about
 /// then: reading everything again takes longer.
 const OWN_WAIT: Duration = Duration::from_millis(50);

@@ -18,7 +18,6 @@ use tower_service::Service;
 
 use crate::error::Result;
 
-// A check with each request would be two round trips to the engine: docs/decisions/0014.
 /// How often it is looked whether the tree is still the one that was opened.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 

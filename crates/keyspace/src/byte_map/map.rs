@@ -5,7 +5,6 @@ use super::page::Page;
 use super::pairs::Pairs;
 use crate::{Direction, KeyRange, Result, counter};
 
-// Packed pages: `imbl` takes 2.4 times the memory and 3 times as long for a scan, docs/decisions/0027.
 /// Keys and values, in order of the keys. A clone takes constant time, and is not changed by what
 /// is done to the other.
 #[derive(Clone, Default)]

@@ -7,7 +7,6 @@ use std::path::Path;
 
 use super::budget::Reservation;
 
-// Nothing is locked while a client sends its body: docs/decisions/0049.
 /// A file that holds a body. It has no name and is readable for its owner alone, and the system removes
 /// it when it is closed, also by a crash.
 #[derive(Debug)]

@@ -7,7 +7,6 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::error::{Failure, Result};
 
-// An empty body would delete everything: docs/decisions/0048.
 /// `Espalier-Document: bare` allows the body of PUT and PATCH of a datastore to be any document that
 /// `espalier load` takes: in another envelope than `ietf-restconf:data`, or without any node. Without it, a
 /// body that is neither the datastore resource nor has a node of it is refused, and deletes nothing.

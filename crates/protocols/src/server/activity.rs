@@ -36,7 +36,6 @@ pub(super) struct Snapshot {
     pub(super) is_evicted: bool,
 }
 
-// All time-outs are here, so that no front end lacks one: docs/decisions/0050.
 /// What one connection is doing.
 #[derive(Debug)]
 pub(super) struct Activity {

@@ -12,7 +12,6 @@ use http::uri::Authority;
 use rustls::server::ParsedCertificate;
 use rustls_pki_types::{CertificateDer, ServerName};
 
-// Every page in a browser can reach a server on localhost: docs/decisions/0051.
 /// The hosts that a server answers for: the loopback names and addresses, and those that are added.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {

@@ -22,7 +22,6 @@ impl Bucket {
     }
 }
 
-// Adding a length to a start finds buckets that no writer fills: docs/decisions/0040.
 /// The buckets of a range, from the first to the last.
 pub struct Timeline<'a> {
     calendar: &'a Calendar,

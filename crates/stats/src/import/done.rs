@@ -11,7 +11,6 @@ use crate::{Error, Result};
 /// Bytes of the hash of lines.
 const HASH_BYTES: usize = 8;
 
-// One row, because parts are divided differently when an import is repeated: docs/decisions/0041.
 /// The lines of an import up to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Done {

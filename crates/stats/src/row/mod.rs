@@ -8,7 +8,7 @@
 //! # Why packed, and not a key for each value
 //! One key for each value would let the engine add without anything being read (`Batch::add`).
 //! What decided against it, measured with 23 values at 7 granularities (161 counters), stands in
-//! docs/decisions/0039: the 161 counters cost the engine 161 searches, the seven rows cost seven; a
+//! ARCHITECTURE.md: the 161 counters cost the engine 161 searches, the seven rows cost seven; a
 //! series is read by 23 times fewer keys; and only in a row of our own can numbers be wider than
 //! 64 bits or decimals. What a row costs is that it is read before it is written. So writes of one
 //! process are made one group after the other (`commit/queue.rs`), and those of several processes

@@ -2,7 +2,6 @@
 
 use super::read::{LEAF, SPREAD};
 
-// One packed row for a bucket, not a counter for each value: docs/decisions/0039.
 /// Digits of the hash: rows at this depth are not spread further.
 pub(crate) const DEPTH_MAX: usize = 16;
 

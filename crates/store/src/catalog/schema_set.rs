@@ -127,7 +127,6 @@ impl Store {
     }
 }
 
-// A digest, because counts are equal in stores that were replaced: docs/decisions/0014.
 /// That the modules of a schema set are still those that they are in a snapshot: every commit under
 /// them requires it, so that nothing is validated under modules that were replaced.
 pub(crate) fn same_modules(snapshot: &dyn Snapshot, record: &Record) -> Result<Precondition> {

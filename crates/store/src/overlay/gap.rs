@@ -8,7 +8,6 @@ use std::cell::RefCell;
 
 use espalier_keyspace::{Direction, KeyRange, Result, Snapshot};
 
-// Bulk edits mostly look up keys that are absent: docs/decisions/0012.
 /// The keys around are looked for after this many lookups found nothing: one or two are not worth
 /// the scan.
 const MISSES: u32 = 4;

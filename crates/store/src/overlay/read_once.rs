@@ -19,7 +19,6 @@ const MISSES_MAX: usize = 4 * KEYS;
 /// Longer values are not copied to be remembered.
 const VALUE_BYTES_MAX: usize = 4 << 10;
 
-// The steps of a commit read the same fragments: docs/decisions/0012.
 /// Remembers what is read first.
 pub(crate) struct ReadOnce {
     snapshot: Box<dyn Snapshot + Send>,

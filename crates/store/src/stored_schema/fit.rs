@@ -21,7 +21,6 @@ const CODE: [&str; 8] = [
     include_str!("../catalog/schema_set.rs"),
 ];
 
-// Digests in place of version numbers, which somebody has to raise: docs/decisions/0016.
 /// A digest of all that the compilation of a schema set depends on: its record (which has the hashes of
 /// its modules, and its features), how its nodes are numbered, and the code.
 pub(crate) fn fit(record: &Record, same_modules: &Precondition) -> [u8; DIGEST_BYTES] {

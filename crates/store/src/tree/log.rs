@@ -21,7 +21,6 @@ use crate::fragment::put_varint;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
 
-// Every commit reads the oldest header, so large records are stored apart: docs/decisions/0009.
 /// The records are in the row of the header up to this many bytes.
 const HEADER_ROW_BYTES_MAX: usize = 1 << 10;
 

@@ -26,7 +26,6 @@ use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::store::Compiled;
 
-// The keys are found by a run on an empty state, so no caller lists them: docs/decisions/0013.
 /// Keys, and ranges, that are found at most: a large edit is not done twice.
 const READS_MAX: usize = 32;
 

@@ -22,7 +22,6 @@ pub struct Stamp {
     pub time: Timestamp,
 }
 
-// Resources without a record inherit; new nodes in new nodes need one too: docs/decisions/0010.
 /// What is stored for a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StampRecord {

@@ -50,7 +50,6 @@ pub enum Verdict {
     GivenUp,
 }
 
-// Histories contain processes that were killed, which `todc-utils` does not accept: docs/decisions/0063.
 /// Looks for an order, in so many steps at most.
 pub fn search<O: Object>(object: &O, history: &[Operation<O::Act>], steps_max: u64) -> Verdict {
     Search::new(object, history).run(steps_max)

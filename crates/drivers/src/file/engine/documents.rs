@@ -59,7 +59,6 @@ pub(in crate::file) fn use_lens(
     }
 }
 
-// Documents do not hold positions and stamps, so rows are stored too: docs/decisions/0030.
 /// Writes the documents that are behind, and removes those of which there is nothing more.
 pub(super) fn refresh(engine: &Engine) -> Result<()> {
     engine.still_there()?;

@@ -6,7 +6,6 @@ use espalier_keyspace::{Added, Batch, ByteMap, Direction, OperationRef, Result, 
 use super::state::{Newest, State};
 use crate::recent::{Effect, Recorder};
 
-// A clone for each small commit would copy the path to each key: docs/decisions/0027.
 /// Keys that a batch changes while readers wait: a tenth of a millisecond's worth. Of a larger one, what
 /// is copied first is the smaller part.
 const KEYS_MAX: usize = 256;

@@ -93,7 +93,6 @@ impl State {
     }
 }
 
-// The insert decides who won a number, on every server: docs/decisions/0035.
 /// What makes a version.
 pub(in crate::mongo) struct Commit {
     pub(in crate::mongo) version: u64,
@@ -199,7 +198,6 @@ pub(super) fn names_in(document: &Document, field: &str) -> Option<Vec<Arc<str>>
     names.collect()
 }
 
-// A commit detects a newer state anyway, so it does not read it first: docs/decisions/0037.
 /// How long after it was the newest, at most, a state is presumed to be that still: a second.
 const PRESUMED_FOR: Duration = Duration::from_secs(1);
 

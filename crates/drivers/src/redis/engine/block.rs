@@ -15,7 +15,6 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// tells it.
 const CHANGE_OVERHEAD: usize = 64;
 
-// Runs take a sixth of the server's time for a large commit: docs/decisions/0034.
 /// Rows of a run at most, and its bytes, about; a longer row is in none.
 pub(crate) const RUN_ROWS_MAX: usize = 32;
 const RUN_BYTES: usize = 4096;

@@ -12,7 +12,6 @@ use super::names::key_of;
 use super::pack::Strings;
 use crate::pages::Page;
 
-// The version in front shows a reader whether the value is old enough: docs/decisions/0033.
 /// Bytes of the version that wrote a value or a run, in front of it.
 const STAMP_BYTES: usize = 8;
 

@@ -102,7 +102,6 @@ pub(super) fn ends_in_a_commit(path: &Path) -> io::Result<bool> {
     Ok(is_whole && frames > 0 && log.frame(frames - 1)? == Frame::Commit)
 }
 
-// What a failed write appended would keep a full disk full: docs/decisions/0055.
 /// Cuts off what stands behind the last commit. The caller is the only writer.
 pub(super) fn cut_after_commits(path: &Path) -> io::Result<()> {
     let Some(log) = Log::open(path)? else {

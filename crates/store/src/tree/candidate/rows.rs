@@ -25,7 +25,6 @@ const PLACED: u8 = 3;
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
 
-// Changes in place of a copy of running: docs/decisions/0025.
 /// Where the rows of one candidate are.
 pub(super) struct Rows {
     prefix: Vec<u8>,

@@ -113,7 +113,6 @@ enum Note {
 /// At most this many places of one schema node are named; the others are counted.
 const ALIKE_MAX: usize = 10;
 
-// Rows are converted or the change is rejected; nothing is hidden: docs/decisions/0015.
 /// A conversion under way.
 pub(super) struct Converting<'a> {
     pub old: State<'a>,

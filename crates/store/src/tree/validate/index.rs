@@ -39,7 +39,6 @@ const VALUES: u8 = 0;
 /// An index of the values of a leaf in order, for each list. (A `unique` is of a list, not of a leaf.)
 const ORDERED: u8 = 1;
 
-// Stored, because reading 100,000 entries takes 60 to 240 ms: docs/decisions/0022.
 /// The sums of a leaf.
 const SUM: u8 = 2;
 

@@ -14,7 +14,6 @@ use crate::tree::locate::State;
 /// Index entries that are collected before they are written, in key order.
 const UPDATES_AT_ONCE: usize = 1 << 16;
 
-// Only indexes that constraints read, so a model without them pays nothing: docs/decisions/0018.
 /// Builds the indexes and counts of a tree anew, from what a write has made of it so far.
 pub(in crate::tree) fn rebuild(
     compiled: &Compiled,

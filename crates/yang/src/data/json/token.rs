@@ -42,7 +42,6 @@ enum Text {
     Scratch,
 }
 
-// `serde_json` gives no position of a value and no digits of a number: docs/decisions/0061.
 /// The reader of tokens.
 pub(super) struct Tokens<R> {
     reader: R,

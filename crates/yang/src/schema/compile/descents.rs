@@ -8,7 +8,6 @@ use super::existence;
 use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
 use crate::xpath::{Axis, Expr, LocationPath, NodeTest, PathStep};
 
-// `//name` would read every node above nodes of that name: docs/decisions/0021.
 /// A name of more nodes is left as it is.
 const PATHS_MAX: usize = 4;
 

@@ -5,7 +5,6 @@
 //! keeps the others, which is a stricter constraint than the model has. So a compiled statement is
 //! kept only if it has all the leaves that the model names.
 
-// libyang drops disabled leaves from a compiled `unique`: docs/decisions/0023.
 /// A `unique` statement as the model writes it: the segments of each path, without prefixes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Written<'c>(Vec<Vec<&'c str>>);

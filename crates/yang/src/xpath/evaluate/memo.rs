@@ -120,7 +120,6 @@ impl Part {
 /// What a value is kept under.
 type Key<T> = (PartId, Kind, Inputs<T>);
 
-// Without it, a count over a group is computed for each of its entries: docs/decisions/0019.
 /// See the module documentation.
 pub(super) struct Memo<T: Instances> {
     /// Whether the expression that is evaluated outlives the evaluator. Parts are known by their

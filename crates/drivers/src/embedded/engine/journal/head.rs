@@ -67,7 +67,6 @@ impl Position {
     }
 }
 
-// A mapped page, so that a killed process leaves nothing to repair: docs/decisions/0029.
 /// The file, mapped; or a page of memory in its place, where the directory can only be read.
 pub(super) struct Head {
     file: Option<(File, Opened)>,

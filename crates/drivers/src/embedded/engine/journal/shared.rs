@@ -24,7 +24,6 @@ pub(in crate::embedded) const FRAME_BYTES_MAX: usize = 1 << 20;
 /// Keys that a commit changes where they are, while readers wait.
 const IN_PLACE_MAX: usize = 256;
 
-// LMDB writes a page for each changed row, a journal one frame: docs/decisions/0029.
 /// The journal of a directory.
 pub(in crate::embedded) struct Journal {
     pub(super) base: Arc<Base>,

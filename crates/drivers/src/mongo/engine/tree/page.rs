@@ -6,7 +6,6 @@ use espalier_keyspace::packed::{put_bytes, put_number, take_bytes, take_number};
 /// What an entry takes beside its key and value, about.
 const ENTRY_BYTES: usize = 4;
 
-// Pages never change, so they are cached for ever: docs/decisions/0036.
 /// Entries in order of their keys.
 #[derive(Debug, Default)]
 pub(in crate::mongo) struct Page {

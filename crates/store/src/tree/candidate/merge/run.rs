@@ -62,7 +62,6 @@ impl Merged {
     }
 }
 
-// Key by key on what running changed, not the edits again: docs/decisions/0026.
 /// A merge under way. All keys in it are named keys.
 pub(super) struct Merging<'a> {
     pub running: Named<'a>,
