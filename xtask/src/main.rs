@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask tidy\n\n  \
-    tidy   checks crate edges, file and function length, banned calls and the layout of modules";
+    tidy   checks crate edges, import circles, file and function length, banned calls, names and the layout of modules";
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {

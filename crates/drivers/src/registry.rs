@@ -230,7 +230,7 @@ fn unknown(url: &str, scheme: &str) -> Error {
     let url = redacted_url(url);
     if let Some((name, feature)) = FEATURES.iter().find(|(name, _)| *name == scheme) {
         return refusal(format!(
-            "this build has no engine for {name}: URLs; build one that has: cargo build --release -p espalier \
+            "this build has no engine for {name}: URLs; build one that has: cargo build --release -p espalier-cli \
              --features {feature}"
         ));
     }

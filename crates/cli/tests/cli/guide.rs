@@ -186,6 +186,40 @@ fn a_server_removes_buckets_that_are_no_longer_kept() {
     assert!(text.contains("29"), "days are kept: {text}");
 }
 
+/// Each command after a `$` prints the lines that follow it, if there are any.
+#[test]
+fn the_quick_start_of_the_readme_prints_what_it_shows() {
+    let bench = Bench::new();
+    let block = block_of(&text_of("README.md"), "## Quick start");
+    let commands: Vec<_> = block.split("$ ").skip(1).collect();
+    assert!(commands.len() > 6, "{block}");
+    let mut before = String::new();
+    for command in commands {
+        let (line, shown) = command.split_once('\n').expect("a line");
+        let printed = shell(&bench, &format!("{before}{line}"));
+        if !shown.is_empty() {
+            assert_eq!(printed, shown, "{line}");
+        }
+        if line.starts_with("export ") {
+            before = format!("{line}\n");
+        }
+    }
+}
+
+#[test]
+fn the_first_steps_run_as_printed() {
+    let bench = Bench::new();
+    let text = text_of("docs/guide/first-steps.md");
+    let blocks: Vec<_> = text.split("```").skip(1).step_by(2).collect();
+    assert!(blocks.len() > 6, "{}", blocks.len());
+    // The last block serves; it has its own test.
+    let (_, before) = blocks.split_last().expect("blocks");
+    let script = before.join("\n");
+    let script = script.replace("kill %1", "");
+    let text = shell(&bench, &script);
+    assert!(text.contains("core-1"), "{text}");
+}
+
 /// A fresh account has none of the folders.
 #[test]
 fn the_installation_of_the_readme_runs_in_an_empty_home() {
