@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Driver, Error, ErrorKind, Result};
 
-use crate::promise::Promise;
+use crate::effective_durability::Promise;
 use crate::redact::{self, redacted_url};
-use crate::site::Site;
+use crate::resolved_url::Site;
 use crate::store_files::{self, Exposed};
 use crate::url::{Url, refusal};
 
@@ -74,8 +74,8 @@ const SCHEMES: &[Scheme] = &[
                &readable=true&sslmode=MODE",
         about: "PostgreSQL, or what speaks its protocol",
         open: crate::postgres::open_url,
-        look: crate::postgres::look_url,
-        promise: crate::postgres::promise_url,
+        look: crate::postgres::resolve_url,
+        promise: crate::postgres::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "postgres")]
@@ -84,8 +84,8 @@ const SCHEMES: &[Scheme] = &[
         form: "postgresql://...",
         about: "the same",
         open: crate::postgres::open_url,
-        look: crate::postgres::look_url,
-        promise: crate::postgres::promise_url,
+        look: crate::postgres::resolve_url,
+        promise: crate::postgres::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "redis")]
@@ -94,8 +94,8 @@ const SCHEMES: &[Scheme] = &[
         form: "redis://[USER:PASSWORD@]HOST:PORT[,HOST:PORT]/DB?prefix=NAME&durability=durable|relaxed",
         about: "a Redis server or Cluster",
         open: crate::redis::open_url,
-        look: crate::redis::look_url,
-        promise: crate::redis::promise_url,
+        look: crate::redis::resolve_url,
+        promise: crate::redis::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "redis")]
@@ -104,8 +104,8 @@ const SCHEMES: &[Scheme] = &[
         form: "rediss://HOST:PORT/DB?ca=FILE&cert=FILE&key=FILE",
         about: "the same with TLS",
         open: crate::redis::open_url,
-        look: crate::redis::look_url,
-        promise: crate::redis::promise_url,
+        look: crate::redis::resolve_url,
+        promise: crate::redis::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "mongo")]
@@ -115,7 +115,7 @@ const SCHEMES: &[Scheme] = &[
                &durability=durable|relaxed&readable=true&replicaSet=NAME&tls&ca=FILE&cert=FILE&key=FILE",
         about: "MongoDB, or what speaks its protocol",
         open: crate::mongo::open_url,
-        look: crate::mongo::look_url,
+        look: crate::mongo::resolve_url,
         promise: Promise::of_url,
         files: |_| Vec::new(),
     },
@@ -125,7 +125,7 @@ const SCHEMES: &[Scheme] = &[
         form: "etcd://[USER:PASSWORD@]HOST[,HOST...]/PREFIX?tls&ca=FILE&cert=FILE&key=FILE",
         about: "an etcd cluster",
         open: crate::etcd::open_url,
-        look: crate::etcd::look_url,
+        look: crate::etcd::resolve_url,
         promise: |_| Ok(Promise::Durable),
         files: |_| Vec::new(),
     },

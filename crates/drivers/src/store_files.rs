@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::strangers::{STORES, is_visible};
+use crate::foreign_files::{STORES, is_visible};
 use crate::url::Url;
 
 /// What an SQLite file begins with.

@@ -15,15 +15,15 @@ use super::engine::{
     merge_rows, put,
 };
 use super::snapshot::{Source, UnfinishedSnapshot, bounds};
-use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
-use crate::recent::{Effect, Recorder};
+use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
+use crate::recent_commits::{Effect, Recorder};
 
 /// The most keys of a removed range that are removed one by one in the journal.
 const RANGE_KEYS_MAX: usize = 1024;
 
 /// Applies a batch, together with those that other threads commit at the same time.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
-    group::commit(engine, &engine.queue, batch)
+    group_commit::commit(engine, &engine.queue, batch)
 }
 
 /// Applies what `fill` writes.
@@ -42,13 +42,15 @@ pub(super) fn write(
             // A map that is too small is met at the latest when the write is in the middle of it.
             Ok((turn, engine.base.reserve(HEADROOM_BYTES)))
         });
-        let filled = filled.map_err(Stop::NotBegun).and_then(|(turn, shortage)| {
-            change_base(engine, &turn, shortage, |writer| {
-                group::test(writer, preconditions)?;
-                fill(writer).map_err(Stop::Refused)
-            })
-        });
-        filled.map_err(|stop| group::error_of(engine, stop))
+        let filled = filled
+            .map_err(Abort::NotBegun)
+            .and_then(|(turn, shortage)| {
+                change_base(engine, &turn, shortage, |writer| {
+                    group_commit::test(writer, preconditions)?;
+                    fill(writer).map_err(Abort::Refused)
+                })
+            });
+        filled.map_err(|stop| group_commit::error_of(engine, stop))
     })
 }
 
@@ -80,15 +82,15 @@ impl Failure {
     }
 }
 
-type Changed<T> = std::result::Result<T, Stop<Failure>>;
+type Changed<T> = std::result::Result<T, Abort<Failure>>;
 
-impl Grouped for Arc<Engine> {
+impl GroupCommit for Arc<Engine> {
     type Failure = Failure;
 
-    fn change(&self, fill: Filling<'_, Failure>) -> Changed<Version> {
-        let turn = self.journal.turn().map_err(Stop::NotBegun)?;
+    fn change(&self, fill: TransactionBody<'_, Failure>) -> Changed<Version> {
+        let turn = self.journal.turn().map_err(Abort::NotBegun)?;
         match append(self, &turn, &mut *fill) {
-            Err(Stop::Failed(Failure::TooLarge)) => {
+            Err(Abort::Failed(Failure::TooLarge)) => {
                 change_base(self, &turn, None, |writer| fill(writer))
             }
             changed => changed,
@@ -98,13 +100,13 @@ impl Grouped for Arc<Engine> {
     fn recovery(&self, failure: Failure, batches: usize) -> Recovery {
         if matches!(&failure, Failure::Base(error) if is_map_full(error)) {
             return match self.base.grow_map() {
-                Ok(()) => Recovery::Again,
+                Ok(()) => Recovery::Retry,
                 Err(error) => Recovery::GiveUp(error),
             };
         }
         match batches {
             0 | 1 => Recovery::GiveUp(self.failed(failure)),
-            _ => Recovery::Alone,
+            _ => Recovery::RetryOneByOne,
         }
     }
 
@@ -120,18 +122,22 @@ impl Grouped for Arc<Engine> {
 }
 
 /// Runs `fill` over the newest state, appends what it changes to the journal, and tells the watchers.
-fn append(engine: &Arc<Engine>, turn: &Turn<'_>, fill: Filling<'_, Failure>) -> Changed<Version> {
+fn append(
+    engine: &Arc<Engine>,
+    turn: &Turn<'_>,
+    fill: TransactionBody<'_, Failure>,
+) -> Changed<Version> {
     let journal = &engine.journal;
     if journal.is_long() {
-        journal.end_segment(turn).map_err(Stop::NotBegun)?;
+        journal.end_segment(turn).map_err(Abort::NotBegun)?;
         engine.merger.ended();
     }
     let reading = match engine.begin_read() {
         // LMDB's writers need no place in its table of readers.
         Err(error) if error.kind() == ErrorKind::Unavailable => {
-            return Err(Stop::Failed(Failure::TooLarge));
+            return Err(Abort::Failed(Failure::TooLarge));
         }
-        reading => reading.map_err(Stop::NotBegun)?,
+        reading => reading.map_err(Abort::NotBegun)?,
     };
     let before = reading.version;
     let mut writer = JournalWriter {
@@ -152,8 +158,8 @@ fn append(engine: &Arc<Engine>, turn: &Turn<'_>, fill: Filling<'_, Failure>) -> 
     }
     let appended = journal.append(turn, &changed, engine.config.durability);
     let end = appended.map_err(|fault| match fault {
-        Fault::Nothing(error) => Stop::Failed(Failure::Told(error)),
-        Fault::Unknown(error) => Stop::Unknown(Failure::Told(error)),
+        Fault::Nothing(error) => Abort::Failed(Failure::Told(error)),
+        Fault::Unknown(error) => Abort::Unknown(Failure::Told(error)),
     })?;
     let _publishing = engine.publishing.lock();
     engine.tell_others();
@@ -177,8 +183,8 @@ fn change_base(
     changed.map_err(|stop| {
         // Why it failed is looked for while the disk is still as it was then.
         let stop = match stop {
-            Stop::Failed(Failure::Base(error)) if !is_map_full(&error) => {
-                Stop::Failed(Failure::Told(engine.base.write_error(error, shortage)))
+            Abort::Failed(Failure::Base(error)) if !is_map_full(&error) => {
+                Abort::Failed(Failure::Told(engine.base.write_error(error, shortage)))
             }
             stop => stop,
         };
@@ -194,8 +200,8 @@ fn try_change_base(
     fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> Changed<()>,
 ) -> Changed<Version> {
     let base = &engine.base;
-    engine.journal.merge_ended().map_err(Stop::NotBegun)?;
-    let (_inside, mut txn) = base.begin_write().map_err(Stop::NotBegun)?;
+    engine.journal.merge_ended().map_err(Abort::NotBegun)?;
+    let (_inside, mut txn) = base.begin_write().map_err(Abort::NotBegun)?;
     let (before, rows) = engine.journal.newest_rows();
     merge_rows(base.keys, &mut txn, &rows).map_err(Failure::Base)?;
     let mut writer = EmbeddedWriter {
@@ -214,7 +220,10 @@ fn try_change_base(
     let transaction = txn.id() as u64;
     let version = Version(before.0 + 1);
     // What filled it may have taken long.
-    engine.journal.still_there().map_err(Stop::NotBegun)?;
+    engine
+        .journal
+        .check_not_replaced()
+        .map_err(Abort::NotBegun)?;
     let _publishing = engine.publishing.lock();
     engine.tell_others();
     engine.recent.push_foreign(before);
@@ -271,7 +280,7 @@ impl JournalWriter {
     }
 }
 
-impl Changing for JournalWriter {
+impl WriteTransaction for JournalWriter {
     type Failure = Failure;
 
     fn before(&self) -> Option<Version> {
@@ -309,7 +318,7 @@ impl Changing for JournalWriter {
 
     fn sum(&mut self, key: &[u8], delta: i64) -> Changed<()> {
         let stored = self.held(key)?;
-        let sum = counter::add(key, stored.as_deref(), delta).map_err(Stop::Refused)?;
+        let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
         drop(stored);
         Ok(self.set(key, &sum)?)
     }
@@ -332,7 +341,7 @@ impl EmbeddedWriter<'_> {
     }
 }
 
-impl Changing for EmbeddedWriter<'_> {
+impl WriteTransaction for EmbeddedWriter<'_> {
     type Failure = Failure;
 
     fn before(&self) -> Option<Version> {
@@ -375,7 +384,7 @@ impl Changing for EmbeddedWriter<'_> {
 
     fn sum(&mut self, key: &[u8], delta: i64) -> Changed<()> {
         let stored = self.base.keys.get(&self.txn, key).map_err(Failure::Base)?;
-        let sum = counter::add(key, stored, delta).map_err(Stop::Refused)?;
+        let sum = counter::add(key, stored, delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)
     }
 }
@@ -438,8 +447,8 @@ impl Writer for EmbeddedWriter<'_> {
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
         self.sum(key, delta).map_err(|stop| match stop {
-            Stop::Refused(error) | Stop::NotBegun(error) => error,
-            Stop::Failed(failure) | Stop::Unknown(failure) => self.error(failure),
+            Abort::Refused(error) | Abort::NotBegun(error) => error,
+            Abort::Failed(failure) | Abort::Unknown(failure) => self.error(failure),
         })
     }
 }

@@ -12,7 +12,7 @@ use super::config::{Config, REQUEST_BYTES};
 use super::engine::Engine;
 use super::watch::EtcdFollow;
 use super::{commit, snapshot};
-use crate::site::Site;
+use crate::resolved_url::Site;
 use crate::staged::Staged;
 use crate::staged::engine::{Bounds, Cells, Failure, Follow, Found, Guard, Layout, Read, Write};
 use crate::url::Url;
@@ -117,7 +117,7 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Etcd::open(Config::from_url(url)?)?))
 }
 
-pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
+pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
     let config = Config::from_url(url)?;
     let engine = Arc::new(Engine::open(&config)?);
     let format = Layout::new(key_prefix(&config).as_bytes()).format();

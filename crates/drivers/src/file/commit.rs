@@ -9,13 +9,13 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Engine, Log, Pending, compact_when_due};
-use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
+use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
 use crate::memory::{MapWriter, Trace};
-use crate::recent::Effect;
+use crate::recent_commits::Effect;
 
 /// Applies a batch, together with those that other threads commit at the same time.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
-    group::commit(engine, &engine.queue, batch)
+    group_commit::commit(engine, &engine.queue, batch)
 }
 
 /// Applies what `fill` writes.
@@ -29,24 +29,27 @@ pub(super) fn write(
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
         let filled = change(engine, |writer| {
-            group::test(writer, preconditions)?;
-            fill(writer).map_err(Stop::Refused)
+            group_commit::test(writer, preconditions)?;
+            fill(writer).map_err(Abort::Refused)
         });
-        filled.map_err(|stop| group::error_of(engine, stop))
+        filled.map_err(|stop| group_commit::error_of(engine, stop))
     })
 }
 
-impl Grouped for Arc<Engine> {
+impl GroupCommit for Arc<Engine> {
     type Failure = Error;
 
-    fn change(&self, fill: Filling<'_, Error>) -> std::result::Result<Version, Stop<Error>> {
+    fn change(
+        &self,
+        fill: TransactionBody<'_, Error>,
+    ) -> std::result::Result<Version, Abort<Error>> {
         change(self, |writer| fill(writer))
     }
 
     fn recovery(&self, failure: Error, batches: usize) -> Recovery {
         match batches {
             0 | 1 => Recovery::GiveUp(failure),
-            _ => Recovery::Alone,
+            _ => Recovery::RetryOneByOne,
         }
     }
 
@@ -64,7 +67,7 @@ impl Grouped for Arc<Engine> {
     }
 }
 
-type Outcome<T> = std::result::Result<T, Stop<Error>>;
+type Outcome<T> = std::result::Result<T, Abort<Error>>;
 
 /// Runs `fill` on a clone of the map and the end of the journal, and makes both the newest state.
 fn change(
@@ -85,7 +88,7 @@ fn change_locked(
 ) -> Outcome<Version> {
     let state = engine.resident.newest.get();
     let before = state.version;
-    let pending = log.journal.begin().map_err(Stop::NotBegun)?;
+    let pending = log.journal.begin().map_err(Abort::NotBegun)?;
     let mut writer = MapWriter::new(state, pending);
     fill(&mut writer)?;
     if writer.recorder.effect() == Effect::Nothing {
@@ -93,7 +96,7 @@ fn change_locked(
     }
     let (state, recorder, pending) = writer.finish();
     let version = state.version;
-    engine.still_there().map_err(Stop::NotBegun)?;
+    engine.check_not_replaced().map_err(Abort::NotBegun)?;
     pending.commit(version, engine.config.durability)?;
     engine.resident.publish(state, recorder);
     Ok(version)
@@ -113,7 +116,7 @@ impl Trace for Pending<'_> {
     }
 }
 
-impl<T: Trace> Changing for MapWriter<T> {
+impl<T: Trace> WriteTransaction for MapWriter<T> {
     type Failure = Error;
 
     fn held(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
@@ -132,8 +135,8 @@ impl<T: Trace> Changing for MapWriter<T> {
         MapWriter::remove_range(self, range)
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop<Error>> {
-        let sum = self.sum_of(key, delta).map_err(Stop::Refused)?;
+    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<Error>> {
+        let sum = self.sum_of(key, delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)
     }
 }

@@ -91,7 +91,7 @@ impl Driver for Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        if let Err(error) = self.engine.still_there() {
+        if let Err(error) = self.engine.check_not_replaced() {
             // Whoever removed it knows, and so does whoever tried to commit since.
             tracing::debug!(%error, "there is nothing to close");
             return;

@@ -10,7 +10,7 @@ use espalier_keyspace::{
 
 use super::engine::{Engine, State, apply};
 use super::snapshot::UnfinishedSnapshot;
-use crate::recent::{Effect, Recorder};
+use crate::recent_commits::{Effect, Recorder};
 
 /// Applies a batch.
 pub(super) fn commit(engine: &Engine, batch: &Batch) -> Result<Version> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 
 use super::engine::Engine;
-use crate::recent::deadline;
+use crate::recent_commits::deadline;
 
 pub(crate) struct MemoryWatch {
     engine: Arc<Engine>,

@@ -18,7 +18,7 @@ use super::keeper::{Keeper, Kept};
 use super::options::Options;
 use super::view::{Hold, View};
 use crate::memory::State;
-use crate::partly;
+use crate::partial_cache;
 
 /// States that are kept beside the newest, for readers whose snapshot of the engine is a little
 /// older than the view.
@@ -126,7 +126,7 @@ impl Snapshot for IndexedSnapshot {
             Some(Some(value)) => Some(Some(Cow::Borrowed(value))),
             Some(None) => None,
         };
-        partly::get_many(keys, known, |long| {
+        partial_cache::get_many(keys, known, |long| {
             let values = self.engine.get_many(long)?;
             match long.iter().zip(&values).find(|(_, value)| value.is_none()) {
                 Some((key, _)) => Err(lost(key)),

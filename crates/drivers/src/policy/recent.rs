@@ -19,7 +19,7 @@ use quick_cache::sync::Cache;
 use super::follow::{Following, Heart};
 use super::keeper::{Keeper, Kept};
 use super::options::Options;
-use crate::partly;
+use crate::partial_cache;
 
 /// What an entry takes beside its key and value, about.
 const ENTRY_OVERHEAD_BYTES: u64 = 96;
@@ -165,7 +165,7 @@ impl Snapshot for RecentSnapshot {
             let known = recent.get(key, at)?;
             Some(known.map(|value| Cow::Owned(value.to_vec())))
         };
-        partly::get_many(keys, known, |unknown| {
+        partial_cache::get_many(keys, known, |unknown| {
             let values = self.engine.get_many(unknown)?;
             for (key, value) in unknown.iter().zip(&values) {
                 recent.put(key, at, value.as_deref());

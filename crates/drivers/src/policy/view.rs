@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::keeper::Took;
 use crate::memory::{Newest, State, apply};
-use crate::recent::Recorder;
+use crate::recent_commits::Recorder;
 
 /// How often a state is read again when it became too old while it was read.
 const LOAD_TRIES_MAX: usize = 5;
@@ -46,7 +46,7 @@ impl View<Whole> {
             Ordering::Less => Took::Early,
             Ordering::Greater => Took::Nothing,
             Ordering::Equal => {
-                let mut nobody = Recorder::counting();
+                let mut nobody = Recorder::effect_only();
                 match apply(&self.newest, &step.batch, &mut nobody, Some(version)) {
                     Ok(_) => Took::Step,
                     Err(_) => Took::Nothing,

@@ -7,7 +7,7 @@ use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 
 use super::driver::Shared;
 use super::engine::{Cells, Follow, Followed, changes_of};
-use crate::recent::{clip, deadline};
+use crate::recent_commits::{clip, deadline};
 
 pub(super) struct StagedWatch<C> {
     shared: Arc<Shared<C>>,

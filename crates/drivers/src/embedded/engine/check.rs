@@ -64,7 +64,7 @@ fn count(reading: &Reading) -> Result<u64> {
 
 /// The newest committed state, and the faults of its pages.
 fn examine(engine: &Engine) -> Result<(Reading, Vec<Finding>)> {
-    engine.journal.still_there()?;
+    engine.journal.check_not_replaced()?;
     let path = engine.base.data_path();
     let act = |error| io_error(format!("{} cannot be read", path.display()), error);
     for _ in 0..ATTEMPTS {

@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 
 use super::environment::{Base, Inside};
 use super::journal::{Journal, Layers, Merger};
+use crate::commit_queue::CommitQueue;
 use crate::embedded::{Config, Durability};
 use crate::files::Access;
-use crate::queue::Queue;
-use crate::recent::Recent;
+use crate::recent_commits::RecentCommits;
 
 /// An open directory, shared by everybody in this process who opened it.
 pub(in crate::embedded) struct Engine {
@@ -21,9 +21,9 @@ pub(in crate::embedded) struct Engine {
     pub(in crate::embedded) journal: Arc<Journal>,
     pub(in crate::embedded) merger: Merger,
     /// Commits that wait for their turn.
-    pub(in crate::embedded) queue: Queue,
+    pub(in crate::embedded) queue: CommitQueue,
     /// The newest commits, for watchers.
-    pub(in crate::embedded) recent: Recent,
+    pub(in crate::embedded) recent: RecentCommits,
     /// Held from a commit until it stands in `recent`, so that a watcher that looks for the newest
     /// version does not take it for another process's; and while the watchers are told of those.
     pub(in crate::embedded) publishing: Mutex<()>,
@@ -53,8 +53,8 @@ impl Engine {
             merger,
             base,
             journal,
-            queue: Queue::default(),
-            recent: Recent::after(newest),
+            queue: CommitQueue::default(),
+            recent: RecentCommits::after(newest),
             publishing: Mutex::new(()),
         };
         engine.give_back_of_killed();
@@ -116,7 +116,7 @@ impl Drop for Engine {
         if self.base.access == Access::Read {
             return;
         }
-        if let Err(error) = self.journal.still_there() {
+        if let Err(error) = self.journal.check_not_replaced() {
             // Whoever removed it knows, and so does whoever tried to commit since.
             tracing::debug!(%error, "there is nothing to close");
             return;

@@ -10,7 +10,7 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 use super::environment::DATA_FILE;
 use crate::embedded::NAME;
 use crate::files::{create_private, io_error};
-use crate::strangers::refuse_strangers;
+use crate::foreign_files::reject_foreign_files;
 
 const FILE: &str = "espalier.format";
 const MAGIC: &str = "espalier embedded ";
@@ -40,7 +40,7 @@ pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
     }
     let has_data = fs::metadata(dir.join(DATA_FILE)).is_ok_and(|data| data.len() > 0);
     if !has_data {
-        refuse_strangers(dir, NAME, &OWN)?;
+        reject_foreign_files(dir, NAME, &OWN)?;
         return create(dir).map_err(failed);
     }
     // Another process may have made both files since.

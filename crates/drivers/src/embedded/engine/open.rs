@@ -50,7 +50,7 @@ fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
         && engine.config.map_bytes == config.map_bytes
         && engine.config.headroom_bytes == config.headroom_bytes
         && engine.config.journal_bytes == config.journal_bytes;
-    engine.journal.still_there()?;
+    engine.journal.check_not_replaced()?;
     if same {
         return Ok(engine);
     }

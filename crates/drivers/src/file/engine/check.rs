@@ -16,7 +16,7 @@ const FINDINGS_MAX: usize = 100;
 
 /// The faults of the files. Commits wait meanwhile.
 pub(in crate::file) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
-    engine.still_there()?;
+    engine.check_not_replaced()?;
     let _not_compacting = engine.compacting.lock();
     let log = engine.log.lock();
     let state = engine.resident.newest.get();

@@ -85,7 +85,7 @@ pub(in crate::file) fn bring_up_to_date(engine: &Arc<Engine>) -> Result<()> {
 /// Writes the data file while commits go into the next journal.
 fn compact(engine: &Engine) -> Result<()> {
     let _one_at_a_time = engine.compacting.lock();
-    engine.still_there()?;
+    engine.check_not_replaced()?;
     let (state, documents, generation) = {
         let mut log = engine.log.lock();
         // A later journal counts only after all of this one.

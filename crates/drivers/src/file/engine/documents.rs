@@ -61,7 +61,7 @@ pub(in crate::file) fn use_lens(
 
 /// Writes the documents that are behind, and removes those of which there is nothing more.
 pub(super) fn refresh(engine: &Engine) -> Result<()> {
-    engine.still_there()?;
+    engine.check_not_replaced()?;
     let Some(lens) = engine.lens.lock().clone() else {
         return Ok(());
     };
@@ -238,7 +238,7 @@ impl Shown<'_> {
 
     /// Writes the document as it is in a state.
     fn write(&self, state: &dyn Snapshot) -> Result<()> {
-        self.engine.still_there()?;
+        self.engine.check_not_replaced()?;
         let draft = names::with(&self.path, DRAFT);
         let printed = self.print(state, &draft)?;
         let placed = self.place(&draft, printed);

@@ -12,7 +12,7 @@ use super::names;
 use super::record::{self, DocumentRecord, END, PART};
 use crate::durability::Durability;
 use crate::files::{io_error, only_read, private};
-use crate::group::Stop;
+use crate::group_commit::Abort;
 
 /// Bytes of a commit that are gathered before they are written: 1 MiB. A value comes whole.
 const PART_BYTES: usize = 1 << 20;
@@ -262,16 +262,16 @@ impl Pending<'_> {
         mut self,
         version: Version,
         durability: Durability,
-    ) -> std::result::Result<(), Stop<Error>> {
+    ) -> std::result::Result<(), Abort<Error>> {
         if self.failed {
             let message = "an earlier error of this write has ended it";
-            return Err(Stop::Refused(Error::new(ErrorKind::Aborted, message)));
+            return Err(Abort::Refused(Error::new(ErrorKind::Aborted, message)));
         }
         let mut payload = vec![END];
         packed::put_number(&mut payload, version.0);
         payload.extend_from_slice(self.payload.get(1..).unwrap_or_default());
         if let Err(error) = self.write(&payload) {
-            return Err(Stop::Failed(self.journal.write_error(error)));
+            return Err(Abort::Failed(self.journal.write_error(error)));
         }
         if durability == Durability::Durable {
             self.sync()?;
@@ -280,7 +280,7 @@ impl Pending<'_> {
         Ok(())
     }
 
-    fn sync(&mut self) -> std::result::Result<(), Stop<Error>> {
+    fn sync(&mut self) -> std::result::Result<(), Abort<Error>> {
         let Err(error) = self.journal.file.sync_data() else {
             self.journal.synced = self.end;
             return Ok(());
@@ -292,10 +292,10 @@ impl Pending<'_> {
         let is_cut = self.journal.state == State::Sound && self.journal.file.sync_data().is_ok();
         self.end = self.journal.length;
         if is_cut {
-            return Err(Stop::Failed(failure));
+            return Err(Abort::Failed(failure));
         }
         self.journal.state = State::Broken;
-        Err(Stop::Unknown(failure))
+        Err(Abort::Unknown(failure))
     }
 }
 

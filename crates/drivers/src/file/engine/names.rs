@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use espalier_keyspace::Result;
 
 use crate::file::NAME;
-use crate::strangers;
+use crate::foreign_files;
 
 /// What stands before the generation in the name of a data file.
 pub(super) const DATA: &str = "espalier.data.";
@@ -65,10 +65,10 @@ pub(super) fn drafts(dir: &Path, kind: &str) -> Vec<PathBuf> {
 }
 
 /// Refuses a directory without a data file that holds something else.
-pub(super) fn refuse_strangers(dir: &Path) -> Result<()> {
+pub(super) fn reject_foreign_files(dir: &Path) -> Result<()> {
     match generations(dir, DATA) {
         Ok(found) if !found.is_empty() => Ok(()),
-        _ => strangers::refuse_strangers(dir, NAME, &[DATA, JOURNAL, LOCK, DOCUMENTS]),
+        _ => foreign_files::reject_foreign_files(dir, NAME, &[DATA, JOURNAL, LOCK, DOCUMENTS]),
     }
 }
 

@@ -15,12 +15,12 @@ use super::compact;
 use super::journal::Journal;
 use super::names::{self, LOCK};
 use super::replay::{Documents, Replayed, Tail, replay};
-use crate::boot::boot_of_machine;
+use crate::boot_id::read_boot_id;
+use crate::commit_queue::CommitQueue;
 use crate::file::Config;
+use crate::file_identity::FileIdentity;
 use crate::files::{Access, create_directories, io_error, only_read, private};
 use crate::memory;
-use crate::opened::Opened;
-use crate::queue::Queue;
 
 /// An open directory.
 pub(in crate::file) struct Engine {
@@ -34,7 +34,7 @@ pub(in crate::file) struct Engine {
     /// All rows, and the newest commits for watchers.
     pub(in crate::file) resident: Arc<memory::Engine>,
     /// Commits that wait for their turn.
-    pub(in crate::file) queue: Queue,
+    pub(in crate::file) queue: CommitQueue,
     pub(in crate::file) log: Mutex<Log>,
     /// Who shows the documents, where somebody does.
     pub(super) lens: Mutex<Option<Arc<dyn Lens>>>,
@@ -50,7 +50,7 @@ pub(in crate::file) struct Engine {
 /// The lock of a directory, given back when dropped: also where opening fails later.
 struct Lock {
     file: File,
-    opened: Opened,
+    opened: FileIdentity,
     /// Which start of the machine it is.
     boot: String,
     /// During which one the directory was open last; empty where nobody knows.
@@ -71,7 +71,7 @@ pub(in crate::file) struct Log {
 pub(in crate::file) fn open(config: Config) -> Result<Engine> {
     let dir = directory(&config.dir)?;
     let access = Access::to(&dir);
-    names::refuse_strangers(&dir)?;
+    names::reject_foreign_files(&dir)?;
     let (lock, replayed, journal) = match access {
         Access::Write => open_to_write(&dir)?,
         Access::Read => open_to_read(&dir)?,
@@ -88,7 +88,7 @@ pub(in crate::file) fn open(config: Config) -> Result<Engine> {
         access,
         lock,
         resident: Arc::new(memory::Engine::new(replayed.state)),
-        queue: Queue::default(),
+        queue: CommitQueue::default(),
         log: Mutex::new(log),
         lens: Mutex::default(),
         compacting: Mutex::default(),
@@ -153,10 +153,10 @@ fn lock(dir: &Path) -> Result<Lock> {
     }
     let found = file.metadata().map_err(&failed)?;
     let left = fs::read_to_string(&path).unwrap_or_default();
-    let boot = boot_of_machine().map(|boot| String::from_utf8_lossy(&boot).into_owned());
+    let boot = read_boot_id().map(|boot| String::from_utf8_lossy(&boot).into_owned());
     let lock = Lock {
         file,
-        opened: Opened::new(path, &found),
+        opened: FileIdentity::new(path, &found),
         boot: boot.unwrap_or_default(),
         last_boot: left.lines().nth(1).unwrap_or_default().to_owned(),
     };
@@ -211,9 +211,9 @@ fn ignore_unreadable(error: io::Error) -> io::Result<()> {
 impl Engine {
     /// Fails where the directory was removed or replaced: what would be committed is lost then, and the
     /// files under its path are another store's.
-    pub(in crate::file) fn still_there(&self) -> Result<()> {
+    pub(in crate::file) fn check_not_replaced(&self) -> Result<()> {
         let opened = self.lock.as_ref().map(|lock| &lock.opened);
-        opened.map_or(Ok(()), Opened::still_there)
+        opened.map_or(Ok(()), FileIdentity::check_not_replaced)
     }
 
     /// Makes every commit durable.

@@ -4,7 +4,7 @@
 use espalier_keyspace::{Added, Batch, ByteMap, Direction, OperationRef, Result, Version};
 
 use super::state::{Newest, State};
-use crate::recent::{Effect, Recorder};
+use crate::recent_commits::{Effect, Recorder};
 
 /// Keys that a batch changes while readers wait: a tenth of a millisecond's worth. Of a larger one, what
 /// is copied first is the smaller part.

@@ -3,7 +3,7 @@
 use espalier_keyspace::{ByteMap, Version};
 use parking_lot::{Mutex, RwLock};
 
-use crate::recent::{Recent, Recorder};
+use crate::recent_commits::{RecentCommits, Recorder};
 
 /// A committed state. A clone takes constant time.
 #[derive(Clone, Default)]
@@ -50,7 +50,7 @@ pub(crate) struct Engine {
     /// Held by the one who commits.
     pub(crate) writer: Mutex<()>,
     /// The newest commits, for watchers.
-    pub(crate) recent: Recent,
+    pub(crate) recent: RecentCommits,
 }
 
 impl Engine {
@@ -58,7 +58,7 @@ impl Engine {
     pub(crate) fn new(state: State) -> Self {
         Self {
             writer: Mutex::new(()),
-            recent: Recent::after(state.version),
+            recent: RecentCommits::after(state.version),
             newest: Newest(RwLock::new(state)),
         }
     }

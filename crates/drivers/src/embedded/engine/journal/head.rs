@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::Result;
 
 use super::files;
-use crate::boot::{BOOT_BYTES, boot_of_machine};
+use crate::boot_id::{BOOT_ID_BYTES, read_boot_id};
+use crate::file_identity::FileIdentity;
 use crate::files::{io_error, private};
-use crate::opened::Opened;
 
 /// How long a commit waits for that of another process, as it does on PostgreSQL.
 pub(super) const TURN_PATIENCE: Duration = Duration::from_secs(300);
@@ -69,7 +69,7 @@ impl Position {
 
 /// The file, mapped; or a page of memory in its place, where the directory can only be read.
 pub(super) struct Head {
-    file: Option<(File, Opened)>,
+    file: Option<(File, FileIdentity)>,
     dir: PathBuf,
     map: NonNull<u8>,
 }
@@ -121,7 +121,7 @@ impl Head {
             drop(lock);
         }
         let map = map(libc::MAP_SHARED, file.as_raw_fd())?;
-        let opened = Opened::new(path.to_owned(), &found);
+        let opened = FileIdentity::new(path.to_owned(), &found);
         Ok(Self {
             file: Some((file, opened)),
             dir: dir.to_owned(),
@@ -144,9 +144,9 @@ impl Head {
     }
 
     /// Fails where the directory is not any more what it was.
-    pub(super) fn still_there(&self) -> Result<()> {
+    pub(super) fn check_not_replaced(&self) -> Result<()> {
         match &self.file {
-            Some((_, opened)) => opened.still_there(),
+            Some((_, opened)) => opened.check_not_replaced(),
             None => Ok(()),
         }
     }
@@ -157,11 +157,11 @@ impl Head {
         let Some((file, _)) = &self.file else {
             return Ok(None);
         };
-        let mut start = [0; BOOT_AT as usize + BOOT_BYTES];
+        let mut start = [0; BOOT_AT as usize + BOOT_ID_BYTES];
         file.read_exact_at(&mut start, 0)?;
         let (magic, boot) = start.split_at(BOOT_AT as usize);
         let position = self.position();
-        let is_true = magic == MAGIC && boot == boot_of_machine()? && position.generation > 0;
+        let is_true = magic == MAGIC && boot == read_boot_id()? && position.generation > 0;
         Ok(is_true.then_some(position))
     }
 
@@ -173,7 +173,7 @@ impl Head {
         };
         file.write_all_at(&[0; BOOT_AT as usize], 0)?;
         self.set(position);
-        file.write_all_at(&boot_of_machine()?, BOOT_AT)?;
+        file.write_all_at(&read_boot_id()?, BOOT_AT)?;
         file.write_all_at(&MAGIC, 0)
     }
 

@@ -3,7 +3,7 @@
 use espalier_keyspace::Version;
 
 use super::{frame, rows};
-use crate::recent::{Recent, Recorder};
+use crate::recent_commits::{RecentCommits, Recorder};
 
 /// The most bytes that are kept: 4 MiB. What is more is told as a gap.
 const KEPT_BYTES_MAX: usize = 4 << 20;
@@ -36,7 +36,7 @@ impl Others {
     }
 
     /// Tells the watchers.
-    pub(in crate::embedded) fn tell(self, recent: &Recent) {
+    pub(in crate::embedded) fn tell(self, recent: &RecentCommits) {
         recent.push_foreign(self.gap);
         for (version, payload) in self.commits {
             let mut recorder = Recorder::new();

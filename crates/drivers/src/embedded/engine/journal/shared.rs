@@ -78,7 +78,7 @@ impl Journal {
     pub(super) fn turn_within(&self, patience: Duration) -> Result<Turn<'_>> {
         let turn = self.turn.lock();
         let lock = lock(&self.head, &self.base.dir, patience)?;
-        self.still_there()?;
+        self.check_not_replaced()?;
         let turn = Turn {
             _lock: lock,
             _turn: turn,
@@ -100,8 +100,8 @@ impl Journal {
 
     /// Fails where the directory was removed or replaced: what would be committed is lost then, and the
     /// files under its path are another store's.
-    pub(in crate::embedded) fn still_there(&self) -> Result<()> {
-        self.head.still_there()
+    pub(in crate::embedded) fn check_not_replaced(&self) -> Result<()> {
+        self.head.check_not_replaced()
     }
 
     /// What the newest state is, over LMDB and in it.
@@ -268,13 +268,13 @@ impl Journal {
 
     /// Makes the file of a segment.
     fn create(&self, header: Header) -> Result<Segment> {
-        self.still_there()?;
+        self.check_not_replaced()?;
         Segment::create(&self.base.dir, header)
     }
 
     /// Removes the files of segments that were merged.
     pub(super) fn remove_before(&self, generation: u64) {
-        if self.still_there().is_err() {
+        if self.check_not_replaced().is_err() {
             return;
         }
         let dir = &self.base.dir;

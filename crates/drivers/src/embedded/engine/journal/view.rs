@@ -157,7 +157,7 @@ impl View {
                 continue;
             }
             // Segments are opened by their paths.
-            head.still_there()?;
+            head.check_not_replaced()?;
             if !(told.generation == known.generation + 1 && self.turn_over(base)?)
                 && let Some(view) = Self::load(told, base)?
             {

@@ -53,7 +53,7 @@ pub(crate) fn columns(
 
 /// The columns of a row when everything is there that there will be. One that cannot be shown is
 /// nothing to read: a commit does not fail for it.
-pub(crate) fn columns_at_last(
+pub(crate) fn final_columns(
     lens: &dyn Lens,
     state: &dyn Snapshot,
     key: &[u8],
@@ -78,13 +78,13 @@ pub(crate) fn parse(value: &str) -> espalier_keyspace::Result<bool> {
 
 /// A state that remembers what it was asked: many rows lie in the same few others.
 #[cfg(any(feature = "postgres", feature = "mongo"))]
-pub(crate) struct Remembering<'s> {
+pub(crate) struct CachingSnapshot<'s> {
     state: &'s dyn Snapshot,
     values: RefCell<HashMap<Vec<u8>, Option<Vec<u8>>>>,
 }
 
 #[cfg(any(feature = "postgres", feature = "mongo"))]
-impl<'s> Remembering<'s> {
+impl<'s> CachingSnapshot<'s> {
     /// Of a state, some of whose rows are known.
     pub(crate) fn new(state: &'s dyn Snapshot, rows: &[(&[u8], &[u8])]) -> Self {
         let known = rows.iter();
@@ -97,7 +97,7 @@ impl<'s> Remembering<'s> {
 }
 
 #[cfg(any(feature = "postgres", feature = "mongo"))]
-impl Snapshot for Remembering<'_> {
+impl Snapshot for CachingSnapshot<'_> {
     fn version(&self) -> Version {
         self.state.version()
     }

@@ -20,7 +20,7 @@ pub(crate) const STORES: [(&str, &str); 2] =
     [("espalier.format", "embedded"), ("espalier.data.", "file")];
 
 /// Whether there is a file, or a directory with something in it.
-pub(crate) fn is_anything_at(place: &Path) -> bool {
+pub(crate) fn is_occupied(place: &Path) -> bool {
     match names(place) {
         Ok(names) => names.iter().any(|name| is_visible(name)),
         Err(_) => place.exists(),
@@ -34,7 +34,7 @@ pub(crate) fn is_visible(name: &str) -> bool {
 
 /// Refuses a directory that holds what a new store of `engine` would lie among: anything but what is hidden,
 /// and the engine's own files, whose names begin with one of `own`.
-pub(crate) fn refuse_strangers(dir: &Path, engine: &str, own: &[&str]) -> Result<()> {
+pub(crate) fn reject_foreign_files(dir: &Path, engine: &str, own: &[&str]) -> Result<()> {
     let is_stranger = |name: &String| {
         let is_own = own.iter().any(|own| name.starts_with(own));
         is_visible(name) && !is_own

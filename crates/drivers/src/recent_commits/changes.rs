@@ -24,7 +24,7 @@ impl Changes {
 
     /// None yet, with room for about so many bytes.
     #[cfg(feature = "mongo")]
-    pub(crate) fn of_about(bytes: usize) -> Self {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self(Vec::with_capacity(bytes))
     }
 

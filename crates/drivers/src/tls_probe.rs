@@ -15,7 +15,7 @@ use crate::authority::Authority;
 use crate::url::refusal;
 
 /// How soon a server shows what it speaks.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The types of the TLS records that a server may begin with: an alert, a part of the handshake.
 /// RFC 8446 §5.1
@@ -23,99 +23,101 @@ const RECORDS: [u8; 2] = [21, 22];
 
 /// How servers are asked to speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum Protocol {
     Plain,
     Tls,
 }
 
-impl Asked {
+impl Protocol {
     /// By whether there are options for TLS.
-    pub(crate) fn by<T>(tls: Option<&T>) -> Self {
+    pub(crate) fn of_options<T>(tls: Option<&T>) -> Self {
         tls.map_or(Self::Plain, |_| Self::Tls)
     }
 }
 
 /// What a driver says and advises.
-pub(crate) struct Manner {
+pub(crate) struct ProbeOptions {
     /// What a server without TLS answers at once.
-    pub(crate) greeting: &'static [u8],
+    pub(crate) plain_request: &'static [u8],
     /// What to do where a server does not speak TLS.
-    pub(crate) without_tls: &'static str,
+    pub(crate) advice_without_tls: &'static str,
     /// What to do where it speaks nothing else.
-    pub(crate) with_tls: &'static str,
+    pub(crate) advice_with_tls: &'static str,
 }
 
 /// How the servers of a driver are spoken to.
-pub(crate) struct Speech {
+pub(crate) struct TlsProbe {
     servers: Authority,
-    asked: Asked,
-    manner: Manner,
-    is_understood: AtomicBool,
+    requested: Protocol,
+    options: ProbeOptions,
+    is_confirmed: AtomicBool,
 }
 
-impl Speech {
-    pub(crate) fn new(servers: &Authority, asked: Asked, manner: Manner) -> Self {
+impl TlsProbe {
+    pub(crate) fn new(servers: &Authority, requested: Protocol, options: ProbeOptions) -> Self {
         Self {
             servers: servers.clone(),
-            asked,
-            manner,
-            is_understood: AtomicBool::new(false),
+            requested,
+            options,
+            is_confirmed: AtomicBool::new(false),
         }
     }
 
     /// A server has answered, so that the matter is settled.
-    pub(crate) fn understood(&self) {
-        self.is_understood.store(true, Ordering::Relaxed);
+    pub(crate) fn set_confirmed(&self) {
+        self.is_confirmed.store(true, Ordering::Relaxed);
     }
 
     /// Whether a server may still turn out to speak in the other way.
-    pub(crate) fn is_open(&self) -> bool {
-        !self.is_understood.load(Ordering::Relaxed)
+    pub(crate) fn is_undecided(&self) -> bool {
+        !self.is_confirmed.load(Ordering::Relaxed)
     }
 
     /// How long one attempt to connect may take, of all the time that there is.
     #[cfg(feature = "redis")]
-    pub(crate) fn patience(&self, timeout: Duration) -> Duration {
-        match self.asked {
+    pub(crate) fn connect_timeout(&self, timeout: Duration) -> Duration {
+        match self.requested {
             // A server that does not know it waits for the rest.
-            Asked::Tls if self.is_open() => timeout.min(PATIENCE * 2),
+            Protocol::Tls if self.is_undecided() => timeout.min(PROBE_TIMEOUT * 2),
             _ => timeout,
         }
     }
 
     /// Why nobody has answered, where a server speaks in the other way.
-    pub(crate) fn mistake(&self) -> Option<Error> {
+    pub(crate) fn mismatch(&self) -> Option<Error> {
         let mut hosts = self.servers.hosts.iter();
-        if !self.is_open() || !hosts.any(|(host, port)| self.is_other(host, *port)) {
+        if !self.is_undecided() || !hosts.any(|(host, port)| self.is_other(host, *port)) {
             return None;
         }
         let place = self.servers.shown();
-        let problem = match self.asked {
-            Asked::Plain => format!("{place} speaks TLS; {}", self.manner.with_tls),
-            Asked::Tls => format!("{place} does not speak TLS; {}", self.manner.without_tls),
+        let problem = match self.requested {
+            Protocol::Plain => format!("{place} speaks TLS; {}", self.options.advice_with_tls),
+            Protocol::Tls => format!(
+                "{place} does not speak TLS; {}",
+                self.options.advice_without_tls
+            ),
         };
         Some(refusal(problem))
     }
 
     fn is_other(&self, host: &str, port: u16) -> bool {
         let is_record = |first: u8| RECORDS.contains(&first);
-        match self.asked {
-            Asked::Plain => client_hello(host)
+        match self.requested {
+            Protocol::Plain => client_hello(host)
                 .and_then(|hello| answer(host, port, &hello))
                 .is_some_and(is_record),
-            Asked::Tls => {
-                answer(host, port, self.manner.greeting).is_some_and(|first| !is_record(first))
-            }
+            Protocol::Tls => answer(host, port, self.options.plain_request)
+                .is_some_and(|first| !is_record(first)),
         }
     }
 }
 
 /// The first byte that a server answers.
-fn answer(host: &str, port: u16, greeting: &[u8]) -> Option<u8> {
+fn answer(host: &str, port: u16, request: &[u8]) -> Option<u8> {
     let address = (host, port).to_socket_addrs().ok()?.next()?;
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
-    stream.write_all(greeting).ok()?;
+    let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT).ok()?;
+    stream.set_read_timeout(Some(PROBE_TIMEOUT)).ok()?;
+    stream.write_all(request).ok()?;
     let mut first = [0];
     stream.read_exact(&mut first).ok()?;
     Some(first[0])

@@ -7,10 +7,10 @@ use espalier_keyspace::{
     Batch, Committed, Error, KeyRange, OperationRef, Precondition, Result, Version,
 };
 
-use crate::queue::Queue;
+use crate::commit_queue::CommitQueue;
 
 /// Why a change was not made.
-pub(crate) enum Stop<F> {
+pub(crate) enum Abort<F> {
     /// For what it is.
     Refused(Error),
     /// Because the engine failed; nothing was changed.
@@ -21,7 +21,7 @@ pub(crate) enum Stop<F> {
     NotBegun(Error),
 }
 
-impl<F> From<F> for Stop<F> {
+impl<F> From<F> for Abort<F> {
     fn from(failure: F) -> Self {
         Self::Failed(failure)
     }
@@ -30,15 +30,15 @@ impl<F> From<F> for Stop<F> {
 /// What a failure of the engine leaves to do.
 pub(crate) enum Recovery {
     /// Its cause is gone: the same again.
-    Again,
+    Retry,
     /// It may be for the size of the change: each batch for itself.
-    Alone,
+    RetryOneByOne,
     /// Nothing.
     GiveUp(Error),
 }
 
 /// A change while it is made. What it reads is what it has left so far.
-pub(crate) trait Changing {
+pub(crate) trait WriteTransaction {
     /// The engine's own error.
     type Failure;
 
@@ -60,23 +60,23 @@ pub(crate) trait Changing {
     fn remove_range(&mut self, range: &KeyRange) -> std::result::Result<(), Self::Failure>;
 
     /// Adds `delta` to the counter at `key`.
-    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop<Self::Failure>>;
+    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<Self::Failure>>;
 }
 
 /// What makes a change.
-pub(crate) type Filling<'a, F> =
-    &'a mut dyn FnMut(&mut dyn Changing<Failure = F>) -> std::result::Result<(), Stop<F>>;
+pub(crate) type TransactionBody<'a, F> =
+    &'a mut dyn FnMut(&mut dyn WriteTransaction<Failure = F>) -> std::result::Result<(), Abort<F>>;
 
 /// An engine whose commits come in groups.
-pub(crate) trait Grouped {
+pub(crate) trait GroupCommit {
     /// The engine's own error.
     type Failure;
 
     /// Runs `fill` in a change, which happens as a whole or not at all, and tells the watchers.
     fn change(
         &self,
-        fill: Filling<'_, Self::Failure>,
-    ) -> std::result::Result<Version, Stop<Self::Failure>>;
+        fill: TransactionBody<'_, Self::Failure>,
+    ) -> std::result::Result<Version, Abort<Self::Failure>>;
 
     /// What to do after a failure that a change of `batches` batches ended with.
     fn recovery(&self, failure: Self::Failure, batches: usize) -> Recovery;
@@ -89,45 +89,49 @@ pub(crate) trait Grouped {
 }
 
 /// The error of a change that is not tried again.
-pub(crate) fn error_of<E: Grouped>(engine: &E, stop: Stop<E::Failure>) -> Error {
+pub(crate) fn error_of<E: GroupCommit>(engine: &E, stop: Abort<E::Failure>) -> Error {
     match stop {
-        Stop::Refused(error) | Stop::NotBegun(error) => error,
-        Stop::Unknown(failure) => engine.unknown(failure),
-        Stop::Failed(failure) => engine.failed(failure),
+        Abort::Refused(error) | Abort::NotBegun(error) => error,
+        Abort::Unknown(failure) => engine.unknown(failure),
+        Abort::Failed(failure) => engine.failed(failure),
     }
 }
 
 /// Commits a batch, together with those that other threads commit at the same time.
-pub(crate) fn commit<E: Grouped>(engine: &E, queue: &Queue, batch: Batch) -> Result<Committed> {
+pub(crate) fn commit<E: GroupCommit>(
+    engine: &E,
+    queue: &CommitQueue,
+    batch: Batch,
+) -> Result<Committed> {
     batch.check_limits()?;
     queue.commit(batch, &|batches| apply(engine, batches))
 }
 
 /// Tests the preconditions of a change on what it has left so far.
 pub(crate) fn test<F>(
-    change: &dyn Changing<Failure = F>,
+    change: &dyn WriteTransaction<Failure = F>,
     preconditions: &[Precondition],
-) -> std::result::Result<(), Stop<F>> {
+) -> std::result::Result<(), Abort<F>> {
     for condition in preconditions {
         if change.held(&condition.key)?.as_deref() != condition.value.as_deref() {
-            return Err(Stop::Refused(Error::conflict(&condition.key)));
+            return Err(Abort::Refused(Error::conflict(&condition.key)));
         }
     }
     Ok(())
 }
 
 /// Applies batches in one change; one result for each.
-fn apply<E: Grouped>(engine: &E, batches: &[Batch]) -> Vec<Result<Version>> {
+fn apply<E: GroupCommit>(engine: &E, batches: &[Batch]) -> Vec<Result<Version>> {
     let mut refused: Vec<Option<Error>> = batches.iter().map(|_| None).collect();
     loop {
         match attempt(engine, batches, &mut refused) {
             Ok(results) => return results,
-            Err((at, Stop::Refused(error))) => refused[at] = Some(error),
-            Err((_, Stop::NotBegun(error))) => return fail_all(batches, error),
-            Err((_, Stop::Unknown(failure))) => return fail_all(batches, engine.unknown(failure)),
-            Err((_, Stop::Failed(failure))) => match engine.recovery(failure, batches.len()) {
-                Recovery::Again => {}
-                Recovery::Alone => {
+            Err((at, Abort::Refused(error))) => refused[at] = Some(error),
+            Err((_, Abort::NotBegun(error))) => return fail_all(batches, error),
+            Err((_, Abort::Unknown(failure))) => return fail_all(batches, engine.unknown(failure)),
+            Err((_, Abort::Failed(failure))) => match engine.recovery(failure, batches.len()) {
+                Recovery::Retry => {}
+                Recovery::RetryOneByOne => {
                     let alone = |batch| apply(engine, std::slice::from_ref(batch));
                     return batches.iter().flat_map(alone).collect();
                 }
@@ -151,11 +155,11 @@ fn fail_all(batches: &[Batch], error: Error) -> Vec<Result<Version>> {
 /// Applies every batch that is not refused yet. Fails with the index of a batch that has to be
 /// refused alone, or with the failure of the engine.
 #[allow(clippy::type_complexity)]
-fn attempt<E: Grouped>(
+fn attempt<E: GroupCommit>(
     engine: &E,
     batches: &[Batch],
     refused: &mut [Option<Error>],
-) -> std::result::Result<Vec<Result<Version>>, (usize, Stop<E::Failure>)> {
+) -> std::result::Result<Vec<Result<Version>>, (usize, Abort<E::Failure>)> {
     let mut conflicts: Vec<Option<Error>> = batches.iter().map(|_| None).collect();
     let mut current = 0;
     let changed = engine.change(&mut |change| {
@@ -175,7 +179,7 @@ fn attempt<E: Grouped>(
                     apply_operations(change, batch)?;
                     is_first = false;
                 }
-                Err(Stop::Refused(conflict)) => conflicts[at] = Some(conflict),
+                Err(Abort::Refused(conflict)) => conflicts[at] = Some(conflict),
                 Err(stop) => return Err(stop),
             }
         }
@@ -190,9 +194,9 @@ fn attempt<E: Grouped>(
 }
 
 fn apply_operations<F>(
-    change: &mut dyn Changing<Failure = F>,
+    change: &mut dyn WriteTransaction<Failure = F>,
     batch: &Batch,
-) -> std::result::Result<(), Stop<F>> {
+) -> std::result::Result<(), Abort<F>> {
     for operation in batch.operations() {
         match operation {
             OperationRef::Put(key, value) => change.set(key, value)?,
@@ -213,19 +217,19 @@ mod tests {
     /// An engine that cannot begin.
     struct Broken;
 
-    impl Grouped for Broken {
+    impl GroupCommit for Broken {
         type Failure = std::fmt::Error;
 
         fn change(
             &self,
-            _fill: Filling<'_, Self::Failure>,
-        ) -> std::result::Result<Version, Stop<Self::Failure>> {
+            _fill: TransactionBody<'_, Self::Failure>,
+        ) -> std::result::Result<Version, Abort<Self::Failure>> {
             let message = "no transaction can begin";
-            Err(Stop::NotBegun(Error::new(ErrorKind::Full, message)))
+            Err(Abort::NotBegun(Error::new(ErrorKind::Full, message)))
         }
 
         fn recovery(&self, _failure: Self::Failure, _batches: usize) -> Recovery {
-            Recovery::Again
+            Recovery::Retry
         }
 
         fn failed(&self, _failure: Self::Failure) -> Error {
@@ -245,7 +249,7 @@ mod tests {
             let error = result.expect_err("no change was made");
             assert_eq!(error.kind(), ErrorKind::Full);
         }
-        let committed = commit(&Broken, &Queue::default(), Batch::new());
+        let committed = commit(&Broken, &CommitQueue::default(), Batch::new());
         assert_eq!(committed.expect_err("none").kind(), ErrorKind::Full);
     }
 }

@@ -7,33 +7,33 @@ use std::sync::Arc;
 use rustls::AlertDescription as Alert;
 use rustls::CertificateError as Wrong;
 
-use crate::pinned::is_authority_itself;
+use crate::file_verifier::is_authority_itself;
 
 /// What a driver calls the options that trust is about.
-pub(crate) struct Options {
+pub(crate) struct OptionNames {
     /// Who is trusted.
     pub(crate) authority: &'static str,
     /// Who we are.
     pub(crate) identity: &'static str,
     /// What a certificate of the file is good for, where it signs others.
-    pub(crate) signing: Signing,
+    pub(crate) ca_use: CaCertificateUse,
 }
 
 /// What a client takes a certificate for that signs others (`CA:TRUE`), where the user names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signing {
+pub(crate) enum CaCertificateUse {
     /// For an authority, and for a server's own ([`crate::FileVerifier`]).
-    ServerToo,
+    AuthorityOrServer,
     /// For an authority alone.
     AuthorityOnly,
 }
 
 /// As most drivers call them.
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
-pub(crate) const OPTIONS: Options = Options {
+pub(crate) const OPTION_NAMES: OptionNames = OptionNames {
     authority: "ca=FILE",
     identity: "cert=FILE&key=FILE",
-    signing: Signing::AuthorityOnly,
+    ca_use: CaCertificateUse::AuthorityOnly,
 };
 
 /// What is wrong with the certificate of a server, where that is what an error comes from. `authority` is how the user
@@ -42,17 +42,20 @@ pub fn certificate_problem(
     error: &(dyn Error + 'static),
     authority: &'static str,
 ) -> Option<String> {
-    let options = Options {
+    let options = OptionNames {
         authority,
         identity: "a certificate that it knows",
-        signing: Signing::ServerToo,
+        ca_use: CaCertificateUse::AuthorityOrServer,
     };
-    distrust(error, &options)
+    certificate_hint(error, &options)
 }
 
 /// What is wrong with a certificate, where that is what an error comes from. Nothing was asked then,
 /// and asking again is of no use.
-pub(crate) fn distrust(error: &(dyn Error + 'static), options: &Options) -> Option<String> {
+pub(crate) fn certificate_hint(
+    error: &(dyn Error + 'static),
+    options: &OptionNames,
+) -> Option<String> {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<rustls::Error>() {
@@ -87,7 +90,7 @@ const ALERTS: [Alert; 9] = [
 ];
 
 /// Only what ends the handshake: later on, something may have been asked.
-fn about_certificates(error: &rustls::Error, options: &Options) -> Option<String> {
+fn about_certificates(error: &rustls::Error, options: &OptionNames) -> Option<String> {
     let problem = match error {
         rustls::Error::InvalidCertificate(wrong) => of_server(wrong, options),
         rustls::Error::AlertReceived(alert) if ALERTS.contains(alert) => {
@@ -100,7 +103,7 @@ fn about_certificates(error: &rustls::Error, options: &Options) -> Option<String
 }
 
 /// The same where only the text of an alert is left of the error, as HTTP/2 does it.
-fn told(error: &io::Error, options: &Options) -> Option<String> {
+fn told(error: &io::Error, options: &OptionNames) -> Option<String> {
     if error.kind() != io::ErrorKind::InvalidData {
         return None;
     }
@@ -110,7 +113,7 @@ fn told(error: &io::Error, options: &Options) -> Option<String> {
     alert.and_then(|alert| about_certificates(alert, options))
 }
 
-fn of_server(wrong: &Wrong, options: &Options) -> String {
+fn of_server(wrong: &Wrong, options: &OptionNames) -> String {
     let problem = match wrong {
         Wrong::Expired | Wrong::ExpiredContext { .. } => "has expired; renew it there",
         Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => {
@@ -119,7 +122,9 @@ fn of_server(wrong: &Wrong, options: &Options) -> String {
         Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => {
             "is for another host; name the host as the certificate does"
         }
-        wrong if is_authority_itself(wrong) && options.signing == Signing::AuthorityOnly => {
+        wrong
+            if is_authority_itself(wrong) && options.ca_use == CaCertificateUse::AuthorityOnly =>
+        {
             "is one that signs others (CA:TRUE), which this engine's client takes as an authority alone: give the \
              server one with CA:FALSE (docs/guide/certificates.md has the commands)"
         }

@@ -5,9 +5,9 @@ use std::fmt;
 
 /// The cause of an error in words, where nobody will ask for more of it.
 #[derive(Debug)]
-pub(crate) struct Said(pub(crate) String);
+pub(crate) struct ErrorChain(pub(crate) String);
 
-impl Said {
+impl ErrorChain {
     /// An error and what caused it, each once: many an error says its cause as well.
     pub(crate) fn of(error: &dyn Error) -> Self {
         let mut words = error.to_string();
@@ -23,13 +23,13 @@ impl Said {
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for ErrorChain {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
 }
 
-impl Error for Said {}
+impl Error for ErrorChain {}
 
 #[cfg(test)]
 mod tests {
@@ -44,6 +44,6 @@ mod tests {
         let outer =
             espalier_keyspace::Error::new(espalier_keyspace::ErrorKind::Engine, "the effect");
         let error = io::Error::other(outer.with_source(inner));
-        assert_eq!(Said::of(&error).to_string(), "the effect: the cause");
+        assert_eq!(ErrorChain::of(&error).to_string(), "the effect: the cause");
     }
 }

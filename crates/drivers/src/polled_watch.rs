@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 use parking_lot::Mutex;
 
-use crate::recent::{Recent, deadline};
+use crate::recent_commits::{RecentCommits, deadline};
 
 /// How often a waiting watcher looks for the commits of other processes.
 pub const WATCH_POLL: Duration = Duration::from_millis(10);
 
 /// An engine that is asked.
-pub(crate) trait Polled: Send + Sync {
+pub(crate) trait PolledEngine: Send + Sync {
     /// The newest commits of this process.
-    fn recent(&self) -> &Recent;
+    fn recent(&self) -> &RecentCommits;
 
     /// Held from a commit until it stands in [`Self::recent`], so that a watcher that asks for the
     /// newest version does not take it for another process's.
@@ -26,7 +26,7 @@ pub(crate) trait Polled: Send + Sync {
     fn newest(self: &Arc<Self>) -> Result<Version>;
 
     /// Has [`Self::recent`] know of the commits of others. The caller holds [`Self::publishing`].
-    fn look_for_others(self: &Arc<Self>) -> Result<()> {
+    fn detect_foreign_commits(self: &Arc<Self>) -> Result<()> {
         self.recent().push_foreign(self.newest()?);
         Ok(())
     }
@@ -39,7 +39,7 @@ pub(crate) struct PolledWatch<E> {
     after: Version,
 }
 
-impl<E: Polled> PolledWatch<E> {
+impl<E: PolledEngine> PolledWatch<E> {
     pub(crate) fn new(engine: Arc<E>, range: KeyRange, after: Version) -> Self {
         Self {
             engine,
@@ -49,7 +49,7 @@ impl<E: Polled> PolledWatch<E> {
     }
 }
 
-impl<E: Polled> Watch for PolledWatch<E> {
+impl<E: PolledEngine> Watch for PolledWatch<E> {
     fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>> {
         let deadline = deadline(timeout);
         let recent = self.engine.recent();
@@ -58,7 +58,7 @@ impl<E: Polled> Watch for PolledWatch<E> {
             if let Some(event) = recent.event(&self.range, &mut self.after) {
                 return Ok(Some(event));
             }
-            look_for_others(&self.engine)?;
+            detect_foreign_commits(&self.engine)?;
             let event = recent.event(&self.range, &mut self.after);
             let now = Instant::now();
             if event.is_some() || now >= deadline {
@@ -71,9 +71,9 @@ impl<E: Polled> Watch for PolledWatch<E> {
 
 /// Tells of the commits of other processes. While this one is committing, nobody else is, and the
 /// commit itself tells of those before it.
-fn look_for_others(engine: &Arc<impl Polled>) -> Result<()> {
+fn detect_foreign_commits(engine: &Arc<impl PolledEngine>) -> Result<()> {
     if let Some(_publishing) = engine.publishing().try_lock() {
-        engine.look_for_others()?;
+        engine.detect_foreign_commits()?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ impl Site {
     pub(crate) fn local(url: &crate::url::Url<'_>) -> espalier_keyspace::Result<Self> {
         Ok(Self {
             url: format!("{}:{}", url.scheme, url.place),
-            exists: crate::strangers::is_anything_at(url.place.as_ref()),
+            exists: crate::foreign_files::is_occupied(url.place.as_ref()),
         })
     }
 

@@ -31,7 +31,7 @@ impl Recorder {
 
     /// One that keeps nothing, and knows whether there were changes.
     #[cfg(feature = "memory")]
-    pub(crate) fn counting() -> Self {
+    pub(crate) fn effect_only() -> Self {
         Self {
             changes: None,
             effect: Effect::Nothing,
@@ -53,16 +53,16 @@ impl Recorder {
 
     /// One that is about to record about so many bytes.
     #[cfg(feature = "mongo")]
-    pub(crate) fn of_about(bytes: usize) -> Self {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
-            changes: Some(Changes::of_about(bytes.min(RECORD_BYTES_MAX))),
+            changes: Some(Changes::with_capacity(bytes.min(RECORD_BYTES_MAX))),
             effect: Effect::Nothing,
         }
     }
 
     /// One that has recorded changes that are too many to be told.
     #[cfg(feature = "mongo")]
-    pub(crate) fn of_untold() -> Self {
+    pub(crate) fn overflowed() -> Self {
         Self {
             changes: None,
             effect: Effect::Changed,

@@ -5,23 +5,23 @@ use std::collections::HashMap;
 
 use espalier_keyspace::{Direction, KeyRange};
 
-use crate::pages::{More, Page};
+use crate::paged_cursor::{More, Page};
 
 /// Values of keys and beginnings of ranges, all of one state.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct Prefetched {
     values: HashMap<Vec<u8>, Option<Vec<u8>>>,
     heads: Vec<(KeyRange, Page, More)>,
 }
 
-impl Known {
+impl Prefetched {
     /// Takes in the value of a key; `None` where there is none.
-    pub(crate) fn value(&mut self, key: &[u8], value: Option<Vec<u8>>) {
+    pub(crate) fn insert_value(&mut self, key: &[u8], value: Option<Vec<u8>>) {
         self.values.insert(key.to_vec(), value);
     }
 
     /// Takes in how a range begins.
-    pub(crate) fn head(&mut self, range: &KeyRange, head: Page, more: More) {
+    pub(crate) fn insert_head(&mut self, range: &KeyRange, head: Page, more: More) {
         self.heads.push((range.clone(), head, more));
     }
 
@@ -32,14 +32,14 @@ impl Known {
 
     /// Fills an empty page with how a range begins, where that is known: of the range itself, or of one
     /// around it.
-    pub(crate) fn show(
+    pub(crate) fn fill_page(
         &self,
         range: &KeyRange,
         direction: Direction,
         page: &mut Page,
     ) -> Option<More> {
         let heads = self.heads.iter();
-        let mut heads = heads.filter(|(known, ..)| known.includes(range));
+        let mut heads = heads.filter(|(head_range, ..)| head_range.includes(range));
         heads.find_map(|(_, head, more)| {
             let last = head.entries().next_back();
             let is_all =
@@ -65,22 +65,26 @@ mod tests {
     use super::*;
 
     /// The keys that are shown, and whether there may be more.
-    fn shown(known: &Known, range: &KeyRange, direction: Direction) -> Option<(Vec<u8>, More)> {
+    fn shown(
+        prefetched: &Prefetched,
+        range: &KeyRange,
+        direction: Direction,
+    ) -> Option<(Vec<u8>, More)> {
         let mut page = Page::default();
-        let more = known.show(range, direction, &mut page)?;
+        let more = prefetched.fill_page(range, direction, &mut page)?;
         Some((page.entries().map(|(key, _)| key[0]).collect(), more))
     }
 
     #[test]
     fn a_range_is_known_by_one_around_it() {
-        let mut known = Known::default();
+        let mut prefetched = Prefetched::default();
         let mut head = Page::default();
         b"bdf".iter().for_each(|&key| head.push(&[key], b"value"));
-        known.head(&KeyRange::new("b", "j"), head.clone(), More::Perhaps);
-        known.head(&KeyRange::new("m", "p"), Page::default(), More::Nothing);
+        prefetched.insert_head(&KeyRange::new("b", "j"), head.clone(), More::Perhaps);
+        prefetched.insert_head(&KeyRange::new("m", "p"), Page::default(), More::Nothing);
         let forward = |start: &str, end: &str| {
             let range = KeyRange::new(start, end);
-            shown(&known, &range, Direction::Forward)
+            shown(&prefetched, &range, Direction::Forward)
         };
         assert_eq!(forward("b", "j"), Some((b"bdf".to_vec(), More::Perhaps)));
         assert_eq!(forward("c", "i"), Some((b"df".to_vec(), More::Perhaps)));
@@ -92,7 +96,7 @@ mod tests {
         assert_eq!(forward("n", "o"), Some((vec![], More::Nothing)));
         let backward = |start: &str, end: &str| {
             let range = KeyRange::new(start, end);
-            shown(&known, &range, Direction::Backward)
+            shown(&prefetched, &range, Direction::Backward)
         };
         assert_eq!(backward("b", "f"), Some((b"db".to_vec(), More::Nothing)));
         assert_eq!(backward("b", "j"), None);

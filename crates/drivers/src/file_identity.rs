@@ -13,13 +13,13 @@ use crate::files::io_error;
 
 /// A file that is open for as long as this value lives, so that no other one has its number.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct FileIdentity {
     path: PathBuf,
     device: u64,
     inode: u64,
 }
 
-impl Opened {
+impl FileIdentity {
     /// The file that was found under `path`.
     pub(crate) fn new(path: PathBuf, file: &Metadata) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Opened {
 
     /// Fails where the path leads elsewhere, or nowhere. To be asked before anything is committed or done
     /// by path: it takes a look at the path, which is less than a microsecond.
-    pub(crate) fn still_there(&self) -> Result<()> {
+    pub(crate) fn check_not_replaced(&self) -> Result<()> {
         match fs::metadata(&self.path) {
             Ok(found) if found.dev() == self.device && found.ino() == self.inode => Ok(()),
             Err(error) if !is_nothing_there(&error) => Err(io_error(
@@ -66,10 +66,10 @@ mod tests {
 
     use super::*;
 
-    fn opened(path: &Path) -> (File, Opened) {
+    fn opened(path: &Path) -> (File, FileIdentity) {
         let file = File::create(path).expect("a file");
         let metadata = file.metadata().expect("its numbers");
-        (file, Opened::new(path.to_owned(), &metadata))
+        (file, FileIdentity::new(path.to_owned(), &metadata))
     }
 
     #[test]
@@ -79,9 +79,9 @@ mod tests {
         let check = |change: &dyn Fn()| {
             fs::create_dir(&folder).expect("a folder");
             let (_file, opened) = opened(&folder.join("file"));
-            opened.still_there().expect("it is there");
+            opened.check_not_replaced().expect("it is there");
             change();
-            let error = opened.still_there().expect_err("it is not there");
+            let error = opened.check_not_replaced().expect_err("it is not there");
             assert_eq!(error.kind(), ErrorKind::ReadOnly);
             assert!(error.to_string().contains("store/file"), "{error}");
             let _ = fs::remove_dir_all(&folder).or_else(|_| fs::remove_file(&folder));
@@ -106,8 +106,8 @@ mod tests {
         fs::create_dir(&folder).expect("a folder");
         let (_file, opened) = opened(&folder.join("file"));
         fs::rename(&folder, &moved).expect("moved");
-        assert!(opened.still_there().is_err());
+        assert!(opened.check_not_replaced().is_err());
         std::os::unix::fs::symlink(&moved, &folder).expect("a link");
-        opened.still_there().expect("it is there");
+        opened.check_not_replaced().expect("it is there");
     }
 }

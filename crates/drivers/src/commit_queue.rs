@@ -12,7 +12,7 @@ const GROUP_BYTES_MAX: usize = 16 << 20;
 
 /// Who leads, and who waits.
 #[derive(Default)]
-pub(crate) struct Queue {
+pub(crate) struct CommitQueue {
     state: Mutex<State>,
     turned: Condvar,
 }
@@ -38,7 +38,7 @@ pub(crate) type Apply<'a> = &'a dyn Fn(&[Batch]) -> Vec<Result<Version>>;
 
 /// Being the leader. Dropping it, in a panic too, passes the lead on.
 struct Lead<'a> {
-    queue: &'a Queue,
+    queue: &'a CommitQueue,
 }
 
 impl Drop for Lead<'_> {
@@ -49,7 +49,7 @@ impl Drop for Lead<'_> {
     }
 }
 
-impl Queue {
+impl CommitQueue {
     /// Has `batch` applied, alone or with others, by this thread or by another.
     pub(crate) fn commit(&self, batch: Batch, apply: Apply<'_>) -> Result<Committed> {
         let mut state = self.state.lock();

@@ -25,7 +25,7 @@ pub(crate) fn deadline(timeout: Duration) -> Instant {
 }
 
 /// The newest commits of an engine.
-pub(crate) struct Recent {
+pub(crate) struct RecentCommits {
     ring: Mutex<Ring>,
     pushed: Condvar,
 }
@@ -51,7 +51,7 @@ impl Record {
     }
 }
 
-impl Recent {
+impl RecentCommits {
     /// A ring that begins after `newest`.
     pub(crate) fn after(newest: Version) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl Recent {
     /// Appends a commit and wakes the watchers. One that is not the next, or whose changes are not known,
     /// makes the ring begin anew after it: those between, and it, can be asked for elsewhere.
     #[cfg(feature = "mongo")]
-    pub(crate) fn push_or_begin(&self, version: Version, changes: Option<Changes>) {
+    pub(crate) fn push_or_reset(&self, version: Version, changes: Option<Changes>) {
         let mut ring = self.ring.lock();
         if version.0 == ring.newest.0 + 1 && changes.is_some() {
             ring.push(version, changes);
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_fell_out_is_a_gap_and_the_rest_is_told() {
-        let recent = Recent::after(Version(7));
+        let recent = RecentCommits::after(Version(7));
         for number in 0..RECENT_COMMITS_MAX as u64 + 5 {
             recent.push(Version(8 + number), commit_of(b"k", 1));
         }
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn bytes_are_bounded() {
-        let recent = Recent::after(Version(0));
+        let recent = RecentCommits::after(Version(0));
         for number in 1..100 {
             recent.push(Version(number), commit_of(b"k", RECORD_BYTES_MAX / 2));
         }
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn commits_elsewhere_are_passed_over() {
-        let recent = Recent::after(Version(0));
+        let recent = RecentCommits::after(Version(0));
         recent.push(Version(1), commit_of(b"a", 1));
         recent.push(Version(2), commit_of(b"b", 1));
         let mut after = Version(0);

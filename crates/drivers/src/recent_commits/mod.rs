@@ -19,4 +19,4 @@ pub(crate) use recorder::{Effect, Recorder};
 pub(crate) use ring::clip;
 #[cfg(feature = "mongo")]
 pub(crate) use ring::event_of;
-pub(crate) use ring::{Recent, deadline};
+pub(crate) use ring::{RecentCommits, deadline};
