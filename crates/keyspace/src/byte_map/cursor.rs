@@ -1,18 +1,18 @@
-//! A walk through a range.
+//! Cursors over a range.
 
 use super::map::ByteMap;
 use super::node::{Branch, Node};
 use super::page::Page;
 use crate::{Cursor, Direction, KeyRange, Result};
 
-/// The keys of a range with their values, in the order of a scan.
+/// Iterates over the keys of a range with their values, in the order of a scan.
 pub struct Pairs<'a> {
     map: &'a ByteMap,
     range: KeyRange,
     direction: Direction,
-    /// The branches above the page, each with the child that was taken.
-    above: Vec<(&'a Branch, usize)>,
-    /// The page, and what of it is still to come; none past the end.
+    /// The branches above the current page, each with the index of the child on the path.
+    path: Vec<(&'a Branch, usize)>,
+    /// The current page and its remaining entries; `None` after the end.
     page: Option<&'a Page>,
     low: usize,
     high: usize,
@@ -24,12 +24,12 @@ impl<'a> Pairs<'a> {
             map,
             range: range.clone(),
             direction,
-            above: Vec::new(),
+            path: Vec::new(),
             page: None,
             low: 0,
             high: 0,
         };
-        pairs.begin(&range.start, range.end.as_deref());
+        pairs.seek_range(&range.start, range.end.as_deref());
         pairs
     }
 
@@ -37,23 +37,23 @@ impl<'a> Pairs<'a> {
     pub fn seek(&mut self, key: &[u8]) {
         let range = std::mem::replace(&mut self.range, KeyRange::all());
         match self.direction {
-            Direction::Forward => self.begin(key.max(&range.start), range.end.as_deref()),
+            Direction::Forward => self.seek_range(key.max(&range.start), range.end.as_deref()),
             Direction::Backward if range.is_before_end(key) => {
                 let after = [key, &[0]].concat();
-                self.begin(&range.start, Some(&after));
+                self.seek_range(&range.start, Some(&after));
             }
-            Direction::Backward => self.begin(&range.start, range.end.as_deref()),
+            Direction::Backward => self.seek_range(&range.start, range.end.as_deref()),
         }
         self.range = range;
     }
 
-    /// Goes to where the keys from `start` to before `end` begin.
-    fn begin(&mut self, start: &[u8], end: Option<&[u8]>) {
+    /// Moves to the start of the keys between `start` and `end`.
+    fn seek_range(&mut self, start: &[u8], end: Option<&[u8]>) {
         self.page = None;
         if end.is_some_and(|end| end <= start) {
             return;
         }
-        self.above.clear();
+        self.path.clear();
         let mut node = self.map.root();
         while let Node::Branch(branch) = node {
             let child = match self.direction {
@@ -62,24 +62,23 @@ impl<'a> Pairs<'a> {
                     end.map_or(branch.children.len() - 1, |end| branch.child_before(end))
                 }
             };
-            self.above.push((branch, child));
+            self.path.push((branch, child));
             node = &branch.children[child];
         }
-        self.enter(node, Some(start), end);
+        self.enter_page(node, Some(start), end);
     }
 
-    /// Begins with a page: the keys in it from `start` to before `end`.
-    fn enter(&mut self, node: &'a Node, start: Option<&[u8]>, end: Option<&[u8]>) {
+    /// Enters a page: the entries from `start` to before `end`.
+    fn enter_page(&mut self, node: &'a Node, start: Option<&[u8]>, end: Option<&[u8]>) {
         if let Node::Leaf(page) = node {
-            let place = |key| page.search(key).unwrap_or_else(|index| index);
-            (self.low, self.high) = (start.map_or(0, place), end.map_or(page.len(), place));
+            let index_of = |key| page.search(key).unwrap_or_else(|index| index);
+            (self.low, self.high) = (start.map_or(0, index_of), end.map_or(page.len(), index_of));
             self.page = Some(page);
         }
     }
 
-    /// Goes to the page after this one, in the order of the scan; there is none where this one has
-    /// keys outside of the range.
-    fn leave(&mut self) {
+    /// Moves to the next page in scan order; to none, if this page has keys outside of the range.
+    fn next_page(&mut self) {
         let Some(page) = self.page.take() else {
             return;
         };
@@ -90,32 +89,32 @@ impl<'a> Pairs<'a> {
         if is_last {
             return;
         }
-        while let Some((branch, child)) = self.above.pop() {
+        while let Some((branch, child)) = self.path.pop() {
             let next = match self.direction {
                 Direction::Forward => child + 1,
                 Direction::Backward => child.wrapping_sub(1),
             };
             if let Some(node) = branch.children.get(next) {
-                self.above.push((branch, next));
+                self.path.push((branch, next));
                 return self.descend(node);
             }
         }
     }
 
-    /// Goes to the first page of a node, in the order of the scan.
+    /// Descends to the first page of a node, in scan order.
     fn descend(&mut self, mut node: &'a Node) {
         while let Node::Branch(branch) = node {
             let child = match self.direction {
                 Direction::Forward => 0,
                 Direction::Backward => branch.children.len() - 1,
             };
-            self.above.push((branch, child));
+            self.path.push((branch, child));
             node = &branch.children[child];
         }
         let range = std::mem::replace(&mut self.range, KeyRange::all());
         match self.direction {
-            Direction::Forward => self.enter(node, None, range.end.as_deref()),
-            Direction::Backward => self.enter(node, Some(&range.start), None),
+            Direction::Forward => self.enter_page(node, None, range.end.as_deref()),
+            Direction::Backward => self.enter_page(node, Some(&range.start), None),
         }
         self.range = range;
     }
@@ -140,7 +139,7 @@ impl<'a> Iterator for Pairs<'a> {
                 };
                 return Some((page.key(index), page.value(index)));
             }
-            self.leave();
+            self.next_page();
         }
     }
 }

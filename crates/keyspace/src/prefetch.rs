@@ -1,8 +1,8 @@
-//! What a reader knows beforehand that it will read.
+//! Reads that a caller expects to make, for prefetching.
 
 use crate::KeyRange;
 
-/// The reads that are to come, for [`crate::Driver::snapshot_expecting`].
+/// The expected reads, for [`crate::Driver::snapshot_expecting`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     keys: Vec<Vec<u8>>,
@@ -10,36 +10,36 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Nothing yet.
+    /// An empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A key that will be read.
+    /// Adds a key that will be read.
     pub fn key(&mut self, key: impl Into<Vec<u8>>) {
         self.keys.push(key.into());
     }
 
-    /// A range that will be scanned forward, so many keys of it.
+    /// Adds a range of which the first `keys` keys will be scanned forward.
     pub fn range(&mut self, range: KeyRange, keys: usize) {
         self.ranges.push((range, keys));
     }
 
-    /// The keys, in the order they were named.
+    /// The keys, in the order they were added.
     pub fn keys(&self) -> &[Vec<u8>] {
         &self.keys
     }
 
-    /// The ranges and how many keys of them, in the order they were named.
+    /// The ranges and their numbers of keys, in the order they were added.
     pub fn ranges(&self) -> &[(KeyRange, usize)] {
         &self.ranges
     }
 
-    /// Whether nothing is expected.
+    /// Returns whether no reads are expected.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.ranges.is_empty()
     }
 }
 
-/// Tells what is expected, to an engine that makes use of it.
+/// A callback that lists the expected reads, called only by engines that prefetch.
 pub type Expect<'a> = &'a dyn Fn(&mut Expected);

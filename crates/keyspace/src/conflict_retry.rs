@@ -1,4 +1,4 @@
-//! How whoever is overtaken goes on trying.
+//! Retrying after conflicts with other writers.
 
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, ErrorKind};
 
-/// How long one goes on trying what others keep getting in the way of.
+/// How long a conflicting change is retried.
 pub const CONFLICT_PATIENCE: Duration = Duration::from_secs(60);
 
-/// The longest wait between two tries, in milliseconds: short, so that nobody who was overtaken often
-/// is overtaken for waiting.
+/// The longest wait between two tries, in milliseconds. Short, so that a writer does not lose again because
+/// it waits too long.
 const WAIT_MS_MAX: u64 = 32;
 
-/// Tries after which the wait is the longest.
+/// Number of tries until the wait reaches its maximum.
 const TRIES_GROWING: u32 = 6;
 
-/// The tries of one change that others overtake. Who waits, and how long, is left to chance, so that
-/// those who are in each other's way get out of it, and each comes first some time.
+/// The retries of one change after conflicts. Waits are random, so that competing writers get out of step
+/// and each of them succeeds eventually.
 #[derive(Debug)]
 pub struct Contention {
     deadline: Instant,
@@ -25,12 +25,12 @@ pub struct Contention {
 }
 
 impl Contention {
-    /// Before the first try, for [`CONFLICT_PATIENCE`].
+    /// Starts before the first try, with a limit of [`CONFLICT_PATIENCE`].
     pub fn new() -> Self {
         Self::for_at_most(CONFLICT_PATIENCE)
     }
 
-    /// Before the first try, for a time of one's own.
+    /// Starts before the first try, with the given time limit.
     pub fn for_at_most(patience: Duration) -> Self {
         Self {
             deadline: Instant::now() + patience,
@@ -38,17 +38,17 @@ impl Contention {
         }
     }
 
-    /// How many tries were overtaken.
+    /// Number of tries that ended in a conflict.
     pub fn tries(&self) -> u32 {
         self.tries
     }
 
-    /// A try was overtaken: waits for the next one. It is an error, a conflict, when that was tried for
-    /// too long.
+    /// Waits before the next try, after a conflict. Fails with [`ErrorKind::Conflict`] when the time limit
+    /// is exceeded.
     pub fn overtaken(&mut self) -> Result<(), Error> {
         if Instant::now() >= self.deadline {
             let message = format!(
-                "others changed what this change is about, {} times in a row; try again",
+                "the change conflicted with other writers {} times in a row; try again",
                 self.tries + 1
             );
             return Err(Error::new(ErrorKind::Conflict, message));
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tries_end_with_the_patience() {
+    fn retries_end_at_the_timeout() {
         let mut contention = Contention::for_at_most(Duration::from_millis(50));
         let begun = Instant::now();
         let error = loop {
