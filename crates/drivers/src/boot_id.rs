@@ -1,13 +1,13 @@
-//! Which start of the machine it is: what was written since then is there, whatever became of the process
-//! that wrote it.
+//! The boot ID of the machine. Data written since the last boot is in the page cache at least, even if the
+//! process that wrote it has crashed.
 
 use std::fs;
 use std::io;
 
-/// Bytes of a boot, as the system writes it.
+/// Bytes of a boot ID in the system's text form.
 pub(crate) const BOOT_ID_BYTES: usize = 36;
 
-/// What is another after each start of the machine, and the same for all its processes.
+/// Reads the boot ID: different after each start of the machine, equal for all its processes.
 pub(crate) fn read_boot_id() -> io::Result<[u8; BOOT_ID_BYTES]> {
     let path = "/proc/sys/kernel/random/boot_id";
     let mut boot = [0; BOOT_ID_BYTES];

@@ -1,5 +1,5 @@
-//! Commits that come at once share a transaction: the first to come leads, and applies what has
-//! queued up behind the leader before it.
+//! A queue that groups concurrent commits into one transaction: the first thread becomes the leader, and
+//! the next leader applies everything queued meanwhile.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use espalier_keyspace::{Batch, Committed, Result, Version};
 use parking_lot::{Condvar, Mutex};
 
-/// The most bytes of batches that one leader takes at once: 16 MiB. The first is always taken.
+/// Maximum bytes of the batches in one group: 16 MiB. The first batch is always taken.
 const GROUP_BYTES_MAX: usize = 16 << 20;
 
-/// Who leads, and who waits.
+/// The queue: one leader and the waiting commits.
 #[derive(Default)]
 pub(crate) struct CommitQueue {
     state: Mutex<State>,
@@ -33,10 +33,10 @@ struct Outcome {
     result: Mutex<Option<Result<Committed>>>,
 }
 
-/// Applies batches together; one result for each, in order.
+/// Applies batches together; returns one result for each, in order.
 pub(crate) type Apply<'a> = &'a dyn Fn(&[Batch]) -> Vec<Result<Version>>;
 
-/// Being the leader. Dropping it, in a panic too, passes the lead on.
+/// The guard of the leader. Dropping it, also in a panic, passes leadership on.
 struct Lead<'a> {
     queue: &'a CommitQueue,
 }
@@ -50,7 +50,7 @@ impl Drop for Lead<'_> {
 }
 
 impl CommitQueue {
-    /// Has `batch` applied, alone or with others, by this thread or by another.
+    /// Commits `batch`, alone or in a group, on this thread or another.
     pub(crate) fn commit(&self, batch: Batch, apply: Apply<'_>) -> Result<Committed> {
         let mut state = self.state.lock();
         if !state.leading && state.waiting.is_empty() {
@@ -122,7 +122,8 @@ fn apply_group(group: Vec<Ticket>, apply: Apply<'_>) {
     }
 }
 
-/// What each came to. One of those that made a version together has the step there, of all of them.
+/// The result of each batch. For batches that share a version, one result has the step with all their
+/// operations.
 fn committed(batches: Vec<Batch>, results: Vec<Result<Version>>) -> Vec<Result<Committed>> {
     let mut steps = BTreeMap::<Version, Batch>::new();
     for (batch, result) in batches.into_iter().zip(&results) {
@@ -144,7 +145,7 @@ fn committed(batches: Vec<Batch>, results: Vec<Result<Version>>) -> Vec<Result<C
 fn no_result<T>() -> Result<T> {
     Err(espalier_keyspace::Error::new(
         espalier_keyspace::ErrorKind::Engine,
-        "the leader of a group of commits left one out",
+        "the leader of a commit group returned no result for a batch",
     ))
 }
 
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_has_one_step_of_all_that_made_its_version() {
+    fn a_group_has_one_step_with_all_its_batches() {
         let batch = |key: &str| {
             let mut batch = Batch::new();
             batch.put(key, "value");

@@ -1,4 +1,4 @@
-//! The files of a secured connection, all PEM: who is trusted, and who we are.
+//! Credentials of a connection: the PEM files for TLS, and password files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,36 +7,36 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 
 use crate::url::refusal;
 
-/// The files as the options `ca`, `cert` and `key` of a URL name them.
+/// The files named by the URL options `ca`, `cert` and `key`.
 #[derive(Clone, Default)]
 pub(crate) struct Tls {
-    /// Who is trusted; those whom the client trusts anyway when not given.
+    /// The trusted authorities; the client's default ones if absent.
     pub(crate) ca: Option<PathBuf>,
-    /// Who we are.
+    /// The client certificate.
     pub(crate) certificate: Option<PathBuf>,
     /// The key of the certificate.
     pub(crate) key: Option<PathBuf>,
 }
 
 impl Tls {
-    /// Who we are, where that is told.
+    /// The client certificate with its key, if given.
     pub(crate) fn identity(&self, scheme: &str) -> Result<Option<Identity>> {
         let (certificate, key) = (self.certificate.clone(), self.key.clone());
-        Identity::of(certificate, key, &format!("{scheme}: has cert and key"))
+        Identity::of(certificate, key, &format!("{scheme}: give cert and key"))
     }
 }
 
-/// Who we are.
+/// A client certificate with its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The file with the certificate, and those between it and the authority.
+    /// The file with the certificate and its intermediates.
     pub certificate: PathBuf,
-    /// The file with its key.
+    /// The file with the key.
     pub key: PathBuf,
 }
 
 impl Identity {
-    /// Two files, both or neither.
+    /// Requires both files or neither.
     pub(crate) fn of(
         certificate: Option<PathBuf>,
         key: Option<PathBuf>,
@@ -50,7 +50,7 @@ impl Identity {
     }
 }
 
-/// What is in a file.
+/// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|error| {
         let message = format!("cannot read {}", path.display());
@@ -58,7 +58,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
-/// The password in a file: its first line.
+/// Reads the password from a file: its first line.
 pub(crate) fn password(path: &str) -> Result<String> {
     let text = fs::read_to_string(path).map_err(|error| {
         let message = format!("password_file: cannot read {path}");
@@ -67,7 +67,7 @@ pub(crate) fn password(path: &str) -> Result<String> {
     match text.lines().next().filter(|line| !line.is_empty()) {
         Some(line) => Ok(line.to_owned()),
         None => Err(refusal(format!(
-            "password_file: the first line of {path} is empty; it has to be the password"
+            "password_file: the first line of {path} is empty; it must contain the password"
         ))),
     }
 }

@@ -1,19 +1,19 @@
-//! What acknowledged commits outlive, as an engine is set now.
+//! The durability of acknowledged commits with the current settings of the engine.
 
-/// What acknowledged commits outlive.
+/// What acknowledged commits survive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Promise {
-    /// The end of this process, of the server, and of the machine.
+    /// A crash of this process, of the server, and of the machine.
     Durable,
-    /// The end of this process. When a machine stops, or the server where there is one, the latest may be
-    /// lost; with the settings of the server that make it so, where they do.
+    /// A crash of this process. The latest commits may be lost if the machine crashes, or the server, if
+    /// there is one. With the server settings that cause this, if any.
     Relaxed(Option<String>),
-    /// Nothing: they are gone with this process.
+    /// Nothing: commits are lost at the end of this process.
     Nothing,
 }
 
 impl Promise {
-    /// That of an engine which keeps to what its URL asks for.
+    /// The durability that the URL requests, for engines that always provide it.
     #[cfg(any(
         feature = "embedded",
         feature = "file",
@@ -32,7 +32,7 @@ impl Promise {
         })
     }
 
-    /// In a word.
+    /// A short name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Durable => "durable",
@@ -41,7 +41,7 @@ impl Promise {
         }
     }
 
-    /// The settings of the server that make it less than durable.
+    /// The server settings that reduce durability.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Relaxed(reason) => reason.as_deref(),

@@ -1,25 +1,25 @@
-//! What a server, or what speaks with it, said.
+//! The causes of an error, flattened into one message.
 
 use std::error::Error;
 use std::fmt;
 
-/// The cause of an error in words, where nobody will ask for more of it.
+/// An error with the message of its causes as text.
 #[derive(Debug)]
 pub(crate) struct ErrorChain(pub(crate) String);
 
 impl ErrorChain {
-    /// An error and what caused it, each once: many an error says its cause as well.
+    /// Joins an error and its causes, each once: many errors repeat their cause.
     pub(crate) fn of(error: &dyn Error) -> Self {
-        let mut words = error.to_string();
+        let mut text = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
-            let said = error.to_string();
-            if !words.contains(&said) {
-                words = format!("{words}: {said}");
+            let message = error.to_string();
+            if !text.contains(&message) {
+                text = format!("{text}: {message}");
             }
             cause = error.source();
         }
-        Self(words)
+        Self(text)
     }
 }
 
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_cause_is_said_once() {
+    fn each_cause_appears_once() {
         let inner =
             espalier_keyspace::Error::new(espalier_keyspace::ErrorKind::Engine, "the cause");
         let outer =

@@ -1,6 +1,6 @@
-//! Whether a path still leads to the file that is open. Who removes the files of a store, or puts others
-//! in their place, leaves a process that has it open with files that nobody finds again: what it would
-//! commit there is lost, and what it would do by path happens to the files of another store.
+//! Detects that the path of an open file now refers to another file. If the files of a store are removed or
+//! replaced while a process has it open, commits of the process are lost, and its operations by path affect
+//! the files of another store.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -11,7 +11,8 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 
 use crate::files::io_error;
 
-/// A file that is open for as long as this value lives, so that no other one has its number.
+/// The device and inode of a file. The file must remain open while this value exists, so that its inode
+/// number is not reused.
 #[derive(Debug)]
 pub(crate) struct FileIdentity {
     path: PathBuf,
@@ -20,7 +21,7 @@ pub(crate) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// The file that was found under `path`.
+    /// The identity of the open file at `path`.
     pub(crate) fn new(path: PathBuf, file: &Metadata) -> Self {
         Self {
             path,
@@ -29,30 +30,30 @@ impl FileIdentity {
         }
     }
 
-    /// Fails where the path leads elsewhere, or nowhere. To be asked before anything is committed or done
-    /// by path: it takes a look at the path, which is less than a microsecond.
+    /// Fails if the path refers to another file, or to none. Call it before a commit and before operations
+    /// by path; it costs one `stat`, less than a microsecond.
     pub(crate) fn check_not_replaced(&self) -> Result<()> {
         match fs::metadata(&self.path) {
             Ok(found) if found.dev() == self.device && found.ino() == self.inode => Ok(()),
-            Err(error) if !is_nothing_there(&error) => Err(io_error(
-                format!("{} cannot be looked at", self.path.display()),
+            Err(error) if !is_missing(&error) => Err(io_error(
+                format!("{} cannot be examined", self.path.display()),
                 error,
             )),
-            _ => Err(self.gone()),
+            _ => Err(self.replaced_error()),
         }
     }
 
-    fn gone(&self) -> Error {
+    fn replaced_error(&self) -> Error {
         let message = format!(
-            "{} was removed or replaced while this process had the store open; nothing more is committed \
-             here, as nobody would find it: restart this process",
+            "{} was removed or replaced while this process had the store open; commits are rejected, \
+             as they would be lost: restart this process",
             self.path.display()
         );
         Error::new(ErrorKind::ReadOnly, message)
     }
 }
 
-fn is_nothing_there(error: &io::Error) -> bool {
+fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leads_elsewhere_is_noticed() {
+    fn a_replaced_file_is_detected() {
         let dir = tempfile::tempdir().expect("a directory");
         let folder = dir.path().join("store");
         let check = |change: &dyn Fn()| {
@@ -98,9 +99,9 @@ mod tests {
         });
     }
 
-    /// A directory that was moved is where it is through a link.
+    /// A directory that was moved is found through a symbolic link.
     #[test]
-    fn a_link_to_the_file_is_the_file() {
+    fn a_symbolic_link_to_the_file_is_accepted() {
         let dir = tempfile::tempdir().expect("a directory");
         let (folder, moved) = (dir.path().join("store"), dir.path().join("moved"));
         fs::create_dir(&folder).expect("a folder");

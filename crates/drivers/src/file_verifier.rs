@@ -1,8 +1,9 @@
-//! Trust in the certificates of a file: in what they sign, and in themselves.
+//! Verifies server certificates against the certificates of a file: issued by one of them, or equal to one
+//! of them.
 //!
-//! What `openssl req -x509` makes may sign others (`CA:TRUE`), and many servers have such a certificate as their own.
-//! webpki takes one as an authority only. Where the server's certificate is one of the file, byte by byte, nobody
-//! else can vouch for it any better: then its validity and its names are what is left to check.
+//! `openssl req -x509` creates certificates with `CA:TRUE`, and many servers use one as their own. webpki
+//! accepts such a certificate as an authority only. If the server's certificate is byte-equal to one of the
+//! file, no other party could confirm it better; then only its validity period and its names are checked.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,10 +18,10 @@ use rustls::{
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-/// How webpki calls a certificate that signs others, where it is a server's own.
+/// webpki's error for a CA certificate that is used by a server.
 const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
 
-/// Verifies that a server's certificate is signed by one of a file, or is one of them.
+/// Accepts a server certificate that is issued by a certificate of a file, or equal to one.
 #[derive(Debug)]
 pub struct FileVerifier {
     signed: Arc<WebPkiServerVerifier>,
@@ -28,7 +29,7 @@ pub struct FileVerifier {
 }
 
 impl FileVerifier {
-    /// Trusts the certificates in a file, PEM. The error names the file.
+    /// Trusts the certificates of a PEM file. Errors name the file.
     pub fn of_file(file: &Path, provider: Arc<CryptoProvider>) -> espalier_keyspace::Result<Self> {
         let about = |problem: String| crate::url::refusal(format!("{}: {problem}", file.display()));
         let given =
@@ -48,7 +49,7 @@ impl FileVerifier {
     }
 }
 
-/// Whether a certificate was refused only because it is one that signs others.
+/// Returns whether a certificate was rejected only because it is a CA certificate.
 pub(crate) fn is_authority_itself(error: &CertificateError) -> bool {
     match error {
         CertificateError::Other(OtherError(cause)) => cause.to_string() == CA_AS_SERVER,
@@ -73,14 +74,15 @@ impl ServerCertVerifier for FileVerifier {
             now,
         );
         match verified {
-            // webpki looks at the time of validity before it looks whether the certificate signs others.
+            // webpki checks the validity period before it checks whether the certificate is a CA.
             Err(Error::InvalidCertificate(error))
                 if is_authority_itself(&error) && self.given.contains(end_entity) =>
             {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
             }
-            // webpki does not look who signed it; what is to be done is the same.
+            // webpki rejects it before it checks the issuer; the remedy is the same as for an unknown
+            // issuer.
             Err(Error::InvalidCertificate(error)) if is_authority_itself(&error) => {
                 Err(CertificateError::UnknownIssuer.into())
             }

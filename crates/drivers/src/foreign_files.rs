@@ -1,5 +1,4 @@
-//! What is in a directory in which a store is looked for, or a new one would be made: nothing, a store, or
-//! what others have put there.
+//! Checks that the directory of a new store contains no foreign files.
 
 use std::fs;
 use std::io;
@@ -9,17 +8,17 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 
 use crate::files::io_error;
 
-/// What file systems have in their topmost directory.
+/// Created by file systems in their root directory.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// Names that one error tells.
-const TOLD_MAX: usize = 3;
+/// Maximum number of file names in an error.
+const NAMES_SHOWN_MAX: usize = 3;
 
-/// What the names of the first files of a store begin with, and the engine that makes them.
+/// The prefixes of the first files of a store, and the engine that creates them.
 pub(crate) const STORES: [(&str, &str); 2] =
     [("espalier.format", "embedded"), ("espalier.data.", "file")];
 
-/// Whether there is a file, or a directory with something in it.
+/// Whether there is a file, or a directory that is not empty.
 pub(crate) fn is_occupied(place: &Path) -> bool {
     match names(place) {
         Ok(names) => names.iter().any(|name| is_visible(name)),
@@ -27,21 +26,21 @@ pub(crate) fn is_occupied(place: &Path) -> bool {
     }
 }
 
-/// Whether a name is one that somebody gave: not what is hidden, nor of the file system.
+/// Whether a name is visible: not hidden, and not created by the file system.
 pub(crate) fn is_visible(name: &str) -> bool {
     !name.starts_with('.') && name != LOST_AND_FOUND
 }
 
-/// Refuses a directory that holds what a new store of `engine` would lie among: anything but what is hidden,
-/// and the engine's own files, whose names begin with one of `own`.
+/// Rejects a directory with foreign files: visible files without one of the prefixes `own`, which the
+/// engine uses.
 pub(crate) fn reject_foreign_files(dir: &Path, engine: &str, own: &[&str]) -> Result<()> {
-    let is_stranger = |name: &String| {
+    let is_foreign = |name: &String| {
         let is_own = own.iter().any(|own| name.starts_with(own));
         is_visible(name) && !is_own
     };
     let mut names =
         names(dir).map_err(|error| io_error(format!("{} cannot be read", dir.display()), error))?;
-    names.retain(is_stranger);
+    names.retain(is_foreign);
     names.sort();
     match names.is_empty() {
         true => Ok(()),
@@ -61,17 +60,17 @@ fn refusal(dir: &Path, engine: &str, names: &[String]) -> Error {
     let store = STORES.iter().find(|(prefix, _)| is_of(prefix));
     let message = match store {
         Some((_, other)) => format!(
-            "{dir} holds a store of another engine: name that ({other}:{dir}), or another directory"
+            "{dir} contains a store of another engine: open that one ({other}:{dir}), or name another directory"
         ),
         None => {
-            let told = names[..names.len().min(TOLD_MAX)].join(", ");
-            let more = match names.len().saturating_sub(TOLD_MAX) {
+            let shown = names[..names.len().min(NAMES_SHOWN_MAX)].join(", ");
+            let more = match names.len().saturating_sub(NAMES_SHOWN_MAX) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
             format!(
-                "{dir} holds no store of {engine}:, but {told}{more}; a new one is made where there is nothing: \
-                 name an empty directory, or one that does not exist"
+                "{dir} contains no {engine} store, but {shown}{more}; for a new store, name an empty directory, or \
+                 one that does not exist"
             )
         }
     };

@@ -1,5 +1,5 @@
-//! Commits in groups: batches that come at once are applied in one change of the engine, each under
-//! the preconditions that it has, and a batch that has to be refused is refused alone.
+//! Group commit: concurrent batches are applied in one transaction of the engine. Each batch has its own
+//! preconditions, and a batch that fails does not affect the others.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use espalier_keyspace::{
 
 use crate::commit_queue::CommitQueue;
 
-/// Why a change was not made.
+/// Why a transaction was aborted.
 pub(crate) enum Abort<F> {
-    /// For what it is.
+    /// The change itself is invalid or conflicts.
     Refused(Error),
-    /// Because the engine failed; nothing was changed.
+    /// The engine failed; nothing was changed.
     Failed(F),
-    /// Because the engine failed at the very end: the change may be there after a crash.
+    /// The engine failed during the commit; the change may be present after a crash.
     Unknown(F),
-    /// Because the engine cannot begin a change at all.
+    /// The engine cannot begin a transaction.
     NotBegun(Error),
 }
 
@@ -27,28 +27,28 @@ impl<F> From<F> for Abort<F> {
     }
 }
 
-/// What a failure of the engine leaves to do.
+/// What to do after a failure of the engine.
 pub(crate) enum Recovery {
-    /// Its cause is gone: the same again.
+    /// Retry: the cause is gone.
     Retry,
-    /// It may be for the size of the change: each batch for itself.
+    /// Apply each batch in its own transaction: the group may have been too large.
     RetryOneByOne,
-    /// Nothing.
+    /// Return the error.
     GiveUp(Error),
 }
 
-/// A change while it is made. What it reads is what it has left so far.
+/// A write transaction. Its reads include its own changes.
 pub(crate) trait WriteTransaction {
     /// The engine's own error.
     type Failure;
 
-    /// The version of the state that it changes; none where that takes a look to know.
-    fn before(&self) -> Option<Version> {
+    /// The version of the state that the transaction changes, if it is known without a read.
+    fn base_version(&self) -> Option<Version> {
         None
     }
 
-    /// The value of `key`.
-    fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Self::Failure>;
+    /// Reads the value of `key`.
+    fn value_of(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Self::Failure>;
 
     /// Sets `key` to `value`.
     fn set(&mut self, key: &[u8], value: &[u8]) -> std::result::Result<(), Self::Failure>;
@@ -60,44 +60,48 @@ pub(crate) trait WriteTransaction {
     fn remove_range(&mut self, range: &KeyRange) -> std::result::Result<(), Self::Failure>;
 
     /// Adds `delta` to the counter at `key`.
-    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<Self::Failure>>;
+    fn add_to_counter(
+        &mut self,
+        key: &[u8],
+        delta: i64,
+    ) -> std::result::Result<(), Abort<Self::Failure>>;
 }
 
-/// What makes a change.
+/// The body of a transaction.
 pub(crate) type TransactionBody<'a, F> =
     &'a mut dyn FnMut(&mut dyn WriteTransaction<Failure = F>) -> std::result::Result<(), Abort<F>>;
 
-/// An engine whose commits come in groups.
+/// An engine that supports group commit.
 pub(crate) trait GroupCommit {
     /// The engine's own error.
     type Failure;
 
-    /// Runs `fill` in a change, which happens as a whole or not at all, and tells the watchers.
-    fn change(
+    /// Runs `fill` in a transaction, commits it, and notifies the watchers.
+    fn run_transaction(
         &self,
         fill: TransactionBody<'_, Self::Failure>,
     ) -> std::result::Result<Version, Abort<Self::Failure>>;
 
-    /// What to do after a failure that a change of `batches` batches ended with.
+    /// What to do after a transaction of `batches` batches failed.
     fn recovery(&self, failure: Self::Failure, batches: usize) -> Recovery;
 
-    /// The error of a change that failed, of which nothing is there.
+    /// The error of a transaction that failed without effect.
     fn failed(&self, failure: Self::Failure) -> Error;
 
-    /// The error of a change that may be there or not.
+    /// The error of a transaction with unknown outcome.
     fn unknown(&self, failure: Self::Failure) -> Error;
 }
 
-/// The error of a change that is not tried again.
-pub(crate) fn error_of<E: GroupCommit>(engine: &E, stop: Abort<E::Failure>) -> Error {
-    match stop {
+/// The error of a transaction that is not retried.
+pub(crate) fn error_of<E: GroupCommit>(engine: &E, abort: Abort<E::Failure>) -> Error {
+    match abort {
         Abort::Refused(error) | Abort::NotBegun(error) => error,
         Abort::Unknown(failure) => engine.unknown(failure),
         Abort::Failed(failure) => engine.failed(failure),
     }
 }
 
-/// Commits a batch, together with those that other threads commit at the same time.
+/// Commits a batch, grouped with concurrent commits of other threads.
 pub(crate) fn commit<E: GroupCommit>(
     engine: &E,
     queue: &CommitQueue,
@@ -107,20 +111,20 @@ pub(crate) fn commit<E: GroupCommit>(
     queue.commit(batch, &|batches| apply(engine, batches))
 }
 
-/// Tests the preconditions of a change on what it has left so far.
+/// Tests preconditions within a transaction.
 pub(crate) fn test<F>(
-    change: &dyn WriteTransaction<Failure = F>,
+    transaction: &dyn WriteTransaction<Failure = F>,
     preconditions: &[Precondition],
 ) -> std::result::Result<(), Abort<F>> {
     for condition in preconditions {
-        if change.held(&condition.key)?.as_deref() != condition.value.as_deref() {
+        if transaction.value_of(&condition.key)?.as_deref() != condition.value.as_deref() {
             return Err(Abort::Refused(Error::conflict(&condition.key)));
         }
     }
     Ok(())
 }
 
-/// Applies batches in one change; one result for each.
+/// Applies batches in one transaction; returns one result for each.
 fn apply<E: GroupCommit>(engine: &E, batches: &[Batch]) -> Vec<Result<Version>> {
     let mut refused: Vec<Option<Error>> = batches.iter().map(|_| None).collect();
     loop {
@@ -152,8 +156,8 @@ fn fail_all(batches: &[Batch], error: Error) -> Vec<Result<Version>> {
     results
 }
 
-/// Applies every batch that is not refused yet. Fails with the index of a batch that has to be
-/// refused alone, or with the failure of the engine.
+/// Applies every batch that has not failed yet. Fails with the index of a batch that failed on its own, or
+/// with the failure of the engine.
 #[allow(clippy::type_complexity)]
 fn attempt<E: GroupCommit>(
     engine: &E,
@@ -162,7 +166,7 @@ fn attempt<E: GroupCommit>(
 ) -> std::result::Result<Vec<Result<Version>>, (usize, Abort<E::Failure>)> {
     let mut conflicts: Vec<Option<Error>> = batches.iter().map(|_| None).collect();
     let mut current = 0;
-    let changed = engine.change(&mut |change| {
+    let changed = engine.run_transaction(&mut |transaction| {
         let mut is_first = true;
         for (at, batch) in batches.iter().enumerate() {
             current = at;
@@ -170,22 +174,22 @@ fn attempt<E: GroupCommit>(
                 continue;
             }
             let is_met = |version| is_first && batch.is_met_at(version);
-            let tested = match change.before().is_some_and(is_met) {
+            let tested = match transaction.base_version().is_some_and(is_met) {
                 true => Ok(()),
-                false => test(change, batch.preconditions()),
+                false => test(transaction, batch.preconditions()),
             };
             match tested {
                 Ok(()) => {
-                    apply_operations(change, batch)?;
+                    apply_operations(transaction, batch)?;
                     is_first = false;
                 }
                 Err(Abort::Refused(conflict)) => conflicts[at] = Some(conflict),
-                Err(stop) => return Err(stop),
+                Err(abort) => return Err(abort),
             }
         }
         Ok(())
     });
-    let version = changed.map_err(|stop| (current, stop))?;
+    let version = changed.map_err(|abort| (current, abort))?;
     let outcomes = refused.iter_mut().zip(conflicts);
     let result = |(refused, conflict): (&mut Option<Error>, Option<Error>)| {
         refused.take().or(conflict).map_or(Ok(version), Err)
@@ -194,15 +198,15 @@ fn attempt<E: GroupCommit>(
 }
 
 fn apply_operations<F>(
-    change: &mut dyn WriteTransaction<Failure = F>,
+    transaction: &mut dyn WriteTransaction<Failure = F>,
     batch: &Batch,
 ) -> std::result::Result<(), Abort<F>> {
     for operation in batch.operations() {
         match operation {
-            OperationRef::Put(key, value) => change.set(key, value)?,
-            OperationRef::Delete(key) => change.remove(key)?,
-            OperationRef::DeleteRange(range) => change.remove_range(range)?,
-            OperationRef::Add(key, delta) => change.sum(key, delta)?,
+            OperationRef::Put(key, value) => transaction.set(key, value)?,
+            OperationRef::Delete(key) => transaction.remove(key)?,
+            OperationRef::DeleteRange(range) => transaction.remove_range(range)?,
+            OperationRef::Add(key, delta) => transaction.add_to_counter(key, delta)?,
         }
     }
     Ok(())
@@ -214,13 +218,13 @@ mod tests {
 
     use super::*;
 
-    /// An engine that cannot begin.
+    /// An engine that cannot begin a transaction.
     struct Broken;
 
     impl GroupCommit for Broken {
         type Failure = std::fmt::Error;
 
-        fn change(
+        fn run_transaction(
             &self,
             _fill: TransactionBody<'_, Self::Failure>,
         ) -> std::result::Result<Version, Abort<Self::Failure>> {
@@ -241,12 +245,12 @@ mod tests {
         }
     }
 
-    /// It was taken for a refusal of the first batch, and tried again for ever.
+    /// Was treated as a failure of the first batch, and retried forever.
     #[test]
-    fn a_change_that_cannot_begin_fails_every_batch_once() {
+    fn a_transaction_that_cannot_begin_fails_every_batch_once() {
         let batches = [Batch::new(), Batch::new(), Batch::new()];
         for result in apply(&Broken, &batches) {
-            let error = result.expect_err("no change was made");
+            let error = result.expect_err("the transaction fails");
             assert_eq!(error.kind(), ErrorKind::Full);
         }
         let committed = commit(&Broken, &CommitQueue::default(), Batch::new());

@@ -1,15 +1,15 @@
-//! Storage engines behind the key space contract, one folder each, the same files in each.
+//! Storage engines behind the key space contract, one folder per engine, with the same files in each.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `config.rs` | the options, and how they stand in a URL |
-//! | `driver.rs` | the [`Driver`](espalier_keyspace::Driver) itself |
-//! | `engine/` | the engine itself, and all that only it needs |
+//! | `config.rs` | the options, and their form in a URL |
+//! | `driver.rs` | the implementation of [`Driver`](espalier_keyspace::Driver) |
+//! | `engine/` | the engine and everything specific to it |
 //! | `snapshot.rs` | snapshots and cursors |
-//! | `commit.rs` | how batches and writes are applied |
-//! | `watch.rs` | how changes are told |
+//! | `commit.rs` | applying batches and writes |
+//! | `watch.rs` | reporting changes |
 //!
-//! Every driver is a Cargo feature of its name. Which engine to use is a URL, see [`open`].
+//! Every driver is a Cargo feature of the same name. A URL selects the engine, see [`open`].
 
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod authority;

@@ -1,23 +1,21 @@
-//! A cursor for engines that are read in pages: each page is a query for the entries after the
-//! last one seen, so nothing is kept open between two of them.
+//! A cursor over an engine that is read in pages: each page is a query for the entries after the last one,
+//! so nothing stays open between queries.
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result};
 
-/// Entries of the first page. Each further one is twice as large, as most scans are either short
-/// or long.
+/// Entries of the first page. The size doubles with each page, as most scans are either short or long.
 const ENTRIES_FIRST: usize = 16;
 
-/// The most entries of a page.
+/// Maximum entries of a page.
 const ENTRIES_MAX: usize = 4096;
 
-/// A page ends where it has this many bytes of keys and values, if the engine can end it: 1 MiB.
+/// A page ends after this many bytes of keys and values, if the engine can limit it: 1 MiB.
 pub(crate) const PAGE_BYTES: usize = 1 << 20;
 
-/// Where a cursor gets its pages.
+/// Reads pages for a cursor.
 pub(crate) trait Source {
-    /// Fills `page`, which is empty, with the first entries of `range` in the given order: with
-    /// `wanted` of them, or fewer (but at least one) where they have over [`PAGE_BYTES`]. Says
-    /// whether there may be more in the range.
+    /// Fills the empty `page` with the first `wanted` entries of `range` in the given order, or fewer (but
+    /// at least one) if they exceed [`PAGE_BYTES`]. Returns whether the range may contain more.
     fn read(
         &self,
         range: &KeyRange,
@@ -27,20 +25,20 @@ pub(crate) trait Source {
     ) -> Result<More>;
 }
 
-/// Whether a range goes on after a page.
+/// Whether a range continues after a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum More {
-    /// There may be more.
+    /// There may be more entries.
     Perhaps,
-    /// The page holds the last of them.
+    /// The page contains the last entry.
     Nothing,
 }
 
-/// Entries that follow one another.
+/// Consecutive entries.
 #[derive(Clone, Default)]
 pub(crate) struct Page {
     bytes: Vec<u8>,
-    /// For each entry, where its key and its value end; it begins where the one before it ends.
+    /// The end offsets of each key and value; an entry starts at the end of the previous one.
     ends: Vec<(usize, usize)>,
 }
 
@@ -70,7 +68,7 @@ impl Page {
         &self.bytes[self.start(at)..self.ends[at].0]
     }
 
-    /// The entries, in their order.
+    /// The entries, in order.
     #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
         (0..self.len()).map(|at| self.entry(at))
@@ -85,7 +83,7 @@ impl Page {
         at.checked_sub(1).map_or(0, |before| self.ends[before].1)
     }
 
-    /// Where a key stands or would stand; `None` where that may be in another page.
+    /// The index of a key, or of the first entry after it; `None` if it may be on another page.
     fn find(&self, key: &[u8], direction: Direction) -> Option<usize> {
         let last = self.len().checked_sub(1)?;
         let is_before = |one: &[u8], other: &[u8]| match direction {
@@ -114,15 +112,15 @@ pub(crate) struct PagedCursor<S> {
     range: KeyRange,
     direction: Direction,
     page: Page,
-    /// The entry of the page that comes next.
+    /// Index of the next entry in the page.
     at: usize,
-    /// What comes after the page; `None` where nothing does.
+    /// The range after the page; `None` at the end.
     rest: Option<KeyRange>,
     wanted: usize,
 }
 
 impl<S: Source> PagedCursor<S> {
-    /// A cursor over `range`; reads nothing yet.
+    /// Creates a cursor over `range`, without reading.
     pub(crate) fn new(source: S, range: &KeyRange, direction: Direction) -> Self {
         Self {
             source,
@@ -135,7 +133,7 @@ impl<S: Source> PagedCursor<S> {
         }
     }
 
-    fn turn(&mut self) -> Result<()> {
+    fn read_next_page(&mut self) -> Result<()> {
         let Some(rest) = self.rest.take().filter(|rest| !rest.is_empty()) else {
             return Ok(());
         };
@@ -154,7 +152,7 @@ impl<S: Source> PagedCursor<S> {
         };
         if let Some(last) = self.page.len().checked_sub(1) {
             let fitting = ENTRIES_MAX.min(PAGE_BYTES / (self.page.bytes() / (last + 1)).max(1));
-            // What a snapshot brought along may be more than was asked for here.
+            // A prefetched page may be larger than requested.
             self.wanted = (self.wanted.max(last + 1) * 2).min(fitting).max(1);
             if more == More::Perhaps {
                 self.rest = Some(after(rest, self.page.key(last), self.direction));
@@ -164,7 +162,7 @@ impl<S: Source> PagedCursor<S> {
     }
 }
 
-/// What is left of a range after the key.
+/// The rest of a range after a key.
 pub(crate) fn after(mut range: KeyRange, key: &[u8], direction: Direction) -> KeyRange {
     match direction {
         Direction::Forward => range.start = [key, &[0]].concat(),
@@ -176,7 +174,7 @@ pub(crate) fn after(mut range: KeyRange, key: &[u8], direction: Direction) -> Ke
 impl<S: Source> Cursor for PagedCursor<S> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if self.at >= self.page.len() {
-            self.turn()?;
+            self.read_next_page()?;
         }
         if self.at >= self.page.len() {
             return Ok(None);
@@ -254,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn seek_finds_its_place_within_a_page_and_beyond() {
+    fn seek_works_within_a_page_and_across_pages() {
         let range = KeyRange::new([1, 10], [1, 91]);
         for steps in [0, 1, 5, 20, 60] {
             for place in 0..100u8 {

@@ -1,5 +1,5 @@
-//! Watching an engine that several processes share and that does not tell: this process's commits
-//! are told by the ring of recent commits, those of others are noticed by asking for the newest
+//! Watches on an engine that is shared between processes and has no notifications: commits of this process
+//! come from the ring of recent commits; those of other processes are detected by polling the newest
 //! version.
 
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use parking_lot::Mutex;
 
 use crate::recent_commits::{RecentCommits, deadline};
 
-/// How often a waiting watcher looks for the commits of other processes.
+/// How often a waiting watcher polls for commits of other processes.
 pub const WATCH_POLL: Duration = Duration::from_millis(10);
 
-/// An engine that is asked.
+/// An engine that is polled.
 pub(crate) trait PolledEngine: Send + Sync {
-    /// The newest commits of this process.
+    /// The recent commits of this process.
     fn recent(&self) -> &RecentCommits;
 
-    /// Held from a commit until it stands in [`Self::recent`], so that a watcher that asks for the
-    /// newest version does not take it for another process's.
+    /// Locked from a commit until it is in [`Self::recent`], so that a watcher that polls the newest
+    /// version does not mistake it for a commit of another process.
     fn publishing(&self) -> &Mutex<()>;
 
-    /// The version of the newest commit of any process that snapshots show already.
+    /// The newest version, by any process, that is visible to snapshots.
     fn newest(self: &Arc<Self>) -> Result<Version>;
 
-    /// Has [`Self::recent`] know of the commits of others. The caller holds [`Self::publishing`].
+    /// Adds the commits of other processes to [`Self::recent`]. The caller holds [`Self::publishing`].
     fn detect_foreign_commits(self: &Arc<Self>) -> Result<()> {
         self.recent().push_foreign(self.newest()?);
         Ok(())
     }
 }
 
-/// A watch of such an engine.
+/// A watch of a polled engine.
 pub(crate) struct PolledWatch<E> {
     engine: Arc<E>,
     range: KeyRange,
@@ -54,7 +54,7 @@ impl<E: PolledEngine> Watch for PolledWatch<E> {
         let deadline = deadline(timeout);
         let recent = self.engine.recent();
         loop {
-            // What is known is told first: the engine is looked at when there is nothing else to do.
+            // Buffered events come first: the engine is polled only if there are none.
             if let Some(event) = recent.event(&self.range, &mut self.after) {
                 return Ok(Some(event));
             }
@@ -69,8 +69,8 @@ impl<E: PolledEngine> Watch for PolledWatch<E> {
     }
 }
 
-/// Tells of the commits of other processes. While this one is committing, nobody else is, and the
-/// commit itself tells of those before it.
+/// Detects commits of other processes. Skipped while this process commits: no other process can commit
+/// then, and the commit itself reports those before it.
 fn detect_foreign_commits(engine: &Arc<impl PolledEngine>) -> Result<()> {
     if let Some(_publishing) = engine.publishing().try_lock() {
         engine.detect_foreign_commits()?;

@@ -1,5 +1,4 @@
-//! What a snapshot knows without asking: what it was told would be read, brought along in the round trip
-//! that opened it.
+//! Data that a snapshot prefetched in the round trip that opened it.
 
 use std::collections::HashMap;
 
@@ -7,7 +6,7 @@ use espalier_keyspace::{Direction, KeyRange};
 
 use crate::paged_cursor::{More, Page};
 
-/// Values of keys and beginnings of ranges, all of one state.
+/// Values of keys and first entries of ranges, all of one state.
 #[derive(Default)]
 pub(crate) struct Prefetched {
     values: HashMap<Vec<u8>, Option<Vec<u8>>>,
@@ -15,23 +14,22 @@ pub(crate) struct Prefetched {
 }
 
 impl Prefetched {
-    /// Takes in the value of a key; `None` where there is none.
+    /// Adds the value of a key; `None` if it is absent.
     pub(crate) fn insert_value(&mut self, key: &[u8], value: Option<Vec<u8>>) {
         self.values.insert(key.to_vec(), value);
     }
 
-    /// Takes in how a range begins.
+    /// Adds the first entries of a range.
     pub(crate) fn insert_head(&mut self, range: &KeyRange, head: Page, more: More) {
         self.heads.push((range.clone(), head, more));
     }
 
-    /// The value of a key, or that it has none, where that is known.
+    /// The prefetched value of a key; `Some(None)` if the key is known to be absent.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
         self.values.get(key).map(Option::as_deref)
     }
 
-    /// Fills an empty page with how a range begins, where that is known: of the range itself, or of one
-    /// around it.
+    /// Fills an empty page with the first entries of a range, if it, or a range around it, was prefetched.
     pub(crate) fn fill_page(
         &self,
         range: &KeyRange,
@@ -64,7 +62,7 @@ impl Prefetched {
 mod tests {
     use super::*;
 
-    /// The keys that are shown, and whether there may be more.
+    /// The keys on the page, and whether there may be more.
     fn shown(
         prefetched: &Prefetched,
         range: &KeyRange,
@@ -76,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_known_by_one_around_it() {
+    fn a_range_is_read_from_a_prefetched_one_around_it() {
         let mut prefetched = Prefetched::default();
         let mut head = Page::default();
         b"bdf".iter().for_each(|&key| head.push(&[key], b"value"));

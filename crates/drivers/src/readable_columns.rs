@@ -1,8 +1,8 @@
-//! What engines of tables store beside key and value, so that people can query it: where a person
-//! finds a row, and what it says.
+//! The human-readable columns that SQL and document engines store next to key and value, so that rows can
+//! be queried.
 //!
-//! A row whose `path` is null was written by somebody without a lens, or before the rows that it
-//! depends on. The next commit fills it in.
+//! A row with a null `path` was written without a lens, or before the rows that it depends on. The next
+//! commit fills it in.
 
 #[cfg(any(feature = "postgres", feature = "mongo"))]
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Version};
 use espalier_keyspace::{Lens, ReadableRow, Snapshot};
 
-/// The columns of a row. One that is nothing to read has an empty path, and nothing else.
+/// The columns of a row. A row without a readable form has an empty path and no other columns.
 #[derive(Debug, Default)]
 pub(crate) struct Columns {
     pub(crate) path: String,
@@ -35,7 +35,7 @@ impl From<ReadableRow> for Columns {
     }
 }
 
-/// The columns of a row; `None` where the rows that it depends on are not there yet.
+/// The columns of a row; `None` if the rows that it depends on are not stored yet.
 pub(crate) fn columns(
     lens: &dyn Lens,
     state: &dyn Snapshot,
@@ -45,14 +45,14 @@ pub(crate) fn columns(
     match lens.row(state, key, value) {
         Ok(row) => Some(row.map(Columns::from).unwrap_or_default()),
         Err(error) => {
-            tracing::trace!(%error, "a row cannot be shown yet");
+            tracing::trace!(%error, "a row cannot be converted to readable form yet");
             None
         }
     }
 }
 
-/// The columns of a row when everything is there that there will be. One that cannot be shown is
-/// nothing to read: a commit does not fail for it.
+/// The columns of a row after all rows of a commit are stored. A row that cannot be converted gets no
+/// readable form: the commit does not fail.
 pub(crate) fn final_columns(
     lens: &dyn Lens,
     state: &dyn Snapshot,
@@ -60,23 +60,23 @@ pub(crate) fn final_columns(
     value: &[u8],
 ) -> Columns {
     columns(lens, state, key, value).unwrap_or_else(|| {
-        tracing::warn!(key = %key.escape_ascii(), "a row cannot be shown");
+        tracing::warn!(key = %key.escape_ascii(), "a row cannot be converted to readable form");
         Columns::default()
     })
 }
 
-/// The value of the option `readable` in a URL.
+/// Parses the URL option `readable`.
 pub(crate) fn parse(value: &str) -> espalier_keyspace::Result<bool> {
     match value {
         "true" => Ok(true),
         "false" => Ok(false),
         _ => Err(crate::url::refusal(format!(
-            "readable is {value:?}; it may be true or false"
+            "readable is {value:?}; it must be true or false"
         ))),
     }
 }
 
-/// A state that remembers what it was asked: many rows lie in the same few others.
+/// A snapshot that caches the values it reads: many rows depend on the same few others.
 #[cfg(any(feature = "postgres", feature = "mongo"))]
 pub(crate) struct CachingSnapshot<'s> {
     state: &'s dyn Snapshot,
@@ -85,13 +85,13 @@ pub(crate) struct CachingSnapshot<'s> {
 
 #[cfg(any(feature = "postgres", feature = "mongo"))]
 impl<'s> CachingSnapshot<'s> {
-    /// Of a state, some of whose rows are known.
+    /// Wraps a snapshot; the cache starts with `rows`.
     pub(crate) fn new(state: &'s dyn Snapshot, rows: &[(&[u8], &[u8])]) -> Self {
-        let known = rows.iter();
-        let known = known.map(|(key, value)| (key.to_vec(), Some(value.to_vec())));
+        let cached = rows.iter();
+        let cached = cached.map(|(key, value)| (key.to_vec(), Some(value.to_vec())));
         Self {
             state,
-            values: RefCell::new(known.collect()),
+            values: RefCell::new(cached.collect()),
         }
     }
 }
@@ -103,8 +103,8 @@ impl Snapshot for CachingSnapshot<'_> {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        if let Some(known) = self.values.borrow().get(key) {
-            return Ok(known.clone().map(Cow::Owned));
+        if let Some(cached) = self.values.borrow().get(key) {
+            return Ok(cached.clone().map(Cow::Owned));
         }
         let value = self.state.get(key)?.map(Cow::into_owned);
         self.values.borrow_mut().insert(key.to_vec(), value.clone());

@@ -1,17 +1,17 @@
-//! What a URL means, and whether anything is there.
+//! The canonical form of a URL, and whether the key space exists.
 
-/// What a URL means. Looking at it makes nothing.
+/// A resolved URL. Resolving creates nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The place without user, password and other options, and with what the URL leaves open: which
-    /// database, schema or prefix is meant.
+    /// The URL without user, password and other options, with defaults filled in: the database, schema or
+    /// prefix.
     pub url: String,
-    /// Whether there is a key space, or something in its place.
+    /// Whether the key space exists, or something else is in its place.
     pub exists: bool,
 }
 
 impl Site {
-    /// That of a file or folder.
+    /// Resolves the URL of a file or directory.
     #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
     pub(crate) fn local(url: &crate::url::Url<'_>) -> espalier_keyspace::Result<Self> {
         Ok(Self {
@@ -20,7 +20,7 @@ impl Site {
         })
     }
 
-    /// That of this process: there is always one.
+    /// Resolves the URL of an in-memory key space, which always exists.
     #[cfg(feature = "memory")]
     pub(crate) fn memory(url: &crate::url::Url<'_>) -> espalier_keyspace::Result<Self> {
         Ok(Self {

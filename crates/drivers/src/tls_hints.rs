@@ -1,34 +1,34 @@
-//! Why a connection cannot be secured.
+//! Explains why a TLS connection fails because of certificates, and names the option that fixes it.
 
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
 
 use rustls::AlertDescription as Alert;
-use rustls::CertificateError as Wrong;
+use rustls::CertificateError;
 
 use crate::file_verifier::is_authority_itself;
 
-/// What a driver calls the options that trust is about.
+/// The names of the TLS options in a driver's URL.
 pub(crate) struct OptionNames {
-    /// Who is trusted.
+    /// The option for trusted authorities.
     pub(crate) authority: &'static str,
-    /// Who we are.
+    /// The options for the client certificate.
     pub(crate) identity: &'static str,
-    /// What a certificate of the file is good for, where it signs others.
+    /// How the client uses CA certificates of the authority file.
     pub(crate) ca_use: CaCertificateUse,
 }
 
-/// What a client takes a certificate for that signs others (`CA:TRUE`), where the user names it.
+/// How a client uses a trusted certificate with `CA:TRUE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CaCertificateUse {
-    /// For an authority, and for a server's own ([`crate::FileVerifier`]).
+    /// As an authority, and as the server's own ([`crate::FileVerifier`]).
     AuthorityOrServer,
-    /// For an authority alone.
+    /// As an authority only.
     AuthorityOnly,
 }
 
-/// As most drivers call them.
+/// The names in most drivers.
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 pub(crate) const OPTION_NAMES: OptionNames = OptionNames {
     authority: "ca=FILE",
@@ -36,22 +36,22 @@ pub(crate) const OPTION_NAMES: OptionNames = OptionNames {
     ca_use: CaCertificateUse::AuthorityOnly,
 };
 
-/// What is wrong with the certificate of a server, where that is what an error comes from. `authority` is how the user
-/// names a file of those who are trusted.
+/// Describes the certificate problem that caused an error, if any. `authority` is the option for trusted
+/// authorities.
 pub fn certificate_problem(
     error: &(dyn Error + 'static),
     authority: &'static str,
 ) -> Option<String> {
     let options = OptionNames {
         authority,
-        identity: "a certificate that it knows",
+        identity: "a certificate that it trusts",
         ca_use: CaCertificateUse::AuthorityOrServer,
     };
     certificate_hint(error, &options)
 }
 
-/// What is wrong with a certificate, where that is what an error comes from. Nothing was asked then,
-/// and asking again is of no use.
+/// Describes the certificate problem that caused an error, if any. No request was sent, and a retry is
+/// useless.
 pub(crate) fn certificate_hint(
     error: &(dyn Error + 'static),
     options: &OptionNames,
@@ -59,11 +59,11 @@ pub(crate) fn certificate_hint(
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<rustls::Error>() {
-            return about_certificates(error, options);
+            return certificate_error_hint(error, options);
         }
-        // Both would pass over what they hold.
+        // `source` of these two skips the error that they contain.
         cause = if let Some(held) = error.downcast_ref::<io::Error>() {
-            if let Some(problem) = told(held, options) {
+            if let Some(problem) = alert_text_hint(held, options) {
                 return Some(problem);
             }
             held.get_ref().map(|held| held as _)
@@ -76,7 +76,7 @@ pub(crate) fn certificate_hint(
     None
 }
 
-/// What servers say of our certificate.
+/// Alerts by which a server rejects the client certificate.
 const ALERTS: [Alert; 9] = [
     Alert::CertificateRequired,
     Alert::BadCertificate,
@@ -89,10 +89,10 @@ const ALERTS: [Alert; 9] = [
     Alert::DecryptError,
 ];
 
-/// Only what ends the handshake: later on, something may have been asked.
-fn about_certificates(error: &rustls::Error, options: &OptionNames) -> Option<String> {
+/// Only errors that end the handshake: after it, a request may have been sent.
+fn certificate_error_hint(error: &rustls::Error, options: &OptionNames) -> Option<String> {
     let problem = match error {
-        rustls::Error::InvalidCertificate(wrong) => of_server(wrong, options),
+        rustls::Error::InvalidCertificate(error) => server_certificate_hint(error, options),
         rustls::Error::AlertReceived(alert) if ALERTS.contains(alert) => {
             let identity = options.identity;
             format!("the server does not accept our certificate; give one with {identity}")
@@ -102,40 +102,45 @@ fn about_certificates(error: &rustls::Error, options: &OptionNames) -> Option<St
     Some(format!("{problem} ({error})"))
 }
 
-/// The same where only the text of an alert is left of the error, as HTTP/2 does it.
-fn told(error: &io::Error, options: &OptionNames) -> Option<String> {
+/// The same for errors that contain only the text of an alert, as in HTTP/2.
+fn alert_text_hint(error: &io::Error, options: &OptionNames) -> Option<String> {
     if error.kind() != io::ErrorKind::InvalidData {
         return None;
     }
     let text = error.to_string();
     let alerts = ALERTS.map(rustls::Error::AlertReceived);
     let alert = alerts.iter().find(|alert| alert.to_string() == text);
-    alert.and_then(|alert| about_certificates(alert, options))
+    alert.and_then(|alert| certificate_error_hint(alert, options))
 }
 
-fn of_server(wrong: &Wrong, options: &OptionNames) -> String {
-    let problem = match wrong {
-        Wrong::Expired | Wrong::ExpiredContext { .. } => "has expired; renew it there",
-        Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => {
+fn server_certificate_hint(error: &CertificateError, options: &OptionNames) -> String {
+    let problem = match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "has expired; renew it there"
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "is not valid yet; compare the clocks"
         }
-        Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => {
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "is for another host; name the host as the certificate does"
         }
-        wrong
-            if is_authority_itself(wrong) && options.ca_use == CaCertificateUse::AuthorityOnly =>
+        error
+            if is_authority_itself(error) && options.ca_use == CaCertificateUse::AuthorityOnly =>
         {
-            "is one that signs others (CA:TRUE), which this engine's client takes as an authority alone: give the \
+            "is a CA certificate (CA:TRUE), which this engine's client accepts as an authority only: give the \
              server one with CA:FALSE (docs/guide/certificates.md has the commands)"
         }
-        // A bad signature is one of another authority that has the same name.
-        wrong
-            if is_authority_itself(wrong)
-                || matches!(wrong, Wrong::UnknownIssuer | Wrong::BadSignature) =>
+        // A bad signature means another authority of the same name.
+        error
+            if is_authority_itself(error)
+                || matches!(
+                    error,
+                    CertificateError::UnknownIssuer | CertificateError::BadSignature
+                ) =>
         {
             let authority = options.authority;
             return format!(
-                "the server's certificate is signed by nobody who is trusted; name the authority \
+                "the server's certificate is not signed by a trusted authority; name the authority \
                  with {authority}"
             );
         }

@@ -1,5 +1,5 @@
-//! Whether a server speaks TLS where it was not asked for it, or does not where it was. Neither understands
-//! the other, and either may just be silent: so it is asked in the other way.
+//! Detects a mismatch between the requested protocol (plain or TLS) and that of the server. With the wrong
+//! protocol a server may just not answer, so a probe connects with the other one.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -14,14 +14,13 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use crate::authority::Authority;
 use crate::url::refusal;
 
-/// How soon a server shows what it speaks.
+/// The time limit for a server to answer a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The types of the TLS records that a server may begin with: an alert, a part of the handshake.
-/// RFC 8446 §5.1
+/// The types of the first TLS record of a server: alert or handshake. RFC 8446 §5.1
 const RECORDS: [u8; 2] = [21, 22];
 
-/// How servers are asked to speak.
+/// The requested protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Plain,
@@ -29,23 +28,23 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    /// By whether there are options for TLS.
+    /// TLS if there are options for it.
     pub(crate) fn of_options<T>(tls: Option<&T>) -> Self {
         tls.map_or(Self::Plain, |_| Self::Tls)
     }
 }
 
-/// What a driver says and advises.
+/// The driver-specific parts of a probe.
 pub(crate) struct ProbeOptions {
-    /// What a server without TLS answers at once.
+    /// A request that a server without TLS answers immediately.
     pub(crate) plain_request: &'static [u8],
-    /// What to do where a server does not speak TLS.
+    /// The remedy if the server does not support TLS.
     pub(crate) advice_without_tls: &'static str,
-    /// What to do where it speaks nothing else.
+    /// The remedy if the server requires TLS.
     pub(crate) advice_with_tls: &'static str,
 }
 
-/// How the servers of a driver are spoken to.
+/// The probe of a driver's servers.
 pub(crate) struct TlsProbe {
     servers: Authority,
     requested: Protocol,
@@ -63,57 +62,58 @@ impl TlsProbe {
         }
     }
 
-    /// A server has answered, so that the matter is settled.
+    /// Records that a server has answered with the requested protocol.
     pub(crate) fn set_confirmed(&self) {
         self.is_confirmed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a server may still turn out to speak in the other way.
+    /// Whether no server has answered yet.
     pub(crate) fn is_undecided(&self) -> bool {
         !self.is_confirmed.load(Ordering::Relaxed)
     }
 
-    /// How long one attempt to connect may take, of all the time that there is.
+    /// The time limit of one connection attempt, at most `timeout`.
     #[cfg(feature = "redis")]
     pub(crate) fn connect_timeout(&self, timeout: Duration) -> Duration {
         match self.requested {
-            // A server that does not know it waits for the rest.
+            // A server without TLS waits for more bytes.
             Protocol::Tls if self.is_undecided() => timeout.min(PROBE_TIMEOUT * 2),
             _ => timeout,
         }
     }
 
-    /// Why nobody has answered, where a server speaks in the other way.
+    /// The error if a server uses the other protocol.
     pub(crate) fn mismatch(&self) -> Option<Error> {
         let mut hosts = self.servers.hosts.iter();
-        if !self.is_undecided() || !hosts.any(|(host, port)| self.is_other(host, *port)) {
+        if !self.is_undecided() || !hosts.any(|(host, port)| self.uses_other_protocol(host, *port))
+        {
             return None;
         }
-        let place = self.servers.shown();
+        let servers = self.servers.shown();
         let problem = match self.requested {
-            Protocol::Plain => format!("{place} speaks TLS; {}", self.options.advice_with_tls),
+            Protocol::Plain => format!("{servers} requires TLS; {}", self.options.advice_with_tls),
             Protocol::Tls => format!(
-                "{place} does not speak TLS; {}",
+                "{servers} does not support TLS; {}",
                 self.options.advice_without_tls
             ),
         };
         Some(refusal(problem))
     }
 
-    fn is_other(&self, host: &str, port: u16) -> bool {
+    fn uses_other_protocol(&self, host: &str, port: u16) -> bool {
         let is_record = |first: u8| RECORDS.contains(&first);
         match self.requested {
             Protocol::Plain => client_hello(host)
-                .and_then(|hello| answer(host, port, &hello))
+                .and_then(|hello| first_answer_byte(host, port, &hello))
                 .is_some_and(is_record),
-            Protocol::Tls => answer(host, port, self.options.plain_request)
+            Protocol::Tls => first_answer_byte(host, port, self.options.plain_request)
                 .is_some_and(|first| !is_record(first)),
         }
     }
 }
 
-/// The first byte that a server answers.
-fn answer(host: &str, port: u16, request: &[u8]) -> Option<u8> {
+/// The first byte of the server's answer.
+fn first_answer_byte(host: &str, port: u16, request: &[u8]) -> Option<u8> {
     let address = (host, port).to_socket_addrs().ok()?.next()?;
     let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT).ok()?;
     stream.set_read_timeout(Some(PROBE_TIMEOUT)).ok()?;
@@ -123,7 +123,7 @@ fn answer(host: &str, port: u16, request: &[u8]) -> Option<u8> {
     Some(first[0])
 }
 
-/// What a client begins with that speaks TLS.
+/// The first message of a TLS client.
 fn client_hello(host: &str) -> Option<Vec<u8>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

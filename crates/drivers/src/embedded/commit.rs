@@ -50,7 +50,7 @@ pub(super) fn write(
                     fill(writer).map_err(Abort::Refused)
                 })
             });
-        filled.map_err(|stop| group_commit::error_of(engine, stop))
+        filled.map_err(|abort| group_commit::error_of(engine, abort))
     })
 }
 
@@ -87,7 +87,7 @@ type Changed<T> = std::result::Result<T, Abort<Failure>>;
 impl GroupCommit for Arc<Engine> {
     type Failure = Failure;
 
-    fn change(&self, fill: TransactionBody<'_, Failure>) -> Changed<Version> {
+    fn run_transaction(&self, fill: TransactionBody<'_, Failure>) -> Changed<Version> {
         let turn = self.journal.turn().map_err(Abort::NotBegun)?;
         match append(self, &turn, &mut *fill) {
             Err(Abort::Failed(Failure::TooLarge)) => {
@@ -283,11 +283,11 @@ impl JournalWriter {
 impl WriteTransaction for JournalWriter {
     type Failure = Failure;
 
-    fn before(&self) -> Option<Version> {
+    fn base_version(&self) -> Option<Version> {
         Some(self.reading.version)
     }
 
-    fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
+    fn value_of(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
         Ok(self.source().held(key)?)
     }
 
@@ -298,7 +298,7 @@ impl WriteTransaction for JournalWriter {
     }
 
     fn remove(&mut self, key: &[u8]) -> std::result::Result<(), Failure> {
-        if self.held(key)?.is_some() {
+        if self.value_of(key)?.is_some() {
             self.insert(key, REMOVED)?;
             self.recorder.delete(key);
         }
@@ -316,8 +316,8 @@ impl WriteTransaction for JournalWriter {
         Ok(())
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> Changed<()> {
-        let stored = self.held(key)?;
+    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> Changed<()> {
+        let stored = self.value_of(key)?;
         let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
         drop(stored);
         Ok(self.set(key, &sum)?)
@@ -344,11 +344,11 @@ impl EmbeddedWriter<'_> {
 impl WriteTransaction for EmbeddedWriter<'_> {
     type Failure = Failure;
 
-    fn before(&self) -> Option<Version> {
+    fn base_version(&self) -> Option<Version> {
         Some(self.before)
     }
 
-    fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
+    fn value_of(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
         Ok(self.base.keys.get(&self.txn, key)?.map(Cow::Borrowed))
     }
 
@@ -382,7 +382,7 @@ impl WriteTransaction for EmbeddedWriter<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> Changed<()> {
+    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> Changed<()> {
         let stored = self.base.keys.get(&self.txn, key).map_err(Failure::Base)?;
         let sum = counter::add(key, stored, delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)
@@ -446,9 +446,10 @@ impl Writer for EmbeddedWriter<'_> {
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
-        self.sum(key, delta).map_err(|stop| match stop {
-            Abort::Refused(error) | Abort::NotBegun(error) => error,
-            Abort::Failed(failure) | Abort::Unknown(failure) => self.error(failure),
-        })
+        self.add_to_counter(key, delta)
+            .map_err(|abort| match abort {
+                Abort::Refused(error) | Abort::NotBegun(error) => error,
+                Abort::Failed(failure) | Abort::Unknown(failure) => self.error(failure),
+            })
     }
 }

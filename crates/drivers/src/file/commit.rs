@@ -32,14 +32,14 @@ pub(super) fn write(
             group_commit::test(writer, preconditions)?;
             fill(writer).map_err(Abort::Refused)
         });
-        filled.map_err(|stop| group_commit::error_of(engine, stop))
+        filled.map_err(|abort| group_commit::error_of(engine, abort))
     })
 }
 
 impl GroupCommit for Arc<Engine> {
     type Failure = Error;
 
-    fn change(
+    fn run_transaction(
         &self,
         fill: TransactionBody<'_, Error>,
     ) -> std::result::Result<Version, Abort<Error>> {
@@ -119,7 +119,7 @@ impl Trace for Pending<'_> {
 impl<T: Trace> WriteTransaction for MapWriter<T> {
     type Failure = Error;
 
-    fn held(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+    fn value_of(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         Ok(self.map.get(key).map(Cow::Borrowed))
     }
 
@@ -135,7 +135,7 @@ impl<T: Trace> WriteTransaction for MapWriter<T> {
         MapWriter::remove_range(self, range)
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<Error>> {
+    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<Error>> {
         let sum = self.sum_of(key, delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)
     }

@@ -1,6 +1,6 @@
-//! The changes of a commit as bytes, in order: a tag, then each key or value with its length before it
-//! (32 bits, little endian). 1 is a put (key, value), 2 a delete (key), 3 a deleted range (start, end),
-//! 4 a deleted range without an end (start). The log of PostgreSQL has the same bytes.
+//! The changes of a commit, encoded in order: a tag, then each key or value prefixed with its length (32
+//! bits, little endian). Tag 1 is a put (key, value), 2 a delete (key), 3 a deleted range (start, end), 4 a
+//! deleted range without an end (start). The log of PostgreSQL uses the same encoding.
 
 use espalier_keyspace::{Change, KeyRange};
 
@@ -11,10 +11,10 @@ const DELETE: u8 = 2;
 const DELETE_RANGE: u8 = 3;
 const DELETE_REST: u8 = 4;
 
-/// Room for the changes of an ordinary commit.
+/// Initial capacity, sufficient for an ordinary commit.
 const FIRST_BYTES: usize = 512;
 
-/// Changes, in order.
+/// Encoded changes, in order.
 pub(crate) struct Changes(Vec<u8>);
 
 impl Changes {
@@ -22,13 +22,13 @@ impl Changes {
         Self(Vec::with_capacity(FIRST_BYTES))
     }
 
-    /// None yet, with room for about so many bytes.
+    /// An empty list with capacity for about this many bytes.
     #[cfg(feature = "mongo")]
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self(Vec::with_capacity(bytes))
     }
 
-    /// The changes in the bytes; `None` where they are none.
+    /// Decodes changes; `None` if the bytes are invalid.
     #[cfg(feature = "postgres")]
     pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let mut rest = bytes.as_slice();
@@ -38,18 +38,18 @@ impl Changes {
         Some(Self(bytes))
     }
 
-    /// The bytes.
+    /// The encoded bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Each change.
+    /// Iterates over the changes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ChangeRef<'_>> {
         let mut rest = self.bytes();
         std::iter::from_fn(move || take_change(&mut rest))
     }
 
-    /// Puts those of another commit after its own.
+    /// Appends the changes of another commit.
     #[cfg(feature = "postgres")]
     pub(super) fn append(&mut self, other: &Self) {
         self.0.extend_from_slice(other.bytes());
@@ -73,14 +73,14 @@ impl Changes {
     fn push(&mut self, tag: u8, parts: &[&[u8]]) {
         self.0.push(tag);
         for part in parts {
-            // Keys and values have limits far below 32 bits.
+            // The size limits of keys and values are far below 32 bits.
             self.0.extend_from_slice(&(part.len() as u32).to_le_bytes());
             self.0.extend_from_slice(part);
         }
     }
 }
 
-/// A [`Change`], where it lies.
+/// A borrowed [`Change`].
 pub(crate) enum ChangeRef<'a> {
     Put(&'a [u8], &'a [u8]),
     Delete(&'a [u8]),
@@ -88,7 +88,7 @@ pub(crate) enum ChangeRef<'a> {
 }
 
 impl ChangeRef<'_> {
-    /// A copy of what of it lies in a range.
+    /// A copy of the part within a range.
     pub(super) fn in_range(&self, range: &KeyRange) -> Option<Change> {
         match self {
             Self::Put(key, _) | Self::Delete(key) => range.contains(key).then(|| self.to_change()),
@@ -96,7 +96,7 @@ impl ChangeRef<'_> {
         }
     }
 
-    /// A copy.
+    /// An owned copy.
     pub(crate) fn to_change(&self) -> Change {
         match self {
             Self::Put(key, value) => Change::Put {

@@ -1,8 +1,8 @@
-//! The newest commits of an engine, kept so that watchers can be told of them.
+//! A ring of the recent commits of an engine, for watchers.
 //!
-//! A ring with two limits, commits and bytes. What has fallen out of it, and what was too large to
-//! be put in, is told as a gap. The changes of a commit lie in one piece of memory: they are written
-//! by each commit, and let go when thousands more have come, while hardly any are ever read.
+//! The ring is limited in commits and bytes. Commits that were evicted, or were too large to keep, are
+//! reported as a gap. The changes of a commit are stored in one allocation: every commit writes them and
+//! thousands of commits later they are freed, but they are rarely read.
 
 mod changes;
 mod recorder;

@@ -1,15 +1,15 @@
-//! What a commit changes, recorded while it is applied.
+//! Records the changes of a commit while it is applied.
 
 use espalier_keyspace::KeyRange;
 
 use super::changes::Changes;
 
-/// The most bytes of changes of one commit that are kept: 1 MiB. A larger one is a gap.
+/// Maximum bytes of recorded changes of one commit: 1 MiB. A larger commit becomes a gap.
 pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;
 
-/// The changes of a commit while it is applied.
+/// The changes of a commit in progress.
 pub(crate) struct Recorder {
-    /// `None` when there were too many to keep.
+    /// `None` if they exceed the limit.
     changes: Option<Changes>,
     effect: Effect,
 }
@@ -29,7 +29,7 @@ impl Recorder {
         }
     }
 
-    /// One that keeps nothing, and knows whether there were changes.
+    /// A recorder that only detects whether there are changes.
     #[cfg(feature = "memory")]
     pub(crate) fn effect_only() -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Recorder {
         }
     }
 
-    /// One that has recorded these.
+    /// A recorder that contains `changes`.
     #[cfg(feature = "postgres")]
     pub(crate) fn of(changes: Changes) -> Self {
         let effect = match changes.bytes().is_empty() {
@@ -51,7 +51,7 @@ impl Recorder {
         }
     }
 
-    /// One that is about to record about so many bytes.
+    /// A recorder with capacity for about this many bytes.
     #[cfg(feature = "mongo")]
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Recorder {
         }
     }
 
-    /// One that has recorded changes that are too many to be told.
+    /// A recorder whose changes exceed the limit.
     #[cfg(feature = "mongo")]
     pub(crate) fn overflowed() -> Self {
         Self {
@@ -73,18 +73,18 @@ impl Recorder {
         self.effect
     }
 
-    /// The changes in order; `None` when there were too many to keep.
+    /// The changes in order; `None` if they exceed the limit.
     #[cfg(any(feature = "postgres", feature = "mongo"))]
     pub(crate) fn changes(&self) -> Option<&Changes> {
         self.changes.as_ref()
     }
 
-    /// The changes in order; `None` when there were too many to keep.
+    /// The changes in order; `None` if they exceed the limit.
     pub(crate) fn into_changes(self) -> Option<Changes> {
         self.changes
     }
 
-    /// Records what another recorder has, after its own.
+    /// Appends the changes of another recorder.
     #[cfg(feature = "postgres")]
     pub(crate) fn append(&mut self, other: Self) {
         if other.effect == Effect::Changed {

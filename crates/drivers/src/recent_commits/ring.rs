@@ -1,4 +1,4 @@
-//! The ring itself, and who waits for what comes into it.
+//! The ring buffer, and waiting for new commits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use parking_lot::{Condvar, Mutex};
 use super::changes::Changes;
 use super::recorder::Recorder;
 
-/// The most commits that are kept for watchers.
+/// Maximum number of commits kept for watchers.
 pub(crate) const RECENT_COMMITS_MAX: usize = 4096;
 
-/// The most bytes of changes that are kept for watchers: 16 MiB.
+/// Maximum bytes of changes kept for watchers: 16 MiB.
 pub(crate) const RECENT_BYTES_MAX: usize = 16 << 20;
 
-/// The longest that a watcher waits in one call, whatever it asked for: a day.
+/// Maximum wait of a watcher in one call: a day.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// When a call that may wait `timeout` has to return.
+/// The deadline of a call with this timeout.
 pub(crate) fn deadline(timeout: Duration) -> Instant {
     Instant::now() + timeout.min(WAIT_MAX)
 }
 
-/// The newest commits of an engine.
+/// The recent commits of an engine.
 pub(crate) struct RecentCommits {
     ring: Mutex<Ring>,
     pushed: Condvar,
@@ -33,7 +33,7 @@ pub(crate) struct RecentCommits {
 struct Ring {
     records: VecDeque<Arc<Record>>,
     bytes: usize,
-    /// No commit up to this one can be told.
+    /// Commits up to this version are no longer available.
     forgotten: Version,
     newest: Version,
 }
@@ -52,7 +52,7 @@ impl Record {
 }
 
 impl RecentCommits {
-    /// A ring that begins after `newest`.
+    /// An empty ring that starts after `newest`.
     pub(crate) fn after(newest: Version) -> Self {
         Self {
             ring: Mutex::new(Ring {
@@ -65,16 +65,16 @@ impl RecentCommits {
         }
     }
 
-    /// Appends a commit and wakes the watchers. Versions only grow.
+    /// Appends a commit and wakes the watchers. Versions must increase.
     #[cfg(any(test, feature = "memory", feature = "embedded", feature = "sqlite"))]
     pub(crate) fn push(&self, version: Version, recorder: Recorder) {
         let mut ring = self.ring.lock();
-        debug_assert!(version > ring.newest, "versions of commits grow");
+        debug_assert!(version > ring.newest, "versions of commits increase");
         ring.push(version, recorder.into_changes());
         self.pushed.notify_all();
     }
 
-    /// The newest version that it knows of.
+    /// The newest version in the ring.
     #[cfg(feature = "postgres")]
     pub(crate) fn newest(&self) -> Version {
         self.ring.lock().newest
@@ -90,7 +90,7 @@ impl RecentCommits {
         }
     }
 
-    /// Says that others made the commits up to `version`, where they are not known already.
+    /// Appends a gap up to `version`, made by other processes, unless the ring contains it already.
     #[cfg(any(
         feature = "embedded",
         feature = "sqlite",
@@ -105,8 +105,8 @@ impl RecentCommits {
         }
     }
 
-    /// Appends a commit and wakes the watchers. One that is not the next, or whose changes are not known,
-    /// makes the ring begin anew after it: those between, and it, can be asked for elsewhere.
+    /// Appends a commit and wakes the watchers. If it is not the next one, or its changes are unknown, the
+    /// ring restarts after it: that commit and those before it can be read elsewhere.
     #[cfg(feature = "mongo")]
     pub(crate) fn push_or_reset(&self, version: Version, changes: Option<Changes>) {
         let mut ring = self.ring.lock();
@@ -120,13 +120,13 @@ impl RecentCommits {
         self.pushed.notify_all();
     }
 
-    /// The version of the newest commit that it does not have any more.
+    /// The newest version that is no longer in the ring.
     #[cfg(feature = "mongo")]
     pub(crate) fn forgotten(&self) -> Version {
         self.ring.lock().forgotten
     }
 
-    /// The first event under `range` after `after`, which moves on; `None` when there is none yet.
+    /// Returns the first event in `range` after `after`, and advances `after`; `None` if there is none yet.
     pub(crate) fn event(&self, range: &KeyRange, after: &mut Version) -> Option<WatchEvent> {
         loop {
             let record = match self.ring.lock().first_after(*after)? {
@@ -144,7 +144,7 @@ impl RecentCommits {
         }
     }
 
-    /// Waits until a commit after `after` is pushed, or `deadline`.
+    /// Waits until a commit after `after` is pushed, or until `deadline`.
     pub(crate) fn wait(&self, after: Version, deadline: Instant) {
         let mut ring = self.ring.lock();
         if ring.newest <= after {
@@ -184,8 +184,8 @@ impl Ring {
     }
 }
 
-/// What a watch of a range tells of a commit, by its changes where they are known; `None` where it tells
-/// nothing.
+/// The event of a commit for a watched range; `None` if the commit does not touch it. Without `changes`, a
+/// gap.
 pub(crate) fn event_of(
     version: Version,
     changes: Option<&Changes>,
@@ -201,7 +201,7 @@ pub(crate) fn event_of(
     (!changes.is_empty()).then_some(WatchEvent::Commit { version, changes })
 }
 
-/// The part of a change that lies in a range.
+/// The part of a change within a range.
 pub(crate) fn clip(change: &Change, range: &KeyRange) -> Option<Change> {
     match change {
         Change::Put { key, .. } | Change::Delete { key } => {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fell_out_is_a_gap_and_the_rest_is_told() {
+    fn evicted_commits_are_a_gap_and_the_rest_is_reported() {
         let recent = RecentCommits::after(Version(7));
         for number in 0..RECENT_COMMITS_MAX as u64 + 5 {
             recent.push(Version(8 + number), commit_of(b"k", 1));
@@ -235,12 +235,12 @@ mod tests {
         let gap = recent.event(&range, &mut after);
         let version = Version(12);
         assert_eq!(gap, Some(WatchEvent::Gap { version }));
-        let mut told = 0;
+        let mut reported = 0;
         while let Some(event) = recent.event(&range, &mut after) {
             assert!(matches!(event, WatchEvent::Commit { .. }));
-            told += 1;
+            reported += 1;
         }
-        assert_eq!(told, RECENT_COMMITS_MAX);
+        assert_eq!(reported, RECENT_COMMITS_MAX);
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_elsewhere_are_passed_over() {
+    fn commits_outside_the_range_are_skipped() {
         let recent = RecentCommits::after(Version(0));
         recent.push(Version(1), commit_of(b"a", 1));
         recent.push(Version(2), commit_of(b"b", 1));
