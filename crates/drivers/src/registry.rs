@@ -189,7 +189,7 @@ fn parse(url: &str) -> Result<(&'static Scheme, Url<'_>)> {
 
 #[cfg(feature = "memory")]
 fn open_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Arc<dyn Driver>> {
-    crate::policy::over_url(url, scheme.open)
+    crate::policy::open_url(url, scheme.open)
 }
 
 #[cfg(feature = "memory")]

@@ -10,7 +10,7 @@ use espalier_keyspace::{
 
 use super::engine::{Engine, Log, Pending, compact_when_due};
 use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
-use crate::memory::{MapWriter, Trace};
+use crate::memory::{MapWriter, WriteHook};
 use crate::recent_commits::Effect;
 
 /// Applies a batch, together with those that other threads commit at the same time.
@@ -102,7 +102,7 @@ fn change_locked(
     Ok(version)
 }
 
-impl Trace for Pending<'_> {
+impl WriteHook for Pending<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         Pending::put(self, key, value)
     }
@@ -116,7 +116,7 @@ impl Trace for Pending<'_> {
     }
 }
 
-impl<T: Trace> WriteTransaction for MapWriter<T> {
+impl<T: WriteHook> WriteTransaction for MapWriter<T> {
     type Failure = Error;
 
     fn value_of(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {

@@ -1,4 +1,4 @@
-//! Watching the memory engine: everything is told by the ring of recent commits.
+//! Watches of the memory engine: events come from the ring of recent commits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -9,7 +9,7 @@ use super::names::{self, DATA, JOURNAL};
 use super::open::Engine;
 use super::replay::{Tail, replay};
 use crate::files::io_error;
-use crate::memory::State;
+use crate::memory::VersionedMap;
 
 /// The most findings of a check.
 const FINDINGS_MAX: usize = 100;
@@ -36,11 +36,11 @@ pub(in crate::file) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
     }
 }
 
-fn is_same(one: &State, other: &State) -> bool {
+fn is_same(one: &VersionedMap, other: &VersionedMap) -> bool {
     one.version == other.version && one.map.iter().eq(&other.map)
 }
 
-fn check_rows(state: &State) -> Vec<Finding> {
+fn check_rows(state: &VersionedMap) -> Vec<Finding> {
     let is_wrong = |key: &[u8], value: &[u8]| !is_key(key) || value.len() > VALUE_BYTES_MAX;
     let wrong = state.map.iter().filter(|(key, value)| is_wrong(key, value));
     let findings = wrong.map(|(key, _)| Finding {

@@ -18,7 +18,7 @@ use super::record::{self, END, PART};
 use super::replay::Documents;
 use crate::file::Config;
 use crate::files::{Access, create_private, io_error};
-use crate::memory::State;
+use crate::memory::VersionedMap;
 
 /// How many times as large as the data file the journal may become.
 pub const JOURNAL_FACTOR: u64 = 2;
@@ -115,7 +115,7 @@ fn compact(engine: &Engine) -> Result<()> {
 pub(super) fn write_data(
     dir: &Path,
     generation: u64,
-    state: &State,
+    state: &VersionedMap,
     documents: &Documents,
 ) -> Result<u64> {
     let path = names::data(dir, generation);
@@ -135,7 +135,7 @@ pub(super) fn write_data(
 fn write_draft(
     draft: &Path,
     generation: u64,
-    state: &State,
+    state: &VersionedMap,
     documents: &Documents,
 ) -> io::Result<u64> {
     let id = FileId {

@@ -10,7 +10,7 @@ use super::frame::{FILE_HEADER_BYTES, FileId, Frames, Kind, Next};
 use super::names::{self, DATA, JOURNAL};
 use super::record::{self, DOCUMENT, DocumentRecord, END, PART, Step};
 use crate::files::io_error;
-use crate::memory::State;
+use crate::memory::VersionedMap;
 
 /// What is known of the documents, by their names.
 pub(super) type Documents = BTreeMap<String, DocumentRecord>;
@@ -19,7 +19,7 @@ pub(super) type Documents = BTreeMap<String, DocumentRecord>;
 #[derive(Default)]
 pub(super) struct Replayed {
     /// The rows.
-    pub(super) state: State,
+    pub(super) state: VersionedMap,
     pub(super) documents: Documents,
     /// The generation of the newest journal.
     pub(super) generation: u64,
@@ -169,7 +169,7 @@ impl Replayed {
                 // Where this fails, so does all of the reading.
                 let mut map = begun.unwrap_or_else(|| std::mem::take(&mut self.state.map));
                 apply_steps(rest, &mut map)?;
-                self.state = State { version, map };
+                self.state = VersionedMap { version, map };
                 Some(None)
             }
             DOCUMENT => {
