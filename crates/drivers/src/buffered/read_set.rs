@@ -1,4 +1,4 @@
-//! What a write was told of the snapshot that it is over.
+//! The read set of a streamed write: everything that it read from its snapshot.
 
 use std::collections::BTreeMap;
 
@@ -7,49 +7,49 @@ use espalier_keyspace::{Direction, Error, KeyRange, Result, Snapshot};
 
 use crate::range_set::RangeSet;
 
-/// Single keys that one write may have been told of and that are preconditions of its commit. With
-/// more, they are looked at again, as ranges are.
+/// Maximum number of single keys that become preconditions of the commit. More keys are validated like
+/// ranges.
 const GUARDS_MAX: usize = 100_000;
 
-/// Bytes of the values of these keys: 64 MiB.
+/// Maximum bytes of the values of these keys: 64 MiB.
 const GUARD_BYTES_MAX: usize = 64 << 20;
 
-/// Keys that are looked at again in one question.
-const KEYS_AT_ONCE: usize = 1000;
+/// Keys that are validated in one read.
+const KEYS_PER_READ: usize = 1000;
 
-/// What a write was told.
+/// The reads of a streamed write.
 #[derive(Default)]
-pub(super) struct Reads {
-    /// Single keys, while they are not too many.
+pub(super) struct ReadSet {
+    /// Single keys that become preconditions, while they are within the limits.
     guards: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     guard_bytes: usize,
-    /// All single keys, once they are.
+    /// All single keys with the hashes of their values, after a limit was exceeded.
     keys: BTreeMap<Vec<u8>, Option<Hash>>,
-    /// Where nothing was found.
-    bare: RangeSet,
-    stretches: Vec<Stretch>,
+    /// Ranges without keys.
+    empty_ranges: RangeSet,
+    scanned_ranges: Vec<ScannedRange>,
 }
 
-/// All that the snapshot holds in a range.
-struct Stretch {
+/// The digest of all pairs in a range.
+struct ScannedRange {
     range: KeyRange,
     direction: Direction,
     digest: Hash,
 }
 
-impl Reads {
-    /// What is known of a range without reading: that it is empty.
-    pub(super) fn is_bare(&self, range: &KeyRange) -> bool {
-        self.bare.covers(range)
+impl ReadSet {
+    /// Whether a range is known to be empty.
+    pub(super) fn is_known_empty(&self, range: &KeyRange) -> bool {
+        self.empty_ranges.covers(range)
     }
 
-    /// The same of a key.
-    pub(super) fn is_bare_at(&self, key: &[u8]) -> bool {
-        self.bare.around(key).is_some()
+    /// Whether a key is known to be absent.
+    pub(super) fn is_known_empty_at(&self, key: &[u8]) -> bool {
+        self.empty_ranges.around(key).is_some()
     }
 
-    /// The write was told what a key holds.
-    pub(super) fn key(&mut self, key: &[u8], value: Option<&[u8]>) {
+    /// Records that the write read a key.
+    pub(super) fn record_key(&mut self, key: &[u8], value: Option<&[u8]>) {
         if !self.keys.is_empty() {
             self.keys.insert(key.to_vec(), value.map(blake3::hash));
             return;
@@ -64,28 +64,28 @@ impl Reads {
         }
     }
 
-    /// What is to be tested by preconditions.
+    /// Takes the reads that become preconditions.
     pub(super) fn take_guards(&mut self) -> BTreeMap<Vec<u8>, Option<Vec<u8>>> {
         std::mem::take(&mut self.guards)
     }
 
-    /// Whether there is more than that.
-    pub(super) fn need_looking(&self) -> bool {
-        !self.keys.is_empty() || !self.stretches.is_empty() || !self.bare.is_empty()
+    /// Whether there are other reads, which need validation.
+    pub(super) fn needs_validation(&self) -> bool {
+        !self.keys.is_empty() || !self.scanned_ranges.is_empty() || !self.empty_ranges.is_empty()
     }
 
-    /// Fails with a conflict where a later state tells anything else.
-    pub(super) fn look_again(&self, newest: &dyn Snapshot) -> Result<()> {
-        for range in self.bare.iter() {
+    /// Fails with a conflict if a later state differs from what was read.
+    pub(super) fn validate(&self, newest: &dyn Snapshot) -> Result<()> {
+        for range in self.empty_ranges.iter() {
             if let Some((key, _)) = newest.scan(&range, Direction::Forward)?.next()? {
                 return Err(Error::conflict(key));
             }
         }
-        for stretch in &self.stretches {
-            stretch.look_again(newest)?;
+        for scanned in &self.scanned_ranges {
+            scanned.validate(newest)?;
         }
         let keys: Vec<_> = self.keys.iter().collect();
-        for part in keys.chunks(KEYS_AT_ONCE) {
+        for part in keys.chunks(KEYS_PER_READ) {
             let names: Vec<&[u8]> = part.iter().map(|(key, _)| key.as_slice()).collect();
             let values = newest.get_many(&names)?;
             for ((key, held), value) in part.iter().zip(values) {
@@ -98,12 +98,12 @@ impl Reads {
     }
 }
 
-impl Stretch {
-    fn look_again(&self, newest: &dyn Snapshot) -> Result<()> {
+impl ScannedRange {
+    fn validate(&self, newest: &dyn Snapshot) -> Result<()> {
         let mut digest = Hasher::new();
         let mut cursor = newest.scan(&self.range, self.direction)?;
         while let Some((key, value)) = cursor.next()? {
-            take_in(&mut digest, key, value);
+            update_digest(&mut digest, key, value);
         }
         match digest.finalize() == self.digest {
             true => Ok(()),
@@ -112,23 +112,23 @@ impl Stretch {
     }
 }
 
-fn take_in(digest: &mut Hasher, key: &[u8], value: &[u8]) {
+fn update_digest(digest: &mut Hasher, key: &[u8], value: &[u8]) {
     digest.update(&(key.len() as u64).to_le_bytes());
     digest.update(key);
     digest.update(&(value.len() as u64).to_le_bytes());
     digest.update(value);
 }
 
-/// What a scan of the snapshot has shown since it began, or since it was last moved.
-pub(super) struct Run {
-    /// What lies before the scan.
+/// Records the pairs returned by a scan since its start or its last seek.
+pub(super) struct ScanRecorder {
+    /// The range that the scan has left.
     range: KeyRange,
     direction: Direction,
     last: Option<Vec<u8>>,
     digest: Hasher,
 }
 
-impl Run {
+impl ScanRecorder {
     pub(super) fn new(range: KeyRange, direction: Direction) -> Self {
         Self {
             range,
@@ -138,38 +138,38 @@ impl Run {
         }
     }
 
-    /// What it was to show.
+    /// The range of the scan.
     pub(super) fn rest(&self) -> KeyRange {
         self.range.clone()
     }
 
-    /// It has shown a pair.
-    pub(super) fn pair(&mut self, key: &[u8], value: &[u8]) {
-        take_in(&mut self.digest, key, value);
+    /// Records a pair.
+    pub(super) fn record(&mut self, key: &[u8], value: &[u8]) {
+        update_digest(&mut self.digest, key, value);
         let last = self.last.get_or_insert_default();
         last.clear();
         last.extend_from_slice(key);
     }
 
-    /// It has come to the end of a range.
-    pub(super) fn ended(self, reads: &mut Reads) {
+    /// Ends at the end of the range.
+    pub(super) fn finish_at_end(self, reads: &mut ReadSet) {
         let range = self.range.clone();
-        self.covered(range, reads);
+        self.add_to(range, reads);
     }
 
-    /// It has come to keys that are of no matter: those from `start` to `end`.
-    pub(super) fn came_to(self, start: &[u8], end: Option<&[u8]>, reads: &mut Reads) {
+    /// Ends before a range that the write has deleted, from `start` to `end`.
+    pub(super) fn finish_before(self, start: &[u8], end: Option<&[u8]>, reads: &mut ReadSet) {
         let mut range = self.range.clone();
         match (self.direction, end) {
             (Direction::Forward, _) => range.end = Some(start.to_vec()),
             (Direction::Backward, Some(end)) => range.start = range.start.max(end.to_vec()),
             (Direction::Backward, None) => return,
         }
-        self.covered(range, reads);
+        self.add_to(range, reads);
     }
 
-    /// It was left where it is.
-    pub(super) fn left(self, reads: &mut Reads) {
+    /// Ends at the last pair that was returned.
+    pub(super) fn finish_at_last(self, reads: &mut ReadSet) {
         let Some(last) = self.last.clone() else {
             return;
         };
@@ -178,16 +178,16 @@ impl Run {
             Direction::Forward => range.end = Some([&last, &[0][..]].concat()),
             Direction::Backward => range.start = last,
         }
-        self.covered(range, reads);
+        self.add_to(range, reads);
     }
 
-    fn covered(self, range: KeyRange, reads: &mut Reads) {
+    fn add_to(self, range: KeyRange, reads: &mut ReadSet) {
         if range.is_empty() {
             return;
         }
         match self.last {
-            None => reads.bare.insert(&range),
-            Some(_) => reads.stretches.push(Stretch {
+            None => reads.empty_ranges.insert(&range),
+            Some(_) => reads.scanned_ranges.push(ScannedRange {
                 range,
                 direction: self.direction,
                 digest: self.digest.finalize(),
