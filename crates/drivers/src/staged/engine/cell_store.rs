@@ -1,4 +1,4 @@
-//! What an engine has to have for [`Staged`](crate::staged::Staged) commits.
+//! The interface of an engine for [staged commits](crate::staged::StagedDriver).
 
 use std::time::Duration;
 
@@ -9,27 +9,27 @@ use espalier_keyspace::{Direction, Error, KeyRange, Result, WatchKind};
 pub(crate) struct Cell {
     pub(crate) key: Vec<u8>,
     pub(crate) value: Vec<u8>,
-    /// The revision that made it.
+    /// The revision that created it.
     pub(crate) created: u64,
-    /// The revision that wrote it last.
+    /// The revision that last wrote it.
     pub(crate) modified: u64,
 }
 
-/// How much one transaction may hold.
+/// The size limits of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Tests, and as many writes.
+    /// Maximum number of guards, and of writes.
     pub(crate) operations: usize,
-    /// Bytes of all.
+    /// Maximum bytes.
     pub(crate) bytes: usize,
 }
 
-/// A question.
+/// A read request.
 #[derive(Clone, Debug)]
 pub(crate) enum Read {
-    /// One cell, if it is there.
+    /// One cell, if it exists.
     One(Vec<u8>),
-    /// The first cells of a range in a direction.
+    /// The first cells of a range, in a direction.
     Some {
         range: KeyRange,
         direction: Direction,
@@ -37,15 +37,15 @@ pub(crate) enum Read {
     },
 }
 
-/// The answers to some questions, all at one revision.
-pub(crate) struct Found {
+/// The results of several reads, all at one revision.
+pub(crate) struct ReadResult {
     /// The engine's newest revision.
     pub(crate) revision: u64,
-    /// The cells that each question found.
+    /// The cells found by each read.
     pub(crate) cells: Vec<Vec<Cell>>,
 }
 
-/// What must hold for a transaction.
+/// A condition of a transaction.
 #[derive(Clone, Debug)]
 pub(crate) enum Guard {
     Absent(Vec<u8>),
@@ -54,11 +54,11 @@ pub(crate) enum Guard {
     Modified(Vec<u8>, u64),
     /// The cell has this value.
     Holds(Vec<u8>, Vec<u8>),
-    /// There is no cell in the range.
+    /// The range contains no cell.
     Empty(KeyRange),
 }
 
-/// A change of cells. Those of one transaction must not touch the same cell.
+/// A change of cells. The writes of one transaction must not overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Write {
     Put(Vec<u8>, Vec<u8>),
@@ -68,7 +68,7 @@ pub(crate) enum Write {
 
 impl Write {
     pub(crate) fn bytes(&self) -> usize {
-        // What an engine adds to each, about.
+        // Approximate overhead per write in an engine.
         const OVERHEAD: usize = 32;
         OVERHEAD
             + match self {
@@ -81,60 +81,60 @@ impl Write {
     }
 }
 
-/// Why a transaction has no answer.
+/// Why a transaction has no result.
 pub(crate) enum Failure {
-    /// It did not happen.
-    Refused(Error),
-    /// Nobody knows whether it happened, or will.
-    Lost(Error),
+    /// It was not applied.
+    NotApplied(Error),
+    /// It may have been applied, or may still be.
+    OutcomeUnknown(Error),
 }
 
-/// An engine of cells.
-pub(crate) trait Cells: Send + Sync + 'static {
+/// An engine that stores cells.
+pub(crate) trait CellStore: Send + Sync + 'static {
     fn name(&self) -> &'static str;
 
     fn bounds(&self) -> Bounds;
 
-    /// Answers at a revision, or at the newest one, which shows everything that was acknowledged
-    /// before the call. The value of the head may be left out: [`Self::follow`] tells it.
-    fn read(&self, reads: &[Read], at: Option<u64>) -> Result<Found>;
+    /// Reads at a revision, or at the newest one, which includes everything acknowledged before the call.
+    /// The value of the head may be omitted: [`Self::follow`] returns it.
+    fn read(&self, reads: &[Read], at: Option<u64>) -> Result<ReadResult>;
 
-    /// Answers at a revision that may be a little older than the newest one, where that is cheaper:
-    /// for whoever has what it finds tested by [`Self::transact`].
-    fn read_lately(&self, _reads: &[Read]) -> Result<Option<Found>> {
+    /// Reads at a revision that may be older than the newest, if that is cheaper. The caller tests the
+    /// results with [`Self::transact`].
+    fn read_possibly_stale(&self, _reads: &[Read]) -> Result<Option<ReadResult>> {
         Ok(None)
     }
 
-    /// Writes if all guards hold, and tells the revision that did; `None` where one does not.
+    /// Writes if all guards hold, and returns the new revision; `None` if a guard does not hold.
     fn transact(
         &self,
         guards: &[Guard],
         writes: &[Write],
     ) -> std::result::Result<Option<u64>, Failure>;
 
-    /// Every later value of the head.
+    /// Follows the later values of the head.
     fn follow(&self, cell: &[u8], after: u64) -> Result<Box<dyn Follow>>;
 
-    /// How [`Self::follow`] learns of them.
+    /// How [`Self::follow`] detects them.
     fn watch_kind(&self) -> WatchKind {
         WatchKind::Push
     }
 
-    /// How long a call may try.
-    fn patience(&self) -> Duration;
+    /// How long a call is retried.
+    fn retry_timeout(&self) -> Duration;
 }
 
-/// What became of a followed cell.
+/// An event of a followed cell.
 #[derive(Debug)]
 pub(crate) enum Followed {
     /// It was written.
     Written { value: Vec<u8>, revision: u64 },
-    /// Some of its past is not kept any more. Follow it again from a newer revision.
+    /// Some revisions are no longer available. Follow again from a newer revision.
     Forgotten,
 }
 
 /// The later values of a cell.
 pub(crate) trait Follow: Send {
-    /// The next one, waiting at most so long.
+    /// Returns the next event, waiting at most `timeout`.
     fn next(&mut self, timeout: Duration) -> Result<Option<Followed>>;
 }

@@ -1,46 +1,50 @@
-//! What a batch comes to on a state: single writes of cells, what they depend on, what is told.
+//! Plans a batch on a state: the cell writes, the guards, and the changes for watchers.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use espalier_keyspace::{Batch, Change, KeyRange, OperationRef, Result, counter};
 
-use super::cells::{Bounds, Guard, Write};
+use super::cell_store::{Bounds, Guard, Write};
 use super::layout::{Layout, LongValues};
 use crate::range_set::RangeSet;
 use crate::staged::config::{CHUNK_BYTES, RECORD_BYTES_MAX};
 
-/// Writes that a transaction needs beside those of the batch: head, gate, lane, record.
-const OWN_OPERATIONS: usize = 4;
+/// Writes of a transaction besides those of the batch: head, gate, session, record.
+const COMMIT_OPERATIONS: usize = 4;
 
-/// Bytes that they take beside the changes.
-const OWN_BYTES: usize = 4 << 10;
+/// Bytes of these writes, without the changes.
+const COMMIT_BYTES: usize = 4 << 10;
 
-/// What a batch needs to know of the state it is applied to.
-pub(crate) trait Base {
-    /// What a key holds that the batch asks for, and the revision of its cell (0: no cell).
-    fn held(&self, key: &[u8]) -> (Option<&[u8]>, u64);
+/// The state that a batch is planned on.
+pub(crate) trait PlanInput {
+    /// The value of a key that the batch depends on, and the revision of its cell (0: no cell).
+    fn value_and_revision(&self, key: &[u8]) -> (Option<&[u8]>, u64);
 
-    /// Whether the range holds a key that `is_gone` does not say is gone.
-    fn any(&self, range: &KeyRange, is_gone: &dyn Fn(&[u8]) -> bool) -> Result<AnyKey>;
+    /// Whether the range contains a key for which `is_deleted` is false.
+    fn range_content(
+        &self,
+        range: &KeyRange,
+        is_deleted: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<RangeContent>;
 }
 
-/// What a range holds.
+/// The content of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnyKey {
-    Some,
-    OnlyGone,
-    Nothing,
+pub(crate) enum RangeContent {
+    Key,
+    OnlyDeleted,
+    Empty,
 }
 
-/// A batch, worked out.
-pub(crate) struct Plan {
-    /// What has to hold still for it to be true.
+/// A planned batch.
+pub(crate) struct WritePlan {
+    /// The conditions under which the plan is valid.
     pub(crate) guards: Vec<Guard>,
     ranges: Vec<KeyRange>,
     deletes: Vec<Write>,
     puts: Vec<Write>,
-    /// Data cells that are put, in order.
+    /// The data cells that are put, in order.
     put_cells: Vec<Vec<u8>>,
     has_long: bool,
     changes: Vec<Change>,
@@ -49,15 +53,15 @@ pub(crate) struct Plan {
 struct Builder<'a, B> {
     layout: &'a Layout,
     base: &'a B,
-    own: BTreeMap<&'a [u8], Option<Cow<'a, [u8]>>>,
-    gone: RangeSet,
+    written: BTreeMap<&'a [u8], Option<Cow<'a, [u8]>>>,
+    deleted: RangeSet,
     guards: HashMap<Vec<u8>, Guard>,
     changes: Vec<Change>,
 }
 
-impl Plan {
-    /// Works a batch out. The preconditions are guarded, not tested.
-    pub(crate) fn of<B: Base>(
+impl WritePlan {
+    /// Plans a batch. The preconditions become guards; they are not tested here.
+    pub(crate) fn of<B: PlanInput>(
         batch: &Batch,
         layout: &Layout,
         base: &B,
@@ -66,8 +70,8 @@ impl Plan {
         let mut builder = Builder {
             layout,
             base,
-            own: BTreeMap::new(),
-            gone: RangeSet::default(),
+            written: BTreeMap::new(),
+            deleted: RangeSet::default(),
             guards: HashMap::new(),
             changes: Vec::new(),
         };
@@ -80,13 +84,13 @@ impl Plan {
         Ok(builder.finish(long_values))
     }
 
-    /// Whether it changes anything.
+    /// Whether the batch changes anything.
     pub(crate) fn has_effect(&self) -> bool {
         !self.changes.is_empty()
     }
 
-    /// What watchers are told; `None` where that is too much.
-    pub(crate) fn told(&self) -> Option<&[Change]> {
+    /// The changes for watchers; `None` if they are too large.
+    pub(crate) fn changes(&self) -> Option<&[Change]> {
         let bytes = |change: &Change| match change {
             Change::Put { key, value } => key.len() + value.len() + 16,
             Change::Delete { key } => key.len() + 16,
@@ -98,9 +102,9 @@ impl Plan {
         (sum <= RECORD_BYTES_MAX).then_some(&self.changes)
     }
 
-    /// The writes as one transaction, where they fit.
+    /// The writes as one transaction, if they fit.
     pub(crate) fn direct(&self, bounds: Bounds) -> Option<Vec<Write>> {
-        let most = bounds.operations - OWN_OPERATIONS;
+        let most = bounds.operations - COMMIT_OPERATIONS;
         let few = self.puts.len() + self.deletes.len() <= most && self.guards.len() <= most;
         if self.has_long || !few || self.ranges.len() > most {
             return None;
@@ -112,7 +116,7 @@ impl Plan {
         writes.extend(self.deletes.iter().cloned());
         writes.extend(self.puts.iter().cloned());
         let bytes: usize = writes.iter().map(Write::bytes).sum();
-        let fits = writes.len() <= most && bytes + RECORD_BYTES_MAX + OWN_BYTES <= bounds.bytes;
+        let fits = writes.len() <= most && bytes + RECORD_BYTES_MAX + COMMIT_BYTES <= bounds.bytes;
         fits.then_some(writes)
     }
 
@@ -137,11 +141,11 @@ impl Plan {
         }
     }
 
-    /// The writes as lists that are one transaction each, to be made in order.
+    /// The writes as a list of transactions, to be applied in order.
     pub(crate) fn records(&self, layout: &Layout, bounds: Bounds) -> Vec<Vec<Write>> {
         let mut records = Records {
-            operations: bounds.operations - OWN_OPERATIONS,
-            bytes: bounds.bytes - OWN_BYTES,
+            operations: bounds.operations - COMMIT_OPERATIONS,
+            bytes: bounds.bytes - COMMIT_BYTES,
             full: Vec::new(),
             open: Vec::new(),
             open_bytes: 0,
@@ -153,7 +157,7 @@ impl Plan {
             records.push(Write::DeleteRange(range.clone()));
         }
         records.extend(&self.deletes);
-        // A transaction must not delete what it puts.
+        // A transaction must not delete and put the same cell.
         records.close();
         records.extend(&self.puts);
         records.close();
@@ -191,7 +195,7 @@ impl Records {
     }
 }
 
-impl<'a, B: Base> Builder<'a, B> {
+impl<'a, B: PlanInput> Builder<'a, B> {
     fn apply(&mut self, operation: OperationRef<'a>) -> Result<()> {
         match operation {
             OperationRef::Put(key, value) => self.put(key, Cow::Borrowed(value)),
@@ -205,21 +209,21 @@ impl<'a, B: Base> Builder<'a, B> {
         Ok(())
     }
 
-    /// What a key holds after the operations so far; guards the state where it tells.
+    /// The value of a key after the operations so far; guards the key if the value comes from the state.
     fn value(&mut self, key: &[u8]) -> Option<Vec<u8>> {
-        if let Some(own) = self.own.get(key) {
-            return own.as_deref().map(<[u8]>::to_vec);
+        if let Some(written) = self.written.get(key) {
+            return written.as_deref().map(<[u8]>::to_vec);
         }
-        if self.gone.around(key).is_some() {
+        if self.deleted.around(key).is_some() {
             return None;
         }
         self.guard(key);
-        self.base.held(key).0.map(<[u8]>::to_vec)
+        self.base.value_and_revision(key).0.map(<[u8]>::to_vec)
     }
 
     fn guard(&mut self, key: &[u8]) {
         let cell = self.layout.data(key);
-        let guard = match self.base.held(key).1 {
+        let guard = match self.base.value_and_revision(key).1 {
             0 => Guard::Absent(cell),
             modified => Guard::Modified(cell, modified),
         };
@@ -231,13 +235,13 @@ impl<'a, B: Base> Builder<'a, B> {
             key: key.to_vec(),
             value: value.to_vec(),
         });
-        self.own.insert(key, Some(value));
+        self.written.insert(key, Some(value));
     }
 
     fn delete(&mut self, key: &'a [u8]) {
         if self.value(key).is_some() {
             self.changes.push(Change::Delete { key: key.to_vec() });
-            self.own.insert(key, None);
+            self.written.insert(key, None);
         }
     }
 
@@ -245,30 +249,32 @@ impl<'a, B: Base> Builder<'a, B> {
         if range.is_empty() {
             return Ok(());
         }
-        let within = self.own.range::<[u8], _>(range.bounds());
-        let own: Vec<_> = within.map(|(key, value)| (*key, value.is_some())).collect();
-        let mut there = own.iter().any(|(_, is_put)| *is_put);
-        if !there {
-            let is_gone =
-                |key: &[u8]| self.own.contains_key(key) || self.gone.around(key).is_some();
-            let found = self.base.any(range, &is_gone)?;
-            there = found == AnyKey::Some;
-            if found == AnyKey::Nothing {
+        let within = self.written.range::<[u8], _>(range.bounds());
+        let written: Vec<_> = within.map(|(key, value)| (*key, value.is_some())).collect();
+        let mut has_key = written.iter().any(|(_, is_put)| *is_put);
+        if !has_key {
+            let is_deleted =
+                |key: &[u8]| self.written.contains_key(key) || self.deleted.around(key).is_some();
+            let found = self.base.range_content(range, &is_deleted)?;
+            has_key = found == RangeContent::Key;
+            if found == RangeContent::Empty {
                 let cells = self.layout.data_range(range);
                 self.guards.insert(cells.start.clone(), Guard::Empty(cells));
             }
         }
-        if there {
-            own.iter().for_each(|(key, _)| drop(self.own.remove(key)));
-            self.gone.insert(range);
+        if has_key {
+            written
+                .iter()
+                .for_each(|(key, _)| drop(self.written.remove(key)));
+            self.deleted.insert(range);
             self.changes.push(Change::DeleteRange(range.clone()));
         }
         Ok(())
     }
 
-    fn finish(self, long_values: LongValues) -> Plan {
+    fn finish(self, long_values: LongValues) -> WritePlan {
         let layout = self.layout;
-        let mut plan = Plan {
+        let mut plan = WritePlan {
             guards: self.guards.into_values().collect(),
             ranges: Vec::new(),
             deletes: Vec::new(),
@@ -277,13 +283,13 @@ impl<'a, B: Base> Builder<'a, B> {
             has_long: false,
             changes: self.changes,
         };
-        for range in self.gone.iter() {
+        for range in self.deleted.iter() {
             plan.ranges.push(layout.data_range(&range));
             if long_values == LongValues::Some {
                 plan.ranges.push(layout.chunk_range(&range));
             }
         }
-        for (key, value) in self.own {
+        for (key, value) in self.written {
             let Some(value) = value else {
                 plan.deletes.push(Write::Delete(layout.data(key)));
                 if long_values == LongValues::Some {
