@@ -87,7 +87,7 @@ impl Access {
 }
 
 /// The error of changing a store on a read-only file system.
-pub(crate) fn only_read(place: &Path) -> Error {
+pub(crate) fn read_only_error(place: &Path) -> Error {
     let message = format!(
         "{} is on a read-only file system and cannot be changed; nothing was committed",
         place.display()

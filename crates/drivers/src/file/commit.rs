@@ -1,5 +1,5 @@
-//! How batches and writes are applied: to a clone of the map in memory, and to the journal, which is
-//! flushed before the clone becomes the newest state.
+//! Applies batches and writes to a clone of the in-memory map and to the journal, which is flushed before
+//! the clone becomes the newest state.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, W
 use crate::memory::{MapWriter, WriteHook};
 use crate::recent_commits::Effect;
 
-/// Applies a batch, together with those that other threads commit at the same time.
+/// Applies a batch, grouped with concurrent commits of other threads.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
     group_commit::commit(engine, &engine.queue, batch)
 }
@@ -60,8 +60,8 @@ impl GroupCommit for Arc<Engine> {
     fn unknown(&self, failure: Error) -> Error {
         Error::new(
             ErrorKind::OutcomeUnknown,
-            "the disk failed while it made a commit durable; it may be there or not when the \
-             directory is opened again",
+            "the disk failed while flushing a commit; the commit may be present or absent when the \
+             directory is reopened",
         )
         .with_source(failure)
     }
@@ -86,7 +86,7 @@ fn change_locked(
     log: &mut Log,
     fill: impl FnOnce(&mut MapWriter<Pending<'_>>) -> Outcome<()>,
 ) -> Outcome<Version> {
-    let state = engine.resident.newest.get();
+    let state = engine.in_memory.newest.get();
     let before = state.version;
     let pending = log.journal.begin().map_err(Abort::NotBegun)?;
     let mut writer = MapWriter::new(state, pending);
@@ -98,7 +98,7 @@ fn change_locked(
     let version = state.version;
     engine.check_not_replaced().map_err(Abort::NotBegun)?;
     pending.commit(version, engine.config.durability)?;
-    engine.resident.publish(state, recorder);
+    engine.in_memory.publish(state, recorder);
     Ok(version)
 }
 

@@ -20,7 +20,7 @@ use super::pool::Pool;
 use super::transaction::{Transaction, begin_read, end_read};
 use crate::commit_queue::CommitQueue;
 use crate::file_identity::FileIdentity;
-use crate::files::{Access, create_directories, io_error, only_read, private};
+use crate::files::{Access, create_directories, io_error, read_only_error, private};
 use crate::recent_commits::RecentCommits;
 use crate::sqlite::Config;
 
@@ -167,7 +167,7 @@ fn open_to_read(mode: Mode, file: &Path, config: &Config) -> Result<(Connection,
     let connection = open_reader(file, mode).map_err(|error| open_error(file, error))?;
     let is_readable = format::check_readable(&connection, file)?;
     match config.readable {
-        Some(wanted) if wanted != is_readable => Err(only_read(file)),
+        Some(wanted) if wanted != is_readable => Err(read_only_error(file)),
         _ => Ok((connection, is_readable)),
     }
 }
@@ -238,7 +238,7 @@ impl Engine {
     pub(in crate::sqlite) fn check_writable(&self) -> Result<()> {
         match self.mode.writes() {
             true => Ok(()),
-            false => Err(only_read(&self.file)),
+            false => Err(read_only_error(&self.file)),
         }
     }
 

@@ -16,7 +16,7 @@ use super::view::{ATTEMPTS, Frozen, Layers, View};
 use super::{files, frame, recover};
 use crate::embedded::Durability;
 use crate::embedded::engine::Base;
-use crate::files::{Access, io_error, only_read};
+use crate::files::{Access, io_error, read_only_error};
 
 /// The most bytes of keys and values of a commit that goes to the journal: 1 MiB.
 pub(in crate::embedded) const FRAME_BYTES_MAX: usize = 1 << 20;
@@ -385,7 +385,7 @@ fn lock<'h>(head: &'h Head, dir: &Path, patience: Duration) -> Result<HeadLock<'
             );
             Error::new(ErrorKind::Locked, message)
         }
-        io::ErrorKind::ReadOnlyFilesystem => only_read(head.dir()),
+        io::ErrorKind::ReadOnlyFilesystem => read_only_error(head.dir()),
         _ => io_error(named(dir, "cannot be locked"), error),
     })
 }

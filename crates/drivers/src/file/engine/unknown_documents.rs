@@ -1,4 +1,5 @@
-//! Files among the documents that are none: a person who made one meant something by it.
+//! Rejects files in the documents folder that are not documents of the store: somebody created them on
+//! purpose.
 
 use std::fs;
 use std::io;
@@ -10,18 +11,18 @@ use super::names::DOCUMENTS;
 use super::open::Engine;
 use crate::files::io_error;
 
-/// What the names of files end in that were meant as documents. Others are left alone: what editors
-/// leave behind, and what the engine itself puts beside a document.
-const MEANT: [&str; 2] = ["json", "xml"];
+/// File extensions of documents. Other files are ignored: editors and the engine itself create them next to
+/// a document.
+const DOCUMENT_EXTENSIONS: [&str; 2] = ["json", "xml"];
 
-/// Folders within folders are followed this far: documents lie three deep.
+/// Maximum depth of subfolders; documents are three levels deep.
 const DEPTH_MAX: usize = 8;
 
-/// Names that one error tells.
-const TOLD_MAX: usize = 8;
+/// Maximum number of names in an error.
+const NAMES_SHOWN_MAX: usize = 8;
 
-/// Refuses files that were meant as documents and are none of these, nor were any.
-pub(super) fn refuse_unknown(engine: &Engine, documents: &[Document]) -> Result<()> {
+/// Rejects files with a document's extension that are not, and never were, documents.
+pub(super) fn reject_unknown_documents(engine: &Engine, documents: &[Document]) -> Result<()> {
     let folder = engine.dir.join(DOCUMENTS);
     let mut found = Vec::new();
     collect(&folder, 0, &mut found).map_err(|error| {
@@ -36,12 +37,17 @@ pub(super) fn refuse_unknown(engine: &Engine, documents: &[Document]) -> Result<
     found.retain(|path| !is_known(path));
     found.sort();
     match found.first() {
-        Some(first) => Err(refusal(&folder, first, found.len() - 1, documents)),
+        Some(first) => Err(unknown_document_error(
+            &folder,
+            first,
+            found.len() - 1,
+            documents,
+        )),
         None => Ok(()),
     }
 }
 
-/// The files below a folder that were meant as documents.
+/// Collects the files below a folder that have a document's extension.
 fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -57,52 +63,62 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<
             if depth < DEPTH_MAX {
                 collect(&path, depth + 1, found)?;
             }
-        } else if is_meant(&path) {
+        } else if has_document_extension(&path) {
             found.push(path);
         }
     }
     Ok(())
 }
 
-fn is_meant(path: &Path) -> bool {
+fn has_document_extension(path: &Path) -> bool {
     let end = path.extension().and_then(|end| end.to_str());
-    end.is_some_and(|end| MEANT.iter().any(|meant| end.eq_ignore_ascii_case(meant)))
+    end.is_some_and(|end| {
+        DOCUMENT_EXTENSIONS
+            .iter()
+            .any(|meant| end.eq_ignore_ascii_case(meant))
+    })
 }
 
-/// The name that a file has as a document.
+/// The document name of a file.
 fn name(folder: &Path, path: &Path) -> String {
     let parts = path.strip_prefix(folder).unwrap_or(path).iter();
     let parts: Vec<_> = parts.map(|part| part.to_string_lossy()).collect();
     parts.join("/")
 }
 
-/// What is wrong, and what to do. Documents in the same folder are the likeliest to be meant.
-fn refusal(folder: &Path, path: &Path, others: usize, documents: &[Document]) -> Error {
+/// The error for an unknown file, with a remedy. It names the documents in the same folder first, as the
+/// most likely ones.
+fn unknown_document_error(
+    folder: &Path,
+    path: &Path,
+    others: usize,
+    documents: &[Document],
+) -> Error {
     let all = || documents.iter().map(|document| document.name.as_str());
-    let beside = |name: &&str| path.parent() == folder.join(name).parent();
-    let mut names: Vec<_> = all().filter(beside).collect();
+    let is_in_same_folder = |name: &&str| path.parent() == folder.join(name).parent();
+    let mut names: Vec<_> = all().filter(is_in_same_folder).collect();
     if names.is_empty() {
         names = all().collect();
     }
     let more = match others {
         0 => String::new(),
-        others => format!(" ({others} more files are none either)"),
+        others => format!(" ({others} more files are not either)"),
     };
     let (path, folder) = (path.display(), folder.display());
-    let told = names.len().min(TOLD_MAX);
-    let rest = match names.len() - told {
+    let shown = names.len().min(NAMES_SHOWN_MAX);
+    let rest = match names.len() - shown {
         0 => "",
         _ => ", ...",
     };
-    let choice = match told {
-        0 => "this store has no documents yet: make its data first, and move the file away"
+    let remedy = match shown {
+        0 => "this store has no documents yet: create its data first, and move the file away"
             .to_owned(),
         _ => format!(
-            "rename it to the document that it is to be, or move it out of {folder}; documents are {}{rest}",
-            names[..told].join(", ")
+            "rename it to the intended document, or move it out of {folder}; documents are {}{rest}",
+            names[..shown].join(", ")
         ),
     };
     let message =
-        format!("{path} is no document of this store, and would not be read{more}: {choice}");
+        format!("{path} is not a document of this store, and would be ignored{more}: {remedy}");
     Error::new(ErrorKind::Aborted, message)
 }
