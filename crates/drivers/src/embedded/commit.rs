@@ -1,4 +1,4 @@
-//! How batches and writes are applied: what is small goes to the journal, what is large to LMDB.
+//! Applies batches and writes: small changes go to the journal, large ones to LMDB.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use super::snapshot::{Source, UnfinishedSnapshot, bounds};
 use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
 use crate::recent_commits::{Effect, Recorder};
 
-/// The most keys of a removed range that are removed one by one in the journal.
+/// Maximum number of keys in a deleted range that are removed individually in the journal.
 const RANGE_KEYS_MAX: usize = 1024;
 
-/// Applies a batch, together with those that other threads commit at the same time.
+/// Applies a batch, grouped with concurrent commits of other threads.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
     group_commit::commit(engine, &engine.queue, batch)
 }
@@ -37,9 +37,9 @@ pub(super) fn write(
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
         let filled = engine.journal.turn().and_then(|turn| {
-            // What is merged now keeps the map from growing.
+            // Merge first, as the map may have to grow for it.
             engine.journal.merge_ended()?;
-            // A map that is too small is met at the latest when the write is in the middle of it.
+            // If the map cannot be grown now, the write may fail later, in the middle.
             Ok((turn, engine.base.reserve(HEADROOM_BYTES)))
         });
         let filled = filled
@@ -54,12 +54,12 @@ pub(super) fn write(
     })
 }
 
-/// Why a change was not made.
+/// Why a change failed.
 pub(super) enum Failure {
     Base(heed::Error),
-    /// As it is told.
+    /// An error to return as it is.
     Told(Error),
-    /// It is too large for the journal.
+    /// The change is too large for the journal.
     TooLarge,
 }
 
@@ -121,7 +121,7 @@ impl GroupCommit for Arc<Engine> {
     }
 }
 
-/// Runs `fill` over the newest state, appends what it changes to the journal, and tells the watchers.
+/// Runs `fill` on the newest state, appends the changes to the journal, and notifies the watchers.
 fn append(
     engine: &Arc<Engine>,
     turn: &Turn<'_>,
@@ -133,7 +133,7 @@ fn append(
         engine.merger.ended();
     }
     let reading = match engine.begin_read() {
-        // LMDB's writers need no place in its table of readers.
+        // The reader table is full; LMDB's writers need no slot in it.
         Err(error) if error.kind() == ErrorKind::Unavailable => {
             return Err(Abort::Failed(Failure::TooLarge));
         }
@@ -151,7 +151,7 @@ fn append(
         changed,
         recorder,
     } = writer;
-    // So that nothing is copied of rows that nobody else holds.
+    // So that publishing does not copy rows that only this reader shares.
     drop(reading);
     if recorder.effect() == Effect::Nothing {
         return Ok(before);
@@ -170,9 +170,8 @@ fn append(
     Ok(version)
 }
 
-/// Runs `fill` in an LMDB transaction that first takes in all that is in the journal, commits it, and
-/// tells the watchers. Where it fails, its disk space is given back. `shortage` is why the map could not be
-/// made larger before.
+/// Runs `fill` in an LMDB transaction that first merges the journal, commits it, and notifies the watchers.
+/// If it fails, its disk space is released. `shortage` is why the map could not be grown before.
 fn change_base(
     engine: &Arc<Engine>,
     turn: &Turn<'_>,
@@ -181,7 +180,7 @@ fn change_base(
 ) -> Changed<Version> {
     let changed = try_change_base(engine, turn, shortage, fill);
     changed.map_err(|stop| {
-        // Why it failed is looked for while the disk is still as it was then.
+        // The cause is determined before the disk space is released.
         let stop = match stop {
             Abort::Failed(Failure::Base(error)) if !is_map_full(&error) => {
                 Abort::Failed(Failure::Told(engine.base.write_error(error, shortage)))
@@ -219,7 +218,7 @@ fn try_change_base(
     }
     let transaction = txn.id() as u64;
     let version = Version(before.0 + 1);
-    // What filled it may have taken long.
+    // `fill` may have taken a long time.
     engine
         .journal
         .check_not_replaced()
@@ -228,7 +227,7 @@ fn try_change_base(
     engine.tell_others();
     engine.recent.push_foreign(before);
     txn.commit().map_err(Failure::Base)?;
-    // The commit stands. Where the journal cannot begin anew yet, whoever commits next has it do so.
+    // The commit succeeded. If the journal cannot be restarted now, the next commit does so.
     let begun = engine.journal.begin_after_merge(turn, transaction, version);
     if let Err(error) = begun {
         tracing::warn!(%error, "the journal does not begin anew");
@@ -241,7 +240,7 @@ fn try_change_base(
 struct JournalWriter {
     /// The newest state.
     reading: Reading,
-    /// What was changed so far.
+    /// The changes so far.
     changed: ByteMap,
     recorder: Recorder,
 }
@@ -257,7 +256,7 @@ impl JournalWriter {
         }
     }
 
-    /// The keys of a range, where they are few.
+    /// The keys of a range; fails if there are too many.
     fn keys_of(&self, range: &KeyRange) -> std::result::Result<Vec<Vec<u8>>, Failure> {
         let run = self.source().run(range, Direction::Forward);
         let mut run = run.map_err(Failure::Told)?;
@@ -327,15 +326,16 @@ impl WriteTransaction for JournalWriter {
 struct EmbeddedWriter<'e> {
     txn: RwTxn<'e>,
     base: &'e Base,
-    /// The version of the state before.
+    /// The version before the write.
     before: Version,
-    /// Why the map could not be made larger before.
+    /// Why the map could not be grown before.
     shortage: Option<Shortage>,
     recorder: Recorder,
 }
 
 impl EmbeddedWriter<'_> {
-    /// The error of an operation: any may write, when there are more changed pages than are kept.
+    /// The error of an operation: any of them may write pages, if there are too many changed pages in
+    /// memory.
     fn error(&self, failure: impl Into<Failure>) -> Error {
         failure.into().into_error(self.base, self.shortage)
     }

@@ -1,5 +1,5 @@
-//! Snapshots and cursors of the embedded engine: LMDB read transactions and its cursors, under the rows
-//! that are only in the journal yet.
+//! Snapshots and cursors: LMDB read transactions and cursors, merged with the rows that are only in the
+//! journal.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -11,7 +11,8 @@ use heed::{AnyTls, RoRange, RoRevRange, RoTxn, RwTxn};
 
 use super::engine::{Base, Engine, Over, Reading, Run, get, out_of_order};
 
-/// A committed state, held. Fields are dropped in order: the transaction ends before the engine may.
+/// A snapshot of a committed state. Fields are dropped in order: the transaction ends before the engine is
+/// released.
 pub(super) struct EmbeddedSnapshot {
     reading: Reading,
     _engine: Arc<Engine>,
@@ -49,11 +50,11 @@ impl Snapshot for EmbeddedSnapshot {
     }
 }
 
-/// A state that is being written to LMDB: its transaction has not ended.
+/// The state of an LMDB transaction in progress.
 pub(super) struct UnfinishedSnapshot<'a> {
     pub(super) txn: &'a RwTxn<'a>,
     pub(super) base: &'a Base,
-    /// That of the state before.
+    /// The version before the transaction.
     pub(super) version: Version,
 }
 
@@ -81,12 +82,12 @@ impl Snapshot for UnfinishedSnapshot<'_> {
     }
 }
 
-/// Where keys are read: in a transaction of either kind, under rows that LMDB does not have yet.
+/// The source of reads: a transaction of either kind, and rows that LMDB does not have yet.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) txn: &'a RoTxn<'a, AnyTls>,
     pub(super) base: &'a Base,
-    /// The rows, those that count before others first.
+    /// The rows; earlier layers take precedence.
     pub(super) layers: [Option<&'a ByteMap>; 3],
 }
 
@@ -103,7 +104,7 @@ impl<'a> Source<'a> {
         get(self.layers, key, || self.base.keys.get(self.txn, key))
     }
 
-    /// A walk through a range.
+    /// A merged scan of a range.
     pub(super) fn run(
         self,
         range: &KeyRange,
@@ -141,7 +142,7 @@ impl Cursor for EmbeddedCursor<'_> {
     }
 }
 
-/// The bounds of a range as LMDB takes them: it knows no empty key.
+/// The bounds of a range for LMDB, which has no empty key.
 pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     let start = match range.start.as_slice() {
         [] => Bound::Unbounded,
@@ -151,21 +152,21 @@ pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (start, end.map_or(Bound::Unbounded, Bound::Excluded))
 }
 
-/// A walk through what LMDB has.
+/// A scan of the rows in LMDB.
 struct BaseRun<'a> {
     source: Source<'a>,
     range: KeyRange,
     direction: Direction,
     rest: Rest<'a>,
-    /// What was moved to last; empty where nothing was.
+    /// The key of the last seek; empty without one.
     sought: Vec<u8>,
-    /// The key that was told since.
+    /// The last key returned since.
     passed: Option<&'a [u8]>,
 }
 
 impl BaseRun<'_> {
-    /// Whether a key may come now. On a damaged page keys lie in any order, and who moves on from one
-    /// that comes again would do so for ever.
+    /// Whether `key` is in scan order. The keys of a damaged page may be in any order, and a scan that sees
+    /// a key again might never end.
     fn is_in_order(&self, key: &[u8]) -> bool {
         match (self.passed, self.direction) {
             (Some(passed), Direction::Forward) => passed < key,
@@ -178,7 +179,7 @@ impl BaseRun<'_> {
     }
 }
 
-/// What is still to come.
+/// The rest of the scan.
 enum Rest<'a> {
     Forward(RoRange<'a, Bytes, Bytes>),
     Backward(RoRevRange<'a, Bytes, Bytes>),
@@ -239,7 +240,7 @@ impl<'a> Run<'a> for BaseRun<'a> {
     }
 }
 
-/// Whether keys can lie between the bounds; no key is empty.
+/// Whether keys can lie between the bounds; keys are not empty.
 fn holds_any(start: Bound<&[u8]>, end: Bound<&[u8]>) -> bool {
     match (start, end) {
         (Bound::Included(start), Bound::Included(end)) => start <= end,

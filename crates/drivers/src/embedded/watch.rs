@@ -1,4 +1,4 @@
-//! Watching the embedded engine: the journal has the commits of other processes.
+//! Watches of the embedded engine: the journal contains the commits of other processes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Examining the engine: first every page, then every key.
+//! Checks the engine: first every page, then every key.
 
 use espalier_keyspace::{Error, ErrorKind, Finding, Result, Usage, VALUE_BYTES_MAX, is_key};
 use heed::{RoTxn, WithoutTls};
@@ -9,10 +9,11 @@ use super::journal::held;
 use super::pages::{self, FINDINGS_MAX, Which};
 use crate::files::io_error;
 
-/// How often a state is taken, when others commit so fast that it is gone before it is examined.
+/// How often a state is read again, if other processes commit so fast that it is overwritten during the
+/// check.
 const ATTEMPTS: usize = 20;
 
-/// The faults of the newest committed state.
+/// Checks the newest committed state.
 pub(in crate::embedded) fn check(engine: &Engine) -> Result<Vec<Finding>> {
     let (reading, mut findings) = examine(engine)?;
     findings.extend(engine.journal.check()?);
@@ -22,8 +23,8 @@ pub(in crate::embedded) fn check(engine: &Engine) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// How much is stored. Whoever asks is about to read it all, so the pages are examined first: LMDB
-/// ends a process that meets a damaged one.
+/// Returns how much is stored. The caller is about to read all data, so the pages are checked first: LMDB
+/// aborts the process on a damaged page.
 pub(in crate::embedded) fn usage(engine: &Engine) -> Result<Usage> {
     let (reading, findings) = examine(engine)?;
     if let Some(finding) = findings.first() {
@@ -42,7 +43,7 @@ pub(in crate::embedded) fn usage(engine: &Engine) -> Result<Usage> {
     })
 }
 
-/// The keys in LMDB, with what the journal has put and removed since.
+/// The number of keys in LMDB, including the changes in the journal.
 fn count(reading: &Reading) -> Result<u64> {
     let (txn, base) = (&reading.txn, reading.inside.base());
     let (keys, failed) = (&base.keys, |error| base.error(error));
@@ -62,7 +63,7 @@ fn count(reading: &Reading) -> Result<u64> {
     Ok(count)
 }
 
-/// The newest committed state, and the faults of its pages.
+/// Checks the pages of the newest committed state.
 fn examine(engine: &Engine) -> Result<(Reading, Vec<Finding>)> {
     engine.journal.check_not_replaced()?;
     let path = engine.base.data_path();

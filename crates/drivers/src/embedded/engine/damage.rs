@@ -1,9 +1,8 @@
-//! What a process says that LMDB ends.
+//! The error message of a process that LMDB aborts.
 //!
-//! LMDB answers a damaged page with an assertion, and one that cannot be read with a bus error:
-//! signals, not errors. Opening does not look at every page, as that is linear in the data, so a
-//! program that has opened a damaged directory may be ended so at any reading. Then at least it
-//! says why, and what to do.
+//! LMDB fails an assertion on a damaged page, and a page that cannot be read is a bus error: signals, not
+//! errors. Opening does not check every page, as that is linear in the data, so a program that has opened a
+//! damaged directory may be killed by any read. It then at least prints the cause and the remedy.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -12,16 +11,16 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::environment::DATA_FILE;
 
-/// The exit status of a process that ends so, as that of any other failure of an engine.
+/// The exit status of such a process, as for other failures of an engine.
 const EXIT_STATUS: c_int = 1;
 
-/// What is said: of the directory that was opened last. Never freed, as a signal may come at any
-/// time; there are as many as directories were opened.
+/// The message for the directory that was opened last. Never freed, as a signal may come at any time; there
+/// is one per opened directory.
 static LAST_WORDS: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
 
-/// Has this process say, when LMDB ends it, that the engine's file is damaged, and exit with status
-/// 1 instead of with a signal. It takes the handlers of `SIGABRT` and `SIGBUS`, so this is for
-/// programs to decide, not for libraries. Called once, before anything is opened.
+/// Makes this process print that the engine's file is damaged, and exit with status 1, when LMDB aborts it.
+/// It installs handlers of `SIGABRT` and `SIGBUS`, so programs call it, not libraries. Call it once, before
+/// anything is opened.
 pub fn tell_of_damage() {
     let handler = last_words as extern "C" fn(c_int);
     for signal in [libc::SIGABRT, libc::SIGBUS] {
@@ -30,7 +29,7 @@ pub fn tell_of_damage() {
     }
 }
 
-/// Remembers which directory is read from now on.
+/// Sets the directory of the message.
 pub(super) fn remember(dir: &Path) {
     let dir = dir.display();
     let words = format!(

@@ -1,4 +1,4 @@
-//! An open directory: LMDB, the journal over it, and what the threads of this process share.
+//! An open directory: LMDB, the journal over it, and the state shared by the threads of this process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::embedded::{Config, Durability};
 use crate::files::Access;
 use crate::recent_commits::RecentCommits;
 
-/// An open directory, shared by everybody in this process who opened it.
+/// An open directory, shared by all its users in this process.
 pub(in crate::embedded) struct Engine {
     pub(in crate::embedded) config: Config,
     pub(in crate::embedded) base: Arc<Base>,
     pub(in crate::embedded) journal: Arc<Journal>,
     pub(in crate::embedded) merger: Merger,
-    /// Commits that wait for their turn.
+    /// Waiting commits.
     pub(in crate::embedded) queue: CommitQueue,
-    /// The newest commits, for watchers.
+    /// The recent commits, for watchers.
     pub(in crate::embedded) recent: RecentCommits,
-    /// Held from a commit until it stands in `recent`, so that a watcher that looks for the newest
-    /// version does not take it for another process's; and while the watchers are told of those.
+    /// Locked from a commit until it is in `recent`, so that a watcher that polls the newest version does
+    /// not mistake it for a commit of another process; also while watchers are notified of those.
     pub(in crate::embedded) publishing: Mutex<()>,
 }
 
-/// A committed state, held. Fields are dropped in order: the transaction ends before the gate is left.
+/// A committed state. Fields are dropped in order: the transaction ends before the gate is left.
 pub(in crate::embedded) struct Reading {
     pub(in crate::embedded) txn: RoTxn<'static, WithoutTls>,
     pub(in crate::embedded) inside: Inside,
@@ -38,11 +38,11 @@ pub(in crate::embedded) struct Reading {
 }
 
 impl Engine {
-    /// An engine over LMDB that is open.
+    /// Creates the engine over an open LMDB.
     pub(super) fn new(config: Config, base: Arc<Base>) -> Result<Self> {
         let journal = Arc::new(Journal::open(&base, config.journal_bytes as u64)?);
         let newest = journal.view()?.version;
-        // Watchers begin after that, so they are not told of what others have committed while this opened.
+        // Watchers start after `newest`, so commits of other processes during opening are not reported.
         drop(journal.take_others());
         let merger = match base.access {
             Access::Write => Merger::start(&journal),
@@ -61,8 +61,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Gives back the disk space that a process left which was killed as it wrote. Whoever opens the directory
-    /// waits for nobody: where another process is committing, that one does so if it fails.
+    /// Releases the disk space of a process that was killed during a write. Opening does not wait: if
+    /// another process is committing, that one releases the space if it fails.
     fn give_back_of_killed(&self) {
         if self.base.access == Access::Read || !self.base.has_more_than_counts().unwrap_or(false) {
             return;
@@ -73,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// The directory, without links in its path.
+    /// The directory, with links resolved.
     pub(in crate::embedded) fn dir(&self) -> &Path {
         &self.base.dir
     }
@@ -98,8 +98,8 @@ impl Engine {
         Ok(self.begin_read()?.version)
     }
 
-    /// Tells the watchers what others have committed, as far as this process has read it. The caller
-    /// holds `publishing`.
+    /// Notifies the watchers of the commits of other processes that this one has read. The caller holds
+    /// `publishing`.
     pub(in crate::embedded) fn tell_others(&self) {
         self.journal.take_others().tell(&self.recent);
     }
@@ -117,7 +117,7 @@ impl Drop for Engine {
             return;
         }
         if let Err(error) = self.journal.check_not_replaced() {
-            // Whoever removed it knows, and so does whoever tried to commit since.
+            // Commits after the removal have failed with an error already.
             tracing::debug!(%error, "there is nothing to close");
             return;
         }

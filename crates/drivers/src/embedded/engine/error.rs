@@ -1,4 +1,4 @@
-//! LMDB's errors as those of a key space.
+//! Converts LMDB's errors to those of a key space.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use heed::MdbError;
 use super::environment::{DATA_FILE, Shortage};
 use crate::files::{full_message, io_error, private};
 
-/// The error of an engine call on the files of a directory.
+/// The error of an LMDB call on the files of a directory.
 pub(in crate::embedded) fn engine_error(dir: &Path, error: heed::Error) -> Error {
     match error {
         heed::Error::Io(error) => {
@@ -56,7 +56,7 @@ fn mdb_error(dir: &Path, error: MdbError) -> Error {
     Error::new(kind, message).with_source(error)
 }
 
-/// The error that a map of so many bytes is full, and why it is not larger.
+/// The error of a full map, and why it is not larger.
 pub(super) fn map_full(map_bytes: usize, shortage: Option<Shortage>) -> Error {
     let (why, what_next) = match shortage {
         Some(Shortage::Snapshots) => (
@@ -79,7 +79,7 @@ pub(super) fn map_full(map_bytes: usize, shortage: Option<Shortage>) -> Error {
     Error::new(ErrorKind::Full, message)
 }
 
-/// LMDB told keys in another order than it keeps them in.
+/// The error of LMDB returning keys out of order.
 pub(in crate::embedded) fn out_of_order(dir: &Path) -> Error {
     corrupt(dir, "is damaged: its keys do not follow one another")
 }
@@ -89,18 +89,18 @@ fn corrupt(dir: &Path, problem: &str) -> Error {
     Error::new(ErrorKind::Corrupt, message)
 }
 
-/// Whether the map was too small for a change: to be grown.
+/// Whether the map was too small for a change and must be grown.
 pub(in crate::embedded) fn is_map_full(error: &heed::Error) -> bool {
     matches!(error, heed::Error::Mdb(MdbError::MapFull))
 }
 
-/// Whether another process has grown the engine beyond this one's map: to be followed.
+/// Whether another process has grown the file beyond this process's map.
 pub(in crate::embedded) fn is_map_outgrown(error: &heed::Error) -> bool {
     matches!(error, heed::Error::Mdb(MdbError::MapResized))
 }
 
-/// The error of a commit. LMDB reports a write cut short by a full disk as a plain I/O error, so
-/// that has to be told apart here, by trying to write.
+/// The error of a commit. LMDB reports a write truncated by a full disk as a plain I/O error; a test write
+/// distinguishes the two.
 pub(in crate::embedded) fn commit_error(dir: &Path, error: heed::Error) -> Error {
     if matches!(&error, heed::Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory) {
         let message = "this process is given no more memory (`ulimit -v`); nothing was written";
@@ -114,7 +114,7 @@ pub(in crate::embedded) fn commit_error(dir: &Path, error: heed::Error) -> Error
     engine_error(dir, error)
 }
 
-/// Bytes that LMDB writes at once: what is tried.
+/// Bytes that LMDB writes at once; the size of the test write.
 const WRITE_BYTES_MAX: usize = 64 * 4096;
 
 fn probe_space(dir: &Path) -> io::Result<()> {

@@ -1,25 +1,25 @@
-//! Transactions go in, any number at once; whoever remaps the file has to be alone.
+//! A gate that any number of transactions enter, and that is held exclusively while the file is remapped.
 //!
-//! Going in is one atomic addition, as every snapshot pays for it. Not a lock of the standard
-//! kind: a pass is kept in a snapshot, and moves between threads with it.
+//! Entering is one atomic addition, as every snapshot needs it. It is not a standard lock: the guard is
+//! stored in a snapshot, and moves between threads with it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Set while somebody is alone inside.
+/// Set while the gate is held exclusively.
 const ALONE: usize = 1 << (usize::BITS - 1);
 
-/// Set while somebody who wants to be alone keeps others from coming in.
+/// Set while a thread that waits for exclusive access keeps others out.
 const CLOSING: usize = 1 << (usize::BITS - 2);
 
-/// How long to wait before trying again.
+/// Wait between two attempts.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// How long others may still come in while somebody waits to be alone.
+/// How long others may still enter while a thread waits for exclusive access.
 const OPEN_FOR: Duration = Duration::from_millis(50);
 
-/// Counts who is inside.
+/// Counts the entries.
 #[derive(Debug, Default)]
 pub(in crate::embedded) struct Gate {
     state: AtomicUsize,
@@ -30,7 +30,7 @@ pub(in crate::embedded) struct Gate {
 pub(in crate::embedded) struct Busy;
 
 impl Gate {
-    /// Goes in, waiting only for one who is alone. To be matched with [`Self::leave`].
+    /// Enters, waiting only for exclusive access. Must be matched with [`Self::leave`].
     pub(in crate::embedded) fn enter(&self) {
         while self.state.fetch_add(1, Ordering::Acquire) & (ALONE | CLOSING) != 0 {
             self.leave();
@@ -42,9 +42,9 @@ impl Gate {
         self.state.fetch_sub(1, Ordering::Release);
     }
 
-    /// Runs `act` while nobody is inside. Others may still come in for a moment; then they wait
-    /// too, in case there never is a time without somebody. A thread that is inside and wants to
-    /// come in once more is why the wait has an end.
+    /// Runs `act` with exclusive access. Others may still enter for a moment; then they wait too, in case
+    /// the gate is never free otherwise. The wait is limited, as a thread that is inside may want to enter
+    /// again.
     pub(in crate::embedded) fn alone<T>(
         &self,
         patience: Duration,
@@ -53,7 +53,8 @@ impl Gate {
         let start = Instant::now();
         loop {
             let closing = match start.elapsed() > OPEN_FOR {
-                // Each time: another thread that wanted to be alone takes the mark away when it was, or gives up.
+                // Set on every attempt, as another thread clears the mark when it gets exclusive access or
+                // gives up.
                 true => {
                     self.state.fetch_or(CLOSING, Ordering::Relaxed);
                     CLOSING
@@ -96,8 +97,8 @@ mod tests {
         gate.leave();
     }
 
-    /// The first one who was alone took away the mark by which the second one kept others out, and the second one
-    /// waited for it in vain: a map did not grow, and a commit was refused.
+    /// The first thread with exclusive access cleared the mark of the second one, which then waited in
+    /// vain: the map did not grow, and a commit was rejected.
     #[test]
     fn two_who_wait_to_be_alone_both_are() {
         let gate = Gate::default();
@@ -108,7 +109,7 @@ mod tests {
             while gate.state.load(Ordering::Relaxed) & CLOSING == 0 {
                 thread::sleep(PAUSE);
             }
-            // By then the other one keeps others out too.
+            // By then the other thread keeps others out too.
             thread::sleep(OPEN_FOR);
             gate.leave();
             for one in both {

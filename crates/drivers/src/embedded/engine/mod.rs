@@ -1,5 +1,5 @@
-//! LMDB, its environment and map, and the journal over it; how a directory is opened, who may do what
-//! at the same time.
+//! LMDB, its environment and map, and the journal over it; opening directories, and access control between
+//! threads and processes.
 
 mod check;
 mod damage;

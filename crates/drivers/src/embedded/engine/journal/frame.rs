@@ -1,8 +1,8 @@
-//! A frame: what one commit changed, with a checksum.
+//! A frame: the changes of one commit, with a checksum.
 //!
-//! A frame counts only where it was written: the checksum covers its place and the salt of its
-//! segment. It says how much of the segment was on disk when it was written, so that the end of a
-//! segment, which a machine may have lost, is told from damage in the middle.
+//! A frame is valid only where it was written: the checksum covers its position and the salt of its
+//! segment. It records how much of the segment was on disk when it was written, so that an incomplete end
+//! of a segment after a crash is distinguished from damage in the middle.
 
 use espalier_keyspace::ByteMap;
 use espalier_keyspace::packed::{put_bytes, take_bytes};
@@ -15,12 +15,12 @@ pub(super) const FRAME_HEADER_BYTES: usize = 20;
 
 const MAGIC: [u8; 4] = *b"rows";
 
-/// Where a frame stands.
+/// The position of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     /// The salt of the segment.
     pub(super) salt: u64,
-    /// The bytes before the frame.
+    /// The offset of the frame.
     pub(super) offset: u64,
 }
 
@@ -31,8 +31,7 @@ impl Place {
     }
 }
 
-/// A frame of what rows hold now, to be written at `place`. `synced` bytes of the segment are on
-/// disk.
+/// Encodes the changed rows as a frame for `place`. `synced` bytes of the segment are on disk.
 pub(super) fn encode(changed: &ByteMap, place: Place, synced: u64) -> Vec<u8> {
     let mut frame = Vec::with_capacity(FRAME_HEADER_BYTES + changed.bytes() + changed.len() * 6);
     frame.resize(FRAME_HEADER_BYTES, 0);
@@ -50,7 +49,7 @@ pub(super) fn encode(changed: &ByteMap, place: Place, synced: u64) -> Vec<u8> {
     frame
 }
 
-/// A frame, read.
+/// A decoded frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame<'a> {
     pub(super) payload: &'a [u8],
@@ -59,13 +58,13 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// All its bytes.
+    /// The size of the frame.
     pub(super) fn bytes(&self) -> u64 {
         (FRAME_HEADER_BYTES + self.payload.len()) as u64
     }
 }
 
-/// The frame that `bytes` begin with, where one stands there.
+/// Decodes the frame at the start of `bytes`, if there is a valid one.
 pub(super) fn decode(bytes: &[u8], place: Place) -> Option<Frame<'_>> {
     let rest = bytes.strip_prefix(&MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
@@ -78,8 +77,8 @@ pub(super) fn decode(bytes: &[u8], place: Place) -> Option<Frame<'_>> {
     })
 }
 
-/// Whether a frame that stands anywhere in `bytes`, the rest of a segment from `place` on, was
-/// written when more of the segment than its part before `place` was on disk already.
+/// Whether any frame in `bytes`, the rest of a segment from `place`, was written when more of the segment
+/// than the part before `place` was already on disk.
 pub(super) fn was_synced(bytes: &[u8], place: Place) -> bool {
     let starts = places_of(&MAGIC, bytes);
     starts.into_iter().any(|at| {
@@ -89,19 +88,19 @@ pub(super) fn was_synced(bytes: &[u8], place: Place) -> bool {
     })
 }
 
-/// Where `part` begins in `bytes`.
+/// The offsets of `part` in `bytes`.
 fn places_of(part: &[u8], bytes: &[u8]) -> Vec<usize> {
     let windows = bytes.windows(part.len()).enumerate();
     let found = windows.filter(|(_, window)| *window == part);
     found.map(|(at, _)| at).collect()
 }
 
-/// Lays what a frame holds over `rows`. `None` where it holds something else.
+/// Applies the changes of a frame to `rows`. `None` if the payload is invalid.
 pub(super) fn apply(payload: &[u8], rows: &mut ByteMap) -> Option<()> {
     each(payload, &mut |key, entry| rows.insert(key, entry))
 }
 
-/// Calls `take` with each key of a frame, and its entry.
+/// Calls `take` with each key of a frame and its entry.
 pub(super) fn each(mut payload: &[u8], take: &mut dyn FnMut(&[u8], &[u8])) -> Option<()> {
     while !payload.is_empty() {
         let key = take_bytes(&mut payload)?;

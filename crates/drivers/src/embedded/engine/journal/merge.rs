@@ -1,4 +1,4 @@
-//! Merging: the rows of a segment that has ended become one LMDB transaction.
+//! Merging: the rows of a completed segment become one LMDB transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,22 +13,22 @@ use super::rows;
 use super::shared::{Journal, Turn};
 use crate::embedded::engine::{Keys, is_map_full};
 
-/// How long nobody commits before what was committed is merged.
+/// Idle time after which the journal is merged.
 pub(in crate::embedded) const MERGE_AFTER: Duration = Duration::from_millis(200);
 
-/// The most bytes that stay in the journal when a directory is closed: 64 KiB. A program that makes one
-/// commit and ends, as a command does, then makes one flush.
+/// Maximum bytes left in the journal when a directory is closed: 64 KiB. A program that makes one commit
+/// and ends, such as a command, then needs one flush only.
 const KEPT_BYTES_MAX: u64 = 64 << 10;
 
-/// How long to wait for another process that commits before it is left for later: that one may merge.
+/// How long a merge waits for a commit of another process, which may merge itself.
 const MERGE_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long to wait after a merge that failed, as on a full disk.
+/// Wait after a failed merge, as on a full disk.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 impl Journal {
-    /// Merges the segment before the newest, where nobody has yet. Its rows are in LMDB on return, and
-    /// durable.
+    /// Merges the segment before the newest, unless it is merged already. On return its rows are in LMDB,
+    /// durably.
     pub(in crate::embedded) fn merge_ended(&self) -> Result<()> {
         let Some(frozen) = self.view.lock().frozen.clone() else {
             return Ok(());
@@ -38,7 +38,7 @@ impl Journal {
             match is_map_full(&error) {
                 true => self.base.grow_map()?,
                 false => {
-                    // Why it failed is looked for while the disk is still as it was then.
+                    // The cause is determined before the disk space is released.
                     let error = self.base.write_error(error, None);
                     self.base.give_back();
                     return Err(error);
@@ -60,7 +60,7 @@ impl Journal {
         Ok(merged.and_then(|()| txn.commit()))
     }
 
-    /// Ends the newest segment, where it has frames, so that it can be merged.
+    /// Completes the newest segment, if it has frames, so that it can be merged.
     pub(in crate::embedded) fn end_segment(&self, turn: &Turn<'_>) -> Result<()> {
         self.merge_ended()?;
         match self.frame_bytes() {
@@ -69,8 +69,7 @@ impl Journal {
         }
     }
 
-    /// Merges what is there at the end, unless it is little, or another process is committing: that one
-    /// merges.
+    /// Merges at close, unless there is little to merge, or another process is committing: that one merges.
     pub(in crate::embedded) fn merge_at_end(&self) -> Result<()> {
         let turn = match self.turn_at_once() {
             Err(error) if error.kind() == ErrorKind::Locked => return Ok(()),
@@ -82,7 +81,7 @@ impl Journal {
         }
     }
 
-    /// Merges all that is there.
+    /// Merges everything.
     pub(in crate::embedded) fn merge_all(&self) -> Result<()> {
         self.merge_in(self.turn_within(MERGE_PATIENCE)?)
     }
@@ -94,7 +93,7 @@ impl Journal {
     }
 }
 
-/// Brings LMDB to what the rows say.
+/// Writes rows to LMDB.
 pub(in crate::embedded) fn merge_rows(
     keys: Keys,
     txn: &mut RwTxn<'_>,
@@ -109,16 +108,16 @@ pub(in crate::embedded) fn merge_rows(
     Ok(())
 }
 
-/// The thread that merges, for as long as a directory is open in this process.
+/// The merge thread, while a directory is open in this process.
 pub(in crate::embedded) struct Merger {
     wish: Arc<Wish>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is wished of the thread.
+/// Requests to the thread.
 #[derive(Default)]
 struct Wish {
-    /// This process has committed since the thread looked last.
+    /// This process has committed since the thread last checked.
     committed: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
@@ -126,7 +125,7 @@ struct Wish {
 
 #[derive(Default)]
 struct State {
-    /// A segment has ended.
+    /// A segment is complete.
     ended: bool,
     stop: bool,
 }
@@ -147,7 +146,7 @@ impl Merger {
         Self { wish, thread }
     }
 
-    /// No thread, for a directory that is only read.
+    /// No thread, for a read-only directory.
     pub(in crate::embedded) fn none() -> Self {
         Self {
             wish: Arc::default(),
@@ -155,7 +154,7 @@ impl Merger {
         }
     }
 
-    /// Says that this process has committed.
+    /// Notifies the thread of a commit.
     pub(in crate::embedded) fn committed(&self) {
         let committed = &self.wish.committed;
         if !committed.load(Ordering::Relaxed) {
@@ -165,13 +164,13 @@ impl Merger {
         }
     }
 
-    /// Says that a segment has ended.
+    /// Notifies the thread of a completed segment.
     pub(in crate::embedded) fn ended(&self) {
         self.wish.state.lock().ended = true;
         self.wish.changed.notify_one();
     }
 
-    /// Ends the thread, and waits until it is gone.
+    /// Stops the thread, and waits for its end.
     pub(in crate::embedded) fn stop(&mut self) {
         self.wish.state.lock().stop = true;
         self.wish.changed.notify_one();
@@ -201,7 +200,7 @@ impl Wish {
         }
     }
 
-    /// Waits until there is something to merge; `None` at the end.
+    /// Waits for a merge to do; `None` at the end.
     fn next(&self, journal: &Journal) -> Option<Due> {
         let mut state = self.state.lock();
         loop {
@@ -233,9 +232,9 @@ impl Wish {
     }
 }
 
-/// What is to be merged.
+/// What to merge.
 enum Due {
-    /// The segment that has ended.
+    /// The completed segment.
     Ended,
     /// Everything.
     All,

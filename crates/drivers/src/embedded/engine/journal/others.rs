@@ -1,25 +1,25 @@
-//! The commits of other processes that this one has read, until its watchers are told of them.
+//! Commits of other processes that this one has read, until its watchers are notified.
 
 use espalier_keyspace::Version;
 
 use super::{frame, rows};
 use crate::recent_commits::{RecentCommits, Recorder};
 
-/// The most bytes that are kept: 4 MiB. What is more is told as a gap.
+/// Maximum bytes kept: 4 MiB. More becomes a gap.
 const KEPT_BYTES_MAX: usize = 4 << 20;
 
-/// Commits of others, in order.
+/// Commits of other processes, in order.
 #[derive(Clone, Default)]
 pub(in crate::embedded) struct Others {
-    /// Those up to this one cannot be told one by one.
+    /// Commits up to this version are reported as a gap.
     gap: Version,
-    /// What the frames of those after it hold.
+    /// The frames of the commits after it.
     commits: Vec<(Version, Vec<u8>)>,
     bytes: usize,
 }
 
 impl Others {
-    /// Commits up to `version`, of which nothing else is known.
+    /// A gap up to `version`.
     pub(super) fn gap(version: Version) -> Self {
         Self {
             gap: version,
@@ -35,7 +35,7 @@ impl Others {
         }
     }
 
-    /// Tells the watchers.
+    /// Notifies the watchers.
     pub(in crate::embedded) fn tell(self, recent: &RecentCommits) {
         recent.push_foreign(self.gap);
         for (version, payload) in self.commits {

@@ -1,4 +1,5 @@
-//! The journal after the machine was started anew: nobody knows how far it goes, but the segments do.
+//! Recovers the journal after a restart of the machine: the end position is lost, and is determined from
+//! the segments.
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use super::{files, frame};
 use crate::embedded::engine::Base;
 use crate::files::{Access, io_error};
 
-/// Finds all that is whole: the frames of the segments that LMDB does not have yet, to before the first
-/// that was not written whole. The caller holds the lock.
+/// Reads the frames of the segments that LMDB does not have yet, up to the first incomplete one. The caller
+/// holds the lock.
 pub(super) fn recover(base: &Arc<Base>) -> Result<View> {
     let dir = &base.dir;
     let listed = |error| io_error(format!("{} cannot be read", dir.display()), error);
@@ -47,7 +48,7 @@ pub(super) fn recover(base: &Arc<Base>) -> Result<View> {
     }
 }
 
-/// Whether a segment goes on where the ones before it end.
+/// Whether a segment continues the view.
 fn continues(view: &View, next: &Header) -> bool {
     let header = &view.segment.header;
     view.frozen.is_none()
@@ -56,7 +57,7 @@ fn continues(view: &View, next: &Header) -> bool {
         && next.previous_end == view.end
 }
 
-/// Reads the newest segment to where its frames end, and has it end there.
+/// Reads the newest segment up to its last valid frame, and truncates it there.
 fn read(view: &mut View, access: Access) -> Result<()> {
     let segment = &view.segment;
     let take = &mut |payload: &[u8]| frame::apply(payload, &mut view.rows);
@@ -76,7 +77,7 @@ fn read(view: &mut View, access: Access) -> Result<()> {
     Ok(())
 }
 
-/// The first segment, or the one after a commit that went to LMDB alone.
+/// Creates the first segment, or the one after a commit that went to LMDB directly.
 fn begin(base: &Base, merged: u64, before: Option<Segment>) -> Result<View> {
     let (generation, version) = match before {
         None => (1, Version(merged)),

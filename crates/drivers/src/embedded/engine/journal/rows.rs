@@ -1,17 +1,17 @@
-//! Rows in memory over those of LMDB: what keys hold that were changed since. An entry is a value, or
-//! says that the key is removed.
+//! In-memory rows over those of LMDB: the keys that were changed since the last merge. An entry is a value
+//! or a deletion mark.
 
 use std::borrow::Cow;
 
 use espalier_keyspace::{ByteMap, Direction, KeyRange, Result};
 
-/// What the entry of a key that holds a value begins with.
+/// The first byte of an entry with a value.
 const PUT: u8 = 1;
 
-/// The entry of a key that is removed.
+/// The entry of a deleted key.
 pub(in crate::embedded) const REMOVED: &[u8] = &[0];
 
-/// The entry of a key that holds `value`.
+/// The entry of a key with a value.
 pub(in crate::embedded) fn put(value: &[u8]) -> Vec<u8> {
     let mut entry = Vec::with_capacity(1 + value.len());
     entry.push(PUT);
@@ -19,7 +19,7 @@ pub(in crate::embedded) fn put(value: &[u8]) -> Vec<u8> {
     entry
 }
 
-/// What an entry says that its key holds.
+/// The value of an entry; `None` for a deletion.
 pub(in crate::embedded) fn held(entry: &[u8]) -> Option<&[u8]> {
     match entry {
         [PUT, value @ ..] => Some(value),
@@ -27,35 +27,35 @@ pub(in crate::embedded) fn held(entry: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether these bytes are an entry.
+/// Whether the bytes are a valid entry.
 pub(super) fn is_entry(bytes: &[u8]) -> bool {
     bytes == REMOVED || bytes.first() == Some(&PUT)
 }
 
-/// A walk through keys and values that outlive it.
+/// A cursor whose keys and values outlive it.
 pub(in crate::embedded) trait Run<'a> {
-    /// The next key and value, or `None` past the end (and ever after).
+    /// Returns the next key and value, or `None` after the end (and on every later call).
     #[allow(clippy::type_complexity)]
     fn next(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>>;
 
-    /// As [`espalier_keyspace::Cursor::seek`].
+    /// See [`espalier_keyspace::Cursor::seek`].
     fn seek(&mut self, key: &[u8]) -> Result<()>;
 }
 
-/// A key with what it holds.
+/// A key and its value.
 type Pair<'a> = (&'a [u8], &'a [u8]);
 
-/// Entries laid over a walk.
+/// A cursor that merges rows in memory with another cursor.
 pub(in crate::embedded) struct Over<'a> {
     above: espalier_keyspace::Pairs<'a>,
     below: Box<dyn Run<'a> + 'a>,
     direction: Direction,
-    /// What each of the two comes to next, where it was asked already.
+    /// The next pair of each of the two, if it was read already.
     next_above: Ahead<'a>,
     next_below: Ahead<'a>,
 }
 
-/// What a walk comes to next.
+/// The next pair of a cursor.
 #[derive(Clone, Copy)]
 enum Ahead<'a> {
     NotAsked,
@@ -63,8 +63,8 @@ enum Ahead<'a> {
 }
 
 impl<'a> Over<'a> {
-    /// The entries of `rows` in `range` over `below`, which is a walk through the same range; `below`
-    /// itself where there are none.
+    /// Merges the entries of `rows` in `range` with `below`, a cursor over the same range; returns `below`
+    /// itself if there are none.
     pub(in crate::embedded) fn lay(
         rows: &'a ByteMap,
         range: &KeyRange,
@@ -83,7 +83,7 @@ impl<'a> Over<'a> {
         })
     }
 
-    /// Takes the next pair of either walk: the one above hides the same key below.
+    /// Takes the next pair of either cursor; an entry in memory hides the same key below.
     fn step(&mut self) -> Result<Option<Step<'a>>> {
         let above = match self.next_above {
             Ahead::Asked(pair) => pair,
@@ -123,7 +123,7 @@ impl<'a> Over<'a> {
     }
 }
 
-/// What comes next, and from where.
+/// The next pair and its source.
 enum Step<'a> {
     Above(&'a [u8], &'a [u8]),
     Below(Pair<'a>),
@@ -151,7 +151,7 @@ impl<'a> Run<'a> for Over<'a> {
     }
 }
 
-/// What a key holds by the first of `layers` that has an entry of it; `below` is asked where none has.
+/// The value of a key from the first of `layers` with an entry for it; calls `below` if none has one.
 pub(in crate::embedded) fn get<'a, E>(
     layers: [Option<&'a ByteMap>; 3],
     key: &[u8],

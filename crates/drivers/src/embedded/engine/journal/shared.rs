@@ -1,4 +1,4 @@
-//! The journal of a directory, as the threads of a process share it.
+//! The journal of a directory, shared by the threads of a process.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -18,29 +18,29 @@ use crate::embedded::Durability;
 use crate::embedded::engine::Base;
 use crate::files::{Access, io_error, read_only_error};
 
-/// The most bytes of keys and values of a commit that goes to the journal: 1 MiB.
+/// Maximum bytes of keys and values of a commit that goes to the journal: 1 MiB.
 pub(in crate::embedded) const FRAME_BYTES_MAX: usize = 1 << 20;
 
-/// Keys that a commit changes where they are, while readers wait.
+/// Maximum number of keys that a commit publishes in place, while readers wait.
 const IN_PLACE_MAX: usize = 256;
 
 /// The journal of a directory.
 pub(in crate::embedded) struct Journal {
     pub(super) base: Arc<Base>,
     head: Head,
-    /// The bytes after which a segment is ended.
+    /// The size after which a segment is completed.
     segment_bytes: u64,
     turn: Mutex<()>,
     pub(super) view: Mutex<View>,
 }
 
-/// Being the only one, among all processes, who commits.
+/// The exclusive right to commit, among all processes.
 pub(in crate::embedded) struct Turn<'j> {
     _lock: HeadLock<'j>,
     _turn: MutexGuard<'j, ()>,
 }
 
-/// A salt that nobody can foretell.
+/// A random salt.
 pub(super) fn salt(generation: u64) -> u64 {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(generation);
@@ -48,7 +48,7 @@ pub(super) fn salt(generation: u64) -> u64 {
 }
 
 impl Journal {
-    /// Opens the journal of a directory, which is made where there is none.
+    /// Opens the journal of a directory, and creates it if it does not exist.
     pub(in crate::embedded) fn open(base: &Arc<Base>, segment_bytes: u64) -> Result<Self> {
         let (head, mut view) = match base.access {
             Access::Write => open_head(base)?,
@@ -64,17 +64,17 @@ impl Journal {
         })
     }
 
-    /// Waits for the turn to commit. What others have committed is known then.
+    /// Waits for the turn to commit. The view then includes the commits of other processes.
     pub(in crate::embedded) fn turn(&self) -> Result<Turn<'_>> {
         self.turn_within(TURN_PATIENCE)
     }
 
-    /// The same, where no other process has it.
+    /// Takes the turn if no other process has it.
     pub(in crate::embedded) fn turn_at_once(&self) -> Result<Turn<'_>> {
         self.turn_within(Duration::ZERO)
     }
 
-    /// The same, for so long.
+    /// Waits for the turn, with a time limit.
     pub(super) fn turn_within(&self, patience: Duration) -> Result<Turn<'_>> {
         let turn = self.turn.lock();
         let lock = lock(&self.head, &self.base.dir, patience)?;
@@ -88,7 +88,7 @@ impl Journal {
             view.follow(&self.head, &self.base)?;
             (view.base(), view.version)
         };
-        // A process that committed to LMDB alone did not get to say so.
+        // A process that committed to LMDB directly may have been killed before it updated the journal.
         if self.base.seems_beyond(known) {
             let merged = self.base.newest_ended()?;
             if merged > known {
@@ -98,21 +98,21 @@ impl Journal {
         Ok(turn)
     }
 
-    /// Fails where the directory was removed or replaced: what would be committed is lost then, and the
-    /// files under its path are another store's.
+    /// Fails if the directory was removed or replaced: commits would be lost, and the files at its path
+    /// belong to another store.
     pub(in crate::embedded) fn check_not_replaced(&self) -> Result<()> {
         self.head.check_not_replaced()
     }
 
-    /// What the newest state is, over LMDB and in it.
+    /// The newest state: the journal, and the version of LMDB that it follows.
     pub(in crate::embedded) fn view(&self) -> Result<View> {
         let mut view = self.view.lock();
         view.follow(&self.head, &self.base)?;
         Ok(view.clone())
     }
 
-    /// Begins to read LMDB, as `begin` does, which returns the transaction's number too. Returns what a
-    /// reader has to lay over it, and the version of it all.
+    /// Begins to read LMDB with `begin`, which also returns the transaction ID. Returns the layers over it,
+    /// and the version of the combined state.
     pub(in crate::embedded) fn read<T>(
         &self,
         begin: impl Fn() -> Result<(u64, T)>,
@@ -131,22 +131,22 @@ impl Journal {
                 }
                 return Ok((begun, shown.over(transaction), version));
             }
-            // A commit went to LMDB alone. Either its process is about to say so, or has.
+            // A commit went to LMDB directly; its process has not updated the journal yet.
             if self.head.position() == shown.position {
                 return Ok((begun, Layers::default(), Version(version.0 + 1)));
             }
         }
     }
 
-    /// Lets go of rows that this LMDB transaction has.
+    /// Drops rows that this LMDB transaction contains.
     pub(super) fn forget_merged(&self, transaction: u64) {
         let mut view = self.view.lock();
         let is_merged = |frozen: &mut Frozen| frozen.segment.header.base < transaction;
         view.frozen.take_if(is_merged);
     }
 
-    /// Appends what a commit changed, as durable as is asked, and returns where the journal ends then.
-    /// Nobody is shown it yet.
+    /// Appends the changes of a commit with the given durability, and returns the new end of the journal.
+    /// Not visible until [`Self::publish`].
     pub(in crate::embedded) fn append(
         &self,
         _turn: &Turn<'_>,
@@ -171,7 +171,7 @@ impl Journal {
         Ok(end)
     }
 
-    /// Shows what was appended up to `end`, and returns its version.
+    /// Makes the appended changes up to `end` visible, and returns the new version.
     pub(in crate::embedded) fn publish(
         &self,
         _turn: &Turn<'_>,
@@ -194,18 +194,18 @@ impl Journal {
         view.version
     }
 
-    /// The version of the newest state, and the rows of the newest segment.
+    /// The newest version, and the rows of the newest segment.
     pub(in crate::embedded) fn newest_rows(&self) -> (Version, ByteMap) {
         let view = self.view.lock();
         (view.version, view.rows.clone())
     }
 
-    /// What others have committed that was read since this was asked last.
+    /// Takes the commits of other processes that were read since the last call.
     pub(in crate::embedded) fn take_others(&self) -> Others {
         std::mem::take(&mut self.view.lock().others)
     }
 
-    /// Whether the newest segment is as long as one may be.
+    /// Whether the newest segment has reached its maximum size.
     pub(in crate::embedded) fn is_long(&self) -> bool {
         self.view.lock().end >= self.segment_bytes
     }
@@ -215,12 +215,12 @@ impl Journal {
         self.view.lock().end - HEADER_BYTES
     }
 
-    /// How far the journal goes.
+    /// The end position of the journal.
     pub(super) fn position(&self) -> Position {
         self.head.position()
     }
 
-    /// Ends the newest segment, so that it can be merged. The one before it was merged.
+    /// Completes the newest segment, so that it can be merged. The previous one is merged.
     pub(super) fn begin_next(&self, _turn: &Turn<'_>) -> Result<()> {
         let header = {
             let view = self.view.lock();
@@ -240,7 +240,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Begins anew after an LMDB transaction that has all that was in the journal, and more.
+    /// Restarts the journal after an LMDB transaction that includes everything in it, and more.
     pub(in crate::embedded) fn begin_after_merge(
         &self,
         _turn: &Turn<'_>,
@@ -266,13 +266,13 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes the file of a segment.
+    /// Creates the file of a segment.
     fn create(&self, header: Header) -> Result<Segment> {
         self.check_not_replaced()?;
         Segment::create(&self.base.dir, header)
     }
 
-    /// Removes the files of segments that were merged.
+    /// Removes the files of merged segments.
     pub(super) fn remove_before(&self, generation: u64) {
         if self.check_not_replaced().is_err() {
             return;
@@ -280,7 +280,7 @@ impl Journal {
         let dir = &self.base.dir;
         let old = files::generations(dir).unwrap_or_default();
         for old in old.into_iter().filter(|old| *old < generation) {
-            // Another process may have done so.
+            // Another process may have removed it.
             let _ = std::fs::remove_file(files::segment(dir, old));
         }
     }
@@ -300,7 +300,7 @@ impl Journal {
         Ok(view.end + view.frozen.map_or(0, |frozen| frozen.end))
     }
 
-    /// Reads everything that is in memory from the disk again; one finding for each fault.
+    /// Reads from disk everything that is in memory; returns one finding for each fault.
     pub(in crate::embedded) fn check(&self) -> Result<Vec<Finding>> {
         let view = self.view()?;
         let frozen = view.frozen.iter();
@@ -321,9 +321,9 @@ impl Journal {
 
 /// Why a commit was not appended.
 pub(in crate::embedded) enum Fault {
-    /// Nothing of it will ever show.
+    /// It has no effect.
     Nothing(Error),
-    /// It may be there after the machine was stopped.
+    /// It may be present after a crash of the machine.
     Unknown(Error),
 }
 
@@ -336,7 +336,7 @@ fn open_head(base: &Arc<Base>) -> Result<(Head, View)> {
     Ok((head, view))
 }
 
-/// The same where nobody can write: the segments themselves say how far they go.
+/// The same for a read-only directory: the position is determined from the segments.
 fn read_head(base: &Arc<Base>) -> Result<(Head, View)> {
     let head = Head::without_file(&base.dir)?;
     let view = recover::recover(base)?;
@@ -344,8 +344,8 @@ fn read_head(base: &Arc<Base>) -> Result<(Head, View)> {
     Ok((head, view))
 }
 
-/// What the head tells, read without waiting for who is committing; `None` where it tells nothing, or
-/// what it tells is not there.
+/// The view at the position in the head file, without waiting for a commit in progress; `None` if the head
+/// has no position, or its segments are missing.
 fn told(head: &Head, base: &Arc<Base>) -> Result<Option<View>> {
     let failed = |error| io_error(named(&base.dir, "cannot be read"), error);
     for _ in 0..ATTEMPTS {
@@ -353,7 +353,7 @@ fn told(head: &Head, base: &Arc<Base>) -> Result<Option<View>> {
             break;
         };
         let view = View::load(told, base)?;
-        // Those that commit may have removed what was told before.
+        // A concurrent commit may have removed older segments.
         if view.is_some() || head.position() == told {
             return Ok(view);
         }
@@ -361,7 +361,7 @@ fn told(head: &Head, base: &Arc<Base>) -> Result<Option<View>> {
     Ok(None)
 }
 
-/// The same while nobody commits, and after the machine was started anew.
+/// The same under the lock, also after a restart of the machine.
 fn agreed(head: &Head, base: &Arc<Base>) -> Result<View> {
     let failed = |error| io_error(named(&base.dir, "cannot be read or written"), error);
     let _lock = lock(head, &base.dir, TURN_PATIENCE)?;

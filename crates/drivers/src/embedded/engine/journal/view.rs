@@ -1,5 +1,5 @@
-//! What a process knows of the journal: the rows that are not in LMDB yet, brought up to date from the
-//! files before anything is shown.
+//! The journal as read by this process: the rows that are not in LMDB yet. Updated from the files before a
+//! state is shown.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use super::others::Others;
 use super::segment::{self, HEADER_BYTES, Segment};
 use crate::embedded::engine::Base;
 
-/// How often a view is read anew, where segments come and go meanwhile.
+/// How often a view is read again, if segments change meanwhile.
 pub(super) const ATTEMPTS: usize = 100;
 
 /// The segment before the newest, which is being merged.
 #[derive(Clone)]
 pub(super) struct Frozen {
     pub(super) segment: Arc<Segment>,
-    /// How many of its bytes count.
+    /// The number of its valid bytes.
     pub(super) end: u64,
     pub(super) rows: ByteMap,
 }
 
 impl Frozen {
-    /// Reads a segment; `None` where there is none.
+    /// Reads a segment; `None` if it does not exist.
     fn load(generation: u64, end: u64, base: &Base) -> Result<Option<Self>> {
         let Some(segment) = Segment::open(&base.dir, generation)? else {
             return Ok(None);
@@ -45,18 +45,18 @@ impl Frozen {
 pub(in crate::embedded) struct View {
     /// The newest segment.
     pub(super) segment: Arc<Segment>,
-    /// How far it was read.
+    /// The end of the part that was read.
     pub(super) end: u64,
     /// The version of the last frame.
     pub(in crate::embedded) version: Version,
-    /// What the newest segment changed.
+    /// The changed rows of the newest segment.
     pub(super) rows: ByteMap,
     pub(super) frozen: Option<Frozen>,
-    /// What was read that others have committed.
+    /// Commits of other processes that were read.
     pub(super) others: Others,
 }
 
-/// What is to be shown over LMDB.
+/// The rows over LMDB.
 #[derive(Default)]
 pub(in crate::embedded) struct Layers {
     newest: Option<ByteMap>,
@@ -64,30 +64,30 @@ pub(in crate::embedded) struct Layers {
 }
 
 impl Layers {
-    /// The rows, those that count before others first.
+    /// The rows; earlier ones take precedence.
     pub(in crate::embedded) fn rows(&self) -> [Option<&ByteMap>; 2] {
         [self.newest.as_ref(), self.frozen.as_ref()]
     }
 }
 
-/// What a reader needs of a view, taken before it begins to read LMDB.
+/// The parts of a view that a reader needs, taken before it begins to read LMDB.
 pub(super) struct Shown {
     pub(super) position: Position,
     pub(super) version: Version,
     /// The LMDB transaction that the newest segment follows.
     pub(super) base: u64,
     newest: Option<ByteMap>,
-    /// The rows of the segment before it, with the transaction that that one follows.
+    /// The rows of the previous segment, with the transaction that it follows.
     frozen: Option<(u64, ByteMap)>,
 }
 
 impl Shown {
-    /// Whether the segment before the newest may not be merged yet.
+    /// Whether the previous segment may not be merged yet.
     pub(super) fn has_frozen(&self) -> bool {
         self.frozen.is_some()
     }
 
-    /// What a reader of this LMDB transaction has to lay over it.
+    /// The layers for a reader of this LMDB transaction.
     pub(super) fn over(self, transaction: u64) -> Layers {
         let frozen = self.frozen.filter(|(base, _)| transaction <= *base);
         Layers {
@@ -98,7 +98,7 @@ impl Shown {
 }
 
 impl View {
-    /// A segment of which nothing was read yet.
+    /// A segment that was not read yet.
     pub(super) fn at(segment: Segment) -> Self {
         Self {
             version: segment.header.version,
@@ -110,7 +110,7 @@ impl View {
         }
     }
 
-    /// How far the journal goes, as far as this knows.
+    /// The position up to which the journal was read.
     pub(super) fn position(&self) -> Position {
         Position {
             generation: self.segment.header.generation,
@@ -123,7 +123,7 @@ impl View {
         self.segment.header.base
     }
 
-    /// What a reader needs of this.
+    /// The parts that a reader needs.
     pub(super) fn shown(&self) -> Shown {
         let frozen = self.frozen.as_ref();
         Shown {
@@ -135,7 +135,7 @@ impl View {
         }
     }
 
-    /// Reads on to where the journal goes.
+    /// Reads up to the current end of the journal.
     pub(super) fn follow(&mut self, head: &Head, base: &Arc<Base>) -> Result<()> {
         let told = head.position();
         if told == self.position() {
@@ -147,7 +147,7 @@ impl View {
     #[cold]
     fn follow_to(&mut self, wanted: Position, head: &Head, base: &Arc<Base>) -> Result<()> {
         for _ in 0..ATTEMPTS {
-            // Others may go on meanwhile, and who reads needs not keep up with them.
+            // Other processes may commit meanwhile; a reader need not keep up with them.
             let (known, told) = (self.position(), head.position());
             if known >= wanted {
                 return Ok(());
@@ -156,7 +156,7 @@ impl View {
                 self.read_to(told.end)?;
                 continue;
             }
-            // Segments are opened by their paths.
+            // Segments are opened by path.
             head.check_not_replaced()?;
             if !(told.generation == known.generation + 1 && self.turn_over(base)?)
                 && let Some(view) = Self::load(told, base)?
@@ -185,7 +185,7 @@ impl View {
         Ok(())
     }
 
-    /// Goes to the next segment, where there is one that continues this.
+    /// Moves to the next segment, if there is one that continues this.
     fn turn_over(&mut self, base: &Arc<Base>) -> Result<bool> {
         let next = Segment::open(&base.dir, self.segment.header.generation + 1)?;
         let Some(next) = next.filter(|next| next.header.previous_end >= self.end) else {
@@ -196,7 +196,7 @@ impl View {
         Ok(true)
     }
 
-    /// Goes on with a segment that continues this one.
+    /// Continues with the next segment.
     pub(super) fn begin(&mut self, next: Segment) {
         let segment = std::mem::replace(&mut self.segment, Arc::new(next));
         self.frozen = Some(Frozen {
@@ -208,7 +208,7 @@ impl View {
         self.version = self.segment.header.version;
     }
 
-    /// Reads all that is not in LMDB yet; `None` where a segment is gone meanwhile.
+    /// Reads everything that is not in LMDB yet; `None` if a segment was removed meanwhile.
     pub(super) fn load(told: Position, base: &Arc<Base>) -> Result<Option<Self>> {
         let Some(newest) = Segment::open(&base.dir, told.generation)? else {
             return Ok(None);
