@@ -11,10 +11,10 @@ use heed::{MdbError, PutFlags, RwTxn};
 
 use super::HEADROOM_BYTES;
 use super::engine::{
-    Base, Engine, FRAME_BYTES_MAX, Fault, REMOVED, Reading, Shortage, Turn, is_map_full,
-    merge_rows, put,
+    DELETED, Engine, FRAME_BYTES_MAX, Fault, Lmdb, Reading, Shortage, Turn, is_map_full,
+    merge_rows, put_entry,
 };
-use super::snapshot::{Source, UnfinishedSnapshot, bounds};
+use super::snapshot::{ReadSource, TransactionSnapshot, bounds};
 use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
 use crate::recent_commits::{Effect, Recorder};
 
@@ -45,7 +45,7 @@ pub(super) fn write(
         let filled = filled
             .map_err(Abort::NotBegun)
             .and_then(|(turn, shortage)| {
-                change_base(engine, &turn, shortage, |writer| {
+                commit_to_lmdb(engine, &turn, shortage, |writer| {
                     group_commit::test(writer, preconditions)?;
                     fill(writer).map_err(Abort::Refused)
                 })
@@ -56,49 +56,49 @@ pub(super) fn write(
 
 /// Why a change failed.
 pub(super) enum Failure {
-    Base(heed::Error),
+    Lmdb(heed::Error),
     /// An error to return as it is.
-    Told(Error),
+    Error(Error),
     /// The change is too large for the journal.
     TooLarge,
 }
 
 impl From<heed::Error> for Failure {
     fn from(error: heed::Error) -> Self {
-        Self::Base(error)
+        Self::Lmdb(error)
     }
 }
 
 impl Failure {
-    fn into_error(self, base: &Base, shortage: Option<Shortage>) -> Error {
+    fn into_error(self, base: &Lmdb, shortage: Option<Shortage>) -> Error {
         match self {
-            Self::Base(error) => base.write_error(error, shortage),
-            Self::Told(error) => error,
+            Self::Lmdb(error) => base.write_error(error, shortage),
+            Self::Error(error) => error,
             Self::TooLarge => Error::new(
                 ErrorKind::Engine,
-                "a commit that is too large for the journal was not taken out of it",
+                "a commit that is too large for the journal was not moved to LMDB",
             ),
         }
     }
 }
 
-type Changed<T> = std::result::Result<T, Abort<Failure>>;
+type CommitResult<T> = std::result::Result<T, Abort<Failure>>;
 
 impl GroupCommit for Arc<Engine> {
     type Failure = Failure;
 
-    fn run_transaction(&self, fill: TransactionBody<'_, Failure>) -> Changed<Version> {
+    fn run_transaction(&self, fill: TransactionBody<'_, Failure>) -> CommitResult<Version> {
         let turn = self.journal.turn().map_err(Abort::NotBegun)?;
         match append(self, &turn, &mut *fill) {
             Err(Abort::Failed(Failure::TooLarge)) => {
-                change_base(self, &turn, None, |writer| fill(writer))
+                commit_to_lmdb(self, &turn, None, |writer| fill(writer))
             }
             changed => changed,
         }
     }
 
     fn recovery(&self, failure: Failure, batches: usize) -> Recovery {
-        if matches!(&failure, Failure::Base(error) if is_map_full(error)) {
+        if matches!(&failure, Failure::Lmdb(error) if is_map_full(error)) {
             return match self.base.grow_map() {
                 Ok(()) => Recovery::Retry,
                 Err(error) => Recovery::GiveUp(error),
@@ -116,7 +116,7 @@ impl GroupCommit for Arc<Engine> {
 
     fn unknown(&self, failure: Failure) -> Error {
         let error = self.failed(failure);
-        let message = "the journal could not be flushed; what was committed may show after a crash";
+        let message = "the journal could not be flushed; the commit may be present after a crash";
         Error::new(ErrorKind::OutcomeUnknown, message).with_source(error)
     }
 }
@@ -126,9 +126,9 @@ fn append(
     engine: &Arc<Engine>,
     turn: &Turn<'_>,
     fill: TransactionBody<'_, Failure>,
-) -> Changed<Version> {
+) -> CommitResult<Version> {
     let journal = &engine.journal;
-    if journal.is_long() {
+    if journal.is_full() {
         journal.end_segment(turn).map_err(Abort::NotBegun)?;
         engine.merger.ended();
     }
@@ -158,11 +158,11 @@ fn append(
     }
     let appended = journal.append(turn, &changed, engine.config.durability);
     let end = appended.map_err(|fault| match fault {
-        Fault::Nothing(error) => Abort::Failed(Failure::Told(error)),
-        Fault::Unknown(error) => Abort::Unknown(Failure::Told(error)),
+        Fault::NotAppended(error) => Abort::Failed(Failure::Error(error)),
+        Fault::Unknown(error) => Abort::Unknown(Failure::Error(error)),
     })?;
     let _publishing = engine.publishing.lock();
-    engine.tell_others();
+    engine.report_foreign_commits();
     engine.recent.push_foreign(before);
     let version = journal.publish(turn, &changed, end);
     engine.recent.push(version, recorder);
@@ -172,41 +172,41 @@ fn append(
 
 /// Runs `fill` in an LMDB transaction that first merges the journal, commits it, and notifies the watchers.
 /// If it fails, its disk space is released. `shortage` is why the map could not be grown before.
-fn change_base(
+fn commit_to_lmdb(
     engine: &Arc<Engine>,
     turn: &Turn<'_>,
     shortage: Option<Shortage>,
-    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> Changed<()>,
-) -> Changed<Version> {
-    let changed = try_change_base(engine, turn, shortage, fill);
-    changed.map_err(|stop| {
+    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> CommitResult<()>,
+) -> CommitResult<Version> {
+    let changed = try_commit_to_lmdb(engine, turn, shortage, fill);
+    changed.map_err(|abort| {
         // The cause is determined before the disk space is released.
-        let stop = match stop {
-            Abort::Failed(Failure::Base(error)) if !is_map_full(&error) => {
-                Abort::Failed(Failure::Told(engine.base.write_error(error, shortage)))
+        let abort = match abort {
+            Abort::Failed(Failure::Lmdb(error)) if !is_map_full(&error) => {
+                Abort::Failed(Failure::Error(engine.base.write_error(error, shortage)))
             }
-            stop => stop,
+            abort => abort,
         };
-        engine.base.give_back();
-        stop
+        engine.base.release_unused_space();
+        abort
     })
 }
 
-fn try_change_base(
+fn try_commit_to_lmdb(
     engine: &Arc<Engine>,
     turn: &Turn<'_>,
     shortage: Option<Shortage>,
-    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> Changed<()>,
-) -> Changed<Version> {
+    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> CommitResult<()>,
+) -> CommitResult<Version> {
     let base = &engine.base;
     engine.journal.merge_ended().map_err(Abort::NotBegun)?;
-    let (_inside, mut txn) = base.begin_write().map_err(Abort::NotBegun)?;
+    let (_gate_guard, mut txn) = base.begin_write().map_err(Abort::NotBegun)?;
     let (before, rows) = engine.journal.newest_rows();
-    merge_rows(base.keys, &mut txn, &rows).map_err(Failure::Base)?;
+    merge_rows(base.keys, &mut txn, &rows).map_err(Failure::Lmdb)?;
     let mut writer = EmbeddedWriter {
         txn,
         base,
-        before,
+        base_version: before,
         shortage,
         recorder: Recorder::new(),
     };
@@ -224,13 +224,13 @@ fn try_change_base(
         .check_not_replaced()
         .map_err(Abort::NotBegun)?;
     let _publishing = engine.publishing.lock();
-    engine.tell_others();
+    engine.report_foreign_commits();
     engine.recent.push_foreign(before);
-    txn.commit().map_err(Failure::Base)?;
+    txn.commit().map_err(Failure::Lmdb)?;
     // The commit succeeded. If the journal cannot be restarted now, the next commit does so.
     let begun = engine.journal.begin_after_merge(turn, transaction, version);
     if let Err(error) = begun {
-        tracing::warn!(%error, "the journal does not begin anew");
+        tracing::warn!(%error, "the journal cannot be restarted");
     }
     engine.recent.push(version, recorder);
     Ok(version)
@@ -246,22 +246,22 @@ struct JournalWriter {
 }
 
 impl JournalWriter {
-    fn source(&self) -> Source<'_> {
+    fn source(&self) -> ReadSource<'_> {
         let [newest, frozen] = self.reading.layers.rows();
         let changed = (!self.changed.is_empty()).then_some(&self.changed);
-        Source {
+        ReadSource {
             txn: &self.reading.txn,
-            base: self.reading.inside.base(),
+            base: self.reading.gate_guard.base(),
             layers: [changed, newest, frozen],
         }
     }
 
     /// The keys of a range; fails if there are too many.
     fn keys_of(&self, range: &KeyRange) -> std::result::Result<Vec<Vec<u8>>, Failure> {
-        let run = self.source().run(range, Direction::Forward);
-        let mut run = run.map_err(Failure::Told)?;
+        let run = self.source().cursor(range, Direction::Forward);
+        let mut cursor = run.map_err(Failure::Error)?;
         let mut keys = Vec::new();
-        while let Some((key, _)) = run.next().map_err(Failure::Told)? {
+        while let Some((key, _)) = cursor.next().map_err(Failure::Error)? {
             if keys.len() == RANGE_KEYS_MAX {
                 return Err(Failure::TooLarge);
             }
@@ -287,18 +287,18 @@ impl WriteTransaction for JournalWriter {
     }
 
     fn value_of(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
-        Ok(self.source().held(key)?)
+        Ok(self.source().lookup(key)?)
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) -> std::result::Result<(), Failure> {
-        self.insert(key, &put(value))?;
+        self.insert(key, &put_entry(value))?;
         self.recorder.put(key, value);
         Ok(())
     }
 
     fn remove(&mut self, key: &[u8]) -> std::result::Result<(), Failure> {
         if self.value_of(key)?.is_some() {
-            self.insert(key, REMOVED)?;
+            self.insert(key, DELETED)?;
             self.recorder.delete(key);
         }
         Ok(())
@@ -307,7 +307,7 @@ impl WriteTransaction for JournalWriter {
     fn remove_range(&mut self, range: &KeyRange) -> std::result::Result<(), Failure> {
         let keys = self.keys_of(range)?;
         for key in &keys {
-            self.insert(key, REMOVED)?;
+            self.insert(key, DELETED)?;
         }
         if !keys.is_empty() {
             self.recorder.delete_range(range);
@@ -315,7 +315,7 @@ impl WriteTransaction for JournalWriter {
         Ok(())
     }
 
-    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> Changed<()> {
+    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> CommitResult<()> {
         let stored = self.value_of(key)?;
         let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
         drop(stored);
@@ -325,9 +325,9 @@ impl WriteTransaction for JournalWriter {
 
 struct EmbeddedWriter<'e> {
     txn: RwTxn<'e>,
-    base: &'e Base,
+    base: &'e Lmdb,
     /// The version before the write.
-    before: Version,
+    base_version: Version,
     /// Why the map could not be grown before.
     shortage: Option<Shortage>,
     recorder: Recorder,
@@ -345,7 +345,7 @@ impl WriteTransaction for EmbeddedWriter<'_> {
     type Failure = Failure;
 
     fn base_version(&self) -> Option<Version> {
-        Some(self.before)
+        Some(self.base_version)
     }
 
     fn value_of(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
@@ -382,8 +382,8 @@ impl WriteTransaction for EmbeddedWriter<'_> {
         Ok(())
     }
 
-    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> Changed<()> {
-        let stored = self.base.keys.get(&self.txn, key).map_err(Failure::Base)?;
+    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> CommitResult<()> {
+        let stored = self.base.keys.get(&self.txn, key).map_err(Failure::Lmdb)?;
         let sum = counter::add(key, stored, delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)
     }
@@ -426,10 +426,10 @@ impl Writer for EmbeddedWriter<'_> {
     }
 
     fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        Ok(Box::new(UnfinishedSnapshot {
+        Ok(Box::new(TransactionSnapshot {
             txn: &self.txn,
             base: self.base,
-            version: self.before,
+            version: self.base_version,
         }))
     }
 

@@ -55,8 +55,8 @@ impl Config {
                 "map_size" => config.map_bytes = Some(bytes(option, value)?),
                 "journal_size" => config.journal_bytes = journal_bytes(bytes(option, value)?)?,
                 _ => {
-                    let known = "durability, map_size and journal_size";
-                    return unknown_option(url.scheme, option, known);
+                    let supported = "durability, map_size and journal_size";
+                    return unknown_option(url.scheme, option, supported);
                 }
             }
         }
@@ -68,7 +68,7 @@ fn journal_bytes(bytes: usize) -> Result<usize> {
     match bytes {
         JOURNAL_BYTES_MIN..=JOURNAL_BYTES_MAX => Ok(bytes),
         _ => Err(refusal(format!(
-            "journal_size is {bytes}; it may be {JOURNAL_BYTES_MIN} to {JOURNAL_BYTES_MAX} bytes"
+            "journal_size is {bytes}; it must be {JOURNAL_BYTES_MIN} to {JOURNAL_BYTES_MAX} bytes"
         ))),
     }
 }

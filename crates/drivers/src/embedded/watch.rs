@@ -29,7 +29,7 @@ impl PolledEngine for Engine {
 
     fn detect_foreign_commits(self: &Arc<Self>) -> Result<()> {
         let newest = Self::newest(self)?;
-        self.tell_others();
+        self.report_foreign_commits();
         self.recent.push_foreign(newest);
         Ok(())
     }

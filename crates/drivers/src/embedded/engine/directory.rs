@@ -7,7 +7,7 @@ use espalier_keyspace::{Result, Version};
 use heed::{RoTxn, WithoutTls};
 use parking_lot::Mutex;
 
-use super::environment::{Base, Inside};
+use super::environment::{GateGuard, Lmdb};
 use super::journal::{Journal, Layers, Merger};
 use crate::commit_queue::CommitQueue;
 use crate::embedded::{Config, Durability};
@@ -17,7 +17,7 @@ use crate::recent_commits::RecentCommits;
 /// An open directory, shared by all its users in this process.
 pub(in crate::embedded) struct Engine {
     pub(in crate::embedded) config: Config,
-    pub(in crate::embedded) base: Arc<Base>,
+    pub(in crate::embedded) base: Arc<Lmdb>,
     pub(in crate::embedded) journal: Arc<Journal>,
     pub(in crate::embedded) merger: Merger,
     /// Waiting commits.
@@ -32,18 +32,18 @@ pub(in crate::embedded) struct Engine {
 /// A committed state. Fields are dropped in order: the transaction ends before the gate is left.
 pub(in crate::embedded) struct Reading {
     pub(in crate::embedded) txn: RoTxn<'static, WithoutTls>,
-    pub(in crate::embedded) inside: Inside,
+    pub(in crate::embedded) gate_guard: GateGuard,
     pub(in crate::embedded) layers: Layers,
     pub(in crate::embedded) version: Version,
 }
 
 impl Engine {
     /// Creates the engine over an open LMDB.
-    pub(super) fn new(config: Config, base: Arc<Base>) -> Result<Self> {
+    pub(super) fn new(config: Config, base: Arc<Lmdb>) -> Result<Self> {
         let journal = Arc::new(Journal::open(&base, config.journal_bytes as u64)?);
         let newest = journal.view()?.version;
         // Watchers start after `newest`, so commits of other processes during opening are not reported.
-        drop(journal.take_others());
+        drop(journal.take_foreign_commits());
         let merger = match base.access {
             Access::Write => Merger::start(&journal),
             Access::Read => Merger::none(),
@@ -57,18 +57,18 @@ impl Engine {
             recent: RecentCommits::after(newest),
             publishing: Mutex::new(()),
         };
-        engine.give_back_of_killed();
+        engine.release_space_of_killed();
         Ok(engine)
     }
 
     /// Releases the disk space of a process that was killed during a write. Opening does not wait: if
     /// another process is committing, that one releases the space if it fails.
-    fn give_back_of_killed(&self) {
-        if self.base.access == Access::Read || !self.base.has_more_than_counts().unwrap_or(false) {
+    fn release_space_of_killed(&self) {
+        if self.base.access == Access::Read || !self.base.has_unused_tail().unwrap_or(false) {
             return;
         }
         match self.journal.turn_at_once() {
-            Ok(_turn) => self.base.give_back(),
+            Ok(_turn) => self.base.release_unused_space(),
             Err(error) => tracing::debug!(%error, "another process may be writing"),
         }
     }
@@ -81,13 +81,13 @@ impl Engine {
     /// Begins to read the newest state.
     pub(in crate::embedded) fn begin_read(&self) -> Result<Reading> {
         let begun = self.journal.read(|| {
-            let (inside, txn) = self.base.begin_read()?;
-            Ok((txn.id() as u64, (inside, txn)))
+            let (gate_guard, txn) = self.base.begin_read()?;
+            Ok((txn.id() as u64, (gate_guard, txn)))
         });
-        let ((inside, txn), layers, version) = begun?;
+        let ((gate_guard, txn), layers, version) = begun?;
         Ok(Reading {
             txn,
-            inside,
+            gate_guard,
             layers,
             version,
         })
@@ -100,8 +100,8 @@ impl Engine {
 
     /// Notifies the watchers of the commits of other processes that this one has read. The caller holds
     /// `publishing`.
-    pub(in crate::embedded) fn tell_others(&self) {
-        self.journal.take_others().tell(&self.recent);
+    pub(in crate::embedded) fn report_foreign_commits(&self) {
+        self.journal.take_foreign_commits().report(&self.recent);
     }
 
     /// Makes every commit durable.
@@ -118,7 +118,7 @@ impl Drop for Engine {
         }
         if let Err(error) = self.journal.check_not_replaced() {
             // Commits after the removal have failed with an error already.
-            tracing::debug!(%error, "there is nothing to close");
+            tracing::debug!(%error, "the directory is not closed, as it was removed or replaced");
             return;
         }
         let synced = match self.config.durability {
@@ -127,7 +127,7 @@ impl Drop for Engine {
         };
         if let Err(error) = synced.and_then(|()| self.journal.merge_at_end()) {
             let dir = self.dir().display();
-            tracing::warn!(%dir, %error, "what is in the journal stays there");
+            tracing::warn!(%dir, %error, "the journal cannot be merged and is kept");
         }
     }
 }

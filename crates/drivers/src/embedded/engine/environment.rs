@@ -9,7 +9,7 @@ use espalier_keyspace::{Error, Result};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvInfo, RoTxn, RwTxn, WithoutTls};
 
-use super::error::{commit_error, engine_error, is_map_full, is_map_outgrown, map_full};
+use super::error::{commit_error, engine_error, is_map_full, is_map_outgrown, map_full_error};
 use super::gate::{Busy, Gate};
 use crate::files::{Access, io_error};
 
@@ -39,7 +39,7 @@ pub(in crate::embedded) const DATA_FILE: &str = "data.mdb";
 pub(in crate::embedded) type Keys = Database<'static, Bytes, Bytes>;
 
 /// LMDB in an open directory.
-pub(in crate::embedded) struct Base {
+pub(in crate::embedded) struct Lmdb {
     /// The directory, with links resolved.
     pub(in crate::embedded) dir: PathBuf,
     pub(in crate::embedded) env: Env<WithoutTls>,
@@ -59,24 +59,24 @@ pub(in crate::embedded) enum Shortage {
 }
 
 /// A guard: the gate is entered.
-pub(in crate::embedded) struct Inside {
-    base: Arc<Base>,
+pub(in crate::embedded) struct GateGuard {
+    base: Arc<Lmdb>,
 }
 
-impl Inside {
-    fn enter(base: &Arc<Base>) -> Self {
+impl GateGuard {
+    fn enter(base: &Arc<Lmdb>) -> Self {
         base.gate.enter();
         Self {
             base: Arc::clone(base),
         }
     }
 
-    pub(in crate::embedded) fn base(&self) -> &Base {
+    pub(in crate::embedded) fn base(&self) -> &Lmdb {
         &self.base
     }
 }
 
-impl Drop for Inside {
+impl Drop for GateGuard {
     fn drop(&mut self) {
         self.base.gate.leave();
     }
@@ -89,7 +89,7 @@ const RESERVE_PATIENCE: Duration = Duration::from_millis(20);
 /// of dead processes.
 const BEGIN_ATTEMPTS: usize = 3;
 
-impl Base {
+impl Lmdb {
     /// The path of the data file.
     pub(in crate::embedded) fn data_path(&self) -> PathBuf {
         self.dir.join(DATA_FILE)
@@ -102,13 +102,13 @@ impl Base {
 
     /// The ID of the newest transaction visible to readers.
     pub(in crate::embedded) fn newest(self: &Arc<Self>) -> Result<u64> {
-        let (_inside, txn) = self.begin_read()?;
+        let (_gate_guard, txn) = self.begin_read()?;
         Ok(txn.id() as u64)
     }
 
     /// The ID of the newest transaction, after an unfinished one of a dead process is resolved.
-    pub(in crate::embedded) fn newest_ended(self: &Arc<Self>) -> Result<u64> {
-        let (_inside, txn) = self.begin_write()?;
+    pub(in crate::embedded) fn newest_resolved(self: &Arc<Self>) -> Result<u64> {
+        let (_gate_guard, txn) = self.begin_write()?;
         let number = txn.id() as u64 - 1;
         txn.abort();
         Ok(number)
@@ -124,7 +124,7 @@ impl Base {
 
     /// Whether there may be a newer transaction. (LMDB's file information is ahead of readers while another
     /// process flushes a commit.)
-    pub(in crate::embedded) fn seems_beyond(&self, transaction: u64) -> bool {
+    pub(in crate::embedded) fn may_have_newer(&self, transaction: u64) -> bool {
         self.info().last_txn_id as u64 > transaction
     }
 
@@ -132,20 +132,20 @@ impl Base {
     /// are bound in one pattern.
     pub(in crate::embedded) fn begin_read(
         self: &Arc<Self>,
-    ) -> Result<(Inside, RoTxn<'static, WithoutTls>)> {
+    ) -> Result<(GateGuard, RoTxn<'static, WithoutTls>)> {
         for _ in 1..BEGIN_ATTEMPTS {
-            let inside = Inside::enter(self);
+            let gate_guard = GateGuard::enter(self);
             match self.read_txn() {
-                Ok(txn) => return Ok((inside, txn)),
+                Ok(txn) => return Ok((gate_guard, txn)),
                 Err(error) => {
-                    drop(inside);
+                    drop(gate_guard);
                     self.recover(error)?;
                 }
             }
         }
-        let inside = Inside::enter(self);
+        let gate_guard = GateGuard::enter(self);
         let txn = self.read_txn().map_err(|error| self.error(error))?;
-        Ok((inside, txn))
+        Ok((gate_guard, txn))
     }
 
     /// Begins a read transaction whose ID matches the state that it shows.
@@ -167,26 +167,26 @@ impl Base {
 
     /// Begins a write transaction, after those of other processes. The last element of the result must be
     /// dropped first.
-    pub(in crate::embedded) fn begin_write(self: &Arc<Self>) -> Result<(Inside, RwTxn<'_>)> {
+    pub(in crate::embedded) fn begin_write(self: &Arc<Self>) -> Result<(GateGuard, RwTxn<'_>)> {
         for _ in 1..BEGIN_ATTEMPTS {
-            let inside = Inside::enter(self);
+            let gate_guard = GateGuard::enter(self);
             match self.env.write_txn() {
-                Ok(txn) => return Ok((inside, txn)),
+                Ok(txn) => return Ok((gate_guard, txn)),
                 Err(error) => {
-                    drop(inside);
+                    drop(gate_guard);
                     self.recover(error)?;
                 }
             }
         }
-        let inside = Inside::enter(self);
+        let gate_guard = GateGuard::enter(self);
         let txn = self.env.write_txn().map_err(|error| self.error(error))?;
-        Ok((inside, txn))
+        Ok((gate_guard, txn))
     }
 
     /// Removes the cause of an error at the beginning of a transaction, if possible.
     fn recover(&self, error: heed::Error) -> Result<()> {
         match &error {
-            error if is_map_outgrown(error) => self.follow_map(),
+            error if is_map_outgrown(error) => self.adopt_map_size(),
             heed::Error::Mdb(heed::MdbError::ReadersFull) => self
                 .env
                 .clear_stale_readers()
@@ -197,28 +197,28 @@ impl Base {
     }
 
     /// Adopts the size that another process has given to the file.
-    fn follow_map(&self) -> Result<()> {
+    fn adopt_map_size(&self) -> Result<()> {
         let used = self.used_bytes();
-        let wanted = used.saturating_add(HEADROOM_BYTES);
-        self.resize_to_at_least(GROW_PATIENCE, used, wanted)
+        let target = used.saturating_add(HEADROOM_BYTES);
+        self.resize_to_at_least(GROW_PATIENCE, used, target)
     }
 
     /// Doubles the map, or grows it as far as the system allows. The caller holds no transaction.
     pub(in crate::embedded) fn grow_map(&self) -> Result<()> {
         let map_bytes = self.info().map_size;
-        let wanted = map_bytes.saturating_mul(2);
-        self.resize_to_at_least(GROW_PATIENCE, map_bytes + MAP_BYTES_STEP, wanted)
+        let target = map_bytes.saturating_mul(2);
+        self.resize_to_at_least(GROW_PATIENCE, map_bytes + MAP_BYTES_STEP, target)
     }
 
     /// Makes sure that `bytes` more fit into the map, or as much as the system allows. Returns why it is
     /// less.
     pub(in crate::embedded) fn reserve(&self, bytes: usize) -> Option<Shortage> {
-        let wanted = self.used_bytes().saturating_add(bytes);
-        if self.info().map_size >= wanted {
+        let target = self.used_bytes().saturating_add(bytes);
+        if self.info().map_size >= target {
             return None;
         }
-        match self.resize(RESERVE_PATIENCE, wanted) {
-            Ok(reserved) if reserved >= wanted => None,
+        match self.resize(RESERVE_PATIENCE, target) {
+            Ok(reserved) if reserved >= target => None,
             Err(Resize::Busy) => Some(Shortage::Snapshots),
             Ok(_) | Err(Resize::Failed(_)) => Some(Shortage::AddressSpace),
         }
@@ -227,31 +227,34 @@ impl Base {
     /// Bytes of the file up to the last used page.
     fn used_bytes(&self) -> usize {
         self.gate.enter();
-        let bytes = self.used_bytes_inside();
+        let bytes = self.used_bytes_in_gate();
         self.gate.leave();
         bytes
     }
 
     /// The same for callers inside the gate.
-    fn used_bytes_inside(&self) -> usize {
+    fn used_bytes_in_gate(&self) -> usize {
         let page_bytes = self.env.unnamed_database_stat().page_size as usize;
         (self.env.info().last_page_number + 1) * page_bytes
     }
 
-    fn resize_to_at_least(&self, patience: Duration, least: usize, wanted: usize) -> Result<()> {
-        match self.resize(patience, wanted) {
+    fn resize_to_at_least(&self, patience: Duration, least: usize, target: usize) -> Result<()> {
+        match self.resize(patience, target) {
             Ok(reserved) if reserved >= least => Ok(()),
-            Ok(reserved) => Err(map_full(reserved, Some(Shortage::AddressSpace))),
-            Err(Resize::Busy) => Err(map_full(self.info().map_size, Some(Shortage::Snapshots))),
+            Ok(reserved) => Err(map_full_error(reserved, Some(Shortage::AddressSpace))),
+            Err(Resize::Busy) => Err(map_full_error(
+                self.info().map_size,
+                Some(Shortage::Snapshots),
+            )),
             Err(Resize::Failed(error)) => Err(self.error(error)),
         }
     }
 
-    /// Grows the map to `wanted`, or as far as the system allows; returns its size. The map never shrinks.
-    fn resize(&self, patience: Duration, wanted: usize) -> std::result::Result<usize, Resize> {
-        self.gate.alone(patience, || {
+    /// Grows the map to `target`, or as far as the system allows; returns its size. The map never shrinks.
+    fn resize(&self, patience: Duration, target: usize) -> std::result::Result<usize, Resize> {
+        self.gate.exclusive(patience, || {
             let map_bytes = self.env.info().map_size;
-            let Some(bytes) = largest_free(map_bytes, wanted) else {
+            let Some(bytes) = largest_possible_map(map_bytes, target) else {
                 return Ok(map_bytes);
             };
             // SAFETY: no thread of this process is in a transaction, as the gate is held exclusively.
@@ -268,39 +271,41 @@ impl Base {
         shortage: Option<Shortage>,
     ) -> Error {
         match is_map_full(&error) {
-            true => map_full(self.info().map_size, shortage).with_source(error),
+            true => map_full_error(self.info().map_size, shortage).with_source(error),
             false => commit_error(&self.dir, error),
         }
     }
 
     /// Releases the disk space of pages beyond the newest state, written by a write that failed or was
     /// killed. The caller holds no transaction; waits for a write of another process.
-    pub(in crate::embedded) fn give_back(self: &Arc<Self>) {
-        if let Err(error) = self.try_give_back() {
+    pub(in crate::embedded) fn release_unused_space(self: &Arc<Self>) {
+        if let Err(error) = self.try_release_unused_space() {
             let dir = self.dir.display();
-            tracing::warn!(%dir, %error, "the disk space of a write that failed is not given back");
+            tracing::warn!(%dir, %error, "the disk space of a failed write cannot be released");
         }
     }
 
-    fn try_give_back(self: &Arc<Self>) -> Result<()> {
-        if !self.has_more_than_counts()? {
+    fn try_release_unused_space(self: &Arc<Self>) -> Result<()> {
+        if !self.has_unused_tail()? {
             return Ok(());
         }
         // As the only writer, so that no other process is writing such pages. Readers do not use them.
-        let (_inside, txn) = self.begin_write()?;
-        let used = self.used_bytes_inside() as u64;
+        let (_gate_guard, txn) = self.begin_write()?;
+        let used = self.used_bytes_in_gate() as u64;
         if self.file_bytes()? > used {
             let path = self.data_path();
             let file = OpenOptions::new().write(true).open(&path);
-            let cut = file.and_then(|file| file.set_len(used));
-            cut.map_err(|error| io_error(format!("{} cannot be cut", path.display()), error))?;
+            let truncated = file.and_then(|file| file.set_len(used));
+            truncated.map_err(|error| {
+                io_error(format!("{} cannot be truncated", path.display()), error)
+            })?;
         }
         txn.abort();
         Ok(())
     }
 
     /// Whether the file extends beyond the last page of the newest state.
-    pub(in crate::embedded) fn has_more_than_counts(&self) -> Result<bool> {
+    pub(in crate::embedded) fn has_unused_tail(&self) -> Result<bool> {
         Ok(self.file_bytes()? > self.used_bytes() as u64)
     }
 
@@ -329,13 +334,13 @@ const GROWTH_BYTES_MIN: usize = 1 << 20;
 /// memory, and LMDB loses its map if another thread allocates the space first.
 const SPARE_BYTES: usize = 256 << 20;
 
-/// The size up to `wanted` to which a map of `map_bytes` can grow; `None` if it cannot.
-fn largest_free(map_bytes: usize, wanted: usize) -> Option<usize> {
-    let mut growth = wanted.checked_sub(map_bytes)?;
+/// The size up to `target` to which a map of `map_bytes` can grow; `None` if it cannot.
+fn largest_possible_map(map_bytes: usize, target: usize) -> Option<usize> {
+    let mut growth = target.checked_sub(map_bytes)?;
     loop {
         let bytes = (map_bytes + growth).next_multiple_of(MAP_BYTES_STEP);
         // LMDB unmaps its old map first.
-        if growth > 0 && is_free(bytes - map_bytes + SPARE_BYTES) {
+        if growth > 0 && is_address_space_free(bytes - map_bytes + SPARE_BYTES) {
             return Some(bytes);
         }
         if growth <= GROWTH_BYTES_MIN {
@@ -347,7 +352,7 @@ fn largest_free(map_bytes: usize, wanted: usize) -> Option<usize> {
 
 /// Whether this much address space is available. LMDB unmaps its old map before it maps the new one, and
 /// has none if that fails; so it is tested first.
-fn is_free(bytes: usize) -> bool {
+fn is_address_space_free(bytes: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: creates and removes a new mapping that nothing else uses.
     unsafe {

@@ -45,11 +45,11 @@ fn mdb_error(dir: &Path, error: MdbError) -> Error {
         ),
         MdbError::ReadersFull => (
             ErrorKind::Unavailable,
-            "too many snapshots are held at once; drop some",
+            "too many snapshots are open; close some",
         ),
         MdbError::BadTxn => (
             ErrorKind::Aborted,
-            "an earlier error of this write has ended it",
+            "the write was aborted by an earlier error",
         ),
         _ => (ErrorKind::Engine, "the engine failed"),
     };
@@ -57,14 +57,14 @@ fn mdb_error(dir: &Path, error: MdbError) -> Error {
 }
 
 /// The error of a full map, and why it is not larger.
-pub(super) fn map_full(map_bytes: usize, shortage: Option<Shortage>) -> Error {
-    let (why, what_next) = match shortage {
+pub(super) fn map_full_error(map_bytes: usize, shortage: Option<Shortage>) -> Error {
+    let (reason, remedy) = match shortage {
         Some(Shortage::Snapshots) => (
             "it cannot grow while this process holds snapshots",
             "try again when long reads have ended, or give a larger map_size",
         ),
         Some(Shortage::AddressSpace) => (
-            "the system gives this process no more address space",
+            "the system does not give this process more address space",
             "raise its limit (`ulimit -v`)",
         ),
         None => (
@@ -73,15 +73,15 @@ pub(super) fn map_full(map_bytes: usize, shortage: Option<Shortage>) -> Error {
         ),
     };
     let message = format!(
-        "the {map_bytes} bytes of address space that LMDB has reserved are full (not the disk), and {why}; \
-         nothing was committed: {what_next}"
+        "the {map_bytes} bytes of address space that LMDB has reserved are full (not the disk), and {reason}; \
+         nothing was committed: {remedy}"
     );
     Error::new(ErrorKind::Full, message)
 }
 
 /// The error of LMDB returning keys out of order.
-pub(in crate::embedded) fn out_of_order(dir: &Path) -> Error {
-    corrupt(dir, "is damaged: its keys do not follow one another")
+pub(in crate::embedded) fn out_of_order_error(dir: &Path) -> Error {
+    corrupt(dir, "is damaged: its keys are out of order")
 }
 
 fn corrupt(dir: &Path, problem: &str) -> Error {
@@ -103,7 +103,8 @@ pub(in crate::embedded) fn is_map_outgrown(error: &heed::Error) -> bool {
 /// distinguishes the two.
 pub(in crate::embedded) fn commit_error(dir: &Path, error: heed::Error) -> Error {
     if matches!(&error, heed::Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory) {
-        let message = "this process is given no more memory (`ulimit -v`); nothing was written";
+        let message =
+            "this process has reached its memory limit (`ulimit -v`); nothing was written";
         return Error::new(ErrorKind::Unavailable, message).with_source(error);
     }
     let cut_short = matches!(&error, heed::Error::Io(error)

@@ -49,7 +49,7 @@ pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
         None => Err(Error::new(
             ErrorKind::WrongVersion,
             format!(
-                "{} holds a data.mdb that Espalier did not write ({FILE} is missing)",
+                "{} contains a data.mdb that Espalier did not write ({FILE} is missing)",
                 dir.display()
             ),
         )),
@@ -78,7 +78,7 @@ fn check(dir: &Path, text: &str) -> Result<u32> {
         Some(Ok(other)) => (
             ErrorKind::WrongVersion,
             format!(
-                "{} has format {other}; this version of Espalier reads format {VERSION}",
+                "{} has format {other}; this version of Espalier supports format {VERSION}",
                 dir.display()
             ),
         ),

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Set while the gate is held exclusively.
-const ALONE: usize = 1 << (usize::BITS - 1);
+const EXCLUSIVE: usize = 1 << (usize::BITS - 1);
 
 /// Set while a thread that waits for exclusive access keeps others out.
 const CLOSING: usize = 1 << (usize::BITS - 2);
@@ -17,7 +17,7 @@ const CLOSING: usize = 1 << (usize::BITS - 2);
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// How long others may still enter while a thread waits for exclusive access.
-const OPEN_FOR: Duration = Duration::from_millis(50);
+const ENTRY_GRACE: Duration = Duration::from_millis(50);
 
 /// Counts the entries.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(in crate::embedded) struct Busy;
 impl Gate {
     /// Enters, waiting only for exclusive access. Must be matched with [`Self::leave`].
     pub(in crate::embedded) fn enter(&self) {
-        while self.state.fetch_add(1, Ordering::Acquire) & (ALONE | CLOSING) != 0 {
+        while self.state.fetch_add(1, Ordering::Acquire) & (EXCLUSIVE | CLOSING) != 0 {
             self.leave();
             thread::sleep(PAUSE);
         }
@@ -45,14 +45,14 @@ impl Gate {
     /// Runs `act` with exclusive access. Others may still enter for a moment; then they wait too, in case
     /// the gate is never free otherwise. The wait is limited, as a thread that is inside may want to enter
     /// again.
-    pub(in crate::embedded) fn alone<T>(
+    pub(in crate::embedded) fn exclusive<T>(
         &self,
         patience: Duration,
         act: impl FnOnce() -> T,
     ) -> Result<T, Busy> {
         let start = Instant::now();
         loop {
-            let closing = match start.elapsed() > OPEN_FOR {
+            let closing = match start.elapsed() > ENTRY_GRACE {
                 // Set on every attempt, as another thread clears the mark when it gets exclusive access or
                 // gives up.
                 true => {
@@ -61,9 +61,12 @@ impl Gate {
                 }
                 false => 0,
             };
-            let free =
-                self.state
-                    .compare_exchange(closing, ALONE, Ordering::Acquire, Ordering::Relaxed);
+            let free = self.state.compare_exchange(
+                closing,
+                EXCLUSIVE,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            );
             if free.is_ok() {
                 break;
             }
@@ -74,7 +77,7 @@ impl Gate {
             thread::sleep(PAUSE);
         }
         let result = act();
-        self.state.fetch_and(!ALONE, Ordering::Release);
+        self.state.fetch_and(!EXCLUSIVE, Ordering::Release);
         Ok(result)
     }
 }
@@ -84,15 +87,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alone_waits_for_those_inside() {
+    fn exclusive_access_waits_for_entries() {
         let gate = Gate::default();
         gate.enter();
         let patience = Duration::from_millis(20);
-        assert_eq!(gate.alone(patience, || ()), Err(Busy));
+        assert_eq!(gate.exclusive(patience, || ()), Err(Busy));
         gate.enter();
         gate.leave();
         gate.leave();
-        assert_eq!(gate.alone(patience, || 7), Ok(7));
+        assert_eq!(gate.exclusive(patience, || 7), Ok(7));
         gate.enter();
         gate.leave();
     }
@@ -100,17 +103,17 @@ mod tests {
     /// The first thread with exclusive access cleared the mark of the second one, which then waited in
     /// vain: the map did not grow, and a commit was rejected.
     #[test]
-    fn two_who_wait_to_be_alone_both_are() {
+    fn two_waiting_threads_both_get_exclusive_access() {
         let gate = Gate::default();
         gate.enter();
         thread::scope(|scope| {
-            let alone = || gate.alone(Duration::from_secs(10), || ());
+            let alone = || gate.exclusive(Duration::from_secs(10), || ());
             let both = [scope.spawn(alone), scope.spawn(alone)];
             while gate.state.load(Ordering::Relaxed) & CLOSING == 0 {
                 thread::sleep(PAUSE);
             }
             // By then the other thread keeps others out too.
-            thread::sleep(OPEN_FOR);
+            thread::sleep(ENTRY_GRACE);
             gate.leave();
             for one in both {
                 assert_eq!(one.join().expect("no panic"), Ok(()));
@@ -119,22 +122,24 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_inside_with_one_who_is_alone() {
+    fn no_thread_is_inside_during_exclusive_access() {
         const ROUNDS: usize = 200;
-        let (gate, inside) = (Gate::default(), AtomicUsize::new(0));
+        let (gate, gate_guard) = (Gate::default(), AtomicUsize::new(0));
         thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     for _ in 0..ROUNDS * 10 {
                         gate.enter();
-                        inside.fetch_add(1, Ordering::SeqCst);
-                        inside.fetch_sub(1, Ordering::SeqCst);
+                        gate_guard.fetch_add(1, Ordering::SeqCst);
+                        gate_guard.fetch_sub(1, Ordering::SeqCst);
                         gate.leave();
                     }
                 });
             }
             for _ in 0..ROUNDS {
-                let seen = gate.alone(Duration::from_secs(10), || inside.load(Ordering::SeqCst));
+                let seen = gate.exclusive(Duration::from_secs(10), || {
+                    gate_guard.load(Ordering::SeqCst)
+                });
                 assert_eq!(seen, Ok(0));
             }
         });

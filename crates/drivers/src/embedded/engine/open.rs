@@ -17,10 +17,10 @@ use rustix::io::Errno;
 
 use super::directory::Engine;
 use super::environment::{
-    Base, DATA_FILE, Keys, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
+    DATA_FILE, Keys, Lmdb, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
 };
 use super::error::engine_error;
-use super::pages::{self, Which};
+use super::pages::{self, CheckedState};
 use super::{damage, format};
 use crate::embedded::Config;
 use crate::files::{Access, create_directories, io_error, private};
@@ -76,7 +76,7 @@ fn directory(dir: &Path) -> Result<PathBuf> {
 fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     let access = Access::to(&dir);
     format::check_or_create(&dir)?;
-    damage::remember(&dir);
+    damage_handler::set_directory(&dir);
     let is_new = !dir.join(DATA_FILE).exists();
     if access == Access::Write {
         allocate_locks(&dir)?;
@@ -87,9 +87,9 @@ fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     }
     env.clear_stale_readers()
         .map_err(|error| engine_error(&dir, error))?;
-    fill_up(&env, access)?;
+    extend_to_last_page(&env, access)?;
     let keys = open_keys(&env)?;
-    let base = Base {
+    let base = Lmdb {
         dir,
         env,
         keys,
@@ -199,7 +199,7 @@ fn try_open(dir: &Path, map_bytes: usize, access: Access) -> heed::Result<Env<Wi
 /// Extends a file that ends before its last page. LMDB itself leaves such files, if the pages at the end
 /// were never written because they were unused. A truncated file looks the same, and reading beyond the end
 /// of a mapped file kills the process; so all used pages are checked first.
-fn fill_up(env: &Env<WithoutTls>, access: Access) -> Result<()> {
+fn extend_to_last_page(env: &Env<WithoutTls>, access: Access) -> Result<()> {
     if missing_bytes(env)? == 0 {
         return Ok(());
     }
@@ -212,7 +212,7 @@ fn fill_up(env: &Env<WithoutTls>, access: Access) -> Result<()> {
     let missing = missing_bytes(env)?;
     if missing > 0 {
         let path = env.path().join(DATA_FILE);
-        let act = |error| io_error(format!("{} cannot be mended", path.display()), error);
+        let act = |error| io_error(format!("{} cannot be extended", path.display()), error);
         check_pages(&path)?;
         let file = fs::OpenOptions::new().write(true).open(&path);
         let lengthened = file.and_then(|file| file.set_len(file.metadata()?.len() + missing));
@@ -224,7 +224,7 @@ fn fill_up(env: &Env<WithoutTls>, access: Access) -> Result<()> {
 
 /// Fails if a page of the newest state is damaged.
 fn check_pages(path: &Path) -> Result<()> {
-    let findings = pages::examine(path, Which::Newest)
+    let findings = pages::check_pages(path, CheckedState::Newest)
         .map_err(|error| io_error(format!("{} cannot be read", path.display()), error))?;
     match findings.unwrap_or_default().first() {
         None => Ok(()),
@@ -245,7 +245,7 @@ fn missing_bytes(env: &Env<WithoutTls>) -> Result<u64> {
         .and_then(|pages| pages.checked_mul(page_bytes));
     let damaged = || {
         let path = env.path().join(DATA_FILE);
-        let message = format!("{} is damaged: it has no page {last}", path.display());
+        let message = format!("{} is damaged: page {last} is missing", path.display());
         Error::new(ErrorKind::Corrupt, message)
     };
     Ok(bytes.ok_or_else(damaged)?.saturating_sub(length))
@@ -259,5 +259,5 @@ fn open_keys(env: &Env<WithoutTls>) -> Result<Keys> {
         Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(keys))
     });
     let keys = opened.map_err(failed)?.commit().flatten();
-    keys.ok_or_else(|| Error::new(ErrorKind::Corrupt, "the engine holds no keys at all"))
+    keys.ok_or_else(|| Error::new(ErrorKind::Corrupt, "the engine has no database of keys"))
 }

@@ -32,7 +32,7 @@ const BIG: u16 = 0x01;
 
 /// Which committed state to check.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::embedded) enum Which {
+pub(in crate::embedded) enum CheckedState {
     /// The newest state.
     Newest,
     /// The state of this transaction.
@@ -41,13 +41,16 @@ pub(in crate::embedded) enum Which {
 
 /// Checks every page that a state uses; `None` if the state is no longer in the file, because two commits
 /// came after it.
-pub(in crate::embedded) fn examine(path: &Path, which: Which) -> io::Result<Option<Vec<Finding>>> {
+pub(in crate::embedded) fn check_pages(
+    path: &Path,
+    which: CheckedState,
+) -> io::Result<Option<Vec<Finding>>> {
     let file = File::open(path)?;
     let Some(meta) = Meta::find(&file, which)? else {
         return Ok(None);
     };
     let file_pages = file.metadata()?.len() / meta.page_bytes;
-    let mut walk = Walk {
+    let mut walk = PageWalk {
         path,
         file: &file,
         page_bytes: meta.page_bytes as usize,
@@ -78,15 +81,15 @@ struct Tree {
 }
 
 impl Meta {
-    fn find(file: &File, which: Which) -> io::Result<Option<Self>> {
+    fn find(file: &File, which: CheckedState) -> io::Result<Option<Self>> {
         let Some(first) = Self::read(file, 0)? else {
             return Ok(None);
         };
         let second = Self::read(file, first.page_bytes)?;
         let mut both = [Some(first), second].into_iter().flatten();
         Ok(match which {
-            Which::Newest => both.max_by_key(|meta| meta.transaction),
-            Which::Transaction(id) => both.find(|meta| meta.transaction == id),
+            CheckedState::Newest => both.max_by_key(|meta| meta.transaction),
+            CheckedState::Transaction(id) => both.find(|meta| meta.transaction == id),
         })
     }
 
@@ -124,7 +127,7 @@ impl Tree {
     }
 }
 
-struct Walk<'a> {
+struct PageWalk<'a> {
     path: &'a Path,
     file: &'a File,
     page_bytes: usize,
@@ -135,7 +138,7 @@ struct Walk<'a> {
     findings: Vec<Finding>,
 }
 
-impl Walk<'_> {
+impl PageWalk<'_> {
     fn tree(&mut self, tree: &Tree) -> io::Result<()> {
         let mut counts = [0; 3];
         // Pages to visit, each with its height: leaves have 1.
@@ -148,19 +151,19 @@ impl Walk<'_> {
             if self.findings.len() >= FINDINGS_MAX {
                 return Ok(());
             }
-            if !self.take(number, 1) {
+            if !self.mark_used(number, 1) {
                 continue;
             }
             self.read(number, &mut page)?;
             let kind = if height > 1 { BRANCH } else { LEAF };
             if let Err(problem) = check_header(&page, number, kind) {
-                self.find(number, problem);
+                self.add_finding(number, problem);
                 continue;
             }
             counts[usize::from(height <= 1)] += 1;
             for node in nodes(&page) {
                 match node {
-                    Err(problem) => self.find(number, problem),
+                    Err(problem) => self.add_finding(number, problem),
                     Ok(node) if height > 1 => rest.push((node.child(), height - 1)),
                     Ok(node) => counts[2] += self.value(number, &node)?,
                 }
@@ -168,10 +171,10 @@ impl Walk<'_> {
         }
         if self.findings.is_empty() && counts != tree.counts {
             let found = format!(
-                "{} have {counts:?} branch, leaf and overflow pages; the engine says {:?}",
+                "{} have {counts:?} branch, leaf and overflow pages; the engine has recorded {:?}",
                 tree.name, tree.counts
             );
-            self.find(0, found);
+            self.add_finding(0, found);
         }
         Ok(())
     }
@@ -181,7 +184,7 @@ impl Walk<'_> {
         let inline = node.flags & BIG == 0;
         let room = if inline { node.length() } else { 8 };
         if node.flags & !BIG != 0 || node.data.len() < room {
-            self.find(page, "a node is damaged".into());
+            self.add_finding(page, "a node is damaged".into());
             return Ok(0);
         }
         if inline {
@@ -200,11 +203,8 @@ impl Walk<'_> {
             && u16_at(&header, 10) & KIND == OVERFLOW
             && pages >= needed;
         if !sound {
-            self.find(
-                number,
-                "is not the page of a value that it should be".into(),
-            );
-        } else if self.take(number, pages) {
+            self.add_finding(number, "is not a valid overflow page".into());
+        } else if self.mark_used(number, pages) {
             return Ok(pages);
         }
         Ok(0)
@@ -215,21 +215,21 @@ impl Walk<'_> {
         let end = number.checked_add(pages);
         let within = number >= 2 && end.is_some_and(|end| end <= self.pages);
         if !within {
-            let problem = format!("lies beyond the end of the file, of {} pages", self.pages);
-            self.find(number, problem);
+            let problem = format!("is beyond the end of the file of {} pages", self.pages);
+            self.add_finding(number, problem);
         }
         within
     }
 
     /// Marks pages as used; adds a finding if they cannot be.
-    fn take(&mut self, number: u64, pages: u64) -> bool {
+    fn mark_used(&mut self, number: u64, pages: u64) -> bool {
         if !self.is_within(number, pages) {
             return false;
         }
         for number in number..number + pages {
             let (word, bit) = (&mut self.used[(number / 64) as usize], 1 << (number % 64));
             if *word & bit != 0 {
-                self.find(number, "is used twice".into());
+                self.add_finding(number, "is used twice".into());
                 return false;
             }
             *word |= bit;
@@ -242,7 +242,7 @@ impl Walk<'_> {
             .read_exact_at(page, number * self.page_bytes as u64)
     }
 
-    fn find(&mut self, page: u64, problem: String) {
+    fn add_finding(&mut self, page: u64, problem: String) {
         let place = format!("{}, page {page}", self.path.display());
         self.findings.push(Finding { place, problem });
     }
@@ -259,7 +259,7 @@ fn check_header(page: &[u8], number: u64, kind: u16) -> Result<(), String> {
     let name = if kind == BRANCH { "branch" } else { "leaf" };
     sound
         .then_some(())
-        .ok_or_else(|| format!("is not the {name} page that it should be"))
+        .ok_or_else(|| format!("is not a valid {name} page"))
 }
 
 struct Node<'a> {
@@ -294,7 +294,7 @@ fn nodes(page: &[u8]) -> impl Iterator<Item = Result<Node<'_>, String>> {
                 data: page.get(at + NODE_BYTES + key_bytes..)?,
             })
         });
-        node.ok_or_else(|| "a node lies outside of its page".to_owned())
+        node.ok_or_else(|| "a node is outside of its page".to_owned())
     })
 }
 

@@ -11,7 +11,7 @@ use super::frame::{FILE_HEADER_BYTES, FRAME_HEADER_BYTES, FileId, Kind};
 use super::names;
 use super::record::{self, DocumentRecord, END, PART};
 use crate::durability::Durability;
-use crate::files::{io_error, read_only_error, private};
+use crate::files::{io_error, private, read_only_error};
 use crate::group_commit::Abort;
 
 /// Bytes of a commit that are buffered before they are written: 1 MiB. Values are not split.

@@ -19,7 +19,7 @@ use crate::boot_id::read_boot_id;
 use crate::commit_queue::CommitQueue;
 use crate::file::Config;
 use crate::file_identity::FileIdentity;
-use crate::files::{Access, create_directories, io_error, read_only_error, private};
+use crate::files::{Access, create_directories, io_error, private, read_only_error};
 use crate::memory;
 
 /// An open directory.

@@ -20,7 +20,7 @@ use super::pool::Pool;
 use super::transaction::{Transaction, begin_read, end_read};
 use crate::commit_queue::CommitQueue;
 use crate::file_identity::FileIdentity;
-use crate::files::{Access, create_directories, io_error, read_only_error, private};
+use crate::files::{Access, create_directories, io_error, private, read_only_error};
 use crate::recent_commits::RecentCommits;
 use crate::sqlite::Config;
 

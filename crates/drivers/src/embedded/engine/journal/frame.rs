@@ -17,22 +17,22 @@ const MAGIC: [u8; 4] = *b"rows";
 
 /// The position of a frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct FramePosition {
     /// The salt of the segment.
     pub(super) salt: u64,
     /// The offset of the frame.
     pub(super) offset: u64,
 }
 
-impl Place {
-    fn sum(self, synced: [u8; 4], payload: &[u8]) -> [u8; 8] {
+impl FramePosition {
+    fn checksum(self, synced: [u8; 4], payload: &[u8]) -> [u8; 8] {
         let seed = self.salt ^ self.offset.rotate_left(32) ^ u64::from(u32::from_le_bytes(synced));
         xxh3_64_with_seed(payload, seed).to_le_bytes()
     }
 }
 
 /// Encodes the changed rows as a frame for `place`. `synced` bytes of the segment are on disk.
-pub(super) fn encode(changed: &ByteMap, place: Place, synced: u64) -> Vec<u8> {
+pub(super) fn encode(changed: &ByteMap, place: FramePosition, synced: u64) -> Vec<u8> {
     let mut frame = Vec::with_capacity(FRAME_HEADER_BYTES + changed.bytes() + changed.len() * 6);
     frame.resize(FRAME_HEADER_BYTES, 0);
     for (key, entry) in changed {
@@ -45,7 +45,7 @@ pub(super) fn encode(changed: &ByteMap, place: Place, synced: u64) -> Vec<u8> {
     header[..4].copy_from_slice(&MAGIC);
     header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
     header[8..12].copy_from_slice(&synced);
-    header[12..].copy_from_slice(&place.sum(synced, payload));
+    header[12..].copy_from_slice(&place.checksum(synced, payload));
     frame
 }
 
@@ -65,13 +65,13 @@ impl Frame<'_> {
 }
 
 /// Decodes the frame at the start of `bytes`, if there is a valid one.
-pub(super) fn decode(bytes: &[u8], place: Place) -> Option<Frame<'_>> {
+pub(super) fn decode(bytes: &[u8], place: FramePosition) -> Option<Frame<'_>> {
     let rest = bytes.strip_prefix(&MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let (synced, rest) = rest.split_first_chunk::<4>()?;
     let (sum, rest) = rest.split_first_chunk::<8>()?;
     let payload = rest.get(..u32::from_le_bytes(*length) as usize)?;
-    (place.sum(*synced, payload) == *sum).then_some(Frame {
+    (place.checksum(*synced, payload) == *sum).then_some(Frame {
         payload,
         synced: u64::from(u32::from_le_bytes(*synced)),
     })
@@ -79,17 +79,17 @@ pub(super) fn decode(bytes: &[u8], place: Place) -> Option<Frame<'_>> {
 
 /// Whether any frame in `bytes`, the rest of a segment from `place`, was written when more of the segment
 /// than the part before `place` was already on disk.
-pub(super) fn was_synced(bytes: &[u8], place: Place) -> bool {
-    let starts = places_of(&MAGIC, bytes);
+pub(super) fn was_synced(bytes: &[u8], place: FramePosition) -> bool {
+    let starts = find_all(&MAGIC, bytes);
     starts.into_iter().any(|at| {
         let offset = place.offset + at as u64;
-        let frame = decode(&bytes[at..], Place { offset, ..place });
+        let frame = decode(&bytes[at..], FramePosition { offset, ..place });
         frame.is_some_and(|frame| frame.synced > place.offset)
     })
 }
 
 /// The offsets of `part` in `bytes`.
-fn places_of(part: &[u8], bytes: &[u8]) -> Vec<usize> {
+fn find_all(part: &[u8], bytes: &[u8]) -> Vec<usize> {
     let windows = bytes.windows(part.len()).enumerate();
     let found = windows.filter(|(_, window)| *window == part);
     found.map(|(at, _)| at).collect()
@@ -115,14 +115,14 @@ pub(super) fn each(mut payload: &[u8], take: &mut dyn FnMut(&[u8], &[u8])) -> Op
 mod tests {
     use super::*;
 
-    fn place(offset: u64) -> Place {
-        Place { salt: 7, offset }
+    fn place(offset: u64) -> FramePosition {
+        FramePosition { salt: 7, offset }
     }
 
     fn changed() -> ByteMap {
         let mut changed = ByteMap::new();
-        changed.insert(b"put", &rows::put(&vec![9; 300]));
-        changed.insert(b"removed", rows::REMOVED);
+        changed.insert(b"put", &rows::put_entry(&vec![9; 300]));
+        changed.insert(b"removed", rows::DELETED);
         changed
     }
 
@@ -143,7 +143,7 @@ mod tests {
         assert!(
             decode(
                 &frame,
-                Place {
+                FramePosition {
                     salt: 8,
                     ..place(64)
                 }

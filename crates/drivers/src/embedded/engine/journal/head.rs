@@ -22,10 +22,10 @@ use crate::file_identity::FileIdentity;
 use crate::files::{io_error, private};
 
 /// How long a commit waits for a commit of another process; the same as on PostgreSQL.
-pub(super) const TURN_PATIENCE: Duration = Duration::from_secs(300);
+pub(super) const TURN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The interval at which the lock is polled: initial and maximum.
-const LOOKS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(10)];
+const POLL_INTERVALS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(10)];
 
 /// Size of the file.
 const HEAD_BYTES: usize = 4096;
@@ -95,7 +95,7 @@ impl Head {
     /// A head without a file, for a read-only directory.
     pub(super) fn without_file(dir: &Path) -> Result<Self> {
         let mapped = map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1);
-        let failed = |error| io_error("a page of memory cannot be had", error);
+        let failed = |error| io_error("cannot allocate a page of memory", error);
         Ok(Self {
             file: None,
             dir: dir.to_owned(),
@@ -114,15 +114,15 @@ impl Head {
         // Written, not extended: writing to a mapped hole kills the process when the disk is full.
         let found = file.metadata()?;
         if found.len() < HEAD_BYTES as u64 {
-            let lock = HeadLock::take(&file, TURN_PATIENCE)?;
+            let lock = HeadLock::take(&file, TURN_TIMEOUT)?;
             let length = file.metadata()?.len().min(HEAD_BYTES as u64);
             file.write_all_at(&vec![0; HEAD_BYTES - length as usize], length)?;
             drop(lock);
         }
         let map = map(libc::MAP_SHARED, file.as_raw_fd())?;
-        let opened = FileIdentity::new(path.to_owned(), &found);
+        let identity = FileIdentity::new(path.to_owned(), &found);
         Ok(Self {
-            file: Some((file, opened)),
+            file: Some((file, identity)),
             dir: dir.to_owned(),
             map,
         })
@@ -145,13 +145,13 @@ impl Head {
     /// Fails if the directory was removed or replaced.
     pub(super) fn check_not_replaced(&self) -> Result<()> {
         match &self.file {
-            Some((_, opened)) => opened.check_not_replaced(),
+            Some((_, identity)) => identity.check_not_replaced(),
             None => Ok(()),
         }
     }
 
     /// The position in the file; `None` if there is none, or it is from before the machine was restarted.
-    pub(super) fn told(&self) -> io::Result<Option<Position>> {
+    pub(super) fn read_position(&self) -> io::Result<Option<Position>> {
         let Some((file, _)) = &self.file else {
             return Ok(None);
         };
@@ -159,12 +159,12 @@ impl Head {
         file.read_exact_at(&mut start, 0)?;
         let (magic, boot) = start.split_at(BOOT_AT as usize);
         let position = self.position();
-        let is_true = magic == MAGIC && boot == read_boot_id()? && position.generation > 0;
-        Ok(is_true.then_some(position))
+        let is_valid = magic == MAGIC && boot == read_boot_id()? && position.generation > 0;
+        Ok(is_valid.then_some(position))
     }
 
     /// Initializes the file with a position. The caller holds the lock.
-    pub(super) fn begin(&self, position: Position) -> io::Result<()> {
+    pub(super) fn initialize(&self, position: Position) -> io::Result<()> {
         let Some((file, _)) = &self.file else {
             self.set(position);
             return Ok(());
@@ -224,7 +224,7 @@ impl<'h> HeadLock<'h> {
                     }
                     // A small part of the time waited so far: a process that commits continuously leaves
                     // gaps of microseconds, which rare polling would miss.
-                    thread::sleep((waited / 200).clamp(LOOKS[0], LOOKS[1]));
+                    thread::sleep((waited / 200).clamp(POLL_INTERVALS[0], POLL_INTERVALS[1]));
                 }
             }
         }
@@ -234,7 +234,7 @@ impl<'h> HeadLock<'h> {
 impl Drop for HeadLock<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.file.unlock() {
-            tracing::error!(%error, "the lock of the journal is not let go");
+            tracing::error!(%error, "the lock of the journal cannot be released");
         }
     }
 }

@@ -10,7 +10,7 @@ use heed::RwTxn;
 use parking_lot::{Condvar, Mutex};
 
 use super::rows;
-use super::shared::{Journal, Turn};
+use super::shared_journal::{Journal, Turn};
 use crate::embedded::engine::{Keys, is_map_full};
 
 /// Idle time after which the journal is merged.
@@ -40,18 +40,18 @@ impl Journal {
                 false => {
                     // The cause is determined before the disk space is released.
                     let error = self.base.write_error(error, None);
-                    self.base.give_back();
+                    self.base.release_unused_space();
                     return Err(error);
                 }
             }
         }
-        self.forget_merged(header.base + 1);
+        self.drop_merged(header.base + 1);
         self.remove_before(header.generation + 1);
         Ok(())
     }
 
     fn try_merge(&self, base: u64, rows: &ByteMap) -> Result<heed::Result<()>> {
-        let (_inside, mut txn) = self.base.begin_write()?;
+        let (_gate_guard, mut txn) = self.base.begin_write()?;
         if txn.id() as u64 != base + 1 {
             txn.abort();
             return Ok(Ok(()));
@@ -100,7 +100,7 @@ pub(in crate::embedded) fn merge_rows(
     rows: &ByteMap,
 ) -> heed::Result<()> {
     for (key, entry) in rows {
-        match rows::held(entry) {
+        match rows::entry_value(entry) {
             Some(value) => keys.put(txn, key, value)?,
             None => drop(keys.delete(txn, key)?),
         }
@@ -110,21 +110,21 @@ pub(in crate::embedded) fn merge_rows(
 
 /// The merge thread, while a directory is open in this process.
 pub(in crate::embedded) struct Merger {
-    wish: Arc<Wish>,
+    requests: Arc<MergeRequests>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Requests to the thread.
 #[derive(Default)]
-struct Wish {
+struct MergeRequests {
     /// This process has committed since the thread last checked.
     committed: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct RequestState {
     /// A segment is complete.
     ended: bool,
     stop: bool,
@@ -133,63 +133,66 @@ struct State {
 impl Merger {
     /// Starts the thread.
     pub(in crate::embedded) fn start(journal: &Arc<Journal>) -> Self {
-        let wish = Arc::<Wish>::default();
-        wish.committed
+        let requests = Arc::<MergeRequests>::default();
+        requests
+            .committed
             .store(journal.frame_bytes() > 0, Ordering::Relaxed);
-        let (journal, wished) = (Arc::clone(journal), Arc::clone(&wish));
+        let (journal, thread_requests) = (Arc::clone(journal), Arc::clone(&requests));
         let thread = thread::Builder::new()
             .name("espalier-merge".into())
-            .spawn(move || wished.serve(&journal));
+            .spawn(move || thread_requests.run(&journal));
         let thread = thread
-            .inspect_err(|error| tracing::warn!(%error, "no thread merges the journal"))
+            .inspect_err(
+                |error| tracing::warn!(%error, "cannot start a thread to merge the journal"),
+            )
             .ok();
-        Self { wish, thread }
+        Self { requests, thread }
     }
 
     /// No thread, for a read-only directory.
     pub(in crate::embedded) fn none() -> Self {
         Self {
-            wish: Arc::default(),
+            requests: Arc::default(),
             thread: None,
         }
     }
 
     /// Notifies the thread of a commit.
     pub(in crate::embedded) fn committed(&self) {
-        let committed = &self.wish.committed;
+        let committed = &self.requests.committed;
         if !committed.load(Ordering::Relaxed) {
-            let _state = self.wish.state.lock();
+            let _state = self.requests.state.lock();
             committed.store(true, Ordering::Relaxed);
-            self.wish.changed.notify_one();
+            self.requests.changed.notify_one();
         }
     }
 
     /// Notifies the thread of a completed segment.
     pub(in crate::embedded) fn ended(&self) {
-        self.wish.state.lock().ended = true;
-        self.wish.changed.notify_one();
+        self.requests.state.lock().ended = true;
+        self.requests.changed.notify_one();
     }
 
     /// Stops the thread, and waits for its end.
     pub(in crate::embedded) fn stop(&mut self) {
-        self.wish.state.lock().stop = true;
-        self.wish.changed.notify_one();
+        self.requests.state.lock().stop = true;
+        self.requests.changed.notify_one();
         if let Some(Err(_)) = self.thread.take().map(JoinHandle::join) {
-            tracing::error!("the thread that merges the journal has panicked");
+            tracing::error!("the merge thread panicked");
         }
     }
 }
 
-impl Wish {
-    fn serve(&self, journal: &Journal) {
+impl MergeRequests {
+    fn run(&self, journal: &Journal) {
         while let Some(due) = self.next(journal) {
             let merged = match due {
-                Due::Ended => journal.merge_ended(),
-                Due::All => journal.merge_all(),
+                MergeTask::Ended => journal.merge_ended(),
+                MergeTask::All => journal.merge_all(),
             };
             if let Err(error) = merged {
                 let dir = journal.base.dir.display();
-                let what = "what is in the journal is not merged; trying again";
+                let what = "the journal cannot be merged; retrying";
                 match error.kind() {
                     ErrorKind::Locked => tracing::debug!(%error, %dir, what),
                     _ => tracing::warn!(%error, %dir, what),
@@ -201,14 +204,14 @@ impl Wish {
     }
 
     /// Waits for a merge to do; `None` at the end.
-    fn next(&self, journal: &Journal) -> Option<Due> {
+    fn next(&self, journal: &Journal) -> Option<MergeTask> {
         let mut state = self.state.lock();
         loop {
             if state.stop {
                 return None;
             }
             if std::mem::take(&mut state.ended) {
-                return Some(Due::Ended);
+                return Some(MergeTask::Ended);
             }
             if !self.committed.load(Ordering::Relaxed) {
                 self.changed.wait(&mut state);
@@ -219,7 +222,7 @@ impl Wish {
             let is_quiet = !state.stop && !state.ended && journal.position() == before;
             if is_quiet {
                 self.committed.store(false, Ordering::Relaxed);
-                return Some(Due::All);
+                return Some(MergeTask::All);
             }
         }
     }
@@ -233,7 +236,7 @@ impl Wish {
 }
 
 /// What to merge.
-enum Due {
+enum MergeTask {
     /// The completed segment.
     Ended,
     /// Everything.

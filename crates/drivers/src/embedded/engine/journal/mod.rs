@@ -15,17 +15,19 @@
 //! reads up to it before it shows a state ([`view`]).
 
 mod files;
+mod foreign_commits;
 mod frame;
 mod head;
 mod merge;
-mod others;
 mod recover;
 mod rows;
 mod segment;
-mod shared;
+mod shared_journal;
 mod view;
 
 pub(in crate::embedded) use merge::{Merger, merge_rows};
-pub(in crate::embedded) use rows::{Over, REMOVED, Run, get, held, put};
-pub(in crate::embedded) use shared::{FRAME_BYTES_MAX, Fault, Journal, Turn};
+pub(in crate::embedded) use rows::{
+    DELETED, OverlayCursor, RowCursor, entry_value, lookup, put_entry,
+};
+pub(in crate::embedded) use shared_journal::{FRAME_BYTES_MAX, Fault, Journal, Turn};
 pub(in crate::embedded) use view::Layers;

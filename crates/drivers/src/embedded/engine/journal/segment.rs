@@ -11,7 +11,7 @@ use espalier_keyspace::{Error, ErrorKind, Result, Version};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::files;
-use super::frame::{self, FRAME_HEADER_BYTES, Place};
+use super::frame::{self, FRAME_HEADER_BYTES, FramePosition};
 use crate::files::{io_error, private};
 
 /// Bytes before the first frame.
@@ -59,8 +59,8 @@ impl Header {
     fn decode(bytes: &[u8; HEADER_BYTES as usize]) -> Option<Self> {
         let (numbers, _) = bytes[8..].as_chunks::<8>();
         let number = |at: usize| u64::from_le_bytes(numbers[at]);
-        let is_sound = bytes[..8] == MAGIC && xxh3_64(&bytes[..56]) == number(6);
-        is_sound.then(|| Self {
+        let is_valid = bytes[..8] == MAGIC && xxh3_64(&bytes[..56]) == number(6);
+        is_valid.then(|| Self {
             generation: number(0),
             base: number(1),
             version: Version(number(2)),
@@ -80,7 +80,7 @@ pub(super) struct Segment {
     /// Bytes allocated on disk, written or not.
     allocated: AtomicU64,
     /// The file system does not support preallocation.
-    grows_alone: AtomicBool,
+    cannot_preallocate: AtomicBool,
 }
 
 impl Segment {
@@ -115,7 +115,7 @@ impl Segment {
             file,
             synced: AtomicU64::new(HEADER_BYTES),
             allocated: AtomicU64::new(0),
-            grows_alone: AtomicBool::new(false),
+            cannot_preallocate: AtomicBool::new(false),
         }
     }
 
@@ -154,8 +154,8 @@ impl Segment {
     }
 
     /// The position of a frame at `offset`.
-    pub(super) fn place(&self, offset: u64) -> Place {
-        Place {
+    pub(super) fn place(&self, offset: u64) -> FramePosition {
+        FramePosition {
             salt: self.header.salt,
             offset,
         }
@@ -185,7 +185,8 @@ impl Segment {
 
     /// Preallocates the file up to `end` bytes, if possible.
     fn allocate(&self, end: u64) {
-        if end <= self.allocated.load(Ordering::Relaxed) || self.grows_alone.load(Ordering::Relaxed)
+        if end <= self.allocated.load(Ordering::Relaxed)
+            || self.cannot_preallocate.load(Ordering::Relaxed)
         {
             return;
         }
@@ -193,7 +194,7 @@ impl Segment {
         // SAFETY: a system call on an open file.
         match unsafe { libc::fallocate(self.file.as_raw_fd(), 0, 0, wanted as libc::off_t) } {
             0 => self.allocated.store(wanted, Ordering::Relaxed),
-            _ => self.grows_alone.store(true, Ordering::Relaxed),
+            _ => self.cannot_preallocate.store(true, Ordering::Relaxed),
         }
     }
 
@@ -211,13 +212,18 @@ impl Segment {
     }
 
     /// Truncates the file after its frames, so that the bytes there never become valid again.
-    pub(super) fn cut(&self, end: u64) -> Result<()> {
-        let cut = self.file.set_len(end).and_then(|()| self.file.sync_all());
-        cut.map_err(|error| io_error(format!("{} cannot be cut", self.path.display()), error))
+    pub(super) fn truncate(&self, end: u64) -> Result<()> {
+        let truncated = self.file.set_len(end).and_then(|()| self.file.sync_all());
+        truncated.map_err(|error| {
+            io_error(
+                format!("{} cannot be truncated", self.path.display()),
+                error,
+            )
+        })
     }
 
     /// Calls `take` with the payload of each frame from `from` to `to`.
-    pub(super) fn read(&self, from: u64, to: u64, take: Take<'_>) -> Result<()> {
+    pub(super) fn read(&self, from: u64, to: u64, take: FrameHandler<'_>) -> Result<()> {
         let read = self.read_valid(from, Some(to), take)?;
         match read.end == to {
             true => Ok(()),
@@ -226,12 +232,17 @@ impl Segment {
     }
 
     /// Like [`Self::read`], up to the first invalid frame.
-    pub(super) fn read_valid(&self, from: u64, to: Option<u64>, take: Take<'_>) -> Result<Read> {
+    pub(super) fn read_valid(
+        &self,
+        from: u64,
+        to: Option<u64>,
+        take: FrameHandler<'_>,
+    ) -> Result<ReadFrames> {
         let bytes = self.bytes(from, to)?;
-        let mut read = Read {
+        let mut read = ReadFrames {
             frames: 0,
             end: from,
-            is_cut_short: false,
+            has_trailing_bytes: false,
             is_damaged: false,
         };
         let mut rest = bytes.as_slice();
@@ -244,7 +255,7 @@ impl Segment {
             read.end += frame.bytes();
             rest = &rest[frame.bytes() as usize..];
         }
-        read.is_cut_short = rest.iter().any(|byte| *byte != 0);
+        read.has_trailing_bytes = rest.iter().any(|byte| *byte != 0);
         read.is_damaged = frame::was_synced(rest, self.place(read.end));
         Ok(read)
     }
@@ -267,16 +278,16 @@ impl Segment {
 }
 
 /// Called with the payload of a frame; returns `None` if it is invalid.
-pub(super) type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Option<()>;
+pub(super) type FrameHandler<'t> = &'t mut dyn FnMut(&[u8]) -> Option<()>;
 
 /// The valid frames of a segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Read {
+pub(super) struct ReadFrames {
     pub(super) frames: u64,
     /// The end of the last one.
     pub(super) end: u64,
     /// Other bytes follow.
-    pub(super) is_cut_short: bool,
+    pub(super) has_trailing_bytes: bool,
     /// A frame that was on disk already is missing.
     pub(super) is_damaged: bool,
 }

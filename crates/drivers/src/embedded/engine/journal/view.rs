@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use espalier_keyspace::{ByteMap, Result, Version};
 
+use super::foreign_commits::ForeignCommits;
 use super::frame;
 use super::head::{Head, Position};
-use super::others::Others;
 use super::segment::{self, HEADER_BYTES, Segment};
-use crate::embedded::engine::Base;
+use crate::embedded::engine::Lmdb;
 
 /// How often a view is read again, if segments change meanwhile.
 pub(super) const ATTEMPTS: usize = 100;
@@ -25,7 +25,7 @@ pub(super) struct Frozen {
 
 impl Frozen {
     /// Reads a segment; `None` if it does not exist.
-    fn load(generation: u64, end: u64, base: &Base) -> Result<Option<Self>> {
+    fn load(generation: u64, end: u64, base: &Lmdb) -> Result<Option<Self>> {
         let Some(segment) = Segment::open(&base.dir, generation)? else {
             return Ok(None);
         };
@@ -53,7 +53,7 @@ pub(in crate::embedded) struct View {
     pub(super) rows: ByteMap,
     pub(super) frozen: Option<Frozen>,
     /// Commits of other processes that were read.
-    pub(super) others: Others,
+    pub(super) foreign: ForeignCommits,
 }
 
 /// The rows over LMDB.
@@ -71,7 +71,7 @@ impl Layers {
 }
 
 /// The parts of a view that a reader needs, taken before it begins to read LMDB.
-pub(super) struct Shown {
+pub(super) struct ReaderView {
     pub(super) position: Position,
     pub(super) version: Version,
     /// The LMDB transaction that the newest segment follows.
@@ -81,14 +81,14 @@ pub(super) struct Shown {
     frozen: Option<(u64, ByteMap)>,
 }
 
-impl Shown {
+impl ReaderView {
     /// Whether the previous segment may not be merged yet.
     pub(super) fn has_frozen(&self) -> bool {
         self.frozen.is_some()
     }
 
     /// The layers for a reader of this LMDB transaction.
-    pub(super) fn over(self, transaction: u64) -> Layers {
+    pub(super) fn layers_for(self, transaction: u64) -> Layers {
         let frozen = self.frozen.filter(|(base, _)| transaction <= *base);
         Layers {
             newest: self.newest,
@@ -106,7 +106,7 @@ impl View {
             end: HEADER_BYTES,
             rows: ByteMap::new(),
             frozen: None,
-            others: Others::default(),
+            foreign: ForeignCommits::default(),
         }
     }
 
@@ -124,9 +124,9 @@ impl View {
     }
 
     /// The parts that a reader needs.
-    pub(super) fn shown(&self) -> Shown {
+    pub(super) fn reader_view(&self) -> ReaderView {
         let frozen = self.frozen.as_ref();
-        Shown {
+        ReaderView {
             position: self.position(),
             version: self.version,
             base: self.base(),
@@ -136,33 +136,33 @@ impl View {
     }
 
     /// Reads up to the current end of the journal.
-    pub(super) fn follow(&mut self, head: &Head, base: &Arc<Base>) -> Result<()> {
-        let told = head.position();
-        if told == self.position() {
+    pub(super) fn follow(&mut self, head: &Head, base: &Arc<Lmdb>) -> Result<()> {
+        let position = head.position();
+        if position == self.position() {
             return Ok(());
         }
-        self.follow_to(told, head, base)
+        self.follow_to(position, head, base)
     }
 
     #[cold]
-    fn follow_to(&mut self, wanted: Position, head: &Head, base: &Arc<Base>) -> Result<()> {
+    fn follow_to(&mut self, wanted: Position, head: &Head, base: &Arc<Lmdb>) -> Result<()> {
         for _ in 0..ATTEMPTS {
             // Other processes may commit meanwhile; a reader need not keep up with them.
-            let (known, told) = (self.position(), head.position());
-            if known >= wanted {
+            let (own, current) = (self.position(), head.position());
+            if own >= wanted {
                 return Ok(());
             }
-            if told.generation == known.generation {
-                self.read_to(told.end)?;
+            if current.generation == own.generation {
+                self.read_to(current.end)?;
                 continue;
             }
             // Segments are opened by path.
             head.check_not_replaced()?;
-            if !(told.generation == known.generation + 1 && self.turn_over(base)?)
-                && let Some(view) = Self::load(told, base)?
+            if !(current.generation == own.generation + 1 && self.move_to_next_segment(base)?)
+                && let Some(view) = Self::load(current, base)?
             {
                 *self = view;
-                self.others = Others::gap(self.version);
+                self.foreign = ForeignCommits::gap(self.version);
             }
         }
         Err(segment::damaged(&self.segment.path, self.end))
@@ -173,12 +173,12 @@ impl View {
             segment,
             version,
             rows,
-            others,
+            foreign,
             ..
         } = self;
         segment.read(self.end, end, &mut |payload| {
             version.0 += 1;
-            others.push(*version, payload);
+            foreign.push(*version, payload);
             frame::apply(payload, rows)
         })?;
         self.end = end;
@@ -186,18 +186,18 @@ impl View {
     }
 
     /// Moves to the next segment, if there is one that continues this.
-    fn turn_over(&mut self, base: &Arc<Base>) -> Result<bool> {
+    fn move_to_next_segment(&mut self, base: &Arc<Lmdb>) -> Result<bool> {
         let next = Segment::open(&base.dir, self.segment.header.generation + 1)?;
         let Some(next) = next.filter(|next| next.header.previous_end >= self.end) else {
             return Ok(false);
         };
         self.read_to(next.header.previous_end)?;
-        self.begin(next);
+        self.continue_with(next);
         Ok(true)
     }
 
     /// Continues with the next segment.
-    pub(super) fn begin(&mut self, next: Segment) {
+    pub(super) fn continue_with(&mut self, next: Segment) {
         let segment = std::mem::replace(&mut self.segment, Arc::new(next));
         self.frozen = Some(Frozen {
             segment,
@@ -209,20 +209,20 @@ impl View {
     }
 
     /// Reads everything that is not in LMDB yet; `None` if a segment was removed meanwhile.
-    pub(super) fn load(told: Position, base: &Arc<Base>) -> Result<Option<Self>> {
-        let Some(newest) = Segment::open(&base.dir, told.generation)? else {
+    pub(super) fn load(position: Position, base: &Arc<Lmdb>) -> Result<Option<Self>> {
+        let Some(newest) = Segment::open(&base.dir, position.generation)? else {
             return Ok(None);
         };
         let mut view = Self::at(newest);
         if base.newest()? < view.base() {
-            let generation = told.generation - 1;
+            let generation = position.generation - 1;
             view.frozen = Frozen::load(generation, view.segment.header.previous_end, base)?;
             // It may have been merged meanwhile, and its file removed.
             if view.frozen.is_none() && base.newest()? < view.base() {
                 return Ok(None);
             }
         }
-        view.read_to(told.end)?;
+        view.read_to(position.end)?;
         Ok(Some(view))
     }
 }

@@ -9,13 +9,13 @@ use std::time::Duration;
 use espalier_keyspace::{ByteMap, Error, ErrorKind, Finding, Result, Version};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::head::{Head, HeadLock, Position, TURN_PATIENCE};
-use super::others::Others;
+use super::foreign_commits::ForeignCommits;
+use super::head::{Head, HeadLock, Position, TURN_TIMEOUT};
 use super::segment::{HEADER_BYTES, Header, Segment};
 use super::view::{ATTEMPTS, Frozen, Layers, View};
 use super::{files, frame, recover};
 use crate::embedded::Durability;
-use crate::embedded::engine::Base;
+use crate::embedded::engine::Lmdb;
 use crate::files::{Access, io_error, read_only_error};
 
 /// Maximum bytes of keys and values of a commit that goes to the journal: 1 MiB.
@@ -26,7 +26,7 @@ const IN_PLACE_MAX: usize = 256;
 
 /// The journal of a directory.
 pub(in crate::embedded) struct Journal {
-    pub(super) base: Arc<Base>,
+    pub(super) base: Arc<Lmdb>,
     head: Head,
     /// The size after which a segment is completed.
     segment_bytes: u64,
@@ -49,12 +49,12 @@ pub(super) fn salt(generation: u64) -> u64 {
 
 impl Journal {
     /// Opens the journal of a directory, and creates it if it does not exist.
-    pub(in crate::embedded) fn open(base: &Arc<Base>, segment_bytes: u64) -> Result<Self> {
+    pub(in crate::embedded) fn open(base: &Arc<Lmdb>, segment_bytes: u64) -> Result<Self> {
         let (head, mut view) = match base.access {
             Access::Write => open_head(base)?,
             Access::Read => read_head(base)?,
         };
-        view.others = Others::gap(view.version);
+        view.foreign = ForeignCommits::gap(view.version);
         Ok(Self {
             base: Arc::clone(base),
             head,
@@ -66,7 +66,7 @@ impl Journal {
 
     /// Waits for the turn to commit. The view then includes the commits of other processes.
     pub(in crate::embedded) fn turn(&self) -> Result<Turn<'_>> {
-        self.turn_within(TURN_PATIENCE)
+        self.turn_within(TURN_TIMEOUT)
     }
 
     /// Takes the turn if no other process has it.
@@ -83,15 +83,15 @@ impl Journal {
             _lock: lock,
             _turn: turn,
         };
-        let (known, version) = {
+        let (known_base, version) = {
             let mut view = self.view.lock();
             view.follow(&self.head, &self.base)?;
             (view.base(), view.version)
         };
         // A process that committed to LMDB directly may have been killed before it updated the journal.
-        if self.base.seems_beyond(known) {
-            let merged = self.base.newest_ended()?;
-            if merged > known {
+        if self.base.may_have_newer(known_base) {
+            let merged = self.base.newest_resolved()?;
+            if merged > known_base {
                 self.begin_after_merge(&turn, merged, Version(version.0 + 1))?;
             }
         }
@@ -118,28 +118,28 @@ impl Journal {
         begin: impl Fn() -> Result<(u64, T)>,
     ) -> Result<(T, Layers, Version)> {
         loop {
-            let shown = {
+            let reader_view = {
                 let mut view = self.view.lock();
                 view.follow(&self.head, &self.base)?;
-                view.shown()
+                view.reader_view()
             };
             let (transaction, begun) = begin()?;
-            let version = shown.version;
-            if transaction <= shown.base {
-                if transaction == shown.base && shown.has_frozen() {
-                    self.forget_merged(transaction);
+            let version = reader_view.version;
+            if transaction <= reader_view.base {
+                if transaction == reader_view.base && reader_view.has_frozen() {
+                    self.drop_merged(transaction);
                 }
-                return Ok((begun, shown.over(transaction), version));
+                return Ok((begun, reader_view.layers_for(transaction), version));
             }
             // A commit went to LMDB directly; its process has not updated the journal yet.
-            if self.head.position() == shown.position {
+            if self.head.position() == reader_view.position {
                 return Ok((begun, Layers::default(), Version(version.0 + 1)));
             }
         }
     }
 
     /// Drops rows that this LMDB transaction contains.
-    pub(super) fn forget_merged(&self, transaction: u64) {
+    pub(super) fn drop_merged(&self, transaction: u64) {
         let mut view = self.view.lock();
         let is_merged = |frozen: &mut Frozen| frozen.segment.header.base < transaction;
         view.frozen.take_if(is_merged);
@@ -161,7 +161,7 @@ impl Journal {
         };
         let frame = frame::encode(changed, segment.place(offset), segment.synced());
         let end = offset + frame.len() as u64;
-        segment.write(&frame, offset).map_err(Fault::Nothing)?;
+        segment.write(&frame, offset).map_err(Fault::NotAppended)?;
         if durability == Durability::Durable {
             if let Some((before, end)) = before {
                 before.sync(end).map_err(Fault::Unknown)?;
@@ -180,13 +180,13 @@ impl Journal {
     ) -> Version {
         let copied = (changed.len() > IN_PLACE_MAX).then(|| {
             let mut rows = self.view.lock().rows.clone();
-            lay(changed, &mut rows);
+            merge_into(changed, &mut rows);
             rows
         });
         let mut view = self.view.lock();
         match copied {
             Some(rows) => view.rows = rows,
-            None => lay(changed, &mut view.rows),
+            None => merge_into(changed, &mut view.rows),
         }
         view.end = end;
         view.version.0 += 1;
@@ -201,12 +201,12 @@ impl Journal {
     }
 
     /// Takes the commits of other processes that were read since the last call.
-    pub(in crate::embedded) fn take_others(&self) -> Others {
-        std::mem::take(&mut self.view.lock().others)
+    pub(in crate::embedded) fn take_foreign_commits(&self) -> ForeignCommits {
+        std::mem::take(&mut self.view.lock().foreign)
     }
 
     /// Whether the newest segment has reached its maximum size.
-    pub(in crate::embedded) fn is_long(&self) -> bool {
+    pub(in crate::embedded) fn is_full(&self) -> bool {
         self.view.lock().end >= self.segment_bytes
     }
 
@@ -235,7 +235,7 @@ impl Journal {
         };
         let next = self.create(header)?;
         let mut view = self.view.lock();
-        view.begin(next);
+        view.continue_with(next);
         self.head.set(view.position());
         Ok(())
     }
@@ -256,7 +256,7 @@ impl Journal {
             salt: salt(before.generation),
         };
         let mut next = View::at(self.create(header)?);
-        next.others = Others::gap(version);
+        next.foreign = ForeignCommits::gap(version);
         {
             let mut view = self.view.lock();
             *view = next;
@@ -322,22 +322,22 @@ impl Journal {
 /// Why a commit was not appended.
 pub(in crate::embedded) enum Fault {
     /// It has no effect.
-    Nothing(Error),
+    NotAppended(Error),
     /// It may be present after a crash of the machine.
     Unknown(Error),
 }
 
-fn open_head(base: &Arc<Base>) -> Result<(Head, View)> {
+fn open_head(base: &Arc<Lmdb>) -> Result<(Head, View)> {
     let head = Head::open(&base.dir)?;
-    let view = match told(&head, base)? {
+    let view = match load_at_head(&head, base)? {
         Some(view) => view,
-        None => agreed(&head, base)?,
+        None => load_locked(&head, base)?,
     };
     Ok((head, view))
 }
 
 /// The same for a read-only directory: the position is determined from the segments.
-fn read_head(base: &Arc<Base>) -> Result<(Head, View)> {
+fn read_head(base: &Arc<Lmdb>) -> Result<(Head, View)> {
     let head = Head::without_file(&base.dir)?;
     let view = recover::recover(base)?;
     head.set(view.position());
@@ -346,15 +346,15 @@ fn read_head(base: &Arc<Base>) -> Result<(Head, View)> {
 
 /// The view at the position in the head file, without waiting for a commit in progress; `None` if the head
 /// has no position, or its segments are missing.
-fn told(head: &Head, base: &Arc<Base>) -> Result<Option<View>> {
+fn load_at_head(head: &Head, base: &Arc<Lmdb>) -> Result<Option<View>> {
     let failed = |error| io_error(named(&base.dir, "cannot be read"), error);
     for _ in 0..ATTEMPTS {
-        let Some(told) = head.told().map_err(failed)? else {
+        let Some(position) = head.read_position().map_err(failed)? else {
             break;
         };
-        let view = View::load(told, base)?;
+        let view = View::load(position, base)?;
         // A concurrent commit may have removed older segments.
-        if view.is_some() || head.position() == told {
+        if view.is_some() || head.position() == position {
             return Ok(view);
         }
     }
@@ -362,14 +362,14 @@ fn told(head: &Head, base: &Arc<Base>) -> Result<Option<View>> {
 }
 
 /// The same under the lock, also after a restart of the machine.
-fn agreed(head: &Head, base: &Arc<Base>) -> Result<View> {
+fn load_locked(head: &Head, base: &Arc<Lmdb>) -> Result<View> {
     let failed = |error| io_error(named(&base.dir, "cannot be read or written"), error);
-    let _lock = lock(head, &base.dir, TURN_PATIENCE)?;
-    if let Some(told) = head.told().map_err(failed)? {
-        return View::load(told, base)?.ok_or_else(|| missing(&base.dir));
+    let _lock = lock(head, &base.dir, TURN_TIMEOUT)?;
+    if let Some(position) = head.read_position().map_err(failed)? {
+        return View::load(position, base)?.ok_or_else(|| missing(&base.dir));
     }
     let view = recover::recover(base)?;
-    head.begin(view.position()).map_err(failed)?;
+    head.initialize(view.position()).map_err(failed)?;
     Ok(view)
 }
 
@@ -377,8 +377,8 @@ fn lock<'h>(head: &'h Head, dir: &Path, patience: Duration) -> Result<HeadLock<'
     head.lock(patience).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => {
             let message = format!(
-                "another process has been writing to {} for {} s and does not end; nothing was \
-                 committed: see what became of it (`fuser {}`)",
+                "another process has been writing to {} for more than {} s; nothing was committed: find \
+                 that process (`fuser {}`)",
                 dir.display(),
                 patience.as_secs(),
                 dir.join(files::HEAD).display(),
@@ -390,7 +390,7 @@ fn lock<'h>(head: &'h Head, dir: &Path, patience: Duration) -> Result<HeadLock<'
     })
 }
 
-fn lay(changed: &ByteMap, rows: &mut ByteMap) {
+fn merge_into(changed: &ByteMap, rows: &mut ByteMap) {
     for (key, entry) in changed {
         rows.insert(key, entry);
     }

@@ -16,13 +16,13 @@ const EXIT_STATUS: c_int = 1;
 
 /// The message for the directory that was opened last. Never freed, as a signal may come at any time; there
 /// is one per opened directory.
-static LAST_WORDS: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
+static MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
 
 /// Makes this process print that the engine's file is damaged, and exit with status 1, when LMDB aborts it.
 /// It installs handlers of `SIGABRT` and `SIGBUS`, so programs call it, not libraries. Call it once, before
 /// anything is opened.
 pub fn tell_of_damage() {
-    let handler = last_words as extern "C" fn(c_int);
+    let handler = handle_signal as extern "C" fn(c_int);
     for signal in [libc::SIGABRT, libc::SIGBUS] {
         // SAFETY: the handler does only what is allowed in one: an atomic load, `write`, `_exit`.
         unsafe { libc::signal(signal, handler as libc::sighandler_t) };
@@ -30,26 +30,26 @@ pub fn tell_of_damage() {
 }
 
 /// Sets the directory of the message.
-pub(super) fn remember(dir: &Path) {
+pub(super) fn set_directory(dir: &Path) {
     let dir = dir.display();
-    let words = format!(
-        "error: {dir}/{DATA_FILE} cannot be read on; it is damaged, or its disk is\n\
+    let message = format!(
+        "error: {dir}/{DATA_FILE} cannot be read further; the file or its disk is damaged\n\
          hint: `espalier check embedded:{dir}` names the pages; `espalier restore` a backup into \
          another directory\n"
     );
-    LAST_WORDS.store(Box::into_raw(Box::new(words)), Ordering::Release);
+    MESSAGE.store(Box::into_raw(Box::new(message)), Ordering::Release);
 }
 
-extern "C" fn last_words(signal: c_int) {
-    let words = LAST_WORDS.load(Ordering::Acquire);
+extern "C" fn handle_signal(signal: c_int) {
+    let message = MESSAGE.load(Ordering::Acquire);
     // SAFETY: the pointer is null or of a string that is never freed; the rest are system calls.
     unsafe {
-        let Some(words) = words.as_ref() else {
+        let Some(message) = message.as_ref() else {
             libc::signal(signal, libc::SIG_DFL);
             libc::raise(signal);
             return;
         };
-        libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len());
+        libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
         libc::_exit(EXIT_STATUS)
     }
 }

@@ -10,7 +10,7 @@ const KEPT_BYTES_MAX: usize = 4 << 20;
 
 /// Commits of other processes, in order.
 #[derive(Clone, Default)]
-pub(in crate::embedded) struct Others {
+pub(in crate::embedded) struct ForeignCommits {
     /// Commits up to this version are reported as a gap.
     gap: Version,
     /// The frames of the commits after it.
@@ -18,7 +18,7 @@ pub(in crate::embedded) struct Others {
     bytes: usize,
 }
 
-impl Others {
+impl ForeignCommits {
     /// A gap up to `version`.
     pub(super) fn gap(version: Version) -> Self {
         Self {
@@ -36,14 +36,15 @@ impl Others {
     }
 
     /// Notifies the watchers.
-    pub(in crate::embedded) fn tell(self, recent: &RecentCommits) {
+    pub(in crate::embedded) fn report(self, recent: &RecentCommits) {
         recent.push_foreign(self.gap);
         for (version, payload) in self.commits {
             let mut recorder = Recorder::new();
-            let recorded = frame::each(&payload, &mut |key, entry| match rows::held(entry) {
-                Some(value) => recorder.put(key, value),
-                None => recorder.delete(key),
-            });
+            let recorded =
+                frame::each(&payload, &mut |key, entry| match rows::entry_value(entry) {
+                    Some(value) => recorder.put(key, value),
+                    None => recorder.delete(key),
+                });
             match recorded {
                 Some(()) => recent.push(version, recorder),
                 None => recent.push_foreign(version),
