@@ -13,12 +13,12 @@ const GROUP_BYTES_MAX: usize = 16 << 20;
 /// The queue: one leader and the waiting commits.
 #[derive(Default)]
 pub(crate) struct CommitQueue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     turned: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     leading: bool,
     waiting: VecDeque<Ticket>,
 }
@@ -37,11 +37,11 @@ struct Outcome {
 pub(crate) type Apply<'a> = &'a dyn Fn(&[Batch]) -> Vec<Result<Version>>;
 
 /// The guard of the leader. Dropping it, also in a panic, passes leadership on.
-struct Lead<'a> {
+struct LeaderGuard<'a> {
     queue: &'a CommitQueue,
 }
 
-impl Drop for Lead<'_> {
+impl Drop for LeaderGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.queue.state.lock();
         state.leading = false;
@@ -56,7 +56,7 @@ impl CommitQueue {
         if !state.leading && state.waiting.is_empty() {
             state.leading = true;
             drop(state);
-            let _lead = Lead { queue: self };
+            let _leader = LeaderGuard { queue: self };
             let result = apply(std::slice::from_ref(&batch)).pop();
             let version = result.unwrap_or_else(no_result)?;
             return Ok(Committed::alone(version, batch));
@@ -76,9 +76,9 @@ impl CommitQueue {
             state.leading = true;
             let group = take_group(&mut state);
             drop(state);
-            let lead = Lead { queue: self };
+            let leader = LeaderGuard { queue: self };
             apply_group(group, apply);
-            drop(lead);
+            drop(leader);
             state = self.state.lock();
         }
     }
@@ -91,12 +91,12 @@ impl CommitQueue {
         }
         state.leading = true;
         drop(state);
-        let _lead = Lead { queue: self };
+        let _leader = LeaderGuard { queue: self };
         act()
     }
 }
 
-fn take_group(state: &mut State) -> Vec<Ticket> {
+fn take_group(state: &mut QueueState) -> Vec<Ticket> {
     let mut bytes = 0;
     let mut group = Vec::new();
     while let Some(ticket) = state.waiting.pop_front() {

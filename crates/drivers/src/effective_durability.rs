@@ -24,8 +24,8 @@ impl Promise {
         use crate::durability::Durability;
 
         let mut options = url.options();
-        let asked = options.find(|(name, _)| *name == "durability");
-        let durability = asked.map(|(_, value)| Durability::parse(value));
+        let option = options.find(|(name, _)| *name == "durability");
+        let durability = option.map(|(_, value)| Durability::parse(value));
         Ok(match durability.transpose()?.unwrap_or_default() {
             Durability::Durable => Self::Durable,
             Durability::Relaxed => Self::Relaxed(None),

@@ -85,14 +85,14 @@ pub(crate) fn refusal(message: String) -> Error {
 }
 
 /// The error of an option that a scheme does not have.
-pub(crate) fn unknown_option<T>(scheme: &str, option: &str, known: &str) -> Result<T> {
+pub(crate) fn unknown_option<T>(scheme: &str, option: &str, supported: &str) -> Result<T> {
     // A `?` in a password makes the rest of it look like an option.
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     let problem = match option.bytes().all(is_name) {
-        true => format!("{scheme}: has no option {option:?}; it has {known}"),
+        true => format!("{scheme}: has no option {option:?}; it has {supported}"),
         false => format!(
             "{scheme}: invalid option name; in user or password, escape ? as %3F and & as %26; the \
-             options are {known}"
+             options are {supported}"
         ),
     };
     Err(refusal(problem))

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_is_taken_as_it_was() {
+    fn packed_values_are_decoded_unchanged() {
         for length in [0, 1, 0x7f, 0x80, 0x3fff, 0x4000, 100_000] {
             let bytes = vec![7; length];
             let mut packed = Vec::new();

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_range_holds_the_prefix_and_what_is_longer() {
+    fn a_prefix_range_contains_the_prefix_and_its_extensions() {
         let range = KeyRange::prefix(b"a\xff");
         assert!(range.contains(b"a\xff") && range.contains(b"a\xff\xff\xff"));
         assert!(!range.contains(b"b") && !range.contains(b"a\xfe"));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_that_is_moved_has_the_rest_of_its_range() {
+    fn seeking_leaves_the_rest_of_the_range() {
         let range = KeyRange::new("b", "d");
         for (key, forward, backward) in [
             ("a", KeyRange::new("b", "d"), KeyRange::new("b", "a\0")),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_intersection_holds_what_both_hold() {
+    fn an_intersection_contains_the_common_keys() {
         let range = KeyRange::new("b", "d");
         assert_eq!(range.intersection(&KeyRange::all()), range);
         assert_eq!(KeyRange::all().intersection(&range), range);

@@ -11,7 +11,7 @@ use heed::{MdbError, PutFlags, RwTxn};
 
 use super::HEADROOM_BYTES;
 use super::engine::{
-    DELETED, Engine, FRAME_BYTES_MAX, Fault, Lmdb, Reading, Shortage, Turn, is_map_full,
+    CommitLock, DELETED, Engine, FRAME_BYTES_MAX, Fault, Lmdb, Reading, Shortage, is_map_full,
     merge_rows, put_entry,
 };
 use super::snapshot::{ReadSource, TransactionSnapshot, bounds};
@@ -36,16 +36,16 @@ pub(super) fn write(
         .iter()
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
-        let filled = engine.journal.turn().and_then(|turn| {
+        let filled = engine.journal.commit_lock().and_then(|commit_lock| {
             // Merge first, as the map may have to grow for it.
             engine.journal.merge_ended()?;
             // If the map cannot be grown now, the write may fail later, in the middle.
-            Ok((turn, engine.base.reserve(HEADROOM_BYTES)))
+            Ok((commit_lock, engine.base.reserve(HEADROOM_BYTES)))
         });
         let filled = filled
             .map_err(Abort::NotBegun)
-            .and_then(|(turn, shortage)| {
-                commit_to_lmdb(engine, &turn, shortage, |writer| {
+            .and_then(|(commit_lock, shortage)| {
+                commit_to_lmdb(engine, &commit_lock, shortage, |writer| {
                     group_commit::test(writer, preconditions)?;
                     fill(writer).map_err(Abort::Refused)
                 })
@@ -88,10 +88,10 @@ impl GroupCommit for Arc<Engine> {
     type Failure = Failure;
 
     fn run_transaction(&self, fill: TransactionBody<'_, Failure>) -> CommitResult<Version> {
-        let turn = self.journal.turn().map_err(Abort::NotBegun)?;
-        match append(self, &turn, &mut *fill) {
+        let commit_lock = self.journal.commit_lock().map_err(Abort::NotBegun)?;
+        match append(self, &commit_lock, &mut *fill) {
             Err(Abort::Failed(Failure::TooLarge)) => {
-                commit_to_lmdb(self, &turn, None, |writer| fill(writer))
+                commit_to_lmdb(self, &commit_lock, None, |writer| fill(writer))
             }
             changed => changed,
         }
@@ -124,12 +124,12 @@ impl GroupCommit for Arc<Engine> {
 /// Runs `fill` on the newest state, appends the changes to the journal, and notifies the watchers.
 fn append(
     engine: &Arc<Engine>,
-    turn: &Turn<'_>,
+    commit_lock: &CommitLock<'_>,
     fill: TransactionBody<'_, Failure>,
 ) -> CommitResult<Version> {
     let journal = &engine.journal;
     if journal.is_full() {
-        journal.end_segment(turn).map_err(Abort::NotBegun)?;
+        journal.end_segment(commit_lock).map_err(Abort::NotBegun)?;
         engine.merger.ended();
     }
     let reading = match engine.begin_read() {
@@ -156,7 +156,7 @@ fn append(
     if recorder.effect() == Effect::Nothing {
         return Ok(before);
     }
-    let appended = journal.append(turn, &changed, engine.config.durability);
+    let appended = journal.append(commit_lock, &changed, engine.config.durability);
     let end = appended.map_err(|fault| match fault {
         Fault::NotAppended(error) => Abort::Failed(Failure::Error(error)),
         Fault::Unknown(error) => Abort::Unknown(Failure::Error(error)),
@@ -164,7 +164,7 @@ fn append(
     let _publishing = engine.publishing.lock();
     engine.report_foreign_commits();
     engine.recent.push_foreign(before);
-    let version = journal.publish(turn, &changed, end);
+    let version = journal.publish(commit_lock, &changed, end);
     engine.recent.push(version, recorder);
     engine.merger.committed();
     Ok(version)
@@ -174,11 +174,11 @@ fn append(
 /// If it fails, its disk space is released. `shortage` is why the map could not be grown before.
 fn commit_to_lmdb(
     engine: &Arc<Engine>,
-    turn: &Turn<'_>,
+    commit_lock: &CommitLock<'_>,
     shortage: Option<Shortage>,
     fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> CommitResult<()>,
 ) -> CommitResult<Version> {
-    let changed = try_commit_to_lmdb(engine, turn, shortage, fill);
+    let changed = try_commit_to_lmdb(engine, commit_lock, shortage, fill);
     changed.map_err(|abort| {
         // The cause is determined before the disk space is released.
         let abort = match abort {
@@ -194,7 +194,7 @@ fn commit_to_lmdb(
 
 fn try_commit_to_lmdb(
     engine: &Arc<Engine>,
-    turn: &Turn<'_>,
+    commit_lock: &CommitLock<'_>,
     shortage: Option<Shortage>,
     fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> CommitResult<()>,
 ) -> CommitResult<Version> {
@@ -228,7 +228,9 @@ fn try_commit_to_lmdb(
     engine.recent.push_foreign(before);
     txn.commit().map_err(Failure::Lmdb)?;
     // The commit succeeded. If the journal cannot be restarted now, the next commit does so.
-    let begun = engine.journal.begin_after_merge(turn, transaction, version);
+    let begun = engine
+        .journal
+        .begin_after_merge(commit_lock, transaction, version);
     if let Err(error) = begun {
         tracing::warn!(%error, "the journal cannot be restarted");
     }

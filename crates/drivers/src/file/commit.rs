@@ -28,7 +28,7 @@ pub(super) fn write(
         .iter()
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
-        let filled = change(engine, |writer| {
+        let filled = run_transaction(engine, |writer| {
             group_commit::test(writer, preconditions)?;
             fill(writer).map_err(Abort::Refused)
         });
@@ -43,7 +43,7 @@ impl GroupCommit for Arc<Engine> {
         &self,
         fill: TransactionBody<'_, Error>,
     ) -> std::result::Result<Version, Abort<Error>> {
-        change(self, |writer| fill(writer))
+        run_transaction(self, |writer| fill(writer))
     }
 
     fn recovery(&self, failure: Error, batches: usize) -> Recovery {
@@ -70,18 +70,18 @@ impl GroupCommit for Arc<Engine> {
 type Outcome<T> = std::result::Result<T, Abort<Error>>;
 
 /// Runs `fill` on a clone of the map and the end of the journal, and makes both the newest state.
-fn change(
+fn run_transaction(
     engine: &Arc<Engine>,
     fill: impl FnOnce(&mut MapWriter<Pending<'_>>) -> Outcome<()>,
 ) -> Outcome<Version> {
     let mut log = engine.log.lock();
-    let version = change_locked(engine, &mut log, fill)?;
+    let version = run_transaction_locked(engine, &mut log, fill)?;
     drop(log);
     compact_when_due(engine);
     Ok(version)
 }
 
-fn change_locked(
+fn run_transaction_locked(
     engine: &Engine,
     log: &mut Log,
     fill: impl FnOnce(&mut MapWriter<Pending<'_>>) -> Outcome<()>,

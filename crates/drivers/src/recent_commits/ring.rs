@@ -130,11 +130,11 @@ impl RecentCommits {
     pub(crate) fn event(&self, range: &KeyRange, after: &mut Version) -> Option<WatchEvent> {
         loop {
             let record = match self.ring.lock().first_after(*after)? {
-                First::Forgotten(version) => {
+                NextRecord::Forgotten(version) => {
                     *after = version;
                     return Some(WatchEvent::Gap { version });
                 }
-                First::Record(record) => record,
+                NextRecord::Record(record) => record,
             };
             let version = record.version;
             *after = version;
@@ -153,7 +153,7 @@ impl RecentCommits {
     }
 }
 
-enum First {
+enum NextRecord {
     Forgotten(Version),
     Record(Arc<Record>),
 }
@@ -173,14 +173,14 @@ impl Ring {
         }
     }
 
-    fn first_after(&self, after: Version) -> Option<First> {
+    fn first_after(&self, after: Version) -> Option<NextRecord> {
         if after < self.forgotten {
-            return Some(First::Forgotten(self.forgotten));
+            return Some(NextRecord::Forgotten(self.forgotten));
         }
         let at = self
             .records
             .partition_point(|record| record.version <= after);
-        self.records.get(at).cloned().map(First::Record)
+        self.records.get(at).cloned().map(NextRecord::Record)
     }
 }
 

@@ -67,8 +67,8 @@ impl Engine {
         if self.base.access == Access::Read || !self.base.has_unused_tail().unwrap_or(false) {
             return;
         }
-        match self.journal.turn_at_once() {
-            Ok(_turn) => self.base.release_unused_space(),
+        match self.journal.try_commit_lock() {
+            Ok(_commit_lock) => self.base.release_unused_space(),
             Err(error) => tracing::debug!(%error, "another process may be writing"),
         }
     }

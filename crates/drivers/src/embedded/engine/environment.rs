@@ -83,7 +83,7 @@ impl Drop for GateGuard {
 }
 
 /// How long growing a map that is not full waits for snapshots, before a write.
-const RESERVE_PATIENCE: Duration = Duration::from_millis(20);
+const RESERVE_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// How often beginning a transaction is tried: the map may be outgrown, or the reader table full of slots
 /// of dead processes.
@@ -217,7 +217,7 @@ impl Lmdb {
         if self.info().map_size >= target {
             return None;
         }
-        match self.resize(RESERVE_PATIENCE, target) {
+        match self.resize(RESERVE_TIMEOUT, target) {
             Ok(reserved) if reserved >= target => None,
             Err(Resize::Busy) => Some(Shortage::Snapshots),
             Ok(_) | Err(Resize::Failed(_)) => Some(Shortage::AddressSpace),
@@ -238,8 +238,8 @@ impl Lmdb {
         (self.env.info().last_page_number + 1) * page_bytes
     }
 
-    fn resize_to_at_least(&self, patience: Duration, least: usize, target: usize) -> Result<()> {
-        match self.resize(patience, target) {
+    fn resize_to_at_least(&self, timeout: Duration, least: usize, target: usize) -> Result<()> {
+        match self.resize(timeout, target) {
             Ok(reserved) if reserved >= least => Ok(()),
             Ok(reserved) => Err(map_full_error(reserved, Some(Shortage::AddressSpace))),
             Err(Resize::Busy) => Err(map_full_error(
@@ -251,8 +251,8 @@ impl Lmdb {
     }
 
     /// Grows the map to `target`, or as far as the system allows; returns its size. The map never shrinks.
-    fn resize(&self, patience: Duration, target: usize) -> std::result::Result<usize, Resize> {
-        self.gate.exclusive(patience, || {
+    fn resize(&self, timeout: Duration, target: usize) -> std::result::Result<usize, Resize> {
+        self.gate.exclusive(timeout, || {
             let map_bytes = self.env.info().map_size;
             let Some(bytes) = largest_possible_map(map_bytes, target) else {
                 return Ok(map_bytes);

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_errors_have_the_kind_that_callers_decide_on() {
+    fn file_errors_are_mapped_to_error_kinds() {
         for (code, kind) in [
             (libc::ENOSPC, ErrorKind::Full),
             (libc::EDQUOT, ErrorKind::Full),

@@ -47,7 +47,7 @@ impl Gate {
     /// again.
     pub(in crate::embedded) fn exclusive<T>(
         &self,
-        patience: Duration,
+        timeout: Duration,
         act: impl FnOnce() -> T,
     ) -> Result<T, Busy> {
         let start = Instant::now();
@@ -70,7 +70,7 @@ impl Gate {
             if free.is_ok() {
                 break;
             }
-            if start.elapsed() > patience {
+            if start.elapsed() > timeout {
                 self.state.fetch_and(!CLOSING, Ordering::Relaxed);
                 return Err(Busy);
             }
@@ -90,12 +90,12 @@ mod tests {
     fn exclusive_access_waits_for_entries() {
         let gate = Gate::default();
         gate.enter();
-        let patience = Duration::from_millis(20);
-        assert_eq!(gate.exclusive(patience, || ()), Err(Busy));
+        let timeout = Duration::from_millis(20);
+        assert_eq!(gate.exclusive(timeout, || ()), Err(Busy));
         gate.enter();
         gate.leave();
         gate.leave();
-        assert_eq!(gate.exclusive(patience, || 7), Ok(7));
+        assert_eq!(gate.exclusive(timeout, || 7), Ok(7));
         gate.enter();
         gate.leave();
     }

@@ -19,6 +19,7 @@ pub use environment::{GROW_PATIENCE, HEADROOM_BYTES, MAP_BYTES, MAP_BYTES_MIN, R
 pub(in crate::embedded) use environment::{Keys, Lmdb, Shortage};
 pub(in crate::embedded) use error::{is_map_full, out_of_order_error};
 pub(in crate::embedded) use journal::{
-    DELETED, FRAME_BYTES_MAX, Fault, OverlayCursor, RowCursor, Turn, lookup, merge_rows, put_entry,
+    CommitLock, DELETED, FRAME_BYTES_MAX, Fault, OverlayCursor, RowCursor, lookup, merge_rows,
+    put_entry,
 };
 pub(in crate::embedded) use open::open;

@@ -30,7 +30,7 @@ use crate::files::{Access, create_directories, io_error, private};
 static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Engine>>>> = LazyLock::new(Mutex::default);
 
 /// How long to wait for a directory that is being closed in this process.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Opens a directory, or shares it if this process has it open with the same options.
 pub(in crate::embedded) fn open(config: Config) -> Result<Arc<Engine>> {
@@ -176,7 +176,7 @@ fn open_env(dir: &Path, config: &Config, access: Access) -> Result<Env<WithoutTl
 /// The last user in this process has left [`OPEN`], but LMDB may not be closed yet.
 fn await_close(dir: &Path) -> Result<()> {
     let closed =
-        heed::env_closing_event(dir).is_none_or(|closing| closing.wait_timeout(CLOSE_PATIENCE));
+        heed::env_closing_event(dir).is_none_or(|closing| closing.wait_timeout(CLOSE_TIMEOUT));
     if closed {
         return Ok(());
     }

@@ -20,7 +20,7 @@ pub(in crate::file) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
     let _not_compacting = engine.compacting.lock();
     let log = engine.log.lock();
     let state = engine.in_memory.newest.get();
-    let replayed = replay(&engine.dir, Tail::Whole);
+    let replayed = replay(&engine.dir, Tail::Complete);
     drop(log);
     let finding = |problem: String| Finding {
         place: engine.dir.display().to_string(),

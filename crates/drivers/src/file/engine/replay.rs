@@ -35,7 +35,7 @@ pub(super) struct Replayed {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tail {
     /// With a complete record.
-    Whole,
+    Complete,
     /// Within a record, if its process was killed during the write.
     MayBeTruncated,
     /// With any bytes, if the machine crashed: parts of unflushed writes may be missing.
@@ -46,7 +46,7 @@ impl Tail {
     /// Whether the file may end with `next`.
     fn allows(self, next: NextFrame) -> bool {
         match self {
-            Self::Whole => false,
+            Self::Complete => false,
             Self::MayBeTruncated => next == NextFrame::Truncated,
             Self::MayBeTorn => true,
         }
@@ -76,13 +76,13 @@ pub(super) fn replay(dir: &Path, tail: Tail) -> Result<Option<Replayed>> {
         kind: Kind::Data,
         generation: first,
     };
-    let length = replayed.read(&names::data(dir, first), id, Tail::Whole)?;
+    let length = replayed.read(&names::data(dir, first), id, Tail::Complete)?;
     replayed.data_bytes = length.unwrap_or_default();
     let last = journals.last().copied().unwrap_or_default().max(first);
     for generation in first..=last {
         let tail = match generation == last {
             true => tail,
-            false => Tail::Whole,
+            false => Tail::Complete,
         };
         replayed.read_journal(dir, generation, tail)?;
     }
@@ -122,7 +122,7 @@ impl Replayed {
     fn read(&mut self, path: &Path, id: FileId, tail: Tail) -> Result<Option<u64>> {
         let Some(mut frames) = Frames::open(path, id)? else {
             return match tail {
-                Tail::Whole => Err(super::frame::damaged(path, 0)),
+                Tail::Complete => Err(super::frame::damaged(path, 0)),
                 Tail::MayBeTruncated | Tail::MayBeTorn => Ok(None),
             };
         };
@@ -143,7 +143,7 @@ impl Replayed {
             }
         }
         let incomplete = frames.length() - complete;
-        if incomplete > 0 && tail == Tail::Whole {
+        if incomplete > 0 && tail == Tail::Complete {
             return Err(super::frame::damaged(path, complete));
         }
         if incomplete > 0 {

@@ -266,16 +266,16 @@ mod small_transactions {
 /// lost requests late: each batch that succeeds is applied exactly once, and nothing else is.
 #[test]
 fn commits_with_lost_responses_are_resolved() {
-    seed::run("lost answers", lose_answers);
+    seed::run("lost answers", commit_with_lost_responses);
 }
 
 /// A gate was created late, by a request that had been given up, and remained without its records.
 #[test]
-fn a_gate_is_not_made_after_it_was_given_up() {
-    lose_answers(&mut StdRng::seed_from_u64(9_041_387_111_726_441_499));
+fn an_abandoned_gate_is_not_created_later() {
+    commit_with_lost_responses(&mut StdRng::seed_from_u64(9_041_387_111_726_441_499));
 }
 
-fn lose_answers(random: &mut StdRng) {
+fn commit_with_lost_responses(random: &mut StdRng) {
     let engine = Simulated::default();
     let processes = [open(&engine), open(&engine)];
     let chance = StdRng::seed_from_u64(random.random());

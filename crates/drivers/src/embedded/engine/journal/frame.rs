@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_read_as_it_was_written() {
+    fn a_frame_is_decoded_as_it_was_encoded() {
         let frame = encode(&changed(), place(64), 64);
         let read = decode(&frame, place(64)).expect("a frame");
         assert_eq!((read.bytes(), read.synced), (frame.len() as u64, 64));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn no_frame_is_read_in_another_place_or_with_another_byte() {
+    fn no_frame_is_decoded_at_another_position_or_with_another_byte() {
         let frame = encode(&changed(), place(64), 64);
         assert!(decode(&frame, place(65)).is_none());
         assert!(
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_from_an_end_that_was_never_written() {
+    fn damage_is_distinguished_from_an_incomplete_end() {
         let first = encode(&changed(), place(64), 64);
         let end = 64 + first.len() as u64;
         for (synced, is_damage) in [(64, false), (end, true)] {

@@ -22,7 +22,7 @@ use crate::file_identity::FileIdentity;
 use crate::files::{io_error, private};
 
 /// How long a commit waits for a commit of another process; the same as on PostgreSQL.
-pub(super) const TURN_TIMEOUT: Duration = Duration::from_secs(300);
+pub(super) const COMMIT_LOCK_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The interval at which the lock is polled: initial and maximum.
 const POLL_INTERVALS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(10)];
@@ -114,7 +114,7 @@ impl Head {
         // Written, not extended: writing to a mapped hole kills the process when the disk is full.
         let found = file.metadata()?;
         if found.len() < HEAD_BYTES as u64 {
-            let lock = HeadLock::take(&file, TURN_TIMEOUT)?;
+            let lock = HeadLock::take(&file, COMMIT_LOCK_TIMEOUT)?;
             let length = file.metadata()?.len().min(HEAD_BYTES as u64);
             file.write_all_at(&vec![0; HEAD_BYTES - length as usize], length)?;
             drop(lock);
@@ -130,9 +130,9 @@ impl Head {
 
     /// Waits until no other process commits, and locks them out; fails with [`io::ErrorKind::WouldBlock`]
     /// if one does not end within `patience`.
-    pub(super) fn lock(&self, patience: Duration) -> io::Result<HeadLock<'_>> {
+    pub(super) fn lock(&self, timeout: Duration) -> io::Result<HeadLock<'_>> {
         match &self.file {
-            Some((file, _)) => HeadLock::take(file, patience),
+            Some((file, _)) => HeadLock::take(file, timeout),
             None => Err(io::ErrorKind::ReadOnlyFilesystem.into()),
         }
     }
@@ -210,7 +210,7 @@ fn map(kind: libc::c_int, file: RawFd) -> io::Result<NonNull<u8>> {
 }
 
 impl<'h> HeadLock<'h> {
-    fn take(file: &'h File, patience: Duration) -> io::Result<Self> {
+    fn take(file: &'h File, timeout: Duration) -> io::Result<Self> {
         let start = Instant::now();
         loop {
             match file.try_lock() {
@@ -219,7 +219,7 @@ impl<'h> HeadLock<'h> {
                 Err(TryLockError::Error(error)) => return Err(error),
                 Err(TryLockError::WouldBlock) => {
                     let waited = start.elapsed();
-                    if waited >= patience {
+                    if waited >= timeout {
                         return Err(io::ErrorKind::WouldBlock.into());
                     }
                     // A small part of the time waited so far: a process that commits continuously leaves

@@ -10,7 +10,7 @@ use heed::RwTxn;
 use parking_lot::{Condvar, Mutex};
 
 use super::rows;
-use super::shared_journal::{Journal, Turn};
+use super::shared_journal::{CommitLock, Journal};
 use crate::embedded::engine::{Keys, is_map_full};
 
 /// Idle time after which the journal is merged.
@@ -21,7 +21,7 @@ pub(in crate::embedded) const MERGE_AFTER: Duration = Duration::from_millis(200)
 const KEPT_BYTES_MAX: u64 = 64 << 10;
 
 /// How long a merge waits for a commit of another process, which may merge itself.
-const MERGE_PATIENCE: Duration = Duration::from_secs(1);
+const MERGE_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Wait after a failed merge, as on a full disk.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -61,34 +61,34 @@ impl Journal {
     }
 
     /// Completes the newest segment, if it has frames, so that it can be merged.
-    pub(in crate::embedded) fn end_segment(&self, turn: &Turn<'_>) -> Result<()> {
+    pub(in crate::embedded) fn end_segment(&self, commit_lock: &CommitLock<'_>) -> Result<()> {
         self.merge_ended()?;
         match self.frame_bytes() {
             0 => Ok(()),
-            _ => self.begin_next(turn),
+            _ => self.begin_next(commit_lock),
         }
     }
 
     /// Merges at close, unless there is little to merge, or another process is committing: that one merges.
     pub(in crate::embedded) fn merge_at_end(&self) -> Result<()> {
-        let turn = match self.turn_at_once() {
+        let commit_lock = match self.try_commit_lock() {
             Err(error) if error.kind() == ErrorKind::Locked => return Ok(()),
-            turn => turn?,
+            commit_lock => commit_lock?,
         };
         match self.frame_bytes() > KEPT_BYTES_MAX {
-            true => self.merge_in(turn),
+            true => self.merge_in(commit_lock),
             false => self.merge_ended(),
         }
     }
 
     /// Merges everything.
     pub(in crate::embedded) fn merge_all(&self) -> Result<()> {
-        self.merge_in(self.turn_within(MERGE_PATIENCE)?)
+        self.merge_in(self.commit_lock_within(MERGE_LOCK_TIMEOUT)?)
     }
 
-    fn merge_in(&self, turn: Turn<'_>) -> Result<()> {
-        self.end_segment(&turn)?;
-        drop(turn);
+    fn merge_in(&self, commit_lock: CommitLock<'_>) -> Result<()> {
+        self.end_segment(&commit_lock)?;
+        drop(commit_lock);
         self.merge_ended()
     }
 }

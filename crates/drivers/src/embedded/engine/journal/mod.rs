@@ -29,5 +29,5 @@ pub(in crate::embedded) use merge::{Merger, merge_rows};
 pub(in crate::embedded) use rows::{
     DELETED, OverlayCursor, RowCursor, entry_value, lookup, put_entry,
 };
-pub(in crate::embedded) use shared_journal::{FRAME_BYTES_MAX, Fault, Journal, Turn};
+pub(in crate::embedded) use shared_journal::{CommitLock, FRAME_BYTES_MAX, Fault, Journal};
 pub(in crate::embedded) use view::Layers;

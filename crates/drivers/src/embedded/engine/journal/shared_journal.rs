@@ -10,7 +10,7 @@ use espalier_keyspace::{ByteMap, Error, ErrorKind, Finding, Result, Version};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::foreign_commits::ForeignCommits;
-use super::head::{Head, HeadLock, Position, TURN_TIMEOUT};
+use super::head::{COMMIT_LOCK_TIMEOUT, Head, HeadLock, Position};
 use super::segment::{HEADER_BYTES, Header, Segment};
 use super::view::{ATTEMPTS, Frozen, Layers, View};
 use super::{files, frame, recover};
@@ -30,14 +30,14 @@ pub(in crate::embedded) struct Journal {
     head: Head,
     /// The size after which a segment is completed.
     segment_bytes: u64,
-    turn: Mutex<()>,
+    commit_lock: Mutex<()>,
     pub(super) view: Mutex<View>,
 }
 
 /// The exclusive right to commit, among all processes.
-pub(in crate::embedded) struct Turn<'j> {
+pub(in crate::embedded) struct CommitLock<'j> {
     _lock: HeadLock<'j>,
-    _turn: MutexGuard<'j, ()>,
+    _commit_lock: MutexGuard<'j, ()>,
 }
 
 /// A random salt.
@@ -59,29 +59,29 @@ impl Journal {
             base: Arc::clone(base),
             head,
             segment_bytes,
-            turn: Mutex::new(()),
+            commit_lock: Mutex::new(()),
             view: Mutex::new(view),
         })
     }
 
     /// Waits for the turn to commit. The view then includes the commits of other processes.
-    pub(in crate::embedded) fn turn(&self) -> Result<Turn<'_>> {
-        self.turn_within(TURN_TIMEOUT)
+    pub(in crate::embedded) fn commit_lock(&self) -> Result<CommitLock<'_>> {
+        self.commit_lock_within(COMMIT_LOCK_TIMEOUT)
     }
 
     /// Takes the turn if no other process has it.
-    pub(in crate::embedded) fn turn_at_once(&self) -> Result<Turn<'_>> {
-        self.turn_within(Duration::ZERO)
+    pub(in crate::embedded) fn try_commit_lock(&self) -> Result<CommitLock<'_>> {
+        self.commit_lock_within(Duration::ZERO)
     }
 
     /// Waits for the turn, with a time limit.
-    pub(super) fn turn_within(&self, patience: Duration) -> Result<Turn<'_>> {
-        let turn = self.turn.lock();
-        let lock = lock(&self.head, &self.base.dir, patience)?;
+    pub(super) fn commit_lock_within(&self, timeout: Duration) -> Result<CommitLock<'_>> {
+        let commit_lock = self.commit_lock.lock();
+        let lock = lock(&self.head, &self.base.dir, timeout)?;
         self.check_not_replaced()?;
-        let turn = Turn {
+        let commit_lock = CommitLock {
             _lock: lock,
-            _turn: turn,
+            _commit_lock: commit_lock,
         };
         let (known_base, version) = {
             let mut view = self.view.lock();
@@ -92,10 +92,10 @@ impl Journal {
         if self.base.may_have_newer(known_base) {
             let merged = self.base.newest_resolved()?;
             if merged > known_base {
-                self.begin_after_merge(&turn, merged, Version(version.0 + 1))?;
+                self.begin_after_merge(&commit_lock, merged, Version(version.0 + 1))?;
             }
         }
-        Ok(turn)
+        Ok(commit_lock)
     }
 
     /// Fails if the directory was removed or replaced: commits would be lost, and the files at its path
@@ -149,7 +149,7 @@ impl Journal {
     /// Not visible until [`Self::publish`].
     pub(in crate::embedded) fn append(
         &self,
-        _turn: &Turn<'_>,
+        _commit_lock: &CommitLock<'_>,
         changed: &ByteMap,
         durability: Durability,
     ) -> std::result::Result<u64, Fault> {
@@ -174,7 +174,7 @@ impl Journal {
     /// Makes the appended changes up to `end` visible, and returns the new version.
     pub(in crate::embedded) fn publish(
         &self,
-        _turn: &Turn<'_>,
+        _commit_lock: &CommitLock<'_>,
         changed: &ByteMap,
         end: u64,
     ) -> Version {
@@ -221,7 +221,7 @@ impl Journal {
     }
 
     /// Completes the newest segment, so that it can be merged. The previous one is merged.
-    pub(super) fn begin_next(&self, _turn: &Turn<'_>) -> Result<()> {
+    pub(super) fn begin_next(&self, _commit_lock: &CommitLock<'_>) -> Result<()> {
         let header = {
             let view = self.view.lock();
             let before = &view.segment.header;
@@ -243,7 +243,7 @@ impl Journal {
     /// Restarts the journal after an LMDB transaction that includes everything in it, and more.
     pub(in crate::embedded) fn begin_after_merge(
         &self,
-        _turn: &Turn<'_>,
+        _commit_lock: &CommitLock<'_>,
         transaction: u64,
         version: Version,
     ) -> Result<()> {
@@ -364,7 +364,7 @@ fn load_at_head(head: &Head, base: &Arc<Lmdb>) -> Result<Option<View>> {
 /// The same under the lock, also after a restart of the machine.
 fn load_locked(head: &Head, base: &Arc<Lmdb>) -> Result<View> {
     let failed = |error| io_error(named(&base.dir, "cannot be read or written"), error);
-    let _lock = lock(head, &base.dir, TURN_TIMEOUT)?;
+    let _lock = lock(head, &base.dir, COMMIT_LOCK_TIMEOUT)?;
     if let Some(position) = head.read_position().map_err(failed)? {
         return View::load(position, base)?.ok_or_else(|| missing(&base.dir));
     }
@@ -373,14 +373,14 @@ fn load_locked(head: &Head, base: &Arc<Lmdb>) -> Result<View> {
     Ok(view)
 }
 
-fn lock<'h>(head: &'h Head, dir: &Path, patience: Duration) -> Result<HeadLock<'h>> {
-    head.lock(patience).map_err(|error| match error.kind() {
+fn lock<'h>(head: &'h Head, dir: &Path, timeout: Duration) -> Result<HeadLock<'h>> {
+    head.lock(timeout).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => {
             let message = format!(
                 "another process has been writing to {} for more than {} s; nothing was committed: find \
                  that process (`fuser {}`)",
                 dir.display(),
-                patience.as_secs(),
+                timeout.as_secs(),
                 dir.join(files::HEAD).display(),
             );
             Error::new(ErrorKind::Locked, message)
