@@ -296,7 +296,7 @@ mod tests {
             let error = error.to_string();
             let suggestion = format!("--features {feature}");
             assert!(
-                error.contains(&advice) && !error.contains("hunter2"),
+                error.contains(&suggestion) && !error.contains("hunter2"),
                 "{error}"
             );
         }
