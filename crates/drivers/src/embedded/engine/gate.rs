@@ -124,22 +124,21 @@ mod tests {
     #[test]
     fn no_thread_is_inside_during_exclusive_access() {
         const ROUNDS: usize = 200;
-        let (gate, gate_guard) = (Gate::default(), AtomicUsize::new(0));
+        let (gate, inside) = (Gate::default(), AtomicUsize::new(0));
         thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     for _ in 0..ROUNDS * 10 {
                         gate.enter();
-                        gate_guard.fetch_add(1, Ordering::SeqCst);
-                        gate_guard.fetch_sub(1, Ordering::SeqCst);
+                        inside.fetch_add(1, Ordering::SeqCst);
+                        inside.fetch_sub(1, Ordering::SeqCst);
                         gate.leave();
                     }
                 });
             }
             for _ in 0..ROUNDS {
-                let seen = gate.exclusive(Duration::from_secs(10), || {
-                    gate_guard.load(Ordering::SeqCst)
-                });
+                let seen =
+                    gate.exclusive(Duration::from_secs(10), || inside.load(Ordering::SeqCst));
                 assert_eq!(seen, Ok(0));
             }
         });

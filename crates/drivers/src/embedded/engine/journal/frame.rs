@@ -31,8 +31,8 @@ impl FramePosition {
     }
 }
 
-/// Encodes the changed rows as a frame for `place`. `synced` bytes of the segment are on disk.
-pub(super) fn encode(changed: &ByteMap, place: FramePosition, synced: u64) -> Vec<u8> {
+/// Encodes the changed rows as a frame for `position`. `synced` bytes of the segment are on disk.
+pub(super) fn encode(changed: &ByteMap, position: FramePosition, synced: u64) -> Vec<u8> {
     let mut frame = Vec::with_capacity(FRAME_HEADER_BYTES + changed.bytes() + changed.len() * 6);
     frame.resize(FRAME_HEADER_BYTES, 0);
     for (key, entry) in changed {
@@ -45,7 +45,7 @@ pub(super) fn encode(changed: &ByteMap, place: FramePosition, synced: u64) -> Ve
     header[..4].copy_from_slice(&MAGIC);
     header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
     header[8..12].copy_from_slice(&synced);
-    header[12..].copy_from_slice(&place.checksum(synced, payload));
+    header[12..].copy_from_slice(&position.checksum(synced, payload));
     frame
 }
 
@@ -65,26 +65,26 @@ impl Frame<'_> {
 }
 
 /// Decodes the frame at the start of `bytes`, if there is a valid one.
-pub(super) fn decode(bytes: &[u8], place: FramePosition) -> Option<Frame<'_>> {
+pub(super) fn decode(bytes: &[u8], position: FramePosition) -> Option<Frame<'_>> {
     let rest = bytes.strip_prefix(&MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let (synced, rest) = rest.split_first_chunk::<4>()?;
     let (sum, rest) = rest.split_first_chunk::<8>()?;
     let payload = rest.get(..u32::from_le_bytes(*length) as usize)?;
-    (place.checksum(*synced, payload) == *sum).then_some(Frame {
+    (position.checksum(*synced, payload) == *sum).then_some(Frame {
         payload,
         synced: u64::from(u32::from_le_bytes(*synced)),
     })
 }
 
-/// Whether any frame in `bytes`, the rest of a segment from `place`, was written when more of the segment
-/// than the part before `place` was already on disk.
-pub(super) fn was_synced(bytes: &[u8], place: FramePosition) -> bool {
+/// Whether any frame in `bytes`, the rest of a segment from `position`, was written when more of the segment
+/// than the part before `position` was already on disk.
+pub(super) fn was_synced(bytes: &[u8], position: FramePosition) -> bool {
     let starts = find_all(&MAGIC, bytes);
     starts.into_iter().any(|at| {
-        let offset = place.offset + at as u64;
-        let frame = decode(&bytes[at..], FramePosition { offset, ..place });
-        frame.is_some_and(|frame| frame.synced > place.offset)
+        let offset = position.offset + at as u64;
+        let frame = decode(&bytes[at..], FramePosition { offset, ..position });
+        frame.is_some_and(|frame| frame.synced > position.offset)
     })
 }
 
@@ -115,7 +115,7 @@ pub(super) fn each(mut payload: &[u8], take: &mut dyn FnMut(&[u8], &[u8])) -> Op
 mod tests {
     use super::*;
 
-    fn place(offset: u64) -> FramePosition {
+    fn position(offset: u64) -> FramePosition {
         FramePosition { salt: 7, offset }
     }
 
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn a_frame_is_decoded_as_it_was_encoded() {
-        let frame = encode(&changed(), place(64), 64);
-        let read = decode(&frame, place(64)).expect("a frame");
+        let frame = encode(&changed(), position(64), 64);
+        let read = decode(&frame, position(64)).expect("a frame");
         assert_eq!((read.bytes(), read.synced), (frame.len() as u64, 64));
         let mut rows = ByteMap::new();
         apply(read.payload, &mut rows).expect("rows");
@@ -138,14 +138,14 @@ mod tests {
 
     #[test]
     fn no_frame_is_decoded_at_another_position_or_with_another_byte() {
-        let frame = encode(&changed(), place(64), 64);
-        assert!(decode(&frame, place(65)).is_none());
+        let frame = encode(&changed(), position(64), 64);
+        assert!(decode(&frame, position(65)).is_none());
         assert!(
             decode(
                 &frame,
                 FramePosition {
                     salt: 8,
-                    ..place(64)
+                    ..position(64)
                 }
             )
             .is_none()
@@ -153,21 +153,21 @@ mod tests {
         for at in 0..frame.len() {
             let mut damaged = frame.clone();
             damaged[at] ^= 1;
-            assert!(decode(&damaged, place(64)).is_none(), "byte {at}");
-            assert!(decode(&frame[..at], place(64)).is_none(), "{at} bytes");
+            assert!(decode(&damaged, position(64)).is_none(), "byte {at}");
+            assert!(decode(&frame[..at], position(64)).is_none(), "{at} bytes");
         }
     }
 
     #[test]
     fn damage_is_distinguished_from_an_incomplete_end() {
-        let first = encode(&changed(), place(64), 64);
+        let first = encode(&changed(), position(64), 64);
         let end = 64 + first.len() as u64;
         for (synced, is_damage) in [(64, false), (end, true)] {
-            let second = encode(&changed(), place(end), synced);
+            let second = encode(&changed(), position(end), synced);
             let mut bytes = [first.clone(), second].concat();
             bytes[FRAME_HEADER_BYTES] ^= 1;
-            assert!(decode(&bytes, place(64)).is_none());
-            assert_eq!(was_synced(&bytes, place(64)), is_damage);
+            assert!(decode(&bytes, position(64)).is_none());
+            assert_eq!(was_synced(&bytes, position(64)), is_damage);
         }
     }
 }

@@ -48,8 +48,8 @@ impl Header {
             self.previous_end,
             self.salt,
         ];
-        for (number, place) in numbers.iter().zip(bytes[8..48].chunks_exact_mut(8)) {
-            place.copy_from_slice(&number.to_le_bytes());
+        for (number, slot) in numbers.iter().zip(bytes[8..48].chunks_exact_mut(8)) {
+            slot.copy_from_slice(&number.to_le_bytes());
         }
         let sum = xxh3_64(&bytes[..56]).to_le_bytes();
         bytes[56..].copy_from_slice(&sum);
@@ -154,7 +154,7 @@ impl Segment {
     }
 
     /// The position of a frame at `offset`.
-    pub(super) fn place(&self, offset: u64) -> FramePosition {
+    pub(super) fn frame_position(&self, offset: u64) -> FramePosition {
         FramePosition {
             salt: self.header.salt,
             offset,
@@ -247,7 +247,7 @@ impl Segment {
         };
         let mut rest = bytes.as_slice();
         while rest.len() >= FRAME_HEADER_BYTES {
-            let Some(frame) = frame::decode(rest, self.place(read.end)) else {
+            let Some(frame) = frame::decode(rest, self.frame_position(read.end)) else {
                 break;
             };
             take(frame.payload).ok_or_else(|| damaged(&self.path, read.end))?;
@@ -256,7 +256,7 @@ impl Segment {
             rest = &rest[frame.bytes() as usize..];
         }
         read.has_trailing_bytes = rest.iter().any(|byte| *byte != 0);
-        read.is_damaged = frame::was_synced(rest, self.place(read.end));
+        read.is_damaged = frame::was_synced(rest, self.frame_position(read.end));
         Ok(read)
     }
 

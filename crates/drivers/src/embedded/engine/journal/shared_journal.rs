@@ -159,7 +159,7 @@ impl Journal {
             let before = before.map(|frozen| (Arc::clone(&frozen.segment), frozen.end));
             (Arc::clone(&view.segment), view.end, before)
         };
-        let frame = frame::encode(changed, segment.place(offset), segment.synced());
+        let frame = frame::encode(changed, segment.frame_position(offset), segment.synced());
         let end = offset + frame.len() as u64;
         segment.write(&frame, offset).map_err(Fault::NotAppended)?;
         if durability == Durability::Durable {
