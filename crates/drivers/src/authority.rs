@@ -1,23 +1,23 @@
-//! What stands in the place of a URL of a server: `//user:password@host:port,host:port/path`.
+//! The authority and path of a server URL: `//user:password@host:port,host:port/path`.
 
 use espalier_keyspace::Result;
 use percent_encoding::percent_decode_str;
 
 use crate::url::{Url, refusal};
 
-/// Servers, and as whom to speak to them.
+/// The servers and the credentials.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Authority {
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
     /// At least one.
     pub(crate) hosts: Vec<(String, u16)>,
-    /// What stands after the first slash, if anything.
+    /// The text after the first slash.
     pub(crate) path: String,
 }
 
 impl Authority {
-    /// Takes the place of a URL apart. User and password are percent-decoded.
+    /// Parses the authority and path of a URL. User and password are percent-decoded.
     pub(crate) fn parse(url: &Url<'_>, default_port: u16) -> Result<Self> {
         let wrong = || {
             let scheme = url.scheme;
@@ -25,21 +25,22 @@ impl Authority {
         };
         let place = url.place.strip_prefix("//").ok_or_else(wrong)?;
         let (servers, path) = place.split_once('/').unwrap_or((place, ""));
-        let (who, hosts) = match servers.rsplit_once('@') {
-            Some((who, hosts)) => (Some(who), hosts),
+        let (user_info, hosts) = match servers.rsplit_once('@') {
+            Some((user_info, hosts)) => (Some(user_info), hosts),
             None if path.contains('@') => {
                 let scheme = url.scheme;
                 return Err(refusal(format!(
-                    "{scheme}: a / in user or password is written %2F, an @ there or behind the servers %40"
+                    "{scheme}: escape a / in user or password as %2F, and an @ there or after the servers as %40"
                 )));
             }
             None => (None, servers),
         };
         let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
-        let (user, password) = match who.map(|who| who.split_once(':').unwrap_or((who, ""))) {
-            Some((user, password)) => (Some(decode(user)), Some(decode(password))),
-            None => (None, None),
-        };
+        let (user, password) =
+            match user_info.map(|info| info.split_once(':').unwrap_or((info, ""))) {
+                Some((user, password)) => (Some(decode(user)), Some(decode(password))),
+                None => (None, None),
+            };
         let hosts = hosts.split(',').map(|host| address(host, default_port));
         let hosts: Option<Vec<_>> = hosts.collect();
         Ok(Self {
@@ -50,7 +51,7 @@ impl Authority {
         })
     }
 
-    /// The servers as they may be shown: without the password.
+    /// The servers for messages, without the password.
     pub(crate) fn shown(&self) -> String {
         let hosts = self.hosts.iter();
         let hosts: Vec<_> = hosts.map(|(host, port)| format!("{host}:{port}")).collect();
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_taken_apart() {
+    fn servers_are_parsed() {
         let one = parse("x://host").expect("a host");
         assert_eq!(one.hosts, [("host".to_owned(), 7)]);
         assert_eq!(

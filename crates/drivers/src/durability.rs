@@ -1,10 +1,10 @@
-//! When an acknowledged commit is on disk: the one choice that every engine with a disk has.
+//! The durability option, shared by all engines with a disk.
 
 use espalier_keyspace::Result;
 
 use crate::url::refusal;
 
-/// When an acknowledged commit is on disk. What each promises stands in the module of the driver.
+/// When an acknowledged commit is on disk. The guarantees of each driver are documented in its module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// Before it is acknowledged.
@@ -15,13 +15,13 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// The value of the option `durability` in a URL.
+    /// Parses the URL option `durability`.
     pub(crate) fn parse(value: &str) -> Result<Self> {
         match value {
             "durable" => Ok(Self::Durable),
             "relaxed" => Ok(Self::Relaxed),
             _ => Err(refusal(format!(
-                "durability is {value:?}; it may be durable or relaxed"
+                "durability is {value:?}; it must be durable or relaxed"
             ))),
         }
     }

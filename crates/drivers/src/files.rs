@@ -1,4 +1,4 @@
-//! Files of the engines that keep some: made for their owner alone, and their errors.
+//! Private files and directories of the local engines, and file errors.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -8,22 +8,22 @@ use std::path::Path;
 use espalier_keyspace::{Error, ErrorKind};
 use rustix::fs::StatVfsMountFlags;
 
-/// The mode of files: configurations have keys and hashes of passwords in them.
+/// The mode of files: configurations contain keys and password hashes.
 const FILE_MODE: u32 = 0o600;
 
 /// The mode of directories.
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// Options that make a file which only its owner can read and write, whatever the umask.
+/// Options that create a file readable and writable by its owner only, whatever the umask.
 pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(FILE_MODE);
     options
 }
 
-/// Makes an empty file for its owner alone, in the place of what is there.
+/// Creates an empty private file, replacing an existing one.
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
-    // One that is there keeps its mode, and it may be what a crash left of an older program.
+    // An existing file would keep its mode; it may be left over from a crash of an older program.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -31,7 +31,7 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     private().write(true).create(true).truncate(true).open(path)
 }
 
-/// Makes a directory, and those around it, for their owner alone, where they do not exist.
+/// Creates a private directory and its missing parents.
 pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
     DirBuilder::new()
         .recursive(true)
@@ -39,7 +39,7 @@ pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
         .create(path)
 }
 
-/// The error of a file operation, with what was tried.
+/// The error of a file operation, with a description of the operation.
 pub(crate) fn io_error(act: impl Into<String>, error: io::Error) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::StorageFull
@@ -52,31 +52,31 @@ pub(crate) fn io_error(act: impl Into<String>, error: io::Error) -> Error {
     Error::new(kind, act.into()).with_source(error)
 }
 
-/// The error of opening a store, with what to do where its place cannot be written.
+/// The error of opening a store; adds a remedy if its directory is not writable.
 pub(crate) fn open_error(place: &Path, error: Error) -> Error {
     if error.kind() != ErrorKind::ReadOnly || !place.exists() {
         return error;
     }
     let message = format!(
-        "{} cannot be written, which a store needs to be read too: its locks and what a crash left behind. \
-         Make it writable, or copy it to where it can be written and open that copy",
+        "{} is not writable; reading a store also needs write access, for its locks and for recovery after a \
+         crash. Make it writable, or open a copy in a writable directory",
         place.display()
     );
     Error::new(ErrorKind::ReadOnly, message).with_source(error)
 }
 
-/// Whether a store can be changed where it lies.
+/// Whether a store can be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// It can.
+    /// It can be changed.
     Write,
-    /// Its file system is mounted read-only: it is read without locks, and every commit is refused.
+    /// Its file system is mounted read-only: the store is read without locks, and every commit is rejected.
     Read,
 }
 
 impl Access {
-    /// The access to a place that exists. A place that only this user may not write is not [`Access::Read`]:
-    /// others may write it at any time, and without locks nobody would notice.
+    /// The access to an existing store. A store that only this user may not write is not [`Access::Read`]:
+    /// other users may write it at any time, and reading without locks would not notice that.
     pub(crate) fn to(place: &Path) -> Self {
         let mounted = rustix::fs::statvfs(place);
         match mounted.is_ok_and(|mounted| mounted.f_flag.contains(StatVfsMountFlags::RDONLY)) {
@@ -86,23 +86,23 @@ impl Access {
     }
 }
 
-/// The error of a change of a store that can only be read.
-pub(crate) fn only_read(place: &Path) -> Error {
+/// The error of changing a store on a read-only file system.
+pub(crate) fn read_only_error(place: &Path) -> Error {
     let message = format!(
-        "{} lies on a read-only file system: it can be read, not changed; nothing was committed",
+        "{} is on a read-only file system and cannot be changed; nothing was committed",
         place.display()
     );
     Error::new(ErrorKind::ReadOnly, message)
 }
 
-/// Why a write did not fit, in words.
+/// The reason why a write did not fit.
 pub(crate) fn full_message(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::QuotaExceeded => {
             "the disk quota of this user is used up; nothing was written"
         }
         io::ErrorKind::FileTooLarge => {
-            "the file would be longer than this process or the file system allows (`ulimit -f`); \
+            "the file would exceed the size limit of this process or of the file system (`ulimit -f`); \
              nothing was written"
         }
         _ => "the disk is full; nothing was written",

@@ -1,22 +1,40 @@
-//! Storage engines behind the key space contract, one folder each, the same files in each.
+//! Storage engines behind the key space contract, one folder per engine, with the same files in each.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `config.rs` | the options, and how they stand in a URL |
-//! | `driver.rs` | the [`Driver`](espalier_keyspace::Driver) itself |
-//! | `engine/` | the engine itself, and all that only it needs |
+//! | `config.rs` | the options, and their form in a URL |
+//! | `driver.rs` | the implementation of [`Driver`](espalier_keyspace::Driver) |
+//! | `engine/` | the engine and everything specific to it |
 //! | `snapshot.rs` | snapshots and cursors |
-//! | `commit.rs` | how batches and writes are applied |
-//! | `watch.rs` | how changes are told |
+//! | `commit.rs` | applying batches and writes |
+//! | `watch.rs` | reporting changes |
 //!
-//! Every driver is a Cargo feature of its name. Which engine to use is a URL, see [`open`].
+//! Every driver is a Cargo feature of the same name. A URL selects the engine, see [`open`].
 
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod authority;
 #[cfg(any(feature = "embedded", feature = "file"))]
-mod boot;
+mod boot_id;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod buffered;
+#[cfg(any(
+    feature = "embedded",
+    feature = "file",
+    feature = "sqlite",
+    feature = "postgres"
+))]
+mod commit_queue;
+#[cfg(any(
+    feature = "postgres",
+    feature = "redis",
+    feature = "mongo",
+    feature = "etcd"
+))]
+#[cfg_attr(
+    not(any(feature = "redis", feature = "mongo", feature = "etcd")),
+    allow(dead_code)
+)]
+mod credentials;
 #[cfg_attr(
     not(any(
         feature = "embedded",
@@ -29,86 +47,9 @@ mod buffered;
     allow(dead_code)
 )]
 mod durability;
+mod effective_durability;
 #[cfg(feature = "embedded")]
 pub mod embedded;
-#[cfg(feature = "etcd")]
-pub mod etcd;
-#[cfg(feature = "file")]
-pub mod file;
-#[cfg_attr(
-    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
-    allow(dead_code)
-)]
-mod files;
-#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
-#[cfg_attr(
-    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
-    allow(dead_code)
-)]
-mod group;
-#[cfg(any(
-    feature = "postgres",
-    feature = "redis",
-    feature = "mongo",
-    feature = "etcd"
-))]
-#[cfg_attr(
-    not(any(feature = "redis", feature = "mongo", feature = "etcd")),
-    allow(dead_code)
-)]
-mod identity;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-mod known;
-#[cfg(feature = "memory")]
-pub mod memory;
-#[cfg(feature = "mongo")]
-pub mod mongo;
-#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
-mod opened;
-#[cfg(any(
-    feature = "sqlite",
-    feature = "postgres",
-    feature = "redis",
-    feature = "mongo"
-))]
-mod pages;
-#[cfg(any(feature = "memory", feature = "postgres", feature = "redis"))]
-mod partly;
-#[cfg(feature = "tls")]
-mod pinned;
-#[cfg(feature = "memory")]
-mod policy;
-#[cfg(any(feature = "embedded", feature = "sqlite", feature = "mongo"))]
-#[cfg_attr(not(any(feature = "embedded", feature = "sqlite")), allow(dead_code))]
-mod polled;
-#[cfg(feature = "postgres")]
-pub mod postgres;
-mod promise;
-#[cfg(any(
-    feature = "embedded",
-    feature = "file",
-    feature = "sqlite",
-    feature = "postgres"
-))]
-mod queue;
-#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
-mod range_set;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mongo"))]
-mod readable;
-#[cfg_attr(
-    not(any(
-        feature = "memory",
-        feature = "embedded",
-        feature = "sqlite",
-        feature = "postgres"
-    )),
-    allow(dead_code, unused_imports)
-)]
-mod recent;
-mod redact;
-#[cfg(feature = "redis")]
-pub mod redis;
-mod registry;
 #[cfg(any(
     feature = "postgres",
     feature = "redis",
@@ -119,10 +60,72 @@ mod registry;
     not(all(feature = "postgres", feature = "mongo", feature = "etcd")),
     allow(dead_code)
 )]
-mod said;
-mod site;
+mod error_chain;
+#[cfg(feature = "etcd")]
+pub mod etcd;
+#[cfg(feature = "file")]
+pub mod file;
+#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+mod file_identity;
+#[cfg(feature = "tls")]
+mod file_verifier;
+#[cfg_attr(
+    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
+    allow(dead_code)
+)]
+mod files;
+#[cfg_attr(
+    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
+    allow(dead_code)
+)]
+mod foreign_files;
+#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
+#[cfg_attr(
+    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
+    allow(dead_code)
+)]
+mod group_commit;
+#[cfg(feature = "memory")]
+pub mod memory;
+#[cfg(feature = "mongo")]
+pub mod mongo;
+#[cfg(any(
+    feature = "sqlite",
+    feature = "postgres",
+    feature = "redis",
+    feature = "mongo"
+))]
+mod paged_cursor;
+#[cfg(any(feature = "memory", feature = "postgres", feature = "redis"))]
+mod partial_cache;
+#[cfg(feature = "memory")]
+mod policy;
+#[cfg(any(feature = "embedded", feature = "sqlite", feature = "mongo"))]
+#[cfg_attr(not(any(feature = "embedded", feature = "sqlite")), allow(dead_code))]
+mod polled_watch;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod prefetched;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
-mod speech;
+mod range_set;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mongo"))]
+mod readable_columns;
+#[cfg_attr(
+    not(any(
+        feature = "memory",
+        feature = "embedded",
+        feature = "sqlite",
+        feature = "postgres"
+    )),
+    allow(dead_code, unused_imports)
+)]
+mod recent_commits;
+mod redact;
+#[cfg(feature = "redis")]
+pub mod redis;
+mod registry;
+mod resolved_url;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 #[cfg(feature = "etcd")]
@@ -132,24 +135,21 @@ mod staged;
     allow(dead_code)
 )]
 mod store_files;
-#[cfg_attr(
-    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
-    allow(dead_code)
-)]
-mod strangers;
 #[cfg(feature = "tls")]
-mod trust;
+mod tls_hints;
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
+mod tls_probe;
 mod url;
 
 pub use durability::Durability;
+pub use effective_durability::Promise;
 #[cfg(feature = "tls")]
-pub use pinned::FileVerifier;
+pub use file_verifier::FileVerifier;
 #[cfg(feature = "memory")]
 pub use policy::under_policy;
-pub use promise::Promise;
 pub use redact::{redacted, redacted_url};
 pub use registry::{Scheme, exposed, is_file_of, look, open, promise, schemes};
-pub use site::Site;
+pub use resolved_url::Site;
 pub use store_files::{Exposed, store_around};
 #[cfg(feature = "tls")]
-pub use trust::certificate_problem;
+pub use tls_hints::certificate_problem;

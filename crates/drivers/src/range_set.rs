@@ -1,14 +1,14 @@
-//! A set of keys, as ranges that do not touch.
+//! A set of keys, stored as disjoint ranges.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use espalier_keyspace::KeyRange;
 
-/// Keys that were deleted by the range.
+/// The keys of deleted ranges.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RangeSet {
-    /// Start to end; no end is the end of the key space.
+    /// Start to end; `None` is the end of the key space.
     ranges: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
@@ -18,19 +18,19 @@ impl RangeSet {
         if range.is_empty() {
             return;
         }
-        let mut whole = range.clone();
-        while let Some((start, end)) = self.last_touching(&whole) {
+        let mut merged = range.clone();
+        while let Some((start, end)) = self.last_touching(&merged) {
             self.ranges.remove(&start);
-            whole.start = whole.start.min(start);
-            whole.end = match (whole.end, end) {
+            merged.start = merged.start.min(start);
+            merged.end = match (merged.end, end) {
                 (Some(one), Some(two)) => Some(one.max(two)),
                 _ => None,
             };
         }
-        self.ranges.insert(whole.start, whole.end);
+        self.ranges.insert(merged.start, merged.end);
     }
 
-    /// The last range of the set that overlaps or borders on `range`.
+    /// The last range of the set that overlaps or is adjacent to `range`.
     fn last_touching(&self, range: &KeyRange) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
         let upper = match &range.end {
             Some(end) => Bound::Included(end.as_slice()),
@@ -44,7 +44,7 @@ impl RangeSet {
         touches.then(|| (start.clone(), end.clone()))
     }
 
-    /// The range of the set that `key` lies in: its start and its end.
+    /// The range of the set that contains `key`: its start and end.
     pub(crate) fn around(&self, key: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
         let (start, end) = self
             .ranges
@@ -55,7 +55,7 @@ impl RangeSet {
             .then_some((start.as_slice(), end))
     }
 
-    /// The range of the set that has the last keys before an end: its start and its end.
+    /// The range of the set that contains the last keys before `end`: its start and end.
     #[cfg(feature = "mongo")]
     pub(crate) fn around_end(&self, end: Option<&[u8]>) -> Option<(&[u8], Option<&[u8]>)> {
         let before = end.map_or(Bound::Unbounded, Bound::Excluded);
@@ -69,17 +69,17 @@ impl RangeSet {
         is_to_end.then_some((start.as_slice(), own.as_deref()))
     }
 
-    /// Whether the set has every key of a range.
+    /// Whether the set contains every key of a range.
     pub(crate) fn covers(&self, range: &KeyRange) -> bool {
         let around = self.around(&range.start);
         around.is_some_and(|(_, end)| match (end, &range.end) {
             (None, _) => true,
             (Some(_), None) => false,
-            (Some(end), Some(wanted)) => wanted.as_slice() <= end,
+            (Some(end), Some(range_end)) => range_end.as_slice() <= end,
         })
     }
 
-    /// Whether it has a key of a range.
+    /// Whether the set contains any key of a range.
     #[cfg(feature = "mongo")]
     pub(crate) fn overlaps(&self, range: &KeyRange) -> bool {
         if range.is_empty() {
@@ -94,7 +94,7 @@ impl RangeSet {
         last.is_some_and(|(_, end)| end.as_ref().is_none_or(|end| *end > range.start))
     }
 
-    /// Whether it has no key.
+    /// Whether the set is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_that_touch_become_one() {
+    fn adjacent_ranges_are_merged() {
         let mut set = RangeSet::default();
         for (start, end) in [("b", "c"), ("e", "f"), ("x", "y"), ("c", "d"), ("a", "e")] {
             set.insert(&KeyRange::new(start, end));

@@ -1,17 +1,17 @@
-//! URLs as they may be shown: without the passwords that stand in them.
+//! Removes passwords from URLs before they are shown.
 
 use std::borrow::Cow;
 
-/// Schemes whose place is a path, in which an `@` means nothing.
+/// Schemes with a path, in which `@` has no meaning.
 const LOCAL: [&str; 4] = ["memory", "embedded", "file", "sqlite"];
 
-/// What is shown in the place of a secret.
+/// Replaces a secret.
 const MASK: &str = "***";
 
-/// Parts of the names of options whose values are secret.
+/// Parts of the names of options with secret values.
 const SECRET_NAMES: [&str; 5] = ["pass", "pwd", "secret", "token", "credential"];
 
-/// User and password as forms of URLs have them: no secret.
+/// User and password placeholders in URL forms; not secret.
 const PLACEHOLDERS: [&str; 4] = [
     "USER:PASSWORD",
     "[USER:PASSWORD",
@@ -19,11 +19,11 @@ const PLACEHOLDERS: [&str; 4] = [
     "[user:password",
 ];
 
-/// Ports as forms of URLs have them.
+/// Port placeholders in URL forms.
 const PORT_PLACEHOLDERS: [&str; 4] = ["PORT", "port", "PORT]", "port]"];
 
-/// A URL of a store or of a server, right or wrong, without user and password, and without the values of
-/// options that are secret. Where it is not certain what is a password, more is left out.
+/// Returns a URL of a store or server, valid or not, without user, password, and the values of secret
+/// options. If it is uncertain what is a password, more is removed.
 ///
 /// ```
 /// use espalier_drivers::redacted_url;
@@ -38,9 +38,9 @@ pub fn redacted_url(url: &str) -> String {
         let (place, options) = split_options(rest);
         return format!("{scheme}{slashes}{place}{}", options_shown(options));
     }
-    // To the last `@`: a password may have any character, where it is written wrongly.
+    // To the last `@`: an unescaped password may contain any character.
     let rest = match rest.rsplit_once('@') {
-        Some((who, _)) if PLACEHOLDERS.contains(&who) => return url.to_owned(),
+        Some((user_info, _)) if PLACEHOLDERS.contains(&user_info) => return url.to_owned(),
         Some((_, rest)) => rest,
         None => rest,
     };
@@ -51,17 +51,17 @@ pub fn redacted_url(url: &str) -> String {
     format!("{scheme}{slashes}{hosts}{path}{options}")
 }
 
-/// Whether a scheme is one whose place is a path.
+/// Whether URLs of a scheme contain a path.
 pub(crate) fn is_local(scheme: &str) -> bool {
     LOCAL.contains(&scheme)
 }
 
-/// Whether a place is written as that of a server, with a user.
+/// Whether a URL contains a server with a user.
 pub(crate) fn has_user(place: &str) -> bool {
     place.starts_with("//") && !place.starts_with("///") && place.contains('@')
 }
 
-/// A text, every URL in which is as [`redacted_url`] shows it.
+/// Returns a text with every URL redacted by [`redacted_url`].
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let mut shown = String::new();
     let mut done = 0;
@@ -79,7 +79,7 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The scheme with its colon, the slashes behind it, and the rest.
+/// The scheme with its colon, the slashes after it, and the rest.
 fn split_scheme(url: &str) -> (&str, &str, &str) {
     let colon = url.find(|letter: char| !is_of_scheme(letter));
     let end = match colon {
@@ -96,12 +96,12 @@ fn is_of_scheme(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.')
 }
 
-/// What stands before the options, and the options with their `?`.
+/// The text before the options, and the options with their `?`.
 fn split_options(rest: &str) -> (&str, &str) {
     rest.split_at(rest.find('?').unwrap_or(rest.len()))
 }
 
-/// `host:port`; what stands for a port and is none may be a password whose host is missing.
+/// `host:port`; an invalid port is masked, as it may be a password without a host.
 fn host_shown(text: &str) -> Cow<'_, str> {
     let from = text.rfind(']').map_or(0, |at| at + 1);
     let Some(colon) = text[from..].find(':') else {
@@ -115,7 +115,7 @@ fn host_shown(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The options without the values of those that are secret.
+/// The options without the values of secret ones.
 fn options_shown(options: &str) -> String {
     let mut shown = String::with_capacity(options.len());
     for option in options.split_inclusive(['?', '&']) {
@@ -136,13 +136,13 @@ fn options_shown(options: &str) -> String {
     shown
 }
 
-/// Whether the value of an option is secret: not that of one that names a file.
+/// Whether the value of an option is secret. Names of files are not.
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     !name.ends_with("file") && SECRET_NAMES.iter().any(|part| name.contains(part))
 }
 
-/// The next URL of a text from a place on: a scheme, a colon and a slash, up to what ends a word.
+/// The next URL of a text: a scheme, a colon and a slash, up to the end of the word.
 fn next_url(text: &str, from: usize) -> Option<(usize, usize)> {
     let colon = from + text[from..].find(":/")?;
     let before = text[from..colon].trim_end_matches(is_of_scheme);
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_shown_without_what_is_secret() {
+    fn urls_are_shown_without_secrets() {
         for (url, shown) in [
             (
                 "postgres://me:hunter2@h:5432/net?schema=a",
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_shown_without_what_is_secret() {
+    fn texts_are_shown_without_secrets() {
         for (text, shown) in [
             ("nothing", "nothing"),
             (
@@ -223,7 +223,7 @@ mod tests {
         ] {
             assert_eq!(redacted(text), shown);
         }
-        // Whatever stands in them, parts of the password never come out.
+        // No part of the password is shown, whatever characters it contains.
         for odd in [
             "a/b", "a?b", "a&b=c", "a@b", "a:b", "a%2fb", "ä", "a,b", "[a]",
         ] {

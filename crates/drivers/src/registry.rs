@@ -1,24 +1,24 @@
-//! Which engines there are, and opening one by its URL.
+//! The registered engines, and opening one by its URL.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use espalier_keyspace::{Driver, Error, ErrorKind, Result};
 
-use crate::promise::Promise;
+use crate::effective_durability::Promise;
 use crate::redact::{self, redacted_url};
-use crate::site::Site;
+use crate::resolved_url::Site;
 use crate::store_files::{self, Exposed};
 use crate::url::{Url, refusal};
 
-/// A kind of engine that [`open`] knows.
+/// An engine that [`open`] supports.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheme {
-    /// What stands before the colon.
+    /// The URL scheme.
     pub name: &'static str,
-    /// How its URLs look.
+    /// The form of its URLs.
     pub form: &'static str,
-    /// What it is, in a line.
+    /// A one-line description.
     pub about: &'static str,
     open: fn(&Url<'_>) -> Result<Arc<dyn Driver>>,
     look: fn(&Url<'_>) -> Result<Site>,
@@ -31,7 +31,7 @@ const SCHEMES: &[Scheme] = &[
     Scheme {
         name: crate::memory::NAME,
         form: "memory:",
-        about: "in the memory of this process, gone at its end",
+        about: "in the memory of this process, lost at its end",
         open: crate::memory::open_url,
         look: Site::memory,
         promise: |_| Ok(Promise::Nothing),
@@ -51,7 +51,7 @@ const SCHEMES: &[Scheme] = &[
     Scheme {
         name: crate::file::NAME,
         form: "file:DIR?durability=durable|relaxed&journal_size=BYTES",
-        about: "JSON files that people can read and edit, and a journal",
+        about: "human-readable, editable JSON files, and a journal",
         open: crate::file::open_url,
         look: Site::local,
         promise: Promise::of_url,
@@ -72,10 +72,10 @@ const SCHEMES: &[Scheme] = &[
         name: crate::postgres::NAME,
         form: "postgres://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&durability=durable|relaxed\
                &readable=true&sslmode=MODE",
-        about: "PostgreSQL, or what speaks its protocol",
+        about: "PostgreSQL or a compatible server",
         open: crate::postgres::open_url,
-        look: crate::postgres::look_url,
-        promise: crate::postgres::promise_url,
+        look: crate::postgres::resolve_url,
+        promise: crate::postgres::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "postgres")]
@@ -84,8 +84,8 @@ const SCHEMES: &[Scheme] = &[
         form: "postgresql://...",
         about: "the same",
         open: crate::postgres::open_url,
-        look: crate::postgres::look_url,
-        promise: crate::postgres::promise_url,
+        look: crate::postgres::resolve_url,
+        promise: crate::postgres::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "redis")]
@@ -94,8 +94,8 @@ const SCHEMES: &[Scheme] = &[
         form: "redis://[USER:PASSWORD@]HOST:PORT[,HOST:PORT]/DB?prefix=NAME&durability=durable|relaxed",
         about: "a Redis server or Cluster",
         open: crate::redis::open_url,
-        look: crate::redis::look_url,
-        promise: crate::redis::promise_url,
+        look: crate::redis::resolve_url,
+        promise: crate::redis::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "redis")]
@@ -104,8 +104,8 @@ const SCHEMES: &[Scheme] = &[
         form: "rediss://HOST:PORT/DB?ca=FILE&cert=FILE&key=FILE",
         about: "the same with TLS",
         open: crate::redis::open_url,
-        look: crate::redis::look_url,
-        promise: crate::redis::promise_url,
+        look: crate::redis::resolve_url,
+        promise: crate::redis::effective_durability_url,
         files: |_| Vec::new(),
     },
     #[cfg(feature = "mongo")]
@@ -113,9 +113,9 @@ const SCHEMES: &[Scheme] = &[
         name: crate::mongo::NAME,
         form: "mongodb://[USER:PASSWORD@]HOST:PORT[,HOST:PORT]/DATABASE?prefix=NAME\
                &durability=durable|relaxed&readable=true&replicaSet=NAME&tls&ca=FILE&cert=FILE&key=FILE",
-        about: "MongoDB, or what speaks its protocol",
+        about: "MongoDB or a compatible server",
         open: crate::mongo::open_url,
-        look: crate::mongo::look_url,
+        look: crate::mongo::resolve_url,
         promise: Promise::of_url,
         files: |_| Vec::new(),
     },
@@ -125,46 +125,46 @@ const SCHEMES: &[Scheme] = &[
         form: "etcd://[USER:PASSWORD@]HOST[,HOST...]/PREFIX?tls&ca=FILE&cert=FILE&key=FILE",
         about: "an etcd cluster",
         open: crate::etcd::open_url,
-        look: crate::etcd::look_url,
+        look: crate::etcd::resolve_url,
         promise: |_| Ok(Promise::Durable),
         files: |_| Vec::new(),
     },
 ];
 
-/// The kinds of engine that this build has.
+/// The engines in this build.
 pub fn schemes() -> &'static [Scheme] {
     SCHEMES
 }
 
-/// Opens the engine that a URL names, such as `memory:` or `embedded:/var/lib/espalier`. What the
-/// URL names is created where it does not exist. Every URL may have the options of a memory policy
-/// (`policy=cached`, ...), which docs/drivers.md describes.
+/// Opens the engine that a URL names, such as `memory:` or `embedded:/var/lib/espalier`, and creates it if
+/// it does not exist. Every URL accepts the options of a memory policy (`policy=cached`, ...), see
+/// docs/drivers.md.
 pub fn open(url: &str) -> Result<Arc<dyn Driver>> {
     let (scheme, url) = parse(url)?;
     open_under_policy(scheme, &url)
 }
 
-/// Looks whether there is a key space where a URL says, and makes none where there is none.
+/// Resolves a URL and checks whether its key space exists, without creating it.
 pub fn look(url: &str) -> Result<Site> {
     let (scheme, url) = parse(url)?;
     under_any_policy(&url, scheme.look)
 }
 
-/// What commits outlive that the engine acknowledges which a URL names: a server is asked for its
-/// settings. Under `policy=ram` nothing is committed there.
+/// The durability of commits to the engine that a URL names; reads the settings of a server. Under
+/// `policy=ram` nothing is committed.
 pub fn promise(url: &str) -> Result<Promise> {
     let (scheme, url) = parse(url)?;
     under_any_policy(&url, scheme.promise)
 }
 
-/// The files and directories of the store that a URL names which others than their owner can reach. None where it
-/// names a server, whose files are its own matter.
+/// The files and directories of a store that other users can access. Empty for servers, which protect their
+/// own files.
 pub fn exposed(url: &str) -> Result<Vec<Exposed>> {
     let (scheme, url) = parse(url)?;
     Ok(store_files::exposed((scheme.files)(&url)))
 }
 
-/// Whether a path names a file of the store that a URL names, by whatever link. See also [`crate::store_around`].
+/// Whether a path, by any link, is a file of the store that a URL names. See also [`crate::store_around`].
 pub fn is_file_of(url: &str, path: &Path) -> Result<bool> {
     let (scheme, url) = parse(url)?;
     Ok(store_files::is_one_of(path, &(scheme.files)(&url)))
@@ -180,7 +180,7 @@ fn parse(url: &str) -> Result<(&'static Scheme, Url<'_>)> {
     if redact::is_local(parsed.scheme) && redact::has_user(parsed.place) {
         let name = parsed.scheme;
         return Err(refusal(format!(
-            "{name}: names a file or folder, which has no user and password; write {}",
+            "{name}: names a file or folder, without user and password; write {}",
             scheme.form
         )));
     }
@@ -189,26 +189,26 @@ fn parse(url: &str) -> Result<(&'static Scheme, Url<'_>)> {
 
 #[cfg(feature = "memory")]
 fn open_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Arc<dyn Driver>> {
-    crate::policy::over_url(url, scheme.open)
+    crate::policy::open_url(url, scheme.open)
 }
 
 #[cfg(feature = "memory")]
-fn under_any_policy<T>(url: &Url<'_>, ask: fn(&Url<'_>) -> Result<T>) -> Result<T> {
-    crate::policy::ask_url(url, ask)
+fn under_any_policy<T>(url: &Url<'_>, query: fn(&Url<'_>) -> Result<T>) -> Result<T> {
+    crate::policy::query_url(url, query)
 }
 
 #[cfg(not(feature = "memory"))]
-fn under_any_policy<T>(url: &Url<'_>, ask: fn(&Url<'_>) -> Result<T>) -> Result<T> {
-    ask(url)
+fn under_any_policy<T>(url: &Url<'_>, query: fn(&Url<'_>) -> Result<T>) -> Result<T> {
+    query(url)
 }
 
-/// A build without the memory driver has no policies: their options are unknown to the engines.
+/// A build without the memory driver has no policies: engines reject their options.
 #[cfg(not(feature = "memory"))]
 fn open_under_policy(scheme: &Scheme, url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     (scheme.open)(url)
 }
 
-/// Every scheme that Espalier has, and the feature that a build needs for it.
+/// Every scheme of Espalier, and the Cargo feature that enables it.
 const FEATURES: &[(&str, &str)] = &[
     ("memory", "memory"),
     ("embedded", "embedded"),
@@ -222,22 +222,22 @@ const FEATURES: &[(&str, &str)] = &[
     ("etcd", "etcd"),
 ];
 
-/// How many letters may be wrong in a scheme that is taken for a mistyped one.
+/// Maximum edit distance of a mistyped scheme.
 const TYPOS_MAX: usize = 2;
 
-/// Why a URL names no engine of this build. It may have a password.
+/// The error for a URL that names no engine of this build. The URL may contain a password.
 fn unknown(url: &str, scheme: &str) -> Error {
     let url = redacted_url(url);
     if let Some((name, feature)) = FEATURES.iter().find(|(name, _)| *name == scheme) {
         return refusal(format!(
-            "this build has no engine for {name}: URLs; build one that has: cargo build --release -p espalier-cli \
+            "this build does not support {name}: URLs; rebuild it with: cargo build --release -p espalier-cli \
              --features {feature}"
         ));
     }
     let distance = |name: &str| strsim::damerau_levenshtein(name, scheme);
     let names = FEATURES.iter().map(|(name, _)| (distance(name), *name));
     let nearest = names.min().filter(|(typos, _)| *typos <= TYPOS_MAX);
-    let advice = match nearest {
+    let suggestion = match nearest {
         Some((_, name)) => format!("did you mean {name}:? "),
         None if scheme.is_empty() && !url.is_empty() => {
             format!("did you mean embedded:{url}, a folder? ")
@@ -246,10 +246,10 @@ fn unknown(url: &str, scheme: &str) -> Error {
     };
     let forms: Vec<_> = SCHEMES.iter().map(|scheme| scheme.form).collect();
     let message = format!(
-        "{url:?} names no engine; {advice}Write {}",
+        "{url:?} names no engine; {suggestion}Write {}",
         forms.join(" or ")
     );
-    // Redacted already, and the forms have no passwords.
+    // Redacted above; the forms contain no passwords.
     Error::new(ErrorKind::Engine, message)
 }
 
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_scheme_is_guessed_and_its_password_not_shown() {
+    fn a_mistyped_scheme_is_corrected_without_showing_the_password() {
         for (url, guess) in [
             ("postgre://me:hunter2@h/x", "did you mean postgres:?"),
             ("postgress://me:hunter2@h/x", "did you mean postgres:?"),
@@ -287,16 +287,16 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_is_not_built_in_has_its_feature_named() {
+    fn the_error_for_an_engine_that_is_not_built_in_names_the_feature() {
         for (name, feature) in FEATURES {
             if SCHEMES.iter().any(|scheme| scheme.name == *name) {
                 continue;
             }
             let error = open(&format!("{name}://me:hunter2@h/x")).err().expect(name);
             let error = error.to_string();
-            let advice = format!("--features {feature}");
+            let suggestion = format!("--features {feature}");
             assert!(
-                error.contains(&advice) && !error.contains("hunter2"),
+                error.contains(&suggestion) && !error.contains("hunter2"),
                 "{error}"
             );
         }

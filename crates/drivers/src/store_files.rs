@@ -1,37 +1,37 @@
-//! The files of a store: which they are, and who else can read them.
+//! The files of a store, and their permissions.
 
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::strangers::{STORES, is_visible};
+use crate::foreign_files::{STORES, is_visible};
 use crate::url::Url;
 
-/// What an SQLite file begins with.
+/// The first bytes of an SQLite file.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// What the names of the files that SQLite keeps at a file end in.
-const SQLITE_ENDS: [&str; 3] = ["-wal", "-shm", "-journal"];
+/// The suffixes of the additional files of SQLite.
+const SQLITE_SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// The bits of a mode that let others than the owner in.
-const OTHERS: u32 = 0o077;
+/// The permission bits of group and others.
+const GROUP_AND_OTHERS: u32 = 0o077;
 
-/// Directories within the directory of a store are followed this far.
+/// Maximum depth of subdirectories.
 const DEPTH_MAX: usize = 16;
 
-/// A file or directory of a store that others than its owner can reach.
+/// A file or directory of a store that other users can access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposed {
     /// The file or directory.
     pub path: PathBuf,
     /// Its permission bits.
     pub mode: u32,
-    /// The bits that it should have.
+    /// The recommended permission bits.
     pub private_mode: u32,
 }
 
-/// The files of a directory, and itself, without what is hidden (a `.git`, say).
+/// A directory and its files, without hidden ones (such as `.git`).
 pub(crate) fn of_directory(url: &Url<'_>) -> Vec<PathBuf> {
     let mut files = Vec::new();
     add(url.place.as_ref(), 0, &mut files);
@@ -51,19 +51,19 @@ fn add(path: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// A file of SQLite, and those beside it.
+/// An SQLite file and its additional files.
 pub(crate) fn of_sqlite(url: &Url<'_>) -> Vec<PathBuf> {
-    let ends = [""].into_iter().chain(SQLITE_ENDS);
+    let ends = [""].into_iter().chain(SQLITE_SUFFIXES);
     let files = ends.map(|end| PathBuf::from(format!("{}{end}", url.place)));
     files.filter(|file| file.exists()).collect()
 }
 
-/// Those of some files that others than their owner can reach.
+/// The files that other users can access.
 pub(crate) fn exposed(files: Vec<PathBuf>) -> Vec<Exposed> {
     let looser = files.into_iter().filter_map(|path| {
         let found = fs::symlink_metadata(&path).ok()?;
         let mode = found.permissions().mode() & 0o7777;
-        let is_loose = mode & OTHERS != 0 && !found.is_symlink();
+        let is_loose = mode & GROUP_AND_OTHERS != 0 && !found.is_symlink();
         is_loose.then_some(Exposed {
             private_mode: mode & 0o700,
             path,
@@ -73,8 +73,8 @@ pub(crate) fn exposed(files: Vec<PathBuf>) -> Vec<Exposed> {
     looser.collect()
 }
 
-/// The store that a path leads into: its directory, or its file. None where what is written to the path harms no
-/// store. Links are followed; what does not exist yet is where it would be made.
+/// The store that contains a path: its directory or its file. `None` if writing to the path harms no store.
+/// Links are followed; for a path that does not exist, its future location counts.
 pub fn store_around(path: &Path) -> Option<PathBuf> {
     if let Ok(real) = path.canonicalize() {
         if let Some(file) = sqlite_of(&real) {
@@ -83,7 +83,7 @@ pub fn store_around(path: &Path) -> Option<PathBuf> {
     } else if let Some(file) = sqlite_of(path) {
         return Some(file);
     }
-    // Of the parents, as a store itself is a directory or a file and not written to by its own name.
+    // Parents only: a store itself is a directory or a file, and is not written to by its own name.
     let parents = path.ancestors().skip(usize::from(!path.is_dir()));
     let named = |parent: &Path| match parent.as_os_str().is_empty() {
         true => PathBuf::from("."),
@@ -100,10 +100,12 @@ pub fn store_around(path: &Path) -> Option<PathBuf> {
     around.map(Path::to_owned)
 }
 
-/// The file of SQLite that a path names, or beside which it names a log.
+/// The SQLite file that a path names directly, or through one of its additional files.
 fn sqlite_of(path: &Path) -> Option<PathBuf> {
     let text = path.to_string_lossy();
-    let main = SQLITE_ENDS.iter().find_map(|end| text.strip_suffix(end));
+    let main = SQLITE_SUFFIXES
+        .iter()
+        .find_map(|end| text.strip_suffix(end));
     let mut candidates = [Some(&*text), main]
         .into_iter()
         .flatten()
@@ -111,7 +113,7 @@ fn sqlite_of(path: &Path) -> Option<PathBuf> {
     candidates.find(|file| is_sqlite(file))
 }
 
-/// Whether a path names one of some files, by whatever link.
+/// Whether a path, by any link, is one of the files.
 pub(crate) fn is_one_of(path: &Path, files: &[PathBuf]) -> bool {
     let identity = |path: &Path| {
         fs::metadata(path)

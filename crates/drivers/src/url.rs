@@ -1,10 +1,10 @@
-//! The URL that names an engine: `scheme:place?option=value&option=value`.
+//! Parses engine URLs: `scheme:place?option=value&option=value`.
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 
 use crate::redact::redacted;
 
-/// A URL, taken apart. Nothing is percent-decoded: places are paths as the shell gives them.
+/// A parsed URL. Nothing is percent-decoded: the place is a path as given by the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Url<'a> {
     pub(crate) scheme: &'a str,
@@ -13,8 +13,8 @@ pub(crate) struct Url<'a> {
 }
 
 impl<'a> Url<'a> {
-    /// Takes a URL apart; `None` where there is no scheme. The last `?` begins the options, so a
-    /// path with a `?` in it is written with a `?` at the end.
+    /// Parses a URL; `None` if it has no scheme. The options start at the last `?`, so a path that contains
+    /// a `?` needs one at its end.
     pub(crate) fn parse(url: &'a str) -> Option<Self> {
         let (scheme, rest) = url.split_once(':')?;
         let (place, options) = rest.rsplit_once('?').unwrap_or((rest, ""));
@@ -25,7 +25,7 @@ impl<'a> Url<'a> {
         })
     }
 
-    /// Options without a place.
+    /// A URL with options only.
     #[cfg(feature = "memory")]
     pub(crate) fn of_options(scheme: &'a str, options: &'a str) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl<'a> Url<'a> {
         }
     }
 
-    /// The same with other options.
+    /// The same URL with other options.
     #[cfg(feature = "memory")]
     pub(crate) fn with_options<'b>(&self, options: &'b str) -> Url<'b>
     where
@@ -44,7 +44,7 @@ impl<'a> Url<'a> {
         Url { options, ..*self }
     }
 
-    /// The place, where there must be one: `what` it is (a file, say), and how that is written.
+    /// The place, which is required: `what` it is (such as a file), and how it is written.
     #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
     pub(crate) fn needed_place(&self, what: &str, form: &str) -> Result<&'a str> {
         if self.place.is_empty() {
@@ -55,22 +55,22 @@ impl<'a> Url<'a> {
         Ok(self.place)
     }
 
-    /// Refuses an option that is given twice: one of the two would be ignored.
+    /// Rejects an option that is given twice: one of the two would be ignored.
     pub(crate) fn check(&self) -> Result<()> {
-        let mut seen = Vec::new();
+        let mut names = Vec::new();
         for (name, _) in self.options() {
-            if seen.contains(&name) {
+            if names.contains(&name) {
                 let scheme = self.scheme;
                 return Err(refusal(format!(
                     "{scheme}: the option {name} is given twice"
                 )));
             }
-            seen.push(name);
+            names.push(name);
         }
         Ok(())
     }
 
-    /// The options, name and value, in order.
+    /// The options as pairs of name and value, in order.
     pub(crate) fn options(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.options
             .split('&')
@@ -79,54 +79,54 @@ impl<'a> Url<'a> {
     }
 }
 
-/// The refusal of a URL, in a sentence.
+/// The error of an invalid URL.
 pub(crate) fn refusal(message: String) -> Error {
     Error::new(ErrorKind::Engine, redacted(&message).into_owned())
 }
 
-/// The refusal of an option that a scheme does not have.
-pub(crate) fn unknown_option<T>(scheme: &str, option: &str, known: &str) -> Result<T> {
-    // What stands behind a `?` in a password looks like an option.
+/// The error of an option that a scheme does not have.
+pub(crate) fn unknown_option<T>(scheme: &str, option: &str, supported: &str) -> Result<T> {
+    // A `?` in a password makes the rest of it look like an option.
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     let problem = match option.bytes().all(is_name) {
-        true => format!("{scheme}: has no option {option:?}; it has {known}"),
+        true => format!("{scheme}: has no option {option:?}; it has {supported}"),
         false => format!(
-            "{scheme}: an option has a name that none has; a ? in user or password is written %3F, an & \
-             %26; the options are {known}"
+            "{scheme}: invalid option name; in user or password, escape ? as %3F and & as %26; the \
+             options are {supported}"
         ),
     };
     Err(refusal(problem))
 }
 
-/// A number.
+/// Parses a number.
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 pub(crate) fn number<T: std::str::FromStr>(option: &str, value: &str) -> Result<T> {
-    let wrong = |_| refusal(format!("{option} is {value:?}; it may be a number"));
-    value.parse().map_err(wrong)
+    let invalid = |_| refusal(format!("{option} is {value:?}; it must be a number"));
+    value.parse().map_err(invalid)
 }
 
-/// A span of time in milliseconds, at least one.
+/// Parses a duration in milliseconds, at least one.
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 pub(crate) fn milliseconds(option: &str, value: &str) -> Result<std::time::Duration> {
     match number(option, value)? {
-        0 => Err(refusal(format!("{option} is 0; it is at least 1"))),
+        0 => Err(refusal(format!("{option} is 0; it must be at least 1"))),
         milliseconds => Ok(std::time::Duration::from_millis(milliseconds)),
     }
 }
 
-/// Whether an option is on: it is where it stands without a value.
+/// Parses a boolean option; without a value it is true.
 #[cfg(any(feature = "mongo", feature = "etcd"))]
 pub(crate) fn switch(option: &str, value: &str) -> Result<bool> {
     match value {
         "" | "true" => Ok(true),
         "false" => Ok(false),
         _ => Err(refusal(format!(
-            "{option} is {value:?}; it may be true or false"
+            "{option} is {value:?}; it must be true or false"
         ))),
     }
 }
 
-/// A number of bytes, such as `4096`, `64K`, `2G`.
+/// Parses a number of bytes, such as `4096`, `64K`, `2G`.
 #[cfg(any(feature = "embedded", feature = "memory"))]
 pub(crate) fn bytes(option: &str, value: &str) -> Result<usize> {
     let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -144,7 +144,7 @@ pub(crate) fn bytes(option: &str, value: &str) -> Result<usize> {
         .and_then(|(number, shift)| number.checked_mul(1 << shift));
     product.ok_or_else(|| {
         refusal(format!(
-            "{option} is {value:?}; it may be a number of bytes, or one with K, M, G or T"
+            "{option} is {value:?}; it must be a number of bytes, optionally with K, M, G or T"
         ))
     })
 }
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn a_url_is_parsed() {
         let url = Url::parse("embedded:a/b:c?x=1&y&z=2=3").expect("a scheme");
         assert_eq!((url.scheme, url.place), ("embedded", "a/b:c"));
         let options: Vec<_> = url.options().collect();

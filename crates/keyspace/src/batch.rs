@@ -1,61 +1,62 @@
-//! A set of changes that happens as a whole or not at all.
+//! A set of changes that is applied atomically.
 
 use crate::{
     BATCH_BYTES_MAX, Error, ErrorKind, KEY_BYTES_MAX, KeyRange, Result, VALUE_BYTES_MAX, Version,
     is_key,
 };
 
-/// What must hold for a batch to be applied.
+/// A condition under which a batch is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Precondition {
-    /// The key that is tested.
+    /// The tested key.
     pub key: Vec<u8>,
-    /// The value that it must hold; `None` means that it must be absent.
+    /// The required value; `None` requires the key to be absent.
     pub value: Option<Vec<u8>>,
 }
 
 /// One change, owned. See [`OperationRef`] for the meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// The key holds the value afterwards.
+    /// Sets the key to the value.
     Put {
         /// The key.
         key: Vec<u8>,
-        /// The value it holds afterwards.
+        /// The new value.
         value: Vec<u8>,
     },
-    /// The key is absent afterwards.
+    /// Removes the key.
     Delete {
         /// The key.
         key: Vec<u8>,
     },
-    /// Every key of the range is absent afterwards.
+    /// Removes every key of the range.
     DeleteRange(KeyRange),
-    /// A counter: see [`OperationRef::Add`].
+    /// Adds to a counter: see [`OperationRef::Add`].
     Add {
         /// The key.
         key: Vec<u8>,
-        /// What is added.
+        /// The number to add.
         delta: i64,
     },
 }
 
-/// One change, borrowed. Operations of a batch apply in order: a later one sees an earlier one.
+/// One change, borrowed. The operations of a batch apply in order: each one sees the effects of those
+/// before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationRef<'a> {
-    /// The key holds the value afterwards.
+    /// Sets the key to the value.
     Put(&'a [u8], &'a [u8]),
-    /// The key is absent afterwards; nothing happens where it is absent before.
+    /// Removes the key, if it is present.
     Delete(&'a [u8]),
-    /// Every key of the range is absent afterwards.
+    /// Removes every key of the range.
     DeleteRange(&'a KeyRange),
-    /// The key holds the sum afterwards. A counter is 8 bytes, `i64` little endian; an absent key
-    /// counts as 0. A sum beyond `i64`, or a value of another length, refuses the whole batch
-    /// with [`ErrorKind::Overflow`].
+    /// Adds to the counter at the key. A counter is 8 bytes, `i64` little endian; an absent key counts as
+    /// 0. If the sum overflows `i64`, or the value has another length, the whole batch fails with
+    /// [`ErrorKind::Overflow`].
     Add(&'a [u8], i64),
 }
 
-/// Preconditions and operations, applied all or nothing by [`crate::Driver::commit`].
+/// Preconditions and operations, applied atomically by [`crate::Driver::commit`].
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     preconditions: Vec<Precondition>,
@@ -71,7 +72,7 @@ impl Batch {
         Self::default()
     }
 
-    /// Requires that `key` holds `value`, or is absent for `None`, when the batch is applied.
+    /// Requires that `key` has the given value, or is absent for `None`, when the batch is applied.
     pub fn require(&mut self, key: impl Into<Vec<u8>>, value: Option<Vec<u8>>) {
         self.preconditions.push(Precondition {
             key: key.into(),
@@ -106,29 +107,29 @@ impl Batch {
         });
     }
 
-    /// Says that what it puts will mostly be read in the order of the keys, or a few keys at a time. An
-    /// engine may then keep rows that follow each other as one.
+    /// Marks the batch's values as read mostly sequentially in key order, or a few keys at a time. An
+    /// engine may then store adjacent rows together.
     pub fn read_in_order(&mut self) {
         self.is_read_in_order = true;
     }
 
-    /// Whether that was said.
+    /// Returns whether the batch is marked by [`Self::read_in_order`].
     pub fn is_read_in_order(&self) -> bool {
         self.is_read_in_order
     }
 
-    /// Says that all its preconditions are met in the state of this version, of which they were read. An
-    /// engine whose newest state that is need not test them.
+    /// Declares that all preconditions hold in the state of this version, because they were read from it.
+    /// An engine whose newest version this is need not test them.
     pub fn met_at(&mut self, version: Version) {
         self.met_at = Some(version);
     }
 
-    /// Whether the state of this version is known to meet all preconditions.
+    /// Returns whether the preconditions are declared to hold at this version.
     pub fn is_met_at(&self, version: Version) -> bool {
         self.met_at == Some(version)
     }
 
-    /// Makes room for so many further operations.
+    /// Reserves capacity for this many additional operations.
     pub fn reserve(&mut self, operations: usize) {
         self.operations.reserve(operations);
     }
@@ -163,12 +164,12 @@ impl Batch {
         self.bytes
     }
 
-    /// Whether there is nothing to apply and nothing to test.
+    /// Returns whether the batch has neither operations nor preconditions.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty() && self.preconditions.is_empty()
     }
 
-    /// Whether it makes a new version for sure: one that puts or adds does, whatever was there.
+    /// Returns whether the batch creates a new version on any state: true if it puts or adds.
     pub fn surely_changes(&self) -> bool {
         let is_change = |operation: &Operation| {
             matches!(operation, Operation::Put { .. } | Operation::Add { .. })
@@ -176,7 +177,7 @@ impl Batch {
         self.operations.iter().any(is_change)
     }
 
-    /// Checks every key and value against the named limits. Every driver calls this first.
+    /// Checks every key and value against the size limits. Every driver calls this first.
     pub fn check_limits(&self) -> Result<()> {
         if self.bytes > BATCH_BYTES_MAX {
             return Err(Error::new(
@@ -195,15 +196,15 @@ impl Batch {
 }
 
 impl Precondition {
-    /// Checks the key against the named limits. A value beyond its limit can never be held, so it
-    /// only breaks the precondition.
+    /// Checks the key against the size limits. A value that is too long can never be stored, so it only
+    /// fails the precondition.
     pub fn check_limits(&self) -> Result<()> {
         check_key(&self.key)
     }
 }
 
 impl Operation {
-    /// The same operation, borrowed.
+    /// Borrows the operation.
     pub fn as_ref(&self) -> OperationRef<'_> {
         match self {
             Self::Put { key, value } => OperationRef::Put(key, value),
@@ -225,7 +226,7 @@ impl OperationRef<'_> {
         }
     }
 
-    /// Checks the key and the value against the named limits.
+    /// Checks the key and the value against the size limits.
     pub fn check_limits(self) -> Result<()> {
         match self {
             Self::Put(key, value) => check_key(key).and_then(|()| check_value(key, value)),

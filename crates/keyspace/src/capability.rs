@@ -1,30 +1,30 @@
-//! What a driver can do beyond the contract.
+//! Optional capabilities of a driver.
 
-/// How a driver learns of changes that other processes made.
+/// How a driver detects changes made by other processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchKind {
-    /// The engine tells.
+    /// The engine sends notifications.
     Push,
-    /// The driver asks, or nobody else can change the engine.
+    /// The driver polls, or no other process can change the engine.
     Poll,
 }
 
-/// What a driver has. It may remove a test from the conformance suite or choose a cheaper way in
-/// a caller; it never changes a result.
+/// The capabilities of a driver. They may skip a test of the conformance suite or select a cheaper
+/// algorithm in a caller; they never change a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capability {
-    /// Whether acknowledged commits survive the end of the process (and, in durable mode, of the
+    /// Whether acknowledged commits survive the end of the process (and, in durable mode, a crash of the
     /// machine).
     pub durable: bool,
     /// Whether several processes may open the same engine at once.
     pub shared: bool,
     /// Whether the engine adds to a counter without reading it first.
     pub native_add: bool,
-    /// Whether a read may wait for another process or machine. Who must not wait (a thread that serves
-    /// many) has another thread read.
+    /// Whether a read may wait for another process or machine. An asynchronous server must then read on
+    /// another thread.
     pub remote: bool,
-    /// How changes by others are noticed.
+    /// How changes by other processes are detected.
     pub watch: WatchKind,
-    /// The most operations in one engine transaction; larger batches are staged.
+    /// The maximum number of operations in one engine transaction; larger batches are staged.
     pub operations_max: Option<usize>,
 }

@@ -1,16 +1,16 @@
-//! Counters: what the operation `add` means, the same for every driver.
+//! Counters: the semantics of the operation `add`, the same in every driver.
 
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes of a stored counter: an `i64`, little endian.
 pub const COUNTER_BYTES: usize = size_of::<i64>();
 
-/// The stored form of a counter.
+/// Encodes a counter for storage.
 pub fn encode(value: i64) -> [u8; COUNTER_BYTES] {
     value.to_le_bytes()
 }
 
-/// The counter stored at `key`; absent counts as 0.
+/// Decodes the counter stored at `key`; an absent one counts as 0.
 pub fn decode(key: &[u8], stored: Option<&[u8]>) -> Result<i64> {
     let Some(bytes) = stored else { return Ok(0) };
     bytes.try_into().map(i64::from_le_bytes).map_err(|_| {
@@ -22,7 +22,7 @@ pub fn decode(key: &[u8], stored: Option<&[u8]>) -> Result<i64> {
     })
 }
 
-/// What is stored at `key` after adding `delta` to what is stored there now.
+/// Returns the stored form of a counter after adding `delta`.
 pub fn add(key: &[u8], stored: Option<&[u8]>, delta: i64) -> Result<[u8; COUNTER_BYTES]> {
     let sum = decode(key, stored)?.checked_add(delta).ok_or_else(|| {
         Error::new(

@@ -1,4 +1,4 @@
-//! The contract between the store and an engine.
+//! The contract between the store and a storage engine.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::{Batch, Capability, Expect, KeyRange, Lens, Precondition, Residence, Result, Take};
 
-/// The number of a committed state of one key space: a later state has a larger one.
+/// The version number of a committed state of one key space. Versions increase with every change.
 ///
-/// Commits that become visible in one step (a group that shares a flush) share their version, so
-/// that no version names a state that nobody could ever see. A commit that changes nothing (a
-/// delete of what is absent, an empty batch) returns the newest version and makes no new one.
+/// Commits that become visible in one step (a group that shares a flush) share their version, so every
+/// version names a state that readers could observe. A commit that changes nothing (a delete of an absent
+/// key, an empty batch) returns the newest version and creates no new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u64);
 
@@ -23,130 +23,127 @@ pub enum Direction {
     Backward,
 }
 
-/// An engine that keeps an ordered key space. Shared between threads; every call may come at any
-/// time. Calls block (the edges of Espalier are asynchronous, the core is not).
+/// An engine that stores an ordered key space. Shared between threads; every method may be called at any
+/// time. Calls block (the front ends of Espalier are asynchronous, the core is not).
 pub trait Driver: Send + Sync + 'static {
-    /// The name users choose the driver by, as in the URL: `memory`, `embedded`, ...
+    /// The driver's name, as used in the URL: `memory`, `embedded`, ...
     fn name(&self) -> &'static str;
 
-    /// What this driver has beyond the contract. Constant for a driver value.
+    /// The optional capabilities of this driver. Constant for a driver value.
     fn capability(&self) -> Capability;
 
-    /// A consistent view of the newest committed state, unaffected by later commits. Taken for
-    /// every request, so it costs microseconds (a round trip at most on a remote engine) and
-    /// waits for no writer, but for a change of some keys in memory. An engine that keeps only so much of the past refuses to read
-    /// from a snapshot that is older, with [`crate::ErrorKind::SnapshotTooOld`]. A driver may limit
-    /// how many are held at once, and refuses more as [`crate::ErrorKind::Unavailable`].
+    /// Returns a consistent view of the newest committed state, unaffected by later commits. Called for
+    /// every request, so it costs microseconds (at most one round trip on a remote engine). It does not
+    /// wait for writers, except for small in-memory changes. An engine with limited history fails reads
+    /// from a snapshot that is too old with [`crate::ErrorKind::SnapshotTooOld`]. A driver may limit the
+    /// number of open snapshots, and rejects more with [`crate::ErrorKind::Unavailable`].
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>>;
 
-    /// As [`Self::snapshot`], with what will be read from it. An engine behind a network brings that
-    /// along in the same round trip, where it can; the others do not ask `expect`, which is called
-    /// once at most. What was not expected is read all the same, and what was expected need not be.
+    /// Like [`Self::snapshot`], with a list of the expected reads. An engine behind a network prefetches
+    /// them in the same round trip, if it can; other engines do not call `expect`. `expect` is called at
+    /// most once. The list is a hint: other keys can be read, and listed keys need not be read.
     fn snapshot_expecting(&self, _expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
         self.snapshot()
     }
 
-    /// As [`Self::snapshot_expecting`], for whoever works out a change that a commit will require to be one
-    /// of the newest state still. A driver that knows a state without asking its engine may show that, and
-    /// does where that saves a round trip and is probably the newest: the commit tells where it was not,
-    /// and [`Self::is_current`] who decides to commit nothing.
+    /// Like [`Self::snapshot_expecting`], for computing a change whose commit has preconditions on what was
+    /// read. The driver may return a cached state without contacting the engine, if that saves a round trip
+    /// and the state is probably the newest: a stale state makes the commit fail with a conflict. A caller
+    /// that decides to commit nothing checks with [`Self::is_current`].
     fn snapshot_to_change(&self, expect: Expect<'_>) -> Result<Box<dyn Snapshot + Send>> {
         self.snapshot_expecting(expect)
     }
 
-    /// Applies the batch if all its preconditions hold, else applies nothing and returns
-    /// [`crate::ErrorKind::Conflict`] with the key of the first that does not. On return the
-    /// change is visible to every later snapshot and as durable as the driver was asked to be.
-    /// Calls [`Batch::check_limits`] before anything else. Concurrent commits may share a flush.
-    /// An error means that nothing was applied, except
-    /// [`crate::ErrorKind::OutcomeUnknown`].
+    /// Applies the batch if all its preconditions hold. Otherwise applies nothing and returns
+    /// [`crate::ErrorKind::Conflict`] with the key of the first precondition that does not hold. On return
+    /// the change is visible to every later snapshot and as durable as the driver is configured to be.
+    /// Calls [`Batch::check_limits`] before anything else. Concurrent commits may share a flush. An error
+    /// means that nothing was applied, except [`crate::ErrorKind::OutcomeUnknown`].
     fn commit(&self, batch: Batch) -> Result<Version> {
         Ok(self.commit_step(batch)?.version)
     }
 
-    /// As [`Self::commit`], and gives the batch back where the driver can say for sure between which two
-    /// versions it alone makes the difference: for whoever has the first of them in memory, and
-    /// need not be told the change that it made itself.
+    /// Like [`Self::commit`], and returns the batch with the two versions that it lies between, if the
+    /// driver is certain that it is the only change between them. A cache that holds the older version then
+    /// applies the batch itself and does not need to receive it from the engine.
     fn commit_step(&self, batch: Batch) -> Result<Committed>;
 
-    /// Like [`Self::commit`], for changes that should not be held in memory: calls `fill` once
-    /// (never again, not even on retry) with a [`Writer`], and applies what it wrote all or
-    /// nothing. When `fill` returns an error, nothing is applied and the error is returned.
-    /// Preconditions are tested before `fill` is called. `fill` may take snapshots (they do not
-    /// show the write); it must not call [`Self::commit`] or `write`, which wait for each other.
+    /// Like [`Self::commit`], for changes that are too large to hold in memory: calls `fill` exactly once
+    /// (no second time on a retry) with a [`Writer`], and applies everything that it wrote or nothing. If
+    /// `fill` returns an error, nothing is applied and the error is returned. Preconditions are tested
+    /// before `fill` is called. `fill` may take snapshots (they do not show the write). It must not call
+    /// [`Self::commit`] or `write`: these wait for each other.
     ///
-    /// What is applied is never applied over another state than the one that `fill` read through the
-    /// writer and its views. An engine that others cannot change meanwhile has them wait, and such a
-    /// write never loses. Where they can (behind a network, without transactions that stay open), the
-    /// write is refused as a [`crate::ErrorKind::Conflict`] when a key or a range that it read holds
-    /// something else at the end, or the preconditions do not hold any more, and nothing is applied: so
-    /// whoever writes tries again, see [`crate::Contention`]. What `fill` read of snapshots that it took
-    /// itself is the business of the preconditions.
+    /// The write is applied only to the state that `fill` read through the writer and its views. An engine
+    /// that can lock out other writers makes them wait, and such a write never conflicts. Otherwise (behind
+    /// a network, without long transactions), if a key or a range that `fill` read has changed at the end,
+    /// or a precondition no longer holds, nothing is applied and the write fails with
+    /// [`crate::ErrorKind::Conflict`]. The caller then retries, see [`crate::Contention`]. What `fill`
+    /// reads from snapshots that it took itself is protected by the preconditions only.
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version>;
 
-    /// Every commit after `after` that touches `range`, in order, whoever made it. A commit that
-    /// the driver cannot tell any more shows as [`WatchEvent::Gap`].
+    /// Watches every commit after `after` that touches `range`, in order, made by any process. A commit
+    /// that the driver can no longer report appears as [`WatchEvent::Gap`].
     fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>>;
 
-    /// How much is stored. May take time linear in the number of keys.
+    /// Returns how much is stored. May take time linear in the number of keys.
     fn usage(&self) -> Result<Usage>;
 
-    /// Examines the engine's own structures; one finding for each fault. Linear in the data.
+    /// Checks the engine's own structures and returns one finding for each fault. Linear in the data.
     fn check(&self) -> Result<Vec<Finding>>;
 
-    /// Makes everything committed so far durable, also where commits are relaxed.
+    /// Makes all commits so far durable, also with relaxed durability.
     fn flush(&self) -> Result<()>;
 
-    /// Whether a snapshot of version `seen` showed all that was committed, by whomever, before this
-    /// call; later ones do where it did not. Snapshots do so anyway, except where a driver shows what
-    /// it has in memory (by a policy, or by [`Self::snapshot_to_change`]): there, whoever has decided to
-    /// refuse a change, or that there is nothing to change, asks this, and decides again where the answer
-    /// is no. A change that is made needs no asking, as its preconditions tell, and so costs no round trip
-    /// beside its own.
+    /// Returns whether a snapshot of version `seen` included all commits made by any process before this
+    /// call. If not, later snapshots do. Snapshots include them anyway, unless the driver returns a cached
+    /// state (because of a policy, or in [`Self::snapshot_to_change`]). On such a driver, a caller that
+    /// decided to reject a change, or that there is nothing to change, calls this and decides again on
+    /// `false`. A change that is committed does not need the call, as its preconditions detect a stale
+    /// state; so it costs no second round trip.
     fn is_current(&self, _seen: Version) -> Result<bool> {
         Ok(true)
     }
 
-    /// Has every later [`Self::snapshot`] show all that was committed, by whomever, before this call: for
-    /// whoever decides on something that no precondition will tell of.
+    /// Makes every later [`Self::snapshot`] include all commits made by any process before this call. For
+    /// decisions that no precondition protects.
     fn catch_up(&self) -> Result<()> {
         self.is_current(Version::default()).map(drop)
     }
 
-    /// What of the engine is kept in memory, and how current that is. Costs little, but for
-    /// [`crate::Policy::Ram`], where it is linear in the keys.
+    /// Returns which part of the engine is cached in memory, and how current the cache is. Cheap, except
+    /// for [`crate::Policy::Ram`], where it is linear in the keys.
     fn residence(&self) -> Residence {
         Residence::default()
     }
 
-    /// Brings everything on disk up to date, what follows from the rows too. Called when nobody is
-    /// going to commit for a while, as at the end of a process that serves. The driver goes on
-    /// working.
+    /// Writes all pending data to disk, including data derived from the rows. Called when no commit is
+    /// expected for a while, as at the end of a serving process. The driver remains usable.
     fn bring_up_to_date(&self) -> Result<()> {
         self.flush()
     }
 
-    /// Gives the driver a lens, which one that can store what people read keeps. Called once, by
-    /// the one who opened the driver, before anything else is committed. Where people have changed
-    /// what they read while nobody had the engine open, `take` is called for each such document; it
-    /// may commit. Its first error ends the call. Drivers that store nothing readably do nothing.
+    /// Gives the driver a lens; drivers that store human-readable data keep it. Called once after opening,
+    /// before anything else is committed. If readable documents were edited while the engine was closed,
+    /// `take` is called for each of them; it may commit. Its first error ends the call. Drivers that store
+    /// no readable data ignore the lens.
     fn use_lens(&self, _lens: Arc<dyn Lens>, _take: Take<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// What a commit came to.
+/// The result of a commit.
 #[derive(Clone, Debug)]
 pub struct Committed {
-    /// As [`Driver::commit`] returns it.
+    /// The version, as [`Driver::commit`] returns it.
     pub version: Version,
-    /// How the key space came there, where that is sure.
+    /// The step to this version, if it is known for certain.
     pub step: Option<Step>,
 }
 
 impl Committed {
-    /// A batch that alone makes the difference between a version and the one before it, where it
-    /// makes any.
+    /// The result of a batch that is the only change between `version` and the version before it. Without a
+    /// step, if the batch may have changed nothing.
     pub fn alone(version: Version, batch: Batch) -> Self {
         let from = version.0.checked_sub(1).map(Version);
         let from = from.filter(|_| batch.surely_changes());
@@ -155,40 +152,40 @@ impl Committed {
     }
 }
 
-/// What lies between two versions.
+/// The difference between two versions.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The older one.
+    /// The older version.
     pub from: Version,
-    /// All that changed.
+    /// All changes since that version.
     pub batch: Batch,
 }
 
-/// What [`Driver::write`] calls to have the changes told.
+/// The callback of [`Driver::write`] that writes the changes.
 pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Writer) -> Result<()>;
 
-/// A consistent read view. Dropping it releases what it holds back.
+/// A consistent read view. Dropping it releases its resources.
 pub trait Snapshot {
     /// The version of the last commit that is visible.
     fn version(&self) -> Version;
 
-    /// The value of `key`. Borrowed from the engine where the engine can.
+    /// Returns the value of `key`, borrowed from the engine if possible.
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>>;
 
-    /// The values of keys, as [`Self::get`] of each and in their order. An engine behind a network
-    /// brings many of them in one round trip; all of them are in memory at once.
+    /// Returns the values of `keys`, in their order, as [`Self::get`] does for each. An engine behind a
+    /// network reads many of them in one round trip; all values are in memory at once.
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
         keys.iter().map(|key| self.get(key)).collect()
     }
 
-    /// The keys of `range` in the given order. Costs one descent, then constant time a key (on a
-    /// remote engine: a round trip a page).
+    /// Scans the keys of `range` in the given order. Costs one descent, then constant time per key (on a
+    /// remote engine: one round trip per page).
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>>;
 }
 
-/// A position in a scan. What it lends is valid until the next call.
+/// A position in a scan. Returned slices are valid until the next call.
 pub trait Cursor {
-    /// The next key and value, or `None` past the end (and ever after).
+    /// Returns the next key and value, or `None` after the end of the range (and on every later call).
     #[allow(clippy::type_complexity)]
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
 
@@ -197,30 +194,30 @@ pub trait Cursor {
     fn seek(&mut self, key: &[u8]) -> Result<()>;
 }
 
-/// Whether a key was there already.
+/// Whether a key existed already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existed {
     /// The key was absent; it now holds the value.
     No,
-    /// The key was there, and was left as it was.
+    /// The key existed and was left unchanged.
     Yes,
 }
 
-/// Where [`Driver::write`] takes its operations; they apply in order. Checks each operation
-/// against the named limits.
+/// Receives the operations of a [`Driver::write`]; they apply in order. Checks each operation against the
+/// size limits.
 pub trait Writer {
     /// Sets `key` to `value`.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
-    /// Sets `key` to `value` if it is absent, also from earlier in the same write.
+    /// Sets `key` to `value` if it is absent, also counting operations of the same write.
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed>;
 
-    /// The value of `key` as this write would leave it now.
+    /// Returns the value of `key` including the operations of this write so far.
     fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>>;
 
-    /// A read view of the state as this write would leave it now, for as long as nothing more is
-    /// written. Its version is that of the state before the write. Costs nothing by itself; its
-    /// reads cost what those of [`Driver::snapshot`] cost.
+    /// Returns a read view of the state including this write so far, valid until the next operation. Its
+    /// version is that of the state before the write. The call itself is free; reads cost the same as those
+    /// of [`Driver::snapshot`].
     fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>>;
 
     /// Removes `key`.
@@ -233,14 +230,14 @@ pub trait Writer {
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()>;
 }
 
-/// One changed key (or range), as a [`Watch`] tells it.
+/// One changed key or range, as reported by a [`Watch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The key holds the value (for an `add`, the sum).
+    /// The key now has this value (for an `add`, the sum).
     Put {
         /// The key.
         key: Vec<u8>,
-        /// What it holds.
+        /// The value.
         value: Vec<u8>,
     },
     /// The key is absent.
@@ -252,46 +249,46 @@ pub enum Change {
     DeleteRange(KeyRange),
 }
 
-/// What a [`Watch`] tells.
+/// An event of a [`Watch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchEvent {
-    /// One version: its changes under the watched range, in the order they were applied. What
-    /// had no effect is left out, and a deleted range is told as far as it is watched.
+    /// One version: its changes within the watched range, in the order they were applied. Operations
+    /// without effect are omitted; a deleted range is clipped to the watched range.
     Commit {
         /// The commit's version.
         version: Version,
         /// Its changes, never empty.
         changes: Vec<Change>,
     },
-    /// Commits up to `version` may have touched the range, and cannot be told one by one (too
-    /// long ago, too large to keep, or made by another process on an engine that does not tell).
-    /// Read the range again from a snapshot of at least this version.
+    /// Commits up to `version` may have touched the range, but cannot be reported individually (too old,
+    /// too large to keep, or made by another process on an engine without notifications). Read the range
+    /// again from a snapshot of at least this version.
     Gap {
         /// The last version of the gap.
         version: Version,
     },
 }
 
-/// A stream of changes. Bounded: a watcher that is too slow gets a [`WatchEvent::Gap`].
+/// A stream of changes with a bounded buffer: a watcher that is too slow gets a [`WatchEvent::Gap`].
 pub trait Watch: Send {
-    /// The next event, waiting at most `timeout`; `None` when there was none in that time.
+    /// Returns the next event, waiting at most `timeout`; `None` if there was none in that time.
     fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>>;
 }
 
-/// How much an engine holds.
+/// The amount of stored data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Keys stored.
+    /// Number of keys.
     pub keys: u64,
-    /// Bytes on disk (or in memory), overhead included where the engine tells.
+    /// Bytes on disk (or in memory), including overhead if the engine reports it.
     pub bytes: u64,
 }
 
-/// A fault that [`Driver::check`] found.
+/// A fault found by [`Driver::check`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Where: a key, a page, a file.
+    /// The faulty key, page or file.
     pub place: String,
-    /// What is wrong, in a sentence.
+    /// The problem, in one sentence.
     pub problem: String,
 }

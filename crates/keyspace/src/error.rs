@@ -1,4 +1,4 @@
-//! What can go wrong in a key space, whatever the engine.
+//! Errors of a key space, independent of the engine.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,11 +6,11 @@ use std::fmt;
 /// The result of a key space operation.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The kind of an [`Error`]; what a caller decides on.
+/// The kind of an [`Error`], for callers to act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A precondition did not hold. Take a new snapshot, decide again, retry.
+    /// A precondition does not hold. Take a new snapshot, decide again, retry.
     Conflict,
     /// A key is longer than [`crate::KEY_BYTES_MAX`] or empty.
     KeyTooLong,
@@ -18,7 +18,7 @@ pub enum ErrorKind {
     ValueTooLong,
     /// A batch is larger than the driver's limit.
     BatchTooLarge,
-    /// An `add` went over the range of `i64`, or met a value that is not a counter.
+    /// An `add` overflowed `i64`, or the value is not a counter.
     Overflow,
     /// The disk, the map or the quota is full. Nothing was written.
     Full,
@@ -26,27 +26,27 @@ pub enum ErrorKind {
     ReadOnly,
     /// The stored bytes are not what this version of the code wrote.
     Corrupt,
-    /// Another process holds the engine in a way that excludes this one.
+    /// Another process has locked the engine.
     Locked,
     /// The engine cannot be reached or did not answer in time. Nothing was written. Retryable.
     Unavailable,
-    /// The connection broke while a commit was under way, and whether it happened could not be
-    /// found out. Read before trying again.
+    /// The connection broke during a commit, and it is unknown whether the commit was applied. Read before
+    /// retrying.
     OutcomeUnknown,
-    /// The engine does not keep what the snapshot shows any more. Take a new one, decide again.
+    /// The engine no longer keeps the state of the snapshot. Take a new one, decide again.
     SnapshotTooOld,
-    /// The engine does not let this user in, or not do this.
+    /// The engine rejects this user, or the user lacks a permission.
     Denied,
-    /// The engine, or what is stored in it, is of a version that this code does not know, or not
-    /// Espalier's at all. Nothing was changed.
+    /// The engine or its data has a version that this code does not support, or does not belong to
+    /// Espalier. Nothing was changed.
     WrongVersion,
-    /// The caller's fill function gave up; nothing was written.
+    /// The caller's fill function failed; nothing was written.
     Aborted,
-    /// The engine's own error, none of the above.
+    /// Another error of the engine.
     Engine,
 }
 
-/// An error of a key space: kind, a sentence, and the key it is about where there is one.
+/// An error of a key space: kind, message, and the affected key, if any.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -56,7 +56,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of `kind` with a sentence that says what to do.
+    /// Creates an error of `kind`. The message is one sentence that includes the remedy.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,
@@ -66,14 +66,14 @@ impl Error {
         }
     }
 
-    /// The same error, naming the key it is about.
+    /// Adds the affected key.
     #[must_use]
     pub fn with_key(mut self, key: &[u8]) -> Self {
         self.key = Some(key.to_vec());
         self
     }
 
-    /// The same error, with the engine's error that caused it.
+    /// Adds the underlying error.
     #[must_use]
     pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         self.source = Some(Box::new(source));
@@ -85,17 +85,17 @@ impl Error {
         Self::new(ErrorKind::Conflict, "a precondition does not hold any more").with_key(key)
     }
 
-    /// What kind of error this is.
+    /// The kind of this error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The key that the error is about, where there is one.
+    /// The affected key, if any.
     pub fn key(&self) -> Option<&[u8]> {
         self.key.as_deref()
     }
 
-    /// Whether the same call may succeed when tried again.
+    /// Returns whether the same call may succeed on a retry.
     pub fn is_retryable(&self) -> bool {
         use ErrorKind::{Conflict, SnapshotTooOld, Unavailable};
         matches!(self.kind, Conflict | SnapshotTooOld | Unavailable)

@@ -1,21 +1,21 @@
-//! The named limits of the key space. Every driver supports at least these.
+//! Size limits of the key space. Every driver supports at least these.
 
-/// Bytes in one key. What does not fit is refused with [`crate::ErrorKind::KeyTooLong`]; the
-/// store keeps its keys below by hashing long components (see [`crate::tuple`]).
+/// Maximum bytes of a key. Longer keys are rejected with [`crate::ErrorKind::KeyTooLong`]; the store stays
+/// below the limit by hashing long components (see [`crate::tuple`]).
 ///
-/// Engines whose tree nodes are pages set it: LMDB takes 1,982 bytes with pages of 4 KiB, an
-/// index of PostgreSQL 2,704. A longer key would need rows that hold several keys, in these engines,
-/// with costs that nobody expects of a key.
+/// Engines whose tree nodes are pages determine it: LMDB accepts 1,982 bytes with pages of 4 KiB, an index
+/// of PostgreSQL 2,704. Longer keys would need several rows per key in these engines, at an unexpected
+/// cost.
 pub const KEY_BYTES_MAX: usize = 1024;
 
-/// Whether there can be anything at a key: it is neither empty nor longer than [`KEY_BYTES_MAX`].
+/// Returns whether a key is legal: neither empty nor longer than [`KEY_BYTES_MAX`].
 pub fn is_key(key: &[u8]) -> bool {
     !key.is_empty() && key.len() <= KEY_BYTES_MAX
 }
 
-/// Bytes in one value: 4 MiB.
+/// Maximum bytes of a value: 4 MiB.
 pub const VALUE_BYTES_MAX: usize = 4 << 20;
 
-/// Bytes of keys and values in one [`crate::Batch`]: 1 GiB. Larger changes go through
+/// Maximum bytes of keys and values in one [`crate::Batch`]: 1 GiB. Larger changes use
 /// [`crate::Driver::write`], which does not hold them in memory.
 pub const BATCH_BYTES_MAX: usize = 1 << 30;

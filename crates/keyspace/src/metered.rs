@@ -1,8 +1,8 @@
-//! A driver that counts and times the calls to another one.
+//! A driver wrapper that counts and times calls.
 //!
-//! The numbers are plain atomics, read whenever somebody asks, so that this crate needs no metrics
-//! library. Reads of a key and steps of a scan are counted on the snapshot and added when it (or
-//! its cursor) is dropped: a clock reading for each would cost as much as the read.
+//! The counters are plain atomics, so this crate needs no metrics library. Reads of a key and steps of a
+//! scan are counted in the snapshot and added when it (or its cursor) is dropped: reading the clock for
+//! each would cost as much as the read itself.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -15,27 +15,27 @@ use crate::{
     Precondition, Residence, Result, Snapshot, Take, Usage, Version, Watch,
 };
 
-/// A kind of call that is counted.
+/// A kind of counted call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
-    /// [`Driver::snapshot`], expecting something or not, or to change; its time is that of taking it.
+    /// [`Driver::snapshot`] and its variants; the time to create the snapshot.
     Snapshot,
     /// [`Snapshot::get`]; counted, not timed.
     Get,
-    /// [`Snapshot::scan`]; its time is that of opening it.
+    /// [`Snapshot::scan`]; the time to open the scan.
     Scan,
-    /// A key that a scan told; counted, not timed.
+    /// A key returned by a scan; counted, not timed.
     Step,
     /// [`Driver::commit`].
     Commit,
-    /// [`Driver::write`], the fill included.
+    /// [`Driver::write`], including the fill function.
     Write,
     /// [`Driver::flush`].
     Flush,
 }
 
 impl Call {
-    /// Every kind, in the order of the readings.
+    /// Every kind, in the order of [`Meter::readings`].
     pub const ALL: [Self; 7] = [
         Self::Snapshot,
         Self::Get,
@@ -46,7 +46,7 @@ impl Call {
         Self::Flush,
     ];
 
-    /// The name for people and for metrics.
+    /// The name, also used in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Snapshot => "snapshot",
@@ -60,22 +60,22 @@ impl Call {
     }
 }
 
-/// What was counted for one kind of call since the driver was wrapped.
+/// The statistics of one kind of call since the driver was wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The kind of call.
     pub call: Call,
-    /// How many calls there were.
+    /// Number of calls.
     pub count: u64,
-    /// How many of them returned an error.
+    /// Number of calls that returned an error.
     pub errors: u64,
-    /// The time of all of them together.
+    /// Total time of all calls.
     pub total: Duration,
-    /// The time of the slowest.
+    /// Time of the slowest call.
     pub slowest: Duration,
 }
 
-/// The counts, shared between a [`Metered`] driver and whoever reads them.
+/// The counters, shared between a [`Metered`] driver and their readers.
 #[derive(Debug, Default)]
 pub struct Meter {
     tallies: [Tally; Call::ALL.len()],
@@ -90,7 +90,7 @@ struct Tally {
 }
 
 impl Meter {
-    /// The numbers now, one reading for each kind of call.
+    /// Returns the current statistics, one reading for each kind of call.
     pub fn readings(&self) -> [Reading; Call::ALL.len()] {
         Call::ALL.map(|call| {
             let tally = self.tally(call);
@@ -127,14 +127,14 @@ impl Meter {
     }
 }
 
-/// A driver over another one that counts and times its calls in a [`Meter`].
+/// A driver wrapper that counts and times calls in a [`Meter`].
 pub struct Metered {
     inner: Arc<dyn Driver>,
     meter: Arc<Meter>,
 }
 
 impl Metered {
-    /// Counts the calls to `inner`.
+    /// Wraps `inner`.
     pub fn new(inner: Arc<dyn Driver>) -> Self {
         Self {
             inner,
@@ -142,7 +142,7 @@ impl Metered {
         }
     }
 
-    /// Where the counts are.
+    /// Returns the counters.
     pub fn meter(&self) -> Arc<Meter> {
         Arc::clone(&self.meter)
     }

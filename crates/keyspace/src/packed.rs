@@ -1,6 +1,6 @@
-//! Numbers and bytes of any length one after another, as values and journals pack them.
+//! Compact encoding of numbers and byte strings, used by values and journals.
 
-/// Appends a number in groups of 7 bits, the lowest first.
+/// Appends a number as a varint: groups of 7 bits, the lowest first.
 #[inline]
 pub fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -10,7 +10,7 @@ pub fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Takes such a number off the front; `None` where there is none.
+/// Takes a varint off the front; `None` if there is no complete one.
 #[inline]
 pub fn take_number(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
@@ -25,14 +25,14 @@ pub fn take_number(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Appends bytes with their length in front.
+/// Appends a byte string, prefixed with its length.
 #[inline]
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_number(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Takes such bytes off the front; `None` where there are fewer.
+/// Takes a byte string off the front; `None` if it is incomplete.
 #[inline]
 pub fn take_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(take_number(rest)?).ok()?;
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_is_taken_as_it_was() {
+    fn packed_values_are_decoded_unchanged() {
         for length in [0, 1, 0x7f, 0x80, 0x3fff, 0x4000, 100_000] {
             let bytes = vec![7; length];
             let mut packed = Vec::new();

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use crate::Direction;
 
-/// The keys `start <= key < end`; no `end` means to the end of the key space.
+/// The keys `start <= key < end`; without `end`, to the end of the key space.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyRange {
     /// The first key of the range.
@@ -14,7 +14,7 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
-    /// The keys from `start` to before `end`.
+    /// The keys from `start` (inclusive) to `end` (exclusive).
     pub fn new(start: impl Into<Vec<u8>>, end: impl Into<Vec<u8>>) -> Self {
         Self {
             start: start.into(),
@@ -38,7 +38,7 @@ impl KeyRange {
         }
     }
 
-    /// Every key that begins with `prefix` and is longer.
+    /// Every key that begins with `prefix`, except `prefix` itself.
     pub fn below(prefix: &[u8]) -> Self {
         let mut start = prefix.to_vec();
         start.push(0);
@@ -53,12 +53,12 @@ impl KeyRange {
         key >= self.start.as_slice() && self.is_before_end(key)
     }
 
-    /// Whether `key` lies before the end of the range.
+    /// Whether `key` is before the end of the range.
     pub fn is_before_end(&self, key: &[u8]) -> bool {
         self.end.as_deref().is_none_or(|end| key < end)
     }
 
-    /// Whether every key of another range lies in this one.
+    /// Whether every key of `other` is in this range.
     pub fn includes(&self, other: &Self) -> bool {
         let is_before_end = match (&other.end, &self.end) {
             (Some(one), Some(two)) => one <= two,
@@ -67,7 +67,7 @@ impl KeyRange {
         other.start >= self.start && is_before_end
     }
 
-    /// The keys that lie in both ranges.
+    /// The keys that are in both ranges.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let end = match (&self.end, &other.end) {
@@ -80,8 +80,8 @@ impl KeyRange {
         }
     }
 
-    /// What is left of the range for a scan that is moved to `key`, which is still before it. All of it
-    /// where that lies before the scan's beginning.
+    /// The rest of the range for a scan that seeks to `key`, `key` included. The whole range if `key` is
+    /// before the start of the scan.
     #[must_use]
     pub fn left_at(&self, key: &[u8], direction: Direction) -> Self {
         let mut left = self.clone();
@@ -93,8 +93,8 @@ impl KeyRange {
         left
     }
 
-    /// The bounds of the range, as ordered maps take them. A map refuses those of a range that ends
-    /// before it begins: ask [`Self::is_empty`] first.
+    /// The bounds of the range for ordered maps. These panic if the range ends before it starts: check
+    /// [`Self::is_empty`] first.
     pub fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         let end = self.end.as_deref();
         (
@@ -103,7 +103,7 @@ impl KeyRange {
         )
     }
 
-    /// Whether no key can lie in the range.
+    /// Whether the range contains no key.
     pub fn is_empty(&self) -> bool {
         self.end
             .as_deref()
@@ -111,7 +111,7 @@ impl KeyRange {
     }
 }
 
-/// The first key after all keys that begin with `prefix`; none where `prefix` is all `0xff`.
+/// The first key after all keys that begin with `prefix`; `None` if `prefix` is all `0xff`.
 fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
     let mut end = prefix[..=last].to_vec();
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_range_holds_the_prefix_and_what_is_longer() {
+    fn a_prefix_range_contains_the_prefix_and_its_extensions() {
         let range = KeyRange::prefix(b"a\xff");
         assert!(range.contains(b"a\xff") && range.contains(b"a\xff\xff\xff"));
         assert!(!range.contains(b"b") && !range.contains(b"a\xfe"));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_that_is_moved_has_the_rest_of_its_range() {
+    fn seeking_leaves_the_rest_of_the_range() {
         let range = KeyRange::new("b", "d");
         for (key, forward, backward) in [
             ("a", KeyRange::new("b", "d"), KeyRange::new("b", "a\0")),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_intersection_holds_what_both_hold() {
+    fn an_intersection_contains_the_common_keys() {
         let range = KeyRange::new("b", "d");
         assert_eq!(range.intersection(&KeyRange::all()), range);
         assert_eq!(KeyRange::all().intersection(&range), range);

@@ -1,4 +1,4 @@
-//! A driver that lets nothing be changed.
+//! A driver wrapper that rejects changes.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use crate::{
     Precondition, Residence, Result, Snapshot, Usage, Version, Watch,
 };
 
-/// A driver over another one that refuses every change with [`ErrorKind::ReadOnly`].
+/// A driver wrapper that rejects every change with [`ErrorKind::ReadOnly`].
 pub struct ReadOnly {
     inner: Arc<dyn Driver>,
     reason: &'static str,
 }
 
 impl ReadOnly {
-    /// Reads from `inner`, and never changes it.
+    /// Wraps `inner`.
     pub fn new(inner: Arc<dyn Driver>) -> Self {
         Self::because(inner, "the key space was opened read-only")
     }
 
-    /// The same; refusals say why.
+    /// Wraps `inner`, with `reason` as the error message.
     pub fn because(inner: Arc<dyn Driver>, reason: &'static str) -> Self {
         Self { inner, reason }
     }

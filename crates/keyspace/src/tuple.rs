@@ -1,11 +1,11 @@
 //! Order-preserving encoding of typed values into key bytes.
 //!
-//! Encoded elements sort as the values do and are self-delimiting: no element is a prefix of
-//! another, so a key that begins with the encoding of a tuple belongs to that tuple's subtree.
-//! The model is FoundationDB's tuple layer. Two things differ: a long string is shortened with a
-//! hash, because engines limit the length of keys; and a zero within a string does not begin as
-//! the end of a string does, as with `00 ff` for it `"a"` would be a prefix of `"a\0"`, and the
-//! subtree of the one would hold the other.
+//! Encoded elements sort as the values do and are self-delimiting: no element is a prefix of another, so a
+//! key that begins with the encoding of a tuple belongs to that tuple's subtree. The model is
+//! FoundationDB's tuple layer, with two differences. A long string is shortened with a hash, because
+//! engines limit the length of keys. A zero within a string does not start with the byte that ends a
+//! string: encoded as `00 ff`, `"a"` would be a prefix of `"a\0"`, and the subtree of the one would contain
+//! the other.
 //!
 //! | element | bytes |
 //! |---|---|
@@ -16,15 +16,15 @@
 //! | decimal | `0x22`, the number of fraction digits, the scaled integer |
 //! | false, true, empty | `0x26`, `0x27`, `0x28` |
 //!
-//! Strings longer than [`STRING_BYTES_MAX`] sort exactly up to their first [`LONG_PREFIX_BYTES`]
-//! bytes and by hash beyond; whoever needs the value keeps it in the value of the key.
+//! Strings longer than [`STRING_BYTES_MAX`] sort exactly by their first [`LONG_PREFIX_BYTES`] bytes and by
+//! hash after that. A caller that needs the string stores it in the value of the key.
 
 use crate::{Error, ErrorKind, Result};
 
-/// Strings up to this many bytes stand in a key in full.
+/// Strings up to this many bytes are stored in a key in full.
 pub const STRING_BYTES_MAX: usize = 96;
 
-/// Bytes of a longer string that stand in the key before its hash.
+/// Bytes of a longer string stored before its hash.
 pub const LONG_PREFIX_BYTES: usize = 32;
 
 const HASH_BYTES: usize = 16;
@@ -37,7 +37,7 @@ const TRUE: u8 = 0x27;
 const EMPTY: u8 = 0x28;
 /// Ends a string.
 const END: u8 = 0x00;
-/// Within a string, says that the next byte is one of the three below.
+/// Escapes a byte within a string; the next byte is one of the three below.
 const ESCAPE: u8 = 0x01;
 const ESCAPED_ZERO: u8 = 0x01;
 const ESCAPED_ONE: u8 = 0x02;
@@ -50,15 +50,15 @@ pub enum Element {
     Integer(i128),
     /// A string, in full.
     Bytes(Vec<u8>),
-    /// Bytes that are no text, in full.
+    /// Bytes that are not text, in full.
     Binary(Vec<u8>),
-    /// The first [`LONG_PREFIX_BYTES`] bytes of a long string, and the hash of the whole.
+    /// The first [`LONG_PREFIX_BYTES`] bytes of a long string, and the hash of the full string.
     Hashed([u8; LONG_PREFIX_BYTES], [u8; HASH_BYTES]),
-    /// The same of long bytes that are no text.
+    /// The same for long bytes that are not text.
     HashedBinary([u8; LONG_PREFIX_BYTES], [u8; HASH_BYTES]),
     /// A decimal: the number of fraction digits, and the value scaled by them.
     Decimal(u8, i128),
-    /// A truth value.
+    /// A boolean.
     Boolean(bool),
     /// The value of type `empty`.
     Empty,
@@ -89,7 +89,7 @@ pub fn put_decimal(key: &mut Vec<u8>, value: i64, digits: u8) {
     put_signed(key, value);
 }
 
-/// Appends a truth value.
+/// Appends a boolean.
 pub fn put_boolean(key: &mut Vec<u8>, value: bool) {
     key.push(if value { TRUE } else { FALSE });
 }
@@ -99,12 +99,12 @@ pub fn put_empty(key: &mut Vec<u8>) {
     key.push(EMPTY);
 }
 
-/// Appends a string; shortened with a hash when longer than [`STRING_BYTES_MAX`].
+/// Appends a string; one longer than [`STRING_BYTES_MAX`] is shortened with a hash.
 pub fn put_bytes(key: &mut Vec<u8>, value: &[u8]) {
     put_tagged(key, STRING, value);
 }
 
-/// Appends bytes that are no text, so that they differ from the string of the same bytes.
+/// Appends bytes that are not text; their encoding differs from the string of the same bytes.
 pub fn put_binary(key: &mut Vec<u8>, value: &[u8]) {
     put_tagged(key, BINARY, value);
 }
@@ -146,7 +146,7 @@ pub fn take(bytes: &mut &[u8]) -> Result<Element> {
     }
 }
 
-/// Moves past one element at the front of `bytes`, without decoding it.
+/// Skips one element at the front of `bytes`, without decoding it.
 pub fn skip(bytes: &mut &[u8]) -> Result<()> {
     let (&tag, rest) = bytes.split_first().ok_or_else(truncated)?;
     *bytes = rest;

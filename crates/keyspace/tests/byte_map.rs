@@ -1,5 +1,5 @@
-//! The map in memory against the standard one: random changes of keys as the layers have them,
-//! with clones that must stay what they were.
+//! Compares the in-memory map with the standard one: random changes with keys like those of the layers
+//! above. Clones must not change.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 enum Step {
     Put(Vec<u8>, usize),
     Add(Vec<u8>, i64),
-    /// Keys that count up below one.
+    /// Ascending keys with a common prefix.
     PutRow(Vec<u8>, u16),
     Remove(Vec<u8>),
     RemoveRange(Vec<u8>, Option<Vec<u8>>),
@@ -21,7 +21,7 @@ enum Step {
     Scan(Vec<u8>, Option<Vec<u8>>, Vec<u8>),
 }
 
-/// Few different bytes, so that keys share beginnings and hit each other.
+/// Keys of few different bytes, so that they share prefixes and collide.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(0u8), Just(1), Just(b'a'), Just(b'b'), Just(0xff)];
     prop_oneof![
@@ -65,7 +65,7 @@ fn put(map: &mut ByteMap, model: &mut Model, key: Vec<u8>, value: Vec<u8>) {
     model.insert(key, value);
 }
 
-/// Adds to a counter; where that is refused, nothing may be changed.
+/// Adds to a counter; a failed addition must change nothing.
 fn add(map: &mut ByteMap, model: &mut Model, key: Vec<u8>, delta: i64) {
     let before = model.get(&key).map(Vec::as_slice);
     match (counter::add(&key, before, delta), map.add(&key, delta)) {
@@ -82,7 +82,7 @@ fn add(map: &mut ByteMap, model: &mut Model, key: Vec<u8>, delta: i64) {
     }
 }
 
-/// What a cursor has left.
+/// The remaining pairs of a cursor.
 fn rest(cursor: &mut dyn Cursor) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut rest = Vec::new();
     while let Some((key, value)) = cursor.next().expect("next") {
@@ -196,7 +196,7 @@ fn a_hundred_thousand_keys_come_and_go() {
     assert_eq!(before.iter().count(), 100_000);
 }
 
-/// Ranges of every length, of a tree of several levels.
+/// Ranges of every length, in a tree of several levels.
 #[test]
 fn ranges_of_a_large_map_go() {
     let mut map = ByteMap::new();

@@ -10,7 +10,7 @@ use espalier_keyspace::{ErrorKind, KEY_BYTES_MAX, KeyRange};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A value of one of the types that stand in keys. The order of variants is that of their bytes.
+/// A value of a type that occurs in keys. The variants are in the order of their encodings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
     Bytes(Vec<u8>),
@@ -46,7 +46,7 @@ fn integer() -> impl Strategy<Value = i128> {
         any::<i64>().prop_map(i128::from),
         any::<u64>().prop_map(i128::from),
         (-300i128..300),
-        // The edges of each number of bytes.
+        // Boundary values of each number of bytes.
         (0u32..64, -2i128..=2, any::<bool>()).prop_map(|(bits, near, negative)| {
             let edge = (1i128 << bits) + near;
             let number = if negative { -edge } else { edge };
@@ -55,7 +55,7 @@ fn integer() -> impl Strategy<Value = i128> {
     ]
 }
 
-/// Bytes that make trouble, and ordinary ones.
+/// Mostly bytes that need escaping, and ordinary ones.
 fn byte() -> impl Strategy<Value = u8> {
     prop_oneof![
         Just(0u8),
@@ -79,7 +79,7 @@ fn short_bytes() -> impl Strategy<Value = Vec<u8>> {
 fn long_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         vec(byte(), STRING_BYTES_MAX + 1..300),
-        // Many with the same beginning.
+        // Many with a common prefix.
         vec(Just(b'x'), LONG_PREFIX_BYTES..200).prop_flat_map(|start| {
             vec(byte(), STRING_BYTES_MAX..STRING_BYTES_MAX + 20)
                 .prop_map(move |end| [start.clone(), end].concat())
@@ -102,12 +102,12 @@ fn any_value() -> impl Strategy<Value = Value> {
     prop_oneof![4 => value(), 1 => long_bytes().prop_map(Value::Bytes), 1 => long_bytes().prop_map(Value::Binary)]
 }
 
-/// What may follow an element: anything.
+/// Arbitrary bytes after an element.
 fn rest() -> impl Strategy<Value = Vec<u8>> {
     vec(byte(), 0..6)
 }
 
-/// What the encoding of a value is decoded to.
+/// The expected result of decoding a value.
 fn decoded(value: &Value) -> Element {
     match value {
         Value::Integer(number) => Element::Integer(*number),
@@ -132,13 +132,13 @@ fn decoded(value: &Value) -> Element {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
 
-    /// Tuples sort as their encodings do; a tuple sorts before the longer ones that it begins.
+    /// Encodings sort like their tuples; a tuple sorts before its extensions.
     #[test]
     fn order_is_preserved(one in vec(value(), 0..4), other in vec(value(), 0..4)) {
         prop_assert_eq!(encode_all(&one).cmp(&encode_all(&other)), one.cmp(&other));
     }
 
-    /// The same where the tuples have a common beginning, as the keys of one list do.
+    /// The same for tuples with a common prefix, like the keys of one list.
     #[test]
     fn order_is_preserved_below_a_common_beginning(
         start in vec(any_value(), 0..3),
@@ -155,14 +155,14 @@ proptest! {
         }
     }
 
-    /// Integers of one width in numeric order, whatever function encoded them.
+    /// Integers sort numerically, whichever function encoded them.
     #[test]
     fn integers_sort_as_numbers(one in integer(), other in integer()) {
         let (one_key, other_key) = (encode(&Value::Integer(one)), encode(&Value::Integer(other)));
         prop_assert_eq!(one_key.cmp(&other_key), one.cmp(&other));
     }
 
-    /// A number has one encoding, whichever function made it.
+    /// A number has one encoding, whichever function encoded it.
     #[test]
     fn signed_and_unsigned_agree(number in 0..=i64::MAX) {
         let (mut signed, mut unsigned) = (Vec::new(), Vec::new());
@@ -171,7 +171,7 @@ proptest! {
         prop_assert_eq!(signed, unsigned);
     }
 
-    /// What is decoded is what was encoded, and the rest is left.
+    /// Decoding returns the encoded values and leaves the remaining bytes.
     #[test]
     fn decoding_undoes_encoding(values in vec(any_value(), 0..5), rest in rest()) {
         let key = [encode_all(&values), rest.clone()].concat();
@@ -189,8 +189,8 @@ proptest! {
         prop_assert_eq!(subtree.contains(&key), one == other);
     }
 
-    /// Long strings: the first bytes decide the order where they differ, the hash tells apart the
-    /// rest, and the key stays short.
+    /// Long strings sort by their first bytes; the hash distinguishes strings with equal first bytes; keys
+    /// stay short.
     #[test]
     fn long_strings_are_shortened(one in long_bytes(), other in long_bytes()) {
         let (one_key, other_key) = (encode(&Value::Bytes(one.clone())), encode(&Value::Bytes(other.clone())));
@@ -202,7 +202,7 @@ proptest! {
         }
     }
 
-    /// A long string sorts among short ones by its first bytes too.
+    /// A long string sorts among short ones by its first bytes.
     #[test]
     fn long_strings_sort_among_short_ones(long in long_bytes(), short in short_bytes()) {
         let start = &long[..LONG_PREFIX_BYTES];
@@ -214,7 +214,7 @@ proptest! {
         }
     }
 
-    /// Any bytes at all are decoded or refused as corrupt.
+    /// Arbitrary bytes are decoded or rejected as corrupt.
     #[test]
     fn hostile_bytes_are_refused(bytes in vec(prop_oneof![byte(), 0u8..0x30], 0..60)) {
         let mut rest = bytes.as_slice();
@@ -230,7 +230,7 @@ proptest! {
         }
     }
 
-    /// An element that lost its end is refused, not misread.
+    /// A truncated element is rejected, not misread.
     #[test]
     fn a_cut_element_is_refused(value in any_value(), cut in any::<prop::sample::Index>()) {
         let key = encode(&value);

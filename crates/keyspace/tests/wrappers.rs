@@ -1,4 +1,4 @@
-//! What the wrappers add to a driver, and what the limits of a batch refuse.
+//! Driver wrappers, and batches that exceed the limits.
 
 use espalier_keyspace::{
     BATCH_BYTES_MAX, Batch, ErrorKind, KEY_BYTES_MAX, KeyRange, Operation, VALUE_BYTES_MAX,
@@ -42,7 +42,7 @@ fn a_batch_at_and_over_its_limits() {
     assert_eq!(kind_of(Operation::DeleteRange(KeyRange::all())), None);
     let mut batch = Batch::new();
     let values = BATCH_BYTES_MAX / VALUE_BYTES_MAX;
-    // Empty pages of the allocator: they take address space, not memory.
+    // Untouched pages from the allocator: they use address space, not memory.
     (0..values).for_each(|_| batch.put("", vec![0; VALUE_BYTES_MAX]));
     assert_eq!(batch.bytes(), BATCH_BYTES_MAX);
     batch.delete("k");

@@ -23,7 +23,7 @@ const SIBLINGS: &[&str] = &["crates/drivers/src"];
 const STRANGERS: &[&str] = &[
     "crates/drivers/src/buffered",
     "crates/drivers/src/policy",
-    "crates/drivers/src/recent",
+    "crates/drivers/src/recent_commits",
 ];
 
 /// Checks one file.

@@ -121,7 +121,7 @@ fn a_file_that_is_no_document_is_told() {
     for command in [&["get", "/m:c"][..], &["check"], &["set", "/m:c/b", "2"]] {
         let said = run(&bench, command).failed(1);
         for part in [
-            "start-up.json is no document of this store",
+            "start-up.json is not a document of this store",
             "rename it",
             "default/default/startup.json",
         ] {
@@ -135,7 +135,7 @@ fn a_file_that_is_no_document_is_told() {
         bench.write(stray, "{}");
     }
     let said = run(&bench, &["get", "/m:c"]).failed(1);
-    assert!(said.contains("2 more files are none either"), "{said}");
+    assert!(said.contains("2 more files are not either"), "{said}");
     fs::remove_file(bench.path("store/datastores/running.XML")).expect("removed");
     fs::remove_dir_all(bench.path("store/datastores/default/other")).expect("removed");
     let startup = bench.path(&format!("{folder}/startup.json"));

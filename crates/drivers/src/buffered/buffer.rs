@@ -1,4 +1,4 @@
-//! What a write says, in memory.
+//! The in-memory buffer of a streamed write.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -9,45 +9,45 @@ use espalier_keyspace::{
     Result, Snapshot, Version, Writer, counter, is_key,
 };
 
-use super::reads::Reads;
-use super::view::Unfinished;
+use super::read_set::ReadSet;
+use super::view::WriteView;
 use crate::range_set::RangeSet;
 
-/// Bytes of keys and values in one streamed write, as it is kept in memory: 1 GiB.
+/// Maximum bytes of keys and values in one streamed write, which is buffered in memory: 1 GiB.
 pub(crate) const WRITE_BYTES_MAX: usize = BATCH_BYTES_MAX;
 
-/// Stretches of the snapshot that are remembered, so that keys that are written in order are not
-/// asked for one by one.
+/// Maximum number of windows of the snapshot that are cached, so that keys written in order are not read
+/// one by one.
 const WINDOWS_MAX: usize = 16;
 
-/// Pairs in such a stretch.
+/// Pairs in a window.
 const WINDOW_PAIRS: usize = 16;
 
-/// What a key holds in the write.
-pub(super) enum Slot {
-    /// The value of the operation with this number.
+/// The state of a changed key.
+pub(super) enum KeyState {
+    /// Set by the operation with this index.
     Put(usize),
-    /// A sum.
+    /// A counter sum that does not depend on the snapshot.
     Sum([u8; counter::COUNTER_BYTES]),
-    /// A sum with what the snapshot holds, which is this.
-    SumOfHeld([u8; counter::COUNTER_BYTES], Option<Vec<u8>>),
-    Absent,
+    /// A counter sum, and the snapshot's value that it is based on.
+    SumOnSnapshot([u8; counter::COUNTER_BYTES], Option<Vec<u8>>),
+    Deleted,
 }
 
 pub(super) struct Buffer {
     pub(super) base: Box<dyn Snapshot + Send>,
     operations: Vec<Operation>,
     bytes: usize,
-    /// The keys that the write changed one by one, after their last deletion by the range.
-    pub(super) own: BTreeMap<Vec<u8>, Slot>,
-    /// The ranges that it deleted.
-    pub(super) gone: RangeSet,
+    /// The keys that were changed individually after their last range deletion.
+    pub(super) changed: BTreeMap<Vec<u8>, KeyState>,
+    /// The deleted ranges.
+    pub(super) deleted: RangeSet,
     windows: Vec<Window>,
-    /// What it was told of the snapshot, also by views that are read while they are lent.
-    pub(super) reads: RefCell<Reads>,
+    /// Everything read from the snapshot, also by views that borrow the buffer.
+    pub(super) reads: RefCell<ReadSet>,
 }
 
-/// Everything that the snapshot holds between two keys.
+/// All pairs of the snapshot in a range.
 struct Window {
     range: KeyRange,
     pairs: Vec<(Vec<u8>, Vec<u8>)>,
@@ -68,17 +68,17 @@ impl Buffer {
             base,
             operations: Vec::new(),
             bytes: 0,
-            own: BTreeMap::new(),
-            gone: RangeSet::default(),
+            changed: BTreeMap::new(),
+            deleted: RangeSet::default(),
             windows: Vec::new(),
             reads: RefCell::default(),
         }
     }
 
-    /// What it says, what it was told, and the version of that.
-    pub(super) fn finish(self) -> (Vec<Operation>, Reads, Version) {
-        let seen = self.base.version();
-        (self.operations, self.reads.into_inner(), seen)
+    /// Returns the operations, the read set, and the version of the snapshot.
+    pub(super) fn finish(self) -> (Vec<Operation>, ReadSet, Version) {
+        let base_version = self.base.version();
+        (self.operations, self.reads.into_inner(), base_version)
     }
 
     fn push(&mut self, operation: Operation) -> Result<()> {
@@ -86,7 +86,7 @@ impl Buffer {
         if self.bytes > WRITE_BYTES_MAX {
             let message = format!(
                 "a write of more than {WRITE_BYTES_MAX} bytes is too large for this engine; \
-                 divide it"
+                 split it"
             );
             return Err(Error::new(ErrorKind::BatchTooLarge, message));
         }
@@ -98,57 +98,59 @@ impl Buffer {
         let (key, value) = (key.to_vec(), value.to_vec());
         let own = key.clone();
         self.push(Operation::Put { key, value })?;
-        self.own.insert(own, Slot::Put(self.operations.len() - 1));
+        self.changed
+            .insert(own, KeyState::Put(self.operations.len() - 1));
         Ok(())
     }
 
-    fn value(&self, slot: &Slot) -> Option<Cow<'_, [u8]>> {
-        match slot {
-            Slot::Absent => None,
-            Slot::Sum(sum) | Slot::SumOfHeld(sum, _) => Some(Cow::Owned(sum.to_vec())),
-            Slot::Put(at) => match &self.operations[*at] {
+    fn value(&self, state: &KeyState) -> Option<Cow<'_, [u8]>> {
+        match state {
+            KeyState::Deleted => None,
+            KeyState::Sum(sum) | KeyState::SumOnSnapshot(sum, _) => Some(Cow::Owned(sum.to_vec())),
+            KeyState::Put(at) => match &self.operations[*at] {
                 Operation::Put { value, .. } => Some(Cow::Borrowed(value)),
                 _ => None,
             },
         }
     }
 
-    /// What a slot tells a reader.
-    pub(super) fn shown(&self, key: &[u8], slot: &Slot) -> Option<Cow<'_, [u8]>> {
-        if let Slot::SumOfHeld(_, held) = slot {
-            self.reads.borrow_mut().key(key, held.as_deref());
+    /// The value of a changed key; records the snapshot's value if it depends on it.
+    pub(super) fn state_value(&self, key: &[u8], state: &KeyState) -> Option<Cow<'_, [u8]>> {
+        if let KeyState::SumOnSnapshot(_, held) = state {
+            self.reads.borrow_mut().record_key(key, held.as_deref());
         }
-        self.value(slot)
+        self.value(state)
     }
 
-    /// What the write itself tells a reader of a key; `None` where it says nothing.
-    pub(super) fn told(&self, key: &[u8]) -> Option<Option<Cow<'_, [u8]>>> {
-        match self.own.get(key) {
-            Some(slot) => Some(self.shown(key, slot)),
-            None => self.gone.around(key).map(|_| None),
-        }
-    }
-
-    /// Whether it is known without a look at the snapshot that it holds nothing.
-    pub(super) fn is_bare_at(&self, key: &[u8]) -> bool {
-        self.reads.borrow().is_bare_at(key)
-    }
-
-    /// What the write itself says of a key; `None` where it says nothing.
-    fn own(&self, key: &[u8]) -> Option<Option<Cow<'_, [u8]>>> {
-        match self.own.get(key) {
-            Some(slot) => Some(self.value(slot)),
-            None => self.gone.around(key).map(|_| None),
+    /// Reads a key from the buffer, recording what the value depends on; `None` if the write has not
+    /// changed the key.
+    pub(super) fn read_buffered(&self, key: &[u8]) -> Option<Option<Cow<'_, [u8]>>> {
+        match self.changed.get(key) {
+            Some(state) => Some(self.state_value(key, state)),
+            None => self.deleted.around(key).map(|_| None),
         }
     }
 
-    /// What the snapshot holds, through the windows.
-    fn held(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
-        let known = self
+    /// Whether the snapshot is known to have no value for a key, without reading it.
+    pub(super) fn is_known_empty_at(&self, key: &[u8]) -> bool {
+        self.reads.borrow().is_known_empty_at(key)
+    }
+
+    /// The buffered value of a key, for the write itself; `None` if the write has not changed the key.
+    fn buffered_value(&self, key: &[u8]) -> Option<Option<Cow<'_, [u8]>>> {
+        match self.changed.get(key) {
+            Some(state) => Some(self.value(state)),
+            None => self.deleted.around(key).map(|_| None),
+        }
+    }
+
+    /// The snapshot's value, read through the windows.
+    fn snapshot_value(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
+        let window = self
             .windows
             .iter()
             .position(|window| window.range.contains(key));
-        let at = match known {
+        let at = match window {
             Some(at) => at,
             None => self.open_window(key)?,
         };
@@ -165,7 +167,7 @@ impl Buffer {
         while let Some((key, value)) = cursor.next()? {
             pairs.push((key.to_vec(), value.to_vec()));
             if pairs.len() == WINDOW_PAIRS {
-                // The first key after this one.
+                // The successor of this key.
                 range.end = Some([key, &[0]].concat());
                 break;
             }
@@ -178,13 +180,13 @@ impl Buffer {
         Ok(self.windows.len() - 1)
     }
 
-    /// What the snapshot tells a reader.
-    fn told_by_base(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        if self.is_bare_at(key) {
+    /// Reads a key from the snapshot and records the read.
+    fn read_snapshot(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        if self.is_known_empty_at(key) {
             return Ok(None);
         }
-        let held = self.held(key)?.map(<[u8]>::to_vec);
-        self.reads.get_mut().key(key, held.as_deref());
+        let held = self.snapshot_value(key)?.map(<[u8]>::to_vec);
+        self.reads.get_mut().record_key(key, held.as_deref());
         Ok(held)
     }
 }
@@ -197,11 +199,11 @@ impl Writer for Buffer {
 
     fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<Existed> {
         OperationRef::Put(key, value).check_limits()?;
-        let there = match self.own(key) {
+        let exists = match self.buffered_value(key) {
             Some(own) => own.is_some(),
-            None => self.told_by_base(key)?.is_some(),
+            None => self.read_snapshot(key)?.is_some(),
         };
-        if there {
+        if exists {
             return Ok(Existed::Yes);
         }
         self.set(key, value)?;
@@ -212,20 +214,20 @@ impl Writer for Buffer {
         if !is_key(key) {
             return Ok(None);
         }
-        if self.own(key).is_none() {
-            return Ok(self.told_by_base(key)?.map(Cow::Owned));
+        if self.buffered_value(key).is_none() {
+            return Ok(self.read_snapshot(key)?.map(Cow::Owned));
         }
-        Ok(self.told(key).flatten())
+        Ok(self.read_buffered(key).flatten())
     }
 
     fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        Ok(Box::new(Unfinished(self)))
+        Ok(Box::new(WriteView(self)))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         OperationRef::Delete(key).check_limits()?;
         self.push(Operation::Delete { key: key.to_vec() })?;
-        self.own.insert(key.to_vec(), Slot::Absent);
+        self.changed.insert(key.to_vec(), KeyState::Deleted);
         Ok(())
     }
 
@@ -234,32 +236,34 @@ impl Writer for Buffer {
             return Ok(());
         }
         self.push(Operation::DeleteRange(range.clone()))?;
-        let within: Vec<_> = self.own.range::<[u8], _>(range.bounds()).collect();
+        let within: Vec<_> = self.changed.range::<[u8], _>(range.bounds()).collect();
         let within: Vec<_> = within.into_iter().map(|(key, _)| key.clone()).collect();
         for key in within {
-            self.own.remove(&key);
+            self.changed.remove(&key);
         }
-        self.gone.insert(range);
+        self.deleted.insert(range);
         Ok(())
     }
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
-        let slot = match self.own.get(key) {
-            Some(Slot::SumOfHeld(sum, held)) => {
-                Slot::SumOfHeld(counter::add(key, Some(sum), delta)?, held.clone())
+        let state = match self.changed.get(key) {
+            Some(KeyState::SumOnSnapshot(sum, held)) => {
+                KeyState::SumOnSnapshot(counter::add(key, Some(sum), delta)?, held.clone())
             }
-            Some(slot) => Slot::Sum(counter::add(key, self.value(slot).as_deref(), delta)?),
-            None if self.gone.around(key).is_some() => Slot::Sum(counter::add(key, None, delta)?),
+            Some(state) => KeyState::Sum(counter::add(key, self.value(state).as_deref(), delta)?),
+            None if self.deleted.around(key).is_some() => {
+                KeyState::Sum(counter::add(key, None, delta)?)
+            }
             None => {
-                let held = self.held(key)?.map(<[u8]>::to_vec);
-                Slot::SumOfHeld(counter::add(key, held.as_deref(), delta)?, held)
+                let held = self.snapshot_value(key)?.map(<[u8]>::to_vec);
+                KeyState::SumOnSnapshot(counter::add(key, held.as_deref(), delta)?, held)
             }
         };
         let key = key.to_vec();
         let own = key.clone();
         self.push(Operation::Add { key, delta })?;
-        self.own.insert(own, slot);
+        self.changed.insert(own, state);
         Ok(())
     }
 }

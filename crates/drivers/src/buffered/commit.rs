@@ -1,4 +1,4 @@
-//! From what `fill` writes to one commit.
+//! Turns a streamed write into one commit.
 
 use std::time::{Duration, Instant};
 
@@ -7,24 +7,23 @@ use espalier_keyspace::{
 };
 
 use super::buffer::Buffer;
-use super::reads::Reads;
+use super::read_set::ReadSet;
 
-/// How long a write that scanned looks again whether what it scanned is still so, while others
-/// commit at every moment.
-const AGAIN: Duration = Duration::from_secs(20);
+/// How long a write with scans is validated again, while other writers keep committing.
+const VALIDATION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What the engine has to do.
+/// The operations of the engine that a streamed write needs.
 pub(crate) struct Engine<'a> {
-    /// Shows the newest state.
+    /// Returns a snapshot of the newest state.
     pub(crate) snapshot: &'a dyn Fn() -> Result<Box<dyn Snapshot + Send>>,
-    /// Applies a batch; where a version is given, only if it is still the newest, and else refuses
-    /// with a conflict that has no key.
+    /// Applies a batch. With a version, only if that is still the newest; otherwise fails with a conflict
+    /// without a key.
     #[allow(clippy::type_complexity)]
     pub(crate) commit: &'a dyn Fn(&Batch, Option<Version>) -> Result<Version>,
 }
 
-/// Tests the preconditions on the newest state, takes what `fill` writes over it, and applies that if
-/// all that it was told of that state is still so.
+/// Tests the preconditions on the newest state, runs `fill` over it, and commits the result if everything
+/// that it read is unchanged.
 pub(crate) fn write(
     engine: &Engine<'_>,
     preconditions: &[Precondition],
@@ -39,13 +38,13 @@ pub(crate) fn write(
     }
     let mut buffer = Buffer::over(base);
     fill(&mut buffer)?;
-    let (operations, mut reads, seen) = buffer.finish();
+    let (operations, mut reads, base_version) = buffer.finish();
     let batch = batch(preconditions, operations, &mut reads);
     batch.check_limits()?;
-    commit(engine, &batch, &reads, seen)
+    commit(engine, &batch, &reads, base_version)
 }
 
-fn batch(preconditions: &[Precondition], operations: Vec<Operation>, reads: &mut Reads) -> Batch {
+fn batch(preconditions: &[Precondition], operations: Vec<Operation>, reads: &mut ReadSet) -> Batch {
     let mut batch = Batch::new();
     for condition in preconditions {
         batch.require(condition.key.clone(), condition.value.clone());
@@ -59,24 +58,29 @@ fn batch(preconditions: &[Precondition], operations: Vec<Operation>, reads: &mut
     batch
 }
 
-fn commit(engine: &Engine<'_>, batch: &Batch, reads: &Reads, seen: Version) -> Result<Version> {
-    let deadline = Instant::now() + AGAIN;
-    let mut unchanged_since = reads.need_looking().then_some(seen);
+fn commit(
+    engine: &Engine<'_>,
+    batch: &Batch,
+    reads: &ReadSet,
+    base_version: Version,
+) -> Result<Version> {
+    let deadline = Instant::now() + VALIDATION_TIMEOUT;
+    let mut unchanged_since = reads.needs_validation().then_some(base_version);
     loop {
         let error = match (engine.commit)(batch, unchanged_since) {
-            Err(error) if unchanged_since.is_some() && is_of_no_key(&error) => error,
+            Err(error) if unchanged_since.is_some() && is_version_conflict(&error) => error,
             result => return result,
         };
         if Instant::now() >= deadline {
             return Err(error);
         }
         let newest = (engine.snapshot)()?;
-        reads.look_again(&*newest)?;
+        reads.validate(&*newest)?;
         unchanged_since = Some(newest.version());
     }
 }
 
-/// Whether others committed, and nobody knows yet whether that matters.
-fn is_of_no_key(error: &Error) -> bool {
+/// Whether another commit came first, which may or may not affect this write.
+fn is_version_conflict(error: &Error) -> bool {
     error.kind() == ErrorKind::Conflict && error.key().is_none()
 }

@@ -1,19 +1,19 @@
-//! Streamed writes for engines without interactive transactions: [`Driver::write`] in terms of
+//! Streamed writes for engines without interactive transactions: implements [`Driver::write`] with
 //! [`Driver::commit`].
 //!
-//! A buffer (`buffer.rs`) keeps what `fill` writes in memory, over a snapshot, so that the write reads
-//! itself (`view.rs`). At the end it becomes one batch. What the write was told of the snapshot
-//! (`reads.rs`) has to be so still when the batch is applied: of single keys by preconditions, of
-//! ranges by the version, which may be that of a later snapshot that tells the same of them
-//! (`commit.rs`). So a write that others overtook is refused as a conflict where what they did
-//! matters to it, and applied where it does not.
+//! A buffer (`buffer.rs`) keeps the operations of `fill` in memory over a snapshot, so that the write can
+//! read its own changes (`view.rs`). At the end it becomes one batch. Everything that the write read from
+//! the snapshot (`read_set.rs`) must be unchanged when the batch is applied. Single keys are checked by
+//! preconditions. Ranges are checked by the version: that of the snapshot, or of a later one on which the
+//! reads were validated (`commit.rs`). So a concurrent commit causes a conflict only if it changed
+//! something that the write read.
 //!
 //! [`Driver::write`]: espalier_keyspace::Driver::write
 //! [`Driver::commit`]: espalier_keyspace::Driver::commit
 
 mod buffer;
 mod commit;
-mod reads;
+mod read_set;
 mod view;
 
 pub(crate) use commit::{Engine, write};

@@ -1,4 +1,4 @@
-//! How batches and writes are applied: what is small goes to the journal, what is large to LMDB.
+//! Applies batches and writes: small changes go to the journal, large ones to LMDB.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use heed::{MdbError, PutFlags, RwTxn};
 
 use super::HEADROOM_BYTES;
 use super::engine::{
-    Base, Engine, FRAME_BYTES_MAX, Fault, REMOVED, Reading, Shortage, Turn, is_map_full,
-    merge_rows, put,
+    CommitLock, DELETED, Engine, FRAME_BYTES_MAX, Fault, Lmdb, Reading, Shortage, is_map_full,
+    merge_rows, put_entry,
 };
-use super::snapshot::{Source, UnfinishedSnapshot, bounds};
-use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
-use crate::recent::{Effect, Recorder};
+use super::snapshot::{ReadSource, TransactionSnapshot, bounds};
+use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
+use crate::recent_commits::{Effect, Recorder};
 
-/// The most keys of a removed range that are removed one by one in the journal.
+/// Maximum number of keys in a deleted range that are removed individually in the journal.
 const RANGE_KEYS_MAX: usize = 1024;
 
-/// Applies a batch, together with those that other threads commit at the same time.
+/// Applies a batch, grouped with concurrent commits of other threads.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
-    group::commit(engine, &engine.queue, batch)
+    group_commit::commit(engine, &engine.queue, batch)
 }
 
 /// Applies what `fill` writes.
@@ -36,75 +36,77 @@ pub(super) fn write(
         .iter()
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
-        let filled = engine.journal.turn().and_then(|turn| {
-            // What is merged now keeps the map from growing.
+        let filled = engine.journal.commit_lock().and_then(|commit_lock| {
+            // Merge first, as the map may have to grow for it.
             engine.journal.merge_ended()?;
-            // A map that is too small is met at the latest when the write is in the middle of it.
-            Ok((turn, engine.base.reserve(HEADROOM_BYTES)))
+            // If the map cannot be grown now, the write may fail later, in the middle.
+            Ok((commit_lock, engine.base.reserve(HEADROOM_BYTES)))
         });
-        let filled = filled.map_err(Stop::NotBegun).and_then(|(turn, shortage)| {
-            change_base(engine, &turn, shortage, |writer| {
-                group::test(writer, preconditions)?;
-                fill(writer).map_err(Stop::Refused)
-            })
-        });
-        filled.map_err(|stop| group::error_of(engine, stop))
+        let filled = filled
+            .map_err(Abort::NotBegun)
+            .and_then(|(commit_lock, shortage)| {
+                commit_to_lmdb(engine, &commit_lock, shortage, |writer| {
+                    group_commit::test(writer, preconditions)?;
+                    fill(writer).map_err(Abort::Refused)
+                })
+            });
+        filled.map_err(|abort| group_commit::error_of(engine, abort))
     })
 }
 
-/// Why a change was not made.
+/// Why a change failed.
 pub(super) enum Failure {
-    Base(heed::Error),
-    /// As it is told.
-    Told(Error),
-    /// It is too large for the journal.
+    Lmdb(heed::Error),
+    /// An error to return as it is.
+    Error(Error),
+    /// The change is too large for the journal.
     TooLarge,
 }
 
 impl From<heed::Error> for Failure {
     fn from(error: heed::Error) -> Self {
-        Self::Base(error)
+        Self::Lmdb(error)
     }
 }
 
 impl Failure {
-    fn into_error(self, base: &Base, shortage: Option<Shortage>) -> Error {
+    fn into_error(self, base: &Lmdb, shortage: Option<Shortage>) -> Error {
         match self {
-            Self::Base(error) => base.write_error(error, shortage),
-            Self::Told(error) => error,
+            Self::Lmdb(error) => base.write_error(error, shortage),
+            Self::Error(error) => error,
             Self::TooLarge => Error::new(
                 ErrorKind::Engine,
-                "a commit that is too large for the journal was not taken out of it",
+                "a commit that is too large for the journal was not moved to LMDB",
             ),
         }
     }
 }
 
-type Changed<T> = std::result::Result<T, Stop<Failure>>;
+type CommitResult<T> = std::result::Result<T, Abort<Failure>>;
 
-impl Grouped for Arc<Engine> {
+impl GroupCommit for Arc<Engine> {
     type Failure = Failure;
 
-    fn change(&self, fill: Filling<'_, Failure>) -> Changed<Version> {
-        let turn = self.journal.turn().map_err(Stop::NotBegun)?;
-        match append(self, &turn, &mut *fill) {
-            Err(Stop::Failed(Failure::TooLarge)) => {
-                change_base(self, &turn, None, |writer| fill(writer))
+    fn run_transaction(&self, fill: TransactionBody<'_, Failure>) -> CommitResult<Version> {
+        let commit_lock = self.journal.commit_lock().map_err(Abort::NotBegun)?;
+        match append(self, &commit_lock, &mut *fill) {
+            Err(Abort::Failed(Failure::TooLarge)) => {
+                commit_to_lmdb(self, &commit_lock, None, |writer| fill(writer))
             }
             changed => changed,
         }
     }
 
     fn recovery(&self, failure: Failure, batches: usize) -> Recovery {
-        if matches!(&failure, Failure::Base(error) if is_map_full(error)) {
+        if matches!(&failure, Failure::Lmdb(error) if is_map_full(error)) {
             return match self.base.grow_map() {
-                Ok(()) => Recovery::Again,
+                Ok(()) => Recovery::Retry,
                 Err(error) => Recovery::GiveUp(error),
             };
         }
         match batches {
             0 | 1 => Recovery::GiveUp(self.failed(failure)),
-            _ => Recovery::Alone,
+            _ => Recovery::RetryOneByOne,
         }
     }
 
@@ -114,24 +116,28 @@ impl Grouped for Arc<Engine> {
 
     fn unknown(&self, failure: Failure) -> Error {
         let error = self.failed(failure);
-        let message = "the journal could not be flushed; what was committed may show after a crash";
+        let message = "the journal could not be flushed; the commit may be present after a crash";
         Error::new(ErrorKind::OutcomeUnknown, message).with_source(error)
     }
 }
 
-/// Runs `fill` over the newest state, appends what it changes to the journal, and tells the watchers.
-fn append(engine: &Arc<Engine>, turn: &Turn<'_>, fill: Filling<'_, Failure>) -> Changed<Version> {
+/// Runs `fill` on the newest state, appends the changes to the journal, and notifies the watchers.
+fn append(
+    engine: &Arc<Engine>,
+    commit_lock: &CommitLock<'_>,
+    fill: TransactionBody<'_, Failure>,
+) -> CommitResult<Version> {
     let journal = &engine.journal;
-    if journal.is_long() {
-        journal.end_segment(turn).map_err(Stop::NotBegun)?;
+    if journal.is_full() {
+        journal.end_segment(commit_lock).map_err(Abort::NotBegun)?;
         engine.merger.ended();
     }
     let reading = match engine.begin_read() {
-        // LMDB's writers need no place in its table of readers.
+        // The reader table is full; LMDB's writers need no slot in it.
         Err(error) if error.kind() == ErrorKind::Unavailable => {
-            return Err(Stop::Failed(Failure::TooLarge));
+            return Err(Abort::Failed(Failure::TooLarge));
         }
-        reading => reading.map_err(Stop::NotBegun)?,
+        reading => reading.map_err(Abort::NotBegun)?,
     };
     let before = reading.version;
     let mut writer = JournalWriter {
@@ -145,63 +151,62 @@ fn append(engine: &Arc<Engine>, turn: &Turn<'_>, fill: Filling<'_, Failure>) -> 
         changed,
         recorder,
     } = writer;
-    // So that nothing is copied of rows that nobody else holds.
+    // So that publishing does not copy rows that only this reader shares.
     drop(reading);
     if recorder.effect() == Effect::Nothing {
         return Ok(before);
     }
-    let appended = journal.append(turn, &changed, engine.config.durability);
+    let appended = journal.append(commit_lock, &changed, engine.config.durability);
     let end = appended.map_err(|fault| match fault {
-        Fault::Nothing(error) => Stop::Failed(Failure::Told(error)),
-        Fault::Unknown(error) => Stop::Unknown(Failure::Told(error)),
+        Fault::NotAppended(error) => Abort::Failed(Failure::Error(error)),
+        Fault::Unknown(error) => Abort::Unknown(Failure::Error(error)),
     })?;
     let _publishing = engine.publishing.lock();
-    engine.tell_others();
+    engine.report_foreign_commits();
     engine.recent.push_foreign(before);
-    let version = journal.publish(turn, &changed, end);
+    let version = journal.publish(commit_lock, &changed, end);
     engine.recent.push(version, recorder);
     engine.merger.committed();
     Ok(version)
 }
 
-/// Runs `fill` in an LMDB transaction that first takes in all that is in the journal, commits it, and
-/// tells the watchers. Where it fails, its disk space is given back. `shortage` is why the map could not be
-/// made larger before.
-fn change_base(
+/// Runs `fill` in an LMDB transaction that first merges the journal, commits it, and notifies the watchers.
+/// If it fails, its disk space is released. `shortage` is why the map could not be grown before.
+fn commit_to_lmdb(
     engine: &Arc<Engine>,
-    turn: &Turn<'_>,
+    commit_lock: &CommitLock<'_>,
     shortage: Option<Shortage>,
-    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> Changed<()>,
-) -> Changed<Version> {
-    let changed = try_change_base(engine, turn, shortage, fill);
-    changed.map_err(|stop| {
-        // Why it failed is looked for while the disk is still as it was then.
-        let stop = match stop {
-            Stop::Failed(Failure::Base(error)) if !is_map_full(&error) => {
-                Stop::Failed(Failure::Told(engine.base.write_error(error, shortage)))
+    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> CommitResult<()>,
+) -> CommitResult<Version> {
+    let changed = try_commit_to_lmdb(engine, commit_lock, shortage, fill);
+    changed.map_err(|abort| {
+        // The cause is determined before the disk space is released.
+        let abort = match abort {
+            Abort::Failed(Failure::Lmdb(error)) if !is_map_full(&error) => {
+                Abort::Failed(Failure::Error(engine.base.write_error(error, shortage)))
             }
-            stop => stop,
+            abort => abort,
         };
-        engine.base.give_back();
-        stop
+        engine.base.release_unused_space();
+        abort
     })
 }
 
-fn try_change_base(
+fn try_commit_to_lmdb(
     engine: &Arc<Engine>,
-    turn: &Turn<'_>,
+    commit_lock: &CommitLock<'_>,
     shortage: Option<Shortage>,
-    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> Changed<()>,
-) -> Changed<Version> {
+    fill: impl FnOnce(&mut EmbeddedWriter<'_>) -> CommitResult<()>,
+) -> CommitResult<Version> {
     let base = &engine.base;
-    engine.journal.merge_ended().map_err(Stop::NotBegun)?;
-    let (_inside, mut txn) = base.begin_write().map_err(Stop::NotBegun)?;
+    engine.journal.merge_ended().map_err(Abort::NotBegun)?;
+    let (_gate_guard, mut txn) = base.begin_write().map_err(Abort::NotBegun)?;
     let (before, rows) = engine.journal.newest_rows();
-    merge_rows(base.keys, &mut txn, &rows).map_err(Failure::Base)?;
+    merge_rows(base.keys, &mut txn, &rows).map_err(Failure::Lmdb)?;
     let mut writer = EmbeddedWriter {
         txn,
         base,
-        before,
+        base_version: before,
         shortage,
         recorder: Recorder::new(),
     };
@@ -213,16 +218,21 @@ fn try_change_base(
     }
     let transaction = txn.id() as u64;
     let version = Version(before.0 + 1);
-    // What filled it may have taken long.
-    engine.journal.still_there().map_err(Stop::NotBegun)?;
+    // `fill` may have taken a long time.
+    engine
+        .journal
+        .check_not_replaced()
+        .map_err(Abort::NotBegun)?;
     let _publishing = engine.publishing.lock();
-    engine.tell_others();
+    engine.report_foreign_commits();
     engine.recent.push_foreign(before);
-    txn.commit().map_err(Failure::Base)?;
-    // The commit stands. Where the journal cannot begin anew yet, whoever commits next has it do so.
-    let begun = engine.journal.begin_after_merge(turn, transaction, version);
+    txn.commit().map_err(Failure::Lmdb)?;
+    // The commit succeeded. If the journal cannot be restarted now, the next commit does so.
+    let begun = engine
+        .journal
+        .begin_after_merge(commit_lock, transaction, version);
     if let Err(error) = begun {
-        tracing::warn!(%error, "the journal does not begin anew");
+        tracing::warn!(%error, "the journal cannot be restarted");
     }
     engine.recent.push(version, recorder);
     Ok(version)
@@ -232,28 +242,28 @@ fn try_change_base(
 struct JournalWriter {
     /// The newest state.
     reading: Reading,
-    /// What was changed so far.
+    /// The changes so far.
     changed: ByteMap,
     recorder: Recorder,
 }
 
 impl JournalWriter {
-    fn source(&self) -> Source<'_> {
+    fn source(&self) -> ReadSource<'_> {
         let [newest, frozen] = self.reading.layers.rows();
         let changed = (!self.changed.is_empty()).then_some(&self.changed);
-        Source {
+        ReadSource {
             txn: &self.reading.txn,
-            base: self.reading.inside.base(),
+            base: self.reading.gate_guard.base(),
             layers: [changed, newest, frozen],
         }
     }
 
-    /// The keys of a range, where they are few.
+    /// The keys of a range; fails if there are too many.
     fn keys_of(&self, range: &KeyRange) -> std::result::Result<Vec<Vec<u8>>, Failure> {
-        let run = self.source().run(range, Direction::Forward);
-        let mut run = run.map_err(Failure::Told)?;
+        let run = self.source().cursor(range, Direction::Forward);
+        let mut cursor = run.map_err(Failure::Error)?;
         let mut keys = Vec::new();
-        while let Some((key, _)) = run.next().map_err(Failure::Told)? {
+        while let Some((key, _)) = cursor.next().map_err(Failure::Error)? {
             if keys.len() == RANGE_KEYS_MAX {
                 return Err(Failure::TooLarge);
             }
@@ -271,26 +281,26 @@ impl JournalWriter {
     }
 }
 
-impl Changing for JournalWriter {
+impl WriteTransaction for JournalWriter {
     type Failure = Failure;
 
-    fn before(&self) -> Option<Version> {
+    fn base_version(&self) -> Option<Version> {
         Some(self.reading.version)
     }
 
-    fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
-        Ok(self.source().held(key)?)
+    fn value_of(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
+        Ok(self.source().lookup(key)?)
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) -> std::result::Result<(), Failure> {
-        self.insert(key, &put(value))?;
+        self.insert(key, &put_entry(value))?;
         self.recorder.put(key, value);
         Ok(())
     }
 
     fn remove(&mut self, key: &[u8]) -> std::result::Result<(), Failure> {
-        if self.held(key)?.is_some() {
-            self.insert(key, REMOVED)?;
+        if self.value_of(key)?.is_some() {
+            self.insert(key, DELETED)?;
             self.recorder.delete(key);
         }
         Ok(())
@@ -299,7 +309,7 @@ impl Changing for JournalWriter {
     fn remove_range(&mut self, range: &KeyRange) -> std::result::Result<(), Failure> {
         let keys = self.keys_of(range)?;
         for key in &keys {
-            self.insert(key, REMOVED)?;
+            self.insert(key, DELETED)?;
         }
         if !keys.is_empty() {
             self.recorder.delete_range(range);
@@ -307,9 +317,9 @@ impl Changing for JournalWriter {
         Ok(())
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> Changed<()> {
-        let stored = self.held(key)?;
-        let sum = counter::add(key, stored.as_deref(), delta).map_err(Stop::Refused)?;
+    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> CommitResult<()> {
+        let stored = self.value_of(key)?;
+        let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
         drop(stored);
         Ok(self.set(key, &sum)?)
     }
@@ -317,29 +327,30 @@ impl Changing for JournalWriter {
 
 struct EmbeddedWriter<'e> {
     txn: RwTxn<'e>,
-    base: &'e Base,
-    /// The version of the state before.
-    before: Version,
-    /// Why the map could not be made larger before.
+    base: &'e Lmdb,
+    /// The version before the write.
+    base_version: Version,
+    /// Why the map could not be grown before.
     shortage: Option<Shortage>,
     recorder: Recorder,
 }
 
 impl EmbeddedWriter<'_> {
-    /// The error of an operation: any may write, when there are more changed pages than are kept.
+    /// The error of an operation: any of them may write pages, if there are too many changed pages in
+    /// memory.
     fn error(&self, failure: impl Into<Failure>) -> Error {
         failure.into().into_error(self.base, self.shortage)
     }
 }
 
-impl Changing for EmbeddedWriter<'_> {
+impl WriteTransaction for EmbeddedWriter<'_> {
     type Failure = Failure;
 
-    fn before(&self) -> Option<Version> {
-        Some(self.before)
+    fn base_version(&self) -> Option<Version> {
+        Some(self.base_version)
     }
 
-    fn held(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
+    fn value_of(&self, key: &[u8]) -> std::result::Result<Option<Cow<'_, [u8]>>, Failure> {
         Ok(self.base.keys.get(&self.txn, key)?.map(Cow::Borrowed))
     }
 
@@ -373,9 +384,9 @@ impl Changing for EmbeddedWriter<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> Changed<()> {
-        let stored = self.base.keys.get(&self.txn, key).map_err(Failure::Base)?;
-        let sum = counter::add(key, stored, delta).map_err(Stop::Refused)?;
+    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> CommitResult<()> {
+        let stored = self.base.keys.get(&self.txn, key).map_err(Failure::Lmdb)?;
+        let sum = counter::add(key, stored, delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)
     }
 }
@@ -417,10 +428,10 @@ impl Writer for EmbeddedWriter<'_> {
     }
 
     fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        Ok(Box::new(UnfinishedSnapshot {
+        Ok(Box::new(TransactionSnapshot {
             txn: &self.txn,
             base: self.base,
-            version: self.before,
+            version: self.base_version,
         }))
     }
 
@@ -437,9 +448,10 @@ impl Writer for EmbeddedWriter<'_> {
 
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
-        self.sum(key, delta).map_err(|stop| match stop {
-            Stop::Refused(error) | Stop::NotBegun(error) => error,
-            Stop::Failed(failure) | Stop::Unknown(failure) => self.error(failure),
-        })
+        self.add_to_counter(key, delta)
+            .map_err(|abort| match abort {
+                Abort::Refused(error) | Abort::NotBegun(error) => error,
+                Abort::Failed(failure) | Abort::Unknown(failure) => self.error(failure),
+            })
     }
 }

@@ -10,29 +10,28 @@ use crate::url::{Url, bytes, refusal, unknown_option};
 /// The options of the embedded driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The directory, made where it does not exist.
+    /// The directory, created if it does not exist.
     pub dir: PathBuf,
     /// When an acknowledged commit is on disk.
     pub durability: Durability,
-    /// Bytes of address space to reserve at first; [`super::MAP_BYTES`] when not given. It is doubled when
-    /// it fills up.
+    /// Bytes of address space to reserve at first; [`super::MAP_BYTES`] by default. Doubled when full.
     pub map_bytes: Option<usize>,
-    /// Bytes of address space to reserve beyond those of the file, if that is more than `map_bytes` and the
-    /// address space of the process is not limited (`RLIMIT_AS`): a map that is large enough from the start
-    /// never has to wait for snapshots in order to grow.
+    /// Bytes of address space to reserve beyond the file, if that is more than `map_bytes` and the address
+    /// space of the process is not limited (`RLIMIT_AS`): a sufficient map never has to wait for snapshots
+    /// in order to grow.
     pub headroom_bytes: usize,
-    /// The bytes of the journal after which it is merged into LMDB, at least [`JOURNAL_BYTES_MIN`] and
-    /// at most [`JOURNAL_BYTES_MAX`]. Up to twice as much is in memory.
+    /// Bytes of the journal after which it is merged into LMDB, from [`JOURNAL_BYTES_MIN`] to
+    /// [`JOURNAL_BYTES_MAX`]. Up to twice as much is in memory.
     pub journal_bytes: usize,
 }
 
-/// The bytes of the journal after which it is merged, where nothing else is asked for: 16 MiB.
+/// The default size of the journal after which it is merged: 16 MiB.
 pub const JOURNAL_BYTES: usize = 16 << 20;
 
-/// The least that can be asked for: 4 KiB.
+/// The minimum of that size: 4 KiB.
 pub const JOURNAL_BYTES_MIN: usize = 4 << 10;
 
-/// The most that can be asked for: 32 MiB.
+/// The maximum of that size: 32 MiB.
 pub const JOURNAL_BYTES_MAX: usize = 32 << 20;
 
 impl Config {
@@ -47,7 +46,7 @@ impl Config {
         }
     }
 
-    /// The options that a URL such as `embedded:DIR?durability=relaxed` holds.
+    /// Parses the options of a URL such as `embedded:DIR?durability=relaxed`.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
         let mut config = Self::new(url.needed_place("directory", "DIR")?);
         for (option, value) in url.options() {
@@ -56,8 +55,8 @@ impl Config {
                 "map_size" => config.map_bytes = Some(bytes(option, value)?),
                 "journal_size" => config.journal_bytes = journal_bytes(bytes(option, value)?)?,
                 _ => {
-                    let known = "durability, map_size and journal_size";
-                    return unknown_option(url.scheme, option, known);
+                    let supported = "durability, map_size and journal_size";
+                    return unknown_option(url.scheme, option, supported);
                 }
             }
         }
@@ -69,7 +68,7 @@ fn journal_bytes(bytes: usize) -> Result<usize> {
     match bytes {
         JOURNAL_BYTES_MIN..=JOURNAL_BYTES_MAX => Ok(bytes),
         _ => Err(refusal(format!(
-            "journal_size is {bytes}; it may be {JOURNAL_BYTES_MIN} to {JOURNAL_BYTES_MAX} bytes"
+            "journal_size is {bytes}; it must be {JOURNAL_BYTES_MIN} to {JOURNAL_BYTES_MAX} bytes"
         ))),
     }
 }

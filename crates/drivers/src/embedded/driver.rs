@@ -24,8 +24,8 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Opens the directory, which is made where it does not exist. When this process has it open
-    /// already, it is shared, or refused as locked where the options differ.
+    /// Opens the directory, and creates it if it does not exist. If this process has it open already, it is
+    /// shared; with different options, opening fails as locked.
     pub fn open(config: Config) -> Result<Self> {
         let dir = config.dir.clone();
         let opened = engine::open(config).map_err(|error| open_error(&dir, error));

@@ -1,5 +1,5 @@
-//! Snapshots and cursors of the embedded engine: LMDB read transactions and its cursors, under the rows
-//! that are only in the journal yet.
+//! Snapshots and cursors: LMDB read transactions and cursors, merged with the rows that are only in the
+//! journal.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -9,9 +9,10 @@ use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange, Result, Snapshot, 
 use heed::types::Bytes;
 use heed::{AnyTls, RoRange, RoRevRange, RoTxn, RwTxn};
 
-use super::engine::{Base, Engine, Over, Reading, Run, get, out_of_order};
+use super::engine::{Engine, Lmdb, OverlayCursor, Reading, RowCursor, lookup, out_of_order_error};
 
-/// A committed state, held. Fields are dropped in order: the transaction ends before the engine may.
+/// A snapshot of a committed state. Fields are dropped in order: the transaction ends before the engine is
+/// released.
 pub(super) struct EmbeddedSnapshot {
     reading: Reading,
     _engine: Arc<Engine>,
@@ -25,11 +26,11 @@ impl EmbeddedSnapshot {
         })
     }
 
-    fn source(&self) -> Source<'_> {
+    fn source(&self) -> ReadSource<'_> {
         let [newest, frozen] = self.reading.layers.rows();
-        Source {
+        ReadSource {
             txn: &self.reading.txn,
-            base: self.reading.inside.base(),
+            base: self.reading.gate_guard.base(),
             layers: [None, newest, frozen],
         }
     }
@@ -49,17 +50,17 @@ impl Snapshot for EmbeddedSnapshot {
     }
 }
 
-/// A state that is being written to LMDB: its transaction has not ended.
-pub(super) struct UnfinishedSnapshot<'a> {
+/// The state of an LMDB transaction in progress.
+pub(super) struct TransactionSnapshot<'a> {
     pub(super) txn: &'a RwTxn<'a>,
-    pub(super) base: &'a Base,
-    /// That of the state before.
+    pub(super) base: &'a Lmdb,
+    /// The version before the transaction.
     pub(super) version: Version,
 }
 
-impl UnfinishedSnapshot<'_> {
-    fn source(&self) -> Source<'_> {
-        Source {
+impl TransactionSnapshot<'_> {
+    fn source(&self) -> ReadSource<'_> {
+        ReadSource {
             txn: self.txn,
             base: self.base,
             layers: [None; 3],
@@ -67,7 +68,7 @@ impl UnfinishedSnapshot<'_> {
     }
 }
 
-impl Snapshot for UnfinishedSnapshot<'_> {
+impl Snapshot for TransactionSnapshot<'_> {
     fn version(&self) -> Version {
         self.version
     }
@@ -81,55 +82,55 @@ impl Snapshot for UnfinishedSnapshot<'_> {
     }
 }
 
-/// Where keys are read: in a transaction of either kind, under rows that LMDB does not have yet.
+/// The source of reads: a transaction of either kind, and rows that LMDB does not have yet.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct ReadSource<'a> {
     pub(super) txn: &'a RoTxn<'a, AnyTls>,
-    pub(super) base: &'a Base,
-    /// The rows, those that count before others first.
+    pub(super) base: &'a Lmdb,
+    /// The rows; earlier layers take precedence.
     pub(super) layers: [Option<&'a ByteMap>; 3],
 }
 
-impl<'a> Source<'a> {
+impl<'a> ReadSource<'a> {
     fn get(self, key: &[u8]) -> Result<Option<Cow<'a, [u8]>>> {
         if key.is_empty() {
             return Ok(None);
         }
-        self.held(key).map_err(|error| self.base.error(error))
+        self.lookup(key).map_err(|error| self.base.error(error))
     }
 
     /// The value of a key that is not empty.
-    pub(super) fn held(self, key: &[u8]) -> heed::Result<Option<Cow<'a, [u8]>>> {
-        get(self.layers, key, || self.base.keys.get(self.txn, key))
+    pub(super) fn lookup(self, key: &[u8]) -> heed::Result<Option<Cow<'a, [u8]>>> {
+        lookup(self.layers, key, || self.base.keys.get(self.txn, key))
     }
 
-    /// A walk through a range.
-    pub(super) fn run(
+    /// A merged scan of a range.
+    pub(super) fn cursor(
         self,
         range: &KeyRange,
         direction: Direction,
-    ) -> Result<Box<dyn Run<'a> + 'a>> {
+    ) -> Result<Box<dyn RowCursor<'a> + 'a>> {
         let (start, end) = bounds(range);
-        let mut run: Box<dyn Run<'a> + 'a> = Box::new(BaseRun {
-            rest: Rest::new(self, start, end, direction)?,
+        let mut cursor: Box<dyn RowCursor<'a> + 'a> = Box::new(LmdbCursor {
+            rest: LmdbRange::new(self, start, end, direction)?,
             source: self,
             range: range.clone(),
             direction,
-            sought: Vec::new(),
-            passed: None,
+            sought_key: Vec::new(),
+            last_key: None,
         });
         for rows in self.layers.into_iter().rev().flatten() {
-            run = Over::lay(rows, range, direction, run);
+            cursor = OverlayCursor::overlay(rows, range, direction, cursor);
         }
-        Ok(run)
+        Ok(cursor)
     }
 
     fn scan(self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + 'a>> {
-        Ok(Box::new(EmbeddedCursor(self.run(range, direction)?)))
+        Ok(Box::new(EmbeddedCursor(self.cursor(range, direction)?)))
     }
 }
 
-struct EmbeddedCursor<'a>(Box<dyn Run<'a> + 'a>);
+struct EmbeddedCursor<'a>(Box<dyn RowCursor<'a> + 'a>);
 
 impl Cursor for EmbeddedCursor<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
@@ -141,7 +142,7 @@ impl Cursor for EmbeddedCursor<'_> {
     }
 }
 
-/// The bounds of a range as LMDB takes them: it knows no empty key.
+/// The bounds of a range for LMDB, which has no empty key.
 pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     let start = match range.start.as_slice() {
         [] => Bound::Unbounded,
@@ -151,48 +152,48 @@ pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (start, end.map_or(Bound::Unbounded, Bound::Excluded))
 }
 
-/// A walk through what LMDB has.
-struct BaseRun<'a> {
-    source: Source<'a>,
+/// A scan of the rows in LMDB.
+struct LmdbCursor<'a> {
+    source: ReadSource<'a>,
     range: KeyRange,
     direction: Direction,
-    rest: Rest<'a>,
-    /// What was moved to last; empty where nothing was.
-    sought: Vec<u8>,
-    /// The key that was told since.
-    passed: Option<&'a [u8]>,
+    rest: LmdbRange<'a>,
+    /// The key of the last seek; empty without one.
+    sought_key: Vec<u8>,
+    /// The last key returned since.
+    last_key: Option<&'a [u8]>,
 }
 
-impl BaseRun<'_> {
-    /// Whether a key may come now. On a damaged page keys lie in any order, and who moves on from one
-    /// that comes again would do so for ever.
+impl LmdbCursor<'_> {
+    /// Whether `key` is in scan order. The keys of a damaged page may be in any order, and a scan that sees
+    /// a key again might never end.
     fn is_in_order(&self, key: &[u8]) -> bool {
-        match (self.passed, self.direction) {
-            (Some(passed), Direction::Forward) => passed < key,
-            (Some(passed), Direction::Backward) => key < passed,
+        match (self.last_key, self.direction) {
+            (Some(last_key), Direction::Forward) => last_key < key,
+            (Some(last_key), Direction::Backward) => key < last_key,
             (None, _) if !self.range.contains(key) => false,
-            (None, _) if self.sought.is_empty() => true,
-            (None, Direction::Forward) => self.sought.as_slice() <= key,
-            (None, Direction::Backward) => key <= self.sought.as_slice(),
+            (None, _) if self.sought_key.is_empty() => true,
+            (None, Direction::Forward) => self.sought_key.as_slice() <= key,
+            (None, Direction::Backward) => key <= self.sought_key.as_slice(),
         }
     }
 }
 
-/// What is still to come.
-enum Rest<'a> {
+/// The rest of the scan.
+enum LmdbRange<'a> {
     Forward(RoRange<'a, Bytes, Bytes>),
     Backward(RoRevRange<'a, Bytes, Bytes>),
     Nothing,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> LmdbRange<'a> {
     fn new(
-        source: Source<'a>,
+        source: ReadSource<'a>,
         start: Bound<&[u8]>,
         end: Bound<&[u8]>,
         direction: Direction,
     ) -> Result<Self> {
-        if !holds_any(start, end) {
+        if !can_contain_keys(start, end) {
             return Ok(Self::Nothing);
         }
         let (keys, txn, bounds) = (&source.base.keys, source.txn, (start, end));
@@ -204,23 +205,23 @@ impl<'a> Rest<'a> {
     }
 }
 
-impl<'a> Run<'a> for BaseRun<'a> {
+impl<'a> RowCursor<'a> for LmdbCursor<'a> {
     fn next(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>> {
         let next = match &mut self.rest {
-            Rest::Forward(rest) => rest.next(),
-            Rest::Backward(rest) => rest.next(),
-            Rest::Nothing => None,
+            LmdbRange::Forward(rest) => rest.next(),
+            LmdbRange::Backward(rest) => rest.next(),
+            LmdbRange::Nothing => None,
         };
         let Some(next) = next else {
-            self.rest = Rest::Nothing;
+            self.rest = LmdbRange::Nothing;
             return Ok(None);
         };
         let (key, value) = next.map_err(|error| self.source.base.error(error))?;
         if !self.is_in_order(key) {
-            self.rest = Rest::Nothing;
-            return Err(out_of_order(&self.source.base.dir));
+            self.rest = LmdbRange::Nothing;
+            return Err(out_of_order_error(&self.source.base.dir));
         }
-        self.passed = Some(key);
+        self.last_key = Some(key);
         Ok(Some((key, value)))
     }
 
@@ -231,16 +232,16 @@ impl<'a> Run<'a> for BaseRun<'a> {
             Direction::Backward if self.range.is_before_end(key) => (start, Bound::Included(key)),
             _ => (start, end),
         };
-        self.rest = Rest::new(self.source, start, end, self.direction)?;
-        self.sought.clear();
-        self.sought.extend_from_slice(key);
-        self.passed = None;
+        self.rest = LmdbRange::new(self.source, start, end, self.direction)?;
+        self.sought_key.clear();
+        self.sought_key.extend_from_slice(key);
+        self.last_key = None;
         Ok(())
     }
 }
 
-/// Whether keys can lie between the bounds; no key is empty.
-fn holds_any(start: Bound<&[u8]>, end: Bound<&[u8]>) -> bool {
+/// Whether keys can lie between the bounds; keys are not empty.
+fn can_contain_keys(start: Bound<&[u8]>, end: Bound<&[u8]>) -> bool {
     match (start, end) {
         (Bound::Included(start), Bound::Included(end)) => start <= end,
         (Bound::Included(start), Bound::Excluded(end)) => start < end,

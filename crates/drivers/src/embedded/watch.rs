@@ -1,4 +1,4 @@
-//! Watching the embedded engine: the journal has the commits of other processes.
+//! Watches of the embedded engine: the journal contains the commits of other processes.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use espalier_keyspace::{Result, Version};
 use parking_lot::Mutex;
 
 use super::engine::Engine;
-use crate::polled::{Polled, PolledWatch};
-use crate::recent::Recent;
+use crate::polled_watch::{PolledEngine, PolledWatch};
+use crate::recent_commits::RecentCommits;
 
-pub use crate::polled::WATCH_POLL;
+pub use crate::polled_watch::WATCH_POLL;
 
 /// A watch of this engine.
 pub(super) type EmbeddedWatch = PolledWatch<Engine>;
 
-impl Polled for Engine {
-    fn recent(&self) -> &Recent {
+impl PolledEngine for Engine {
+    fn recent(&self) -> &RecentCommits {
         &self.recent
     }
 
@@ -27,9 +27,9 @@ impl Polled for Engine {
         Self::newest(self)
     }
 
-    fn look_for_others(self: &Arc<Self>) -> Result<()> {
+    fn detect_foreign_commits(self: &Arc<Self>) -> Result<()> {
         let newest = Self::newest(self)?;
-        self.tell_others();
+        self.report_foreign_commits();
         self.recent.push_foreign(newest);
         Ok(())
     }

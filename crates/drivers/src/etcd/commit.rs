@@ -23,8 +23,8 @@ pub(super) fn transact(
             Ok(Some(unsigned(header.revision)))
         }
         Ok(_) => Ok(None),
-        Err((error, Certainty::Unknown)) => Err(Failure::Lost(error)),
-        Err((error, Certainty::NotDone)) => Err(Failure::Refused(error)),
+        Err((error, Certainty::Unknown)) => Err(Failure::OutcomeUnknown(error)),
+        Err((error, Certainty::NotDone)) => Err(Failure::NotApplied(error)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use espalier_keyspace::Result;
 
 use crate::authority::Authority;
-use crate::identity::{Tls, password};
+use crate::credentials::{Tls, password};
 use crate::url::{Url, milliseconds, number, switch, unknown_option};
 
 /// The longest that a call tries to reach the servers, when not given: ten seconds.

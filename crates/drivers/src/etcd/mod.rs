@@ -25,4 +25,4 @@ mod watch;
 
 pub use config::{Config, OPERATIONS, REQUEST_BYTES, TIMEOUT};
 pub use driver::{Etcd, NAME};
-pub(crate) use driver::{look_url, open_url};
+pub(crate) use driver::{open_url, resolve_url};

@@ -1,5 +1,5 @@
-//! How batches and writes are applied: to a clone of the map in memory, and to the journal, which is
-//! flushed before the clone becomes the newest state.
+//! Applies batches and writes to a clone of the in-memory map and to the journal, which is flushed before
+//! the clone becomes the newest state.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Engine, Log, Pending, compact_when_due};
-use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
-use crate::memory::{MapWriter, Trace};
-use crate::recent::Effect;
+use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
+use crate::memory::{MapWriter, WriteHook};
+use crate::recent_commits::Effect;
 
-/// Applies a batch, together with those that other threads commit at the same time.
+/// Applies a batch, grouped with concurrent commits of other threads.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
-    group::commit(engine, &engine.queue, batch)
+    group_commit::commit(engine, &engine.queue, batch)
 }
 
 /// Applies what `fill` writes.
@@ -28,25 +28,28 @@ pub(super) fn write(
         .iter()
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
-        let filled = change(engine, |writer| {
-            group::test(writer, preconditions)?;
-            fill(writer).map_err(Stop::Refused)
+        let filled = run_transaction(engine, |writer| {
+            group_commit::test(writer, preconditions)?;
+            fill(writer).map_err(Abort::Refused)
         });
-        filled.map_err(|stop| group::error_of(engine, stop))
+        filled.map_err(|abort| group_commit::error_of(engine, abort))
     })
 }
 
-impl Grouped for Arc<Engine> {
+impl GroupCommit for Arc<Engine> {
     type Failure = Error;
 
-    fn change(&self, fill: Filling<'_, Error>) -> std::result::Result<Version, Stop<Error>> {
-        change(self, |writer| fill(writer))
+    fn run_transaction(
+        &self,
+        fill: TransactionBody<'_, Error>,
+    ) -> std::result::Result<Version, Abort<Error>> {
+        run_transaction(self, |writer| fill(writer))
     }
 
     fn recovery(&self, failure: Error, batches: usize) -> Recovery {
         match batches {
             0 | 1 => Recovery::GiveUp(failure),
-            _ => Recovery::Alone,
+            _ => Recovery::RetryOneByOne,
         }
     }
 
@@ -57,35 +60,35 @@ impl Grouped for Arc<Engine> {
     fn unknown(&self, failure: Error) -> Error {
         Error::new(
             ErrorKind::OutcomeUnknown,
-            "the disk failed while it made a commit durable; it may be there or not when the \
-             directory is opened again",
+            "the disk failed while flushing a commit; the commit may be present or absent when the \
+             directory is reopened",
         )
         .with_source(failure)
     }
 }
 
-type Outcome<T> = std::result::Result<T, Stop<Error>>;
+type Outcome<T> = std::result::Result<T, Abort<Error>>;
 
 /// Runs `fill` on a clone of the map and the end of the journal, and makes both the newest state.
-fn change(
+fn run_transaction(
     engine: &Arc<Engine>,
     fill: impl FnOnce(&mut MapWriter<Pending<'_>>) -> Outcome<()>,
 ) -> Outcome<Version> {
     let mut log = engine.log.lock();
-    let version = change_locked(engine, &mut log, fill)?;
+    let version = run_transaction_locked(engine, &mut log, fill)?;
     drop(log);
     compact_when_due(engine);
     Ok(version)
 }
 
-fn change_locked(
+fn run_transaction_locked(
     engine: &Engine,
     log: &mut Log,
     fill: impl FnOnce(&mut MapWriter<Pending<'_>>) -> Outcome<()>,
 ) -> Outcome<Version> {
-    let state = engine.resident.newest.get();
+    let state = engine.in_memory.newest.get();
     let before = state.version;
-    let pending = log.journal.begin().map_err(Stop::NotBegun)?;
+    let pending = log.journal.begin().map_err(Abort::NotBegun)?;
     let mut writer = MapWriter::new(state, pending);
     fill(&mut writer)?;
     if writer.recorder.effect() == Effect::Nothing {
@@ -93,13 +96,13 @@ fn change_locked(
     }
     let (state, recorder, pending) = writer.finish();
     let version = state.version;
-    engine.still_there().map_err(Stop::NotBegun)?;
+    engine.check_not_replaced().map_err(Abort::NotBegun)?;
     pending.commit(version, engine.config.durability)?;
-    engine.resident.publish(state, recorder);
+    engine.in_memory.publish(state, recorder);
     Ok(version)
 }
 
-impl Trace for Pending<'_> {
+impl WriteHook for Pending<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         Pending::put(self, key, value)
     }
@@ -113,10 +116,10 @@ impl Trace for Pending<'_> {
     }
 }
 
-impl<T: Trace> Changing for MapWriter<T> {
+impl<T: WriteHook> WriteTransaction for MapWriter<T> {
     type Failure = Error;
 
-    fn held(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+    fn value_of(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
         Ok(self.map.get(key).map(Cow::Borrowed))
     }
 
@@ -132,8 +135,8 @@ impl<T: Trace> Changing for MapWriter<T> {
         MapWriter::remove_range(self, range)
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop<Error>> {
-        let sum = self.sum_of(key, delta).map_err(Stop::Refused)?;
+    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<Error>> {
+        let sum = self.sum_of(key, delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)
     }
 }

@@ -7,17 +7,17 @@ use espalier_keyspace::Result;
 use crate::durability::Durability;
 use crate::url::{Url, bytes, unknown_option};
 
-/// Bytes of journal below which it is not compacted while commits are made: 8 MiB.
+/// Journals smaller than this are not compacted during commits: 8 MiB.
 pub const JOURNAL_BYTES: u64 = 8 << 20;
 
 /// The options of the file driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The directory, made where it does not exist.
+    /// The directory, created if it does not exist.
     pub dir: PathBuf,
     /// When an acknowledged commit is on disk.
     pub durability: Durability,
-    /// Bytes of journal below which it is not compacted while commits are made.
+    /// Journals smaller than this are not compacted during commits.
     pub journal_bytes: u64,
 }
 
@@ -31,7 +31,7 @@ impl Config {
         }
     }
 
-    /// The options that a URL such as `file:DIR?durability=relaxed` holds.
+    /// Parses the options of a URL such as `file:DIR?durability=relaxed`.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
         let mut config = Self::new(url.needed_place("directory", "DIR")?);
         for (option, value) in url.options() {

@@ -16,13 +16,13 @@ use crate::url::Url;
 /// The name of the driver, and the scheme of its URLs.
 pub const NAME: &str = "file";
 
-/// A key space in a directory, whose documents people can read and edit.
+/// A key space in a directory with human-readable, editable documents.
 pub struct Directory {
     engine: Arc<Engine>,
 }
 
 impl Directory {
-    /// Opens the directory, which is made where it does not exist.
+    /// Opens the directory, and creates it if it does not exist.
     pub fn open(config: Config) -> Result<Self> {
         let dir = config.dir.clone();
         let opened = engine::open(config).map_err(|error| open_error(&dir, error));
@@ -91,14 +91,14 @@ impl Driver for Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        if let Err(error) = self.engine.still_there() {
-            // Whoever removed it knows, and so does whoever tried to commit since.
-            tracing::debug!(%error, "there is nothing to close");
+        if let Err(error) = self.engine.check_not_replaced() {
+            // Commits after the removal have failed with an error already.
+            tracing::debug!(%error, "the directory is not closed, as it was removed or replaced");
             return;
         }
         if let Err(error) = engine::bring_up_to_date(&self.engine) {
             let dir = self.engine.dir.display();
-            tracing::warn!(%dir, %error, "the files are not brought up to date; what was committed is in the journal");
+            tracing::warn!(%dir, %error, "the documents and the data file are outdated; all commits are in the journal");
         }
     }
 }

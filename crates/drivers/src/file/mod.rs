@@ -1,41 +1,40 @@
-//! A key space in a directory that people can read and edit.
+//! A key space in a directory with human-readable, editable documents.
 //!
-//! All rows are in memory, in the tree of the [`memory`](crate::memory) driver, so reads and snapshots
-//! cost what they cost there. On disk are three kinds of files:
+//! All rows are in memory, in the map of the [`memory`](crate::memory) driver, so reads and snapshots cost
+//! the same as there. There are three kinds of files on disk:
 //!
 //! | file | holds |
 //! |---|---|
-//! | `espalier.data.N` | every row, as it was when the file was written |
-//! | `espalier.journal.N` | what was committed since, one record a commit |
-//! | `datastores/…` | the documents of the [lens](espalier_keyspace::Lens): what people read and edit |
+//! | `espalier.data.N` | every row, at the time the file was written |
+//! | `espalier.journal.N` | the commits since then, one record per commit |
+//! | `datastores/…` | the documents of the [lens](espalier_keyspace::Lens), which people read and edit |
 //!
-//! and `espalier.lock`, which the one process that has the directory open holds.
+//! The process that has the directory open holds a lock on `espalier.lock`.
 //!
-//! # Why this way
-//! - **A journal.** A commit is appended and flushed; commits that come at once share the flush
-//!   (`group.rs`). When it is [`JOURNAL_FACTOR`] times as large as the data, a new data file is
-//!   written beside, by a thread, while commits go on into the next journal: a kill at any point leaves
-//!   the old files or the new one.
-//! - **Documents are written when the directory is closed**, and when it is opened after a process was killed.
-//!   A commit that changes one leaf must not write the document, and a document that nobody changes
-//!   is not written again.
-//! - **The data file holds the documents' rows too.** A document tells what there is, but not the position of an entry in
-//!   its list, on which the history relies, nor stamps; a
-//!   damaged document costs nothing; and the driver is whole without a lens. The price is disk space.
-//! - **A document that was edited is a commit**: the one who gives the lens parses, validates and commits
-//!   it, or refuses it, and then nothing is changed. A document that was edited when it was
-//!   behind the data (its process was killed) is never taken: it would undo what was committed since.
-//! - **A damaged end of the journal is cut only where nothing after it was flushed.** Each record says how
-//!   much of the journal was flushed when it was written; a record after the bad one that says that the
-//!   bad one was flushed proves damage, and the directory is not opened. While the machine runs, what a
-//!   process has written is there: the lock file tells whether the directory was open last since the
-//!   machine was started, and then only a record that the file ends within is cut.
+//! # Design
+//! - **A journal.** A commit is appended and flushed; concurrent commits share the flush
+//!   (`group_commit.rs`). When the journal is [`JOURNAL_FACTOR`] times as large as the data, a thread
+//!   writes a new data file while commits go to the next journal. A kill at any point leaves either the old
+//!   files or the new one.
+//! - **Documents are written when the directory is closed**, and when it is opened after a crash. A commit
+//!   that changes one leaf must not rewrite the document; unchanged documents are not rewritten.
+//! - **The data file contains the rows of the documents too.** A document contains neither the positions of
+//!   entries in a list, on which the history depends, nor stamps; a damaged document loses nothing; and the
+//!   driver is complete without a lens. The cost is disk space.
+//! - **An edited document becomes a commit**: the owner of the lens parses, validates and commits it, or
+//!   rejects it without any change. A document that was edited while it was older than the data (after a
+//!   crash) is never imported: that would undo later commits.
+//! - **A damaged end of the journal is truncated only if nothing after it was flushed.** Each record
+//!   contains how much of the journal was flushed when it was written. If a record after the bad one shows
+//!   that the bad one was flushed, the file is damaged, and the directory is not opened. Without a restart
+//!   of the machine, everything that a process wrote is in the file; the lock file contains the boot ID of
+//!   the last use, and within the same boot only an incomplete last record is truncated.
 //!
-//! # What is promised
-//! | durability | process killed | machine stopped |
+//! # Guarantees
+//! | durability | process killed | machine crashed |
 //! |---|---|---|
-//! | [`Durability::Durable`] | every acknowledged commit is there, whole | every acknowledged commit is there, whole |
-//! | [`Durability::Relaxed`] | every acknowledged commit is there, whole | commits since the last [`flush`](espalier_keyspace::Driver::flush) may be lost, the latest first |
+//! | [`Durability::Durable`] | every acknowledged commit is kept, atomically | every acknowledged commit is kept, atomically |
+//! | [`Durability::Relaxed`] | every acknowledged commit is kept, atomically | commits since the last [`flush`](espalier_keyspace::Driver::flush) may be lost, the latest first |
 
 mod commit;
 mod config;

@@ -1,4 +1,4 @@
-//! Snapshots of the file engine: those of the memory engine, as all of it is in memory.
+//! Snapshots of the file engine: those of the memory engine, as all data is in memory.
 
 use espalier_keyspace::Snapshot;
 
@@ -7,5 +7,5 @@ use crate::memory::MemorySnapshot;
 
 /// The newest committed state.
 pub(super) fn snapshot(engine: &Engine) -> Box<dyn Snapshot + Send> {
-    Box::new(MemorySnapshot::new(engine.resident.newest.get()))
+    Box::new(MemorySnapshot::new(engine.in_memory.newest.get()))
 }

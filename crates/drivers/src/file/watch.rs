@@ -1,4 +1,5 @@
-//! Watching the file engine: nobody else can change it, so the ring of recent commits tells all.
+//! Watches of the file engine: no other process can change it, so all events come from the ring of recent
+//! commits.
 
 use std::sync::Arc;
 
@@ -9,6 +10,6 @@ use crate::memory::MemoryWatch;
 
 /// The commits after `after` that touch `range`.
 pub(super) fn watch(engine: &Engine, range: KeyRange, after: Version) -> Box<dyn Watch> {
-    let resident = Arc::clone(&engine.resident);
-    Box::new(MemoryWatch::new(resident, range, after))
+    let in_memory = Arc::clone(&engine.in_memory);
+    Box::new(MemoryWatch::new(in_memory, range, after))
 }

@@ -1,5 +1,5 @@
-//! How batches and writes become the newest state. What is written piece by piece goes to a clone of the
-//! map, which replaces the committed one at the end.
+//! Applies batches and writes to the newest state. A streamed write changes a clone of the map, which
+//! replaces the committed one at the end.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,16 @@ use espalier_keyspace::{
     Version, Writer, counter,
 };
 
-use super::engine::{Engine, State, apply};
-use super::snapshot::UnfinishedSnapshot;
-use crate::recent::{Effect, Recorder};
+use super::engine::{Engine, VersionedMap, apply};
+use super::snapshot::WriterSnapshot;
+use crate::recent_commits::{Effect, Recorder};
 
 /// Applies a batch.
 pub(super) fn commit(engine: &Engine, batch: &Batch) -> Result<Version> {
     batch.check_limits()?;
     let _writer = engine.writer.lock();
-    let test = |state: &State| test(&state.map, batch.preconditions());
-    engine.newest.look(test)?;
+    let test = |state: &VersionedMap| test(&state.map, batch.preconditions());
+    engine.newest.read_with(test)?;
     let mut recorder = Recorder::new();
     let version = apply(&engine.newest, batch, &mut recorder, None)?;
     if recorder.effect() == Effect::Changed {
@@ -57,62 +57,61 @@ fn test(map: &ByteMap, preconditions: &[Precondition]) -> Result<()> {
     broken.map_or(Ok(()), |condition| Err(Error::conflict(&condition.key)))
 }
 
-/// Is told of everything that a [`MapWriter`] changes, before it does. What it fails with, the
-/// operation fails with.
-pub(crate) trait Trace {
-    /// A key holds a value.
+/// Called before each change of a [`MapWriter`]. If it fails, the operation fails.
+pub(crate) trait WriteHook {
+    /// A key is set to a value.
     fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
         Ok(())
     }
 
-    /// A key that was there is absent.
+    /// A present key is removed.
     fn delete(&mut self, _key: &[u8]) -> Result<()> {
         Ok(())
     }
 
-    /// Every key of a range is absent, and some were there.
+    /// A range with at least one key is removed.
     fn delete_range(&mut self, _range: &KeyRange) -> Result<()> {
         Ok(())
     }
 }
 
-/// Nobody is told.
-impl Trace for () {}
+/// Does nothing.
+impl WriteHook for () {}
 
-/// A change while it is made, on a clone of the committed map.
+/// A write in progress, on a clone of the committed map.
 pub(crate) struct MapWriter<T> {
-    before: Version,
-    /// What it has left so far.
+    base_version: Version,
+    /// The map including the changes so far.
     pub(crate) map: ByteMap,
-    /// What it has changed so far.
+    /// The changes so far.
     pub(crate) recorder: Recorder,
-    /// Who is told.
-    trace: T,
+    /// Called before each change.
+    hook: T,
 }
 
-impl<T: Trace> MapWriter<T> {
-    /// A change of a state.
-    pub(crate) fn new(state: State, trace: T) -> Self {
+impl<T: WriteHook> MapWriter<T> {
+    /// Starts a write on a state.
+    pub(crate) fn new(state: VersionedMap, hook: T) -> Self {
         Self {
-            before: state.version,
+            base_version: state.version,
             map: state.map,
             recorder: Recorder::new(),
-            trace,
+            hook,
         }
     }
 
-    /// The next state, what led to it, and who was told.
-    pub(crate) fn finish(self) -> (State, Recorder, T) {
-        let state = State {
-            version: Version(self.before.0 + 1),
+    /// Returns the next state, its changes, and the hook.
+    pub(crate) fn finish(self) -> (VersionedMap, Recorder, T) {
+        let state = VersionedMap {
+            version: Version(self.base_version.0 + 1),
             map: self.map,
         };
-        (state, self.recorder, self.trace)
+        (state, self.recorder, self.hook)
     }
 
     /// Sets `key` to `value`.
     pub(crate) fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.trace.put(key, value)?;
+        self.hook.put(key, value)?;
         self.recorder.put(key, value);
         self.map.insert(key, value);
         Ok(())
@@ -121,7 +120,7 @@ impl<T: Trace> MapWriter<T> {
     /// Removes `key`.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Result<()> {
         if self.map.contains_key(key) {
-            self.trace.delete(key)?;
+            self.hook.delete(key)?;
             self.recorder.delete(key);
             self.map.remove(key);
         }
@@ -131,20 +130,20 @@ impl<T: Trace> MapWriter<T> {
     /// Removes every key of `range`.
     pub(crate) fn remove_range(&mut self, range: &KeyRange) -> Result<()> {
         if self.map.has_any(range) {
-            self.trace.delete_range(range)?;
+            self.hook.delete_range(range)?;
             self.recorder.delete_range(range);
             self.map.remove_range(range);
         }
         Ok(())
     }
 
-    /// What the counter at `key` holds with `delta` added.
+    /// Returns the counter at `key` plus `delta`.
     pub(crate) fn sum_of(&self, key: &[u8], delta: i64) -> Result<[u8; 8]> {
         counter::add(key, self.map.get(key), delta)
     }
 }
 
-impl<T: Trace> Writer for MapWriter<T> {
+impl<T: WriteHook> Writer for MapWriter<T> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         OperationRef::Put(key, value).check_limits()?;
         self.set(key, value)
@@ -164,8 +163,8 @@ impl<T: Trace> Writer for MapWriter<T> {
     }
 
     fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        Ok(Box::new(UnfinishedSnapshot {
-            before: self.before,
+        Ok(Box::new(WriterSnapshot {
+            base_version: self.base_version,
             map: &self.map,
         }))
     }

@@ -10,11 +10,11 @@ use crate::url::{Url, refusal, unknown_option};
 pub struct Config {}
 
 impl Config {
-    /// The options that a URL such as `memory:` holds.
+    /// Parses the options of a URL such as `memory:`.
     pub(crate) fn from_url(url: &Url<'_>) -> Result<Self> {
         if !url.place.is_empty() {
             let message = format!(
-                "{0}: keeps nothing at a place; write {0}: without {1:?}",
+                "{0}: takes no path; write {0}: without {1:?}",
                 url.scheme, url.place
             );
             return Err(refusal(message));

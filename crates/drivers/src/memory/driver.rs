@@ -9,7 +9,7 @@ use espalier_keyspace::{
 
 use super::commit;
 use super::config::Config;
-use super::engine::{Engine, State};
+use super::engine::{Engine, VersionedMap};
 use super::snapshot::MemorySnapshot;
 use super::watch::MemoryWatch;
 use crate::url::Url;
@@ -17,7 +17,7 @@ use crate::url::Url;
 /// The name of the driver, and the scheme of its URLs.
 pub const NAME: &str = "memory";
 
-/// A key space in the memory of this process, empty when made.
+/// A key space in the memory of this process, initially empty.
 pub struct Memory {
     engine: Arc<Engine>,
     name: &'static str,
@@ -28,14 +28,14 @@ impl Memory {
     /// An empty key space.
     pub fn new(_config: Config) -> Self {
         Self {
-            engine: Arc::new(Engine::new(State::default())),
+            engine: Arc::new(Engine::new(VersionedMap::default())),
             name: NAME,
             policy: Policy::Uncached,
         }
     }
 
-    /// What an engine of that name held, from now on in memory alone.
-    pub(crate) fn instead_of(name: &'static str, state: State) -> Self {
+    /// A key space with the state of the engine `name`, from now on in memory only.
+    pub(crate) fn loaded_from(name: &'static str, state: VersionedMap) -> Self {
         Self {
             engine: Arc::new(Engine::new(state)),
             name,

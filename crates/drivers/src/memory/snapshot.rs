@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange, Result, Snapshot, Version};
 
-use super::engine::State;
+use super::engine::VersionedMap;
 
-/// A committed state, held.
+/// A snapshot of a committed state.
 pub(crate) struct MemorySnapshot {
-    state: State,
+    state: VersionedMap,
 }
 
 impl MemorySnapshot {
-    pub(crate) fn new(state: State) -> Self {
+    pub(crate) fn new(state: VersionedMap) -> Self {
         Self { state }
     }
 }
@@ -31,16 +31,16 @@ impl Snapshot for MemorySnapshot {
     }
 }
 
-/// A state that is being written.
-pub(super) struct UnfinishedSnapshot<'a> {
-    /// The version of the state that the write began with.
-    pub(super) before: Version,
+/// The state of a write in progress.
+pub(super) struct WriterSnapshot<'a> {
+    /// The version before the write.
+    pub(super) base_version: Version,
     pub(super) map: &'a ByteMap,
 }
 
-impl Snapshot for UnfinishedSnapshot<'_> {
+impl Snapshot for WriterSnapshot<'_> {
     fn version(&self) -> Version {
-        self.before
+        self.base_version
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {

@@ -1,4 +1,4 @@
-//! Watching the memory engine: everything is told by the ring of recent commits.
+//! Watches of the memory engine: events come from the ring of recent commits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 
 use super::engine::Engine;
-use crate::recent::deadline;
+use crate::recent_commits::deadline;
 
 pub(crate) struct MemoryWatch {
     engine: Arc<Engine>,

@@ -13,7 +13,7 @@ use super::engine::{
     TURN_MAX, Trouble, VERSION_MAX, version_text,
 };
 use super::snapshot::View;
-use crate::recent::{Changes, Effect, Recorder};
+use crate::recent_commits::{Changes, Effect, Recorder};
 
 /// How much longer a commit may try for each of its operations.
 const OPERATION_PATIENCE: Duration = Duration::from_micros(200);
@@ -175,7 +175,7 @@ fn work_out<'b>(
     if batch.bytes() > CHANGES_BYTES
         && let Some(rows) = rows_apart(batch)
     {
-        let mut recorder = Recorder::of_untold();
+        let mut recorder = Recorder::overflowed();
         let others = batch.operations().filter(|operation| !is_put(operation));
         let overlay = apply(engine, state, others, &is_there, &mut recorder)?;
         return Ok(Draft {
@@ -185,7 +185,7 @@ fn work_out<'b>(
         });
     }
     let bytes = batch.bytes() + CHANGE_BYTES * batch.operations().len();
-    let mut recorder = Recorder::of_about(bytes);
+    let mut recorder = Recorder::with_capacity(bytes);
     let overlay = match bytes <= CHANGES_BYTES && set_rows(batch, &mut recorder) {
         true => None,
         false => {

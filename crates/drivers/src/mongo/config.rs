@@ -6,9 +6,9 @@ use espalier_keyspace::Result;
 
 use super::driver::NAME;
 use crate::authority::Authority;
+use crate::credentials::{Tls, password};
 use crate::durability::Durability;
-use crate::identity::{Tls, password};
-use crate::readable;
+use crate::readable_columns;
 use crate::url::{Url, milliseconds, number, refusal, switch, unknown_option};
 
 /// The longest that a call tries to reach the server, when not given: ten seconds.
@@ -100,7 +100,7 @@ impl Config {
             "prefix" => self.prefix = name(value, option)?,
             "password_file" => self.servers.password = Some(password(value)?),
             "durability" => self.durability = Durability::parse(value)?,
-            "readable" => self.readable = Some(readable::parse(value)?),
+            "readable" => self.readable = Some(readable_columns::parse(value)?),
             "timeout_ms" => self.timeout = milliseconds(option, value)?,
             "keep_ms" => {
                 let (least, most) = KEEP_MS_MIN_MAX;

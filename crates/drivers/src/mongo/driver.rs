@@ -13,7 +13,7 @@ use super::engine::{self, Engine};
 use super::snapshot::MongoSnapshot;
 use super::watch::MongoWatch;
 use crate::buffered;
-use crate::site::Site;
+use crate::resolved_url::Site;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -36,7 +36,7 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Mongo::open(Config::from_url(url)?)?))
 }
 
-pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
+pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
     let config = Config::from_url(url)?;
     Ok(Site {
         url: config.site(),

@@ -55,5 +55,5 @@ mod watch;
 pub use crate::durability::Durability;
 pub use config::{Config, KEEP, PAGE_BYTES, TAIL_BYTES, TIMEOUT};
 pub use driver::{Mongo, NAME};
-pub(crate) use driver::{look_url, open_url};
+pub(crate) use driver::{open_url, resolve_url};
 pub use engine::{CACHE_BYTES, VERSION_MAX};

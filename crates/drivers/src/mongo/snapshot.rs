@@ -10,7 +10,7 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Engine, Overlay, PagesOf, State, Tree};
-use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source};
+use crate::paged_cursor::{More, PAGE_BYTES, Page, PagedCursor, Source};
 
 /// Rows that a leaf has, about, where it is guessed how many leaves are going to be read.
 const LEAF_ROWS: usize = 128;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 
 use super::engine::{Commit, Engine};
-use crate::polled::WATCH_POLL;
-use crate::recent::{deadline, event_of};
+use crate::polled_watch::WATCH_POLL;
+use crate::recent_commits::{deadline, event_of};
 
 pub(super) struct MongoWatch {
     engine: Arc<Engine>,

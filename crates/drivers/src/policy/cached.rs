@@ -1,32 +1,32 @@
-//! `policy=cached`: the whole key space in memory. A snapshot is the root of a map.
+//! `policy=cached`: the complete key space in memory. A snapshot is a clone of a map.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{Change, Driver, Policy, Residence, Result, Snapshot, Step, Version};
 
-use super::follow::{Following, Heart};
-use super::keeper::{Keeper, Kept, Took};
-use super::options::{Options, Reads};
-use super::view::{View, Whole};
+use super::follower::{Follower, FreshnessCheck};
+use super::options::{Options, ReadConsistency};
+use super::policy_driver::{PolicyCache, PolicyDriver, StepResult};
+use super::view::{FullValues, View};
 use crate::memory::MemorySnapshot;
 
 struct Cached {
-    view: View<Whole>,
-    reads: Reads,
+    view: View<FullValues>,
+    reads: ReadConsistency,
 }
 
 pub(super) fn open(engine: Arc<dyn Driver>, options: &Options) -> Result<Arc<dyn Driver>> {
-    let keeper = Cached {
-        view: View::load(&*engine, Whole, 0)?,
+    let cache = Cached {
+        view: View::load(&*engine, FullValues, 0)?,
         reads: options.reads,
     };
-    let heart = Heart::Bound(options.staleness);
-    let following = Following::new(engine, keeper, heart);
-    Ok(Arc::new(Kept::follow(following)?))
+    let freshness_check = FreshnessCheck::Every(options.staleness);
+    let follower = Follower::new(engine, cache, freshness_check);
+    Ok(Arc::new(PolicyDriver::start(follower)?))
 }
 
-impl Keeper for Cached {
-    const HOLDS_ALL: bool = true;
+impl PolicyCache for Cached {
+    const IS_COMPLETE: bool = true;
 
     fn version(&self) -> Version {
         self.view.version()
@@ -40,33 +40,33 @@ impl Keeper for Cached {
         self.view.reload(engine, least)
     }
 
-    fn take_step(&self, version: Version, step: &Step) -> Took {
-        self.view.take_step(version, step)
+    fn apply_step(&self, version: Version, step: &Step) -> StepResult {
+        self.view.apply_step(version, step)
     }
 
-    fn snapshot(following: &Arc<Following<Self>>) -> Result<Box<dyn Snapshot + Send>> {
-        match following.keeper().reads {
-            Reads::Local => following.catch_up()?,
-            Reads::Linearizable => following.catch_up_with_engine()?,
+    fn snapshot(follower: &Arc<Follower<Self>>) -> Result<Box<dyn Snapshot + Send>> {
+        match follower.cache().reads {
+            ReadConsistency::Local => follower.catch_up()?,
+            ReadConsistency::Linearizable => follower.catch_up_with_engine()?,
         }
-        let newest = following.keeper().view.newest();
+        let newest = follower.cache().view.newest();
         Ok(Box::new(MemorySnapshot::new(newest)))
     }
 
-    fn is_current(following: &Following<Self>, seen: Version) -> Result<bool> {
-        match following.keeper().reads {
-            Reads::Local => Ok(following.require_newest()? <= seen),
-            Reads::Linearizable => Ok(true),
+    fn is_current(follower: &Follower<Self>, seen: Version) -> Result<bool> {
+        match follower.cache().reads {
+            ReadConsistency::Local => Ok(follower.require_newest()? <= seen),
+            ReadConsistency::Linearizable => Ok(true),
         }
     }
 
-    fn residence(following: &Following<Self>) -> Residence {
-        let map = following.keeper().view.newest().map;
+    fn residence(follower: &Follower<Self>) -> Residence {
+        let map = follower.cache().view.newest().map;
         Residence {
             policy: Policy::Cached,
             keys: map.len() as u64,
             bytes: map.bytes() as u64,
-            ..following.residence()
+            ..follower.residence()
         }
     }
 }

@@ -1,8 +1,8 @@
-//! `policy=indexed`: every key is in memory, and every value up to a size. The key space knows no
-//! meaning of keys, so the size decides what is kept: an index has short values, a document long ones.
+//! `policy=indexed`: every key in memory, and every value up to a size. The size decides, as the key space
+//! does not know the meaning of keys: an index has short values, a document long ones.
 //!
-//! A snapshot holds one of the engine, of the same version, for the long values. Where the view is
-//! not at that version, the engine's snapshot alone serves.
+//! A snapshot includes one of the engine, of the same version, for long values. If the view does not have
+//! that version, the engine's snapshot is used alone.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,28 +13,26 @@ use espalier_keyspace::{
     Result, Snapshot, Version,
 };
 
-use super::follow::{Following, Heart};
-use super::keeper::{Keeper, Kept};
+use super::follower::{Follower, FreshnessCheck};
 use super::options::Options;
-use super::view::{Hold, View};
-use crate::memory::State;
-use crate::partly;
+use super::policy_driver::{PolicyCache, PolicyDriver};
+use super::view::{ValueRetention, View};
+use crate::memory::VersionedMap;
+use crate::partial_cache;
 
-/// States that are kept beside the newest, for readers whose snapshot of the engine is a little
-/// older than the view.
-const PAST_MAX: usize = 64;
+/// Older states that are kept for readers whose engine snapshot is a little older than the view.
+const PAST_STATES_MAX: usize = 64;
 
-/// How long a reader waits for the view to reach its snapshot of the engine, before it does
-/// without the view.
-const WAIT: Duration = Duration::from_millis(5);
+/// How long a reader waits for the view to reach its engine snapshot, before it reads without the view.
+const VIEW_WAIT: Duration = Duration::from_millis(5);
 
-/// Values up to so many bytes; of longer ones, nothing.
-struct Short {
+/// Keeps values up to a size, and nothing of longer ones.
+struct ShortValues {
     bytes_max: usize,
 }
 
-impl Hold for Short {
-    fn hold<'a>(&self, value: &'a [u8]) -> Cow<'a, [u8]> {
+impl ValueRetention for ShortValues {
+    fn retained<'a>(&self, value: &'a [u8]) -> Cow<'a, [u8]> {
         match value.len() <= self.bytes_max {
             true => Cow::Owned([&[SHORT], value].concat()),
             false => Cow::Borrowed(&[]),
@@ -42,30 +40,30 @@ impl Hold for Short {
     }
 }
 
-/// Before a value that is kept; of others nothing is kept.
+/// Prefix of a value that is kept; a longer value is stored as empty bytes.
 const SHORT: u8 = 1;
 
-/// The value that is kept, where it is.
-fn short(held: &[u8]) -> Option<&[u8]> {
-    held.split_first().map(|(_, value)| value)
+/// The value, if it is kept.
+fn short_value(stored: &[u8]) -> Option<&[u8]> {
+    stored.split_first().map(|(_, value)| value)
 }
 
 struct Indexed {
-    view: View<Short>,
+    view: View<ShortValues>,
 }
 
 pub(super) fn open(engine: Arc<dyn Driver>, options: &Options) -> Result<Arc<dyn Driver>> {
-    let short = Short {
+    let short = ShortValues {
         bytes_max: options.value_bytes,
     };
-    let keeper = Indexed {
-        view: View::load(&*engine, short, PAST_MAX)?,
+    let cache = Indexed {
+        view: View::load(&*engine, short, PAST_STATES_MAX)?,
     };
-    let following = Following::new(engine, keeper, Heart::Still);
-    Ok(Arc::new(Kept::follow(following)?))
+    let follower = Follower::new(engine, cache, FreshnessCheck::Never);
+    Ok(Arc::new(PolicyDriver::start(follower)?))
 }
 
-impl Keeper for Indexed {
+impl PolicyCache for Indexed {
     fn version(&self) -> Version {
         self.view.version()
     }
@@ -78,32 +76,32 @@ impl Keeper for Indexed {
         self.view.reload(engine, least)
     }
 
-    fn snapshot(following: &Arc<Following<Self>>) -> Result<Box<dyn Snapshot + Send>> {
-        let engine = following.engine().snapshot()?;
+    fn snapshot(follower: &Arc<Follower<Self>>) -> Result<Box<dyn Snapshot + Send>> {
+        let engine = follower.engine().snapshot()?;
         let version = engine.version();
-        if following.keeper().version() < version {
-            following.try_reach(version, WAIT);
+        if follower.cache().version() < version {
+            follower.try_await_version(version, VIEW_WAIT);
         }
-        Ok(match following.keeper().view.at(version) {
+        Ok(match follower.cache().view.at(version) {
             Some(state) => Box::new(IndexedSnapshot { state, engine }),
             None => engine,
         })
     }
 
-    fn residence(following: &Following<Self>) -> Residence {
-        let map = following.keeper().view.newest().map;
+    fn residence(follower: &Follower<Self>) -> Residence {
+        let map = follower.cache().view.newest().map;
         Residence {
             policy: Policy::Indexed,
             keys: map.len() as u64,
             bytes: map.bytes() as u64,
-            ..following.residence()
+            ..follower.residence()
         }
     }
 }
 
 /// A state in memory, and the same state of the engine.
 struct IndexedSnapshot {
-    state: State,
+    state: VersionedMap,
     engine: Box<dyn Snapshot + Send>,
 }
 
@@ -113,7 +111,7 @@ impl Snapshot for IndexedSnapshot {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        match self.state.map.get(key).map(short) {
+        match self.state.map.get(key).map(short_value) {
             None => Ok(None),
             Some(Some(value)) => Ok(Some(Cow::Borrowed(value))),
             Some(None) => long_value(&*self.engine, key).map(Some),
@@ -121,15 +119,15 @@ impl Snapshot for IndexedSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let known = |key: &[u8]| match self.state.map.get(key).map(short) {
+        let cached = |key: &[u8]| match self.state.map.get(key).map(short_value) {
             None => Some(None),
             Some(Some(value)) => Some(Some(Cow::Borrowed(value))),
             Some(None) => None,
         };
-        partly::get_many(keys, known, |long| {
+        partial_cache::get_many(keys, cached, |long| {
             let values = self.engine.get_many(long)?;
             match long.iter().zip(&values).find(|(_, value)| value.is_none()) {
-                Some((key, _)) => Err(lost(key)),
+                Some((key, _)) => Err(missing_error(key)),
                 None => Ok(values),
             }
         })
@@ -144,20 +142,20 @@ impl Snapshot for IndexedSnapshot {
     }
 }
 
-/// A value that is not in memory, of a key that is.
+/// Reads a value that is not in memory from the engine.
 fn long_value<'a>(engine: &'a dyn Snapshot, key: &[u8]) -> Result<Cow<'a, [u8]>> {
-    engine.get(key)?.ok_or_else(|| lost(key))
+    engine.get(key)?.ok_or_else(|| missing_error(key))
 }
 
-fn lost(key: &[u8]) -> Error {
-    let message = "the engine does not have a key that it told of";
+fn missing_error(key: &[u8]) -> Error {
+    let message = "the engine has no value for a key that it reported";
     Error::new(ErrorKind::Corrupt, message).with_key(key)
 }
 
 struct IndexedCursor<'a> {
     pairs: Pairs<'a>,
     engine: &'a dyn Snapshot,
-    /// The value that was fetched last.
+    /// The value that was read last.
     fetched: Cow<'a, [u8]>,
 }
 
@@ -166,7 +164,7 @@ impl Cursor for IndexedCursor<'_> {
         let Some((key, value)) = Iterator::next(&mut self.pairs) else {
             return Ok(None);
         };
-        if let Some(value) = short(value) {
+        if let Some(value) = short_value(value) {
             return Ok(Some((key, value)));
         }
         self.fetched = long_value(self.engine, key)?;

@@ -1,30 +1,31 @@
-//! Memory policies: drivers over any driver that keep a part of it, or all, in memory.
+//! Memory policies: driver wrappers that cache a part of an engine, or all of it, in memory.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `options.rs` | the options, which every engine's URL may have |
-//! | `follow.rs` | following the commits of an engine: one thread, and what is known of how current the view is |
-//! | `keeper.rs` | what a policy has to say for itself, and the driver made of it |
-//! | `steps.rs` | commits of this process on their way into the view |
-//! | `view.rs` | keys and values in a map, brought from version to version |
-//! | `open.rs` | an engine under a policy |
+//! | `options.rs` | the options, which the URL of every engine accepts |
+//! | `follower.rs` | following the commits of an engine on one thread, and how current the view is |
+//! | `policy_driver.rs` | the interface of a policy, and its driver |
+//! | `pending_steps.rs` | commits of this process that are not in the view yet |
+//! | `view.rs` | keys and values in a map, updated from version to version |
+//! | `open.rs` | opening an engine with a policy |
 //! | `cached.rs`, `recent.rs`, `indexed.rs`, `ram.rs` | the policies |
 //!
-//! The decision: a view goes from version to version of the engine and never shows a state that the
-//! engine did not have. A commit goes to the engine, and comes back with everybody else's through the
-//! engine's watch; where the engine says what alone made the next version, whoever committed takes it
-//! in at once. Either way the next snapshot of the process waits until the view has reached it.
+//! A view moves from version to version of the engine and never shows a state that the engine did not have.
+//! A commit goes to the engine and returns through the engine's watch, together with the commits of other
+//! processes. If the engine reports that the commit alone created its version, the committing thread
+//! applies it to the view at once. In both cases the next snapshot of this process waits until the view has
+//! reached the commit.
 
 mod cached;
-mod follow;
+mod follower;
 mod indexed;
-mod keeper;
 mod open;
 mod options;
+mod pending_steps;
+mod policy_driver;
 mod ram;
 mod recent;
-mod steps;
 mod view;
 
 pub use open::under_policy;
-pub(crate) use open::{ask_url, over_url};
+pub(crate) use open::{open_url, query_url};

@@ -1,4 +1,4 @@
-//! An engine under the policy that options name.
+//! Opens an engine with the policy named by its options.
 
 use std::sync::Arc;
 
@@ -8,40 +8,38 @@ use super::options::Options;
 use super::{cached, indexed, ram, recent};
 use crate::url::{Url, unknown_option};
 
-/// An engine that is open already under a memory policy, with options as they stand in a URL:
+/// Wraps an open engine in a memory policy. `options` are written as in a URL:
 /// `policy=cached&staleness_ms=500`.
 ///
 /// # Errors
-/// An option that no policy has, or a value that it may not have; and whatever keeps the engine
-/// from being read.
+/// Unknown options, invalid values, and errors of reading the engine.
 pub fn under_policy(engine: Arc<dyn Driver>, options: &str) -> Result<Arc<dyn Driver>> {
     let url = Url::of_options(engine.name(), options);
-    let (options, rest) = Options::take(&url)?;
+    let (options, rest) = Options::extract(&url)?;
     if rest.is_empty() {
-        return over(engine, &options);
+        return apply_policy(engine, &options);
     }
-    let known = "policy, read, staleness_ms, cache_bytes and value_bytes";
+    let supported = "policy, read, staleness_ms, cache_bytes and value_bytes";
     let name = rest.split_once('=').map_or(&*rest, |(name, _)| name);
-    unknown_option("policy", name, known)
+    unknown_option("policy", name, supported)
 }
 
-/// Opens what a URL names under the policy that it names, by a function that knows nothing of
-/// policies.
-pub(crate) fn over_url(
+/// Opens a URL with the policy that it names. `open` gets the URL without policy options.
+pub(crate) fn open_url(
     url: &Url<'_>,
     open: fn(&Url<'_>) -> Result<Arc<dyn Driver>>,
 ) -> Result<Arc<dyn Driver>> {
-    let (options, rest) = Options::take(url)?;
-    over(open(&url.with_options(&rest))?, &options)
+    let (options, rest) = Options::extract(url)?;
+    apply_policy(open(&url.with_options(&rest))?, &options)
 }
 
-/// Asks about what a URL names, whatever the policy, by a function that knows nothing of policies.
-pub(crate) fn ask_url<T>(url: &Url<'_>, ask: fn(&Url<'_>) -> Result<T>) -> Result<T> {
-    let (_, rest) = Options::take(url)?;
-    ask(&url.with_options(&rest))
+/// Queries a URL whatever its policy. `query` gets the URL without policy options.
+pub(crate) fn query_url<T>(url: &Url<'_>, query: fn(&Url<'_>) -> Result<T>) -> Result<T> {
+    let (_, rest) = Options::extract(url)?;
+    query(&url.with_options(&rest))
 }
 
-fn over(engine: Arc<dyn Driver>, options: &Options) -> Result<Arc<dyn Driver>> {
+fn apply_policy(engine: Arc<dyn Driver>, options: &Options) -> Result<Arc<dyn Driver>> {
     match options.policy {
         Policy::Uncached => Ok(engine),
         Policy::Ram => ram::open(&*engine),

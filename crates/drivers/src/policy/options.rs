@@ -1,4 +1,4 @@
-//! The options of memory policies. They may stand in the URL of any engine, which never sees them.
+//! The options of memory policies. The URL of every engine accepts them; the engines never see them.
 
 use std::time::Duration;
 
@@ -6,24 +6,24 @@ use espalier_keyspace::{Policy, Result};
 
 use crate::url::{Url, bytes, refusal};
 
-/// What a view under `cached` may be behind, where nothing is said.
+/// The default staleness bound of `cached`.
 const STALENESS: Duration = Duration::from_secs(2);
 
-/// The least that may be asked for: less would refuse reads whenever a machine is busy.
+/// The minimum staleness bound: less would reject reads whenever the machine is busy.
 const STALENESS_MIN: Duration = Duration::from_millis(100);
 
-/// The memory of `recent`, where nothing is said: 64 MiB.
+/// The default memory of `recent`: 64 MiB.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// Values up to this size are in memory under `indexed`, where nothing is said.
+/// The default size limit of values in memory under `indexed`.
 const VALUE_BYTES: usize = 256;
 
-/// Which state a read under `cached` shows.
+/// The consistency of reads under `cached`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reads {
-    /// The newest that is known here: bounded staleness.
+pub(crate) enum ReadConsistency {
+    /// The newest state known to this process: bounded staleness.
     Local,
-    /// The newest there is: the engine is asked for its version.
+    /// The newest state of the engine: its version is read first.
     Linearizable,
 }
 
@@ -31,18 +31,18 @@ pub(crate) enum Reads {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) policy: Policy,
-    pub(crate) reads: Reads,
+    pub(crate) reads: ReadConsistency,
     pub(crate) staleness: Duration,
     pub(crate) cache_bytes: usize,
     pub(crate) value_bytes: usize,
 }
 
 impl Options {
-    /// Takes these options out of those of a URL; returns also what is left for the engine.
-    pub(crate) fn take(url: &Url<'_>) -> Result<(Self, String)> {
+    /// Extracts the policy options from a URL; also returns the remaining options for the engine.
+    pub(crate) fn extract(url: &Url<'_>) -> Result<(Self, String)> {
         let mut options = Self {
             policy: Policy::Uncached,
-            reads: Reads::Local,
+            reads: ReadConsistency::Local,
             staleness: STALENESS,
             cache_bytes: CACHE_BYTES,
             value_bytes: VALUE_BYTES,
@@ -80,7 +80,7 @@ impl Options {
         }
         if let Some((name, only)) = given.iter().find(|(_, only)| *only != options.policy) {
             return Err(refusal(format!(
-                "{name} is an option of policy={}, and the policy is {}",
+                "{name} is an option of policy={}, but the policy is {}",
                 only.name(),
                 options.policy.name()
             )));
@@ -100,16 +100,16 @@ fn joined(options: &[(&str, &str)]) -> String {
 fn policy(value: &str) -> Result<Policy> {
     Policy::named(value).ok_or_else(|| {
         let names = Policy::ALL.map(Policy::name).join(", ");
-        refusal(format!("policy is {value:?}; it may be {names}"))
+        refusal(format!("policy is {value:?}; it must be one of {names}"))
     })
 }
 
-fn reads(value: &str) -> Result<Reads> {
+fn reads(value: &str) -> Result<ReadConsistency> {
     match value {
-        "local" => Ok(Reads::Local),
-        "linearizable" => Ok(Reads::Linearizable),
+        "local" => Ok(ReadConsistency::Local),
+        "linearizable" => Ok(ReadConsistency::Linearizable),
         _ => Err(refusal(format!(
-            "read is {value:?}; it may be local or linearizable"
+            "read is {value:?}; it must be local or linearizable"
         ))),
     }
 }
@@ -120,7 +120,7 @@ fn staleness(value: &str) -> Result<Duration> {
         .filter(|bound| *bound >= STALENESS_MIN)
         .ok_or_else(|| {
             refusal(format!(
-                "staleness_ms is {value:?}; it may be a number of milliseconds from {}",
+                "staleness_ms is {value:?}; it must be a number of milliseconds, at least {}",
                 STALENESS_MIN.as_millis()
             ))
         })
@@ -130,26 +130,27 @@ fn staleness(value: &str) -> Result<Duration> {
 mod tests {
     use super::*;
 
-    fn take(url: &str) -> Result<(Options, String)> {
-        Options::take(&Url::parse(url).expect("a scheme"))
+    fn extract(url: &str) -> Result<(Options, String)> {
+        Options::extract(&Url::parse(url).expect("a scheme"))
     }
 
     #[test]
-    fn the_rest_is_left_for_the_engine() {
+    fn other_options_are_left_for_the_engine() {
         let (options, rest) =
-            take("x:p?a=1&policy=cached&tls&read=linearizable&staleness_ms=500").expect("options");
+            extract("x:p?a=1&policy=cached&tls&read=linearizable&staleness_ms=500")
+                .expect("options");
         assert_eq!(rest, "a=1&tls");
         assert_eq!(options.policy, Policy::Cached);
-        assert_eq!(options.reads, Reads::Linearizable);
+        assert_eq!(options.reads, ReadConsistency::Linearizable);
         assert_eq!(options.staleness, Duration::from_millis(500));
-        let (options, rest) = take("x:p").expect("none");
+        let (options, rest) = extract("x:p").expect("none");
         assert_eq!((options.policy, rest.as_str()), (Policy::Uncached, ""));
-        let (options, _) = take("x:p?cache_bytes=2M&policy=recent").expect("options");
+        let (options, _) = extract("x:p?cache_bytes=2M&policy=recent").expect("options");
         assert_eq!(options.cache_bytes, 2 << 20);
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_options_are_rejected() {
         for (wrong, word) in [
             ("x:?policy=some", "uncached"),
             ("x:?policy=recent&cache_bytes=much", "cache_bytes"),
@@ -158,7 +159,7 @@ mod tests {
             ("x:?cache_bytes=1M", "policy=recent"),
             ("x:?policy=indexed&read=local", "policy=cached"),
         ] {
-            let error = take(wrong).expect_err(wrong).to_string();
+            let error = extract(wrong).expect_err(wrong).to_string();
             assert!(error.contains(word), "{wrong}: {error}");
         }
     }

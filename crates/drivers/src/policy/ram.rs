@@ -1,14 +1,14 @@
-//! `policy=ram`: what the engine has is read when it is opened. From then on everything is in the
-//! memory of the process and gone at its end, and the engine is never written to.
+//! `policy=ram`: the engine is read once, when it is opened. After that, all data is in the memory of the
+//! process and lost at its end; the engine is never written.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{Driver, Result};
 
-use super::view::whole;
+use super::view::load_state;
 use crate::memory::Memory;
 
 pub(super) fn open(engine: &dyn Driver) -> Result<Arc<dyn Driver>> {
-    let state = whole(engine)?;
-    Ok(Arc::new(Memory::instead_of(engine.name(), state)))
+    let state = load_state(engine)?;
+    Ok(Arc::new(Memory::loaded_from(engine.name(), state)))
 }

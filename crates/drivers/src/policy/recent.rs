@@ -1,8 +1,8 @@
-//! `policy=recent`: the values that were read last, within a number of bytes.
+//! `policy=recent`: the most recently read values, up to a number of bytes.
 //!
-//! A value was read at some version, and was not changed by any commit that was followed since. So
-//! it serves every snapshot between the two, and no other. A snapshot is one of the engine; what is
-//! not in memory, and every scan, is read from there.
+//! An entry is valid from the version it was read at to the version up to which the engine was followed,
+//! and serves snapshots in between only. A snapshot is one of the engine; values that are not cached, and
+//! all scans, are read from it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use parking_lot::RwLock;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::follow::{Following, Heart};
-use super::keeper::{Keeper, Kept};
+use super::follower::{Follower, FreshnessCheck};
 use super::options::Options;
-use crate::partly;
+use super::policy_driver::{PolicyCache, PolicyDriver};
+use crate::partial_cache;
 
-/// What an entry takes beside its key and value, about.
+/// Approximate overhead of an entry.
 const ENTRY_OVERHEAD_BYTES: u64 = 96;
 
-/// Bytes of an entry as they are expected, to size the cache.
+/// Estimated bytes of an entry, to size the cache.
 const ENTRY_BYTES: usize = 256;
 
-/// A value that was read, or that there was none.
+/// A cached value, or the absence of one.
 #[derive(Clone)]
 struct Entry {
-    /// The version it was read at.
+    /// The version at which it was read.
     read_at: Version,
     value: Option<Arc<[u8]>>,
 }
@@ -45,33 +45,33 @@ impl Weighter<Arc<[u8]>, Entry> for Bytes {
     }
 }
 
-struct Recent {
+struct RecentValues {
     entries: Cache<Arc<[u8]>, Entry, Bytes>,
-    /// Every entry holds up to this version. Held for reading by who puts one in, so that no
-    /// commit passes meanwhile.
+    /// Every entry is valid up to this version. Read-locked while an entry is inserted, so that no commit
+    /// is applied meanwhile.
     followed: RwLock<Version>,
 }
 
 pub(super) fn open(engine: Arc<dyn Driver>, options: &Options) -> Result<Arc<dyn Driver>> {
     let bytes = options.cache_bytes;
-    let keeper = Recent {
+    let cache = RecentValues {
         entries: Cache::with_weighter(bytes / ENTRY_BYTES, bytes as u64, Bytes),
         followed: RwLock::new(engine.snapshot()?.version()),
     };
-    let following = Following::new(engine, keeper, Heart::Still);
-    Ok(Arc::new(Kept::follow(following)?))
+    let follower = Follower::new(engine, cache, FreshnessCheck::Never);
+    Ok(Arc::new(PolicyDriver::start(follower)?))
 }
 
-impl Recent {
-    /// What a key holds at a version; `None` where that is not known here.
+impl RecentValues {
+    /// The value of a key at a version; `None` if it is not cached.
     fn get(&self, key: &[u8], at: Version) -> Option<Option<Arc<[u8]>>> {
-        // Read first: an entry that is there afterwards holds at least up to here.
+        // Read before the entry: the entry is then valid at least up to this version.
         let followed = *self.followed.read();
         let entry = self.entries.get(key)?;
         (entry.read_at <= at && at <= followed).then_some(entry.value)
     }
 
-    /// Keeps what was read at a version, unless later commits have passed already.
+    /// Caches a value read at a version, unless later commits were applied already.
     fn put(&self, key: &[u8], at: Version, value: Option<&[u8]>) {
         let followed = self.followed.read();
         if at >= *followed {
@@ -82,7 +82,7 @@ impl Recent {
     }
 }
 
-impl Keeper for Recent {
+impl PolicyCache for RecentValues {
     fn version(&self) -> Version {
         *self.followed.read()
     }
@@ -109,39 +109,39 @@ impl Keeper for Recent {
         Ok(())
     }
 
-    fn snapshot(following: &Arc<Following<Self>>) -> Result<Box<dyn Snapshot + Send>> {
-        Self::snapshot_expecting(following, &|_| {})
+    fn snapshot(follower: &Arc<Follower<Self>>) -> Result<Box<dyn Snapshot + Send>> {
+        Self::snapshot_expecting(follower, &|_| {})
     }
 
     fn snapshot_expecting(
-        following: &Arc<Following<Self>>,
+        follower: &Arc<Follower<Self>>,
         expect: Expect<'_>,
     ) -> Result<Box<dyn Snapshot + Send>> {
-        let engine = following.engine().snapshot_expecting(expect)?;
-        if following.keeper().version() < engine.version() {
-            following.try_reach(engine.version(), Duration::ZERO);
+        let engine = follower.engine().snapshot_expecting(expect)?;
+        if follower.cache().version() < engine.version() {
+            follower.try_await_version(engine.version(), Duration::ZERO);
         }
         Ok(Box::new(RecentSnapshot {
             engine,
-            following: Arc::clone(following),
+            follower: Arc::clone(follower),
         }))
     }
 
-    fn residence(following: &Following<Self>) -> Residence {
-        let entries = &following.keeper().entries;
+    fn residence(follower: &Follower<Self>) -> Residence {
+        let entries = &follower.cache().entries;
         let overhead = ENTRY_OVERHEAD_BYTES * entries.len() as u64;
         Residence {
             policy: Policy::Recent,
             keys: entries.len() as u64,
             bytes: entries.weight().saturating_sub(overhead),
-            ..following.residence()
+            ..follower.residence()
         }
     }
 }
 
 struct RecentSnapshot {
     engine: Box<dyn Snapshot + Send>,
-    following: Arc<Following<Recent>>,
+    follower: Arc<Follower<RecentValues>>,
 }
 
 impl Snapshot for RecentSnapshot {
@@ -150,9 +150,9 @@ impl Snapshot for RecentSnapshot {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        let (recent, at) = (self.following.keeper(), self.version());
-        if let Some(known) = recent.get(key, at) {
-            return Ok(known.map(|value| Cow::Owned(value.to_vec())));
+        let (recent, at) = (self.follower.cache(), self.version());
+        if let Some(cached) = recent.get(key, at) {
+            return Ok(cached.map(|value| Cow::Owned(value.to_vec())));
         }
         let value = self.engine.get(key)?;
         recent.put(key, at, value.as_deref());
@@ -160,14 +160,14 @@ impl Snapshot for RecentSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let (recent, at) = (self.following.keeper(), self.version());
-        let known = |key: &[u8]| {
-            let known = recent.get(key, at)?;
-            Some(known.map(|value| Cow::Owned(value.to_vec())))
+        let (recent, at) = (self.follower.cache(), self.version());
+        let cached = |key: &[u8]| {
+            let value = recent.get(key, at)?;
+            Some(value.map(|value| Cow::Owned(value.to_vec())))
         };
-        partly::get_many(keys, known, |unknown| {
-            let values = self.engine.get_many(unknown)?;
-            for (key, value) in unknown.iter().zip(&values) {
+        partial_cache::get_many(keys, cached, |missing| {
+            let values = self.engine.get_many(missing)?;
+            for (key, value) in missing.iter().zip(&values) {
                 recent.put(key, at, value.as_deref());
             }
             Ok(values)

@@ -1,4 +1,4 @@
-//! Keys and values in a map, brought from version to version.
+//! An in-memory map of an engine's data, updated from version to version.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,59 +9,59 @@ use espalier_keyspace::{
 };
 use parking_lot::Mutex;
 
-use super::keeper::Took;
-use crate::memory::{Newest, State, apply};
-use crate::recent::Recorder;
+use super::policy_driver::StepResult;
+use crate::memory::{LatestState, VersionedMap, apply};
+use crate::recent_commits::Recorder;
 
-/// How often a state is read again when it became too old while it was read.
+/// How often loading is retried if the snapshot becomes too old meanwhile.
 const LOAD_TRIES_MAX: usize = 5;
 
-/// What of a value is kept in memory.
-pub(super) trait Hold: Send + Sync + 'static {
-    /// What is kept of a value: bytes that tell whether it is the same.
-    fn hold<'a>(&self, value: &'a [u8]) -> Cow<'a, [u8]>;
+/// Which part of a value is kept in memory.
+pub(super) trait ValueRetention: Send + Sync + 'static {
+    /// The bytes kept for a value; they differ if the values differ.
+    fn retained<'a>(&self, value: &'a [u8]) -> Cow<'a, [u8]>;
 }
 
-/// Whole values.
-pub(super) struct Whole;
+/// Keeps full values.
+pub(super) struct FullValues;
 
-impl Hold for Whole {
-    fn hold<'a>(&self, value: &'a [u8]) -> Cow<'a, [u8]> {
+impl ValueRetention for FullValues {
+    fn retained<'a>(&self, value: &'a [u8]) -> Cow<'a, [u8]> {
         Cow::Borrowed(value)
     }
 }
 
-/// The newest known state, and some before it. One caller at a time changes it.
-pub(super) struct View<H: Hold> {
-    hold: H,
-    newest: Newest,
-    past: Mutex<VecDeque<State>>,
+/// The newest known state, and some older ones. Changed by one caller at a time.
+pub(super) struct View<H: ValueRetention> {
+    retention: H,
+    newest: LatestState,
+    past: Mutex<VecDeque<VersionedMap>>,
     past_max: usize,
 }
 
-impl View<Whole> {
-    /// Takes in one commit of this process, where it follows the newest state.
-    pub(super) fn take_step(&self, version: Version, step: &Step) -> Took {
+impl View<FullValues> {
+    /// Applies a commit of this process, if it follows the newest state.
+    pub(super) fn apply_step(&self, version: Version, step: &Step) -> StepResult {
         match self.version().cmp(&step.from) {
-            Ordering::Less => Took::Early,
-            Ordering::Greater => Took::Nothing,
+            Ordering::Less => StepResult::Early,
+            Ordering::Greater => StepResult::Skipped,
             Ordering::Equal => {
-                let mut nobody = Recorder::counting();
-                match apply(&self.newest, &step.batch, &mut nobody, Some(version)) {
-                    Ok(_) => Took::Step,
-                    Err(_) => Took::Nothing,
+                let mut recorder = Recorder::effect_only();
+                match apply(&self.newest, &step.batch, &mut recorder, Some(version)) {
+                    Ok(_) => StepResult::Applied,
+                    Err(_) => StepResult::Skipped,
                 }
             }
         }
     }
 }
 
-impl<H: Hold> View<H> {
-    /// Reads all that the engine has. Keeps as many states beside the newest.
-    pub(super) fn load(engine: &dyn Driver, hold: H, past_max: usize) -> Result<Self> {
+impl<H: ValueRetention> View<H> {
+    /// Loads all data of the engine. Keeps up to `past_max` older states.
+    pub(super) fn load(engine: &dyn Driver, retention: H, past_max: usize) -> Result<Self> {
         let view = Self {
-            hold,
-            newest: Newest::default(),
+            retention,
+            newest: LatestState::default(),
             past: Mutex::default(),
             past_max: 0,
         };
@@ -70,7 +70,7 @@ impl<H: Hold> View<H> {
     }
 
     /// The newest state.
-    pub(super) fn newest(&self) -> State {
+    pub(super) fn newest(&self) -> VersionedMap {
         self.newest.get()
     }
 
@@ -79,8 +79,8 @@ impl<H: Hold> View<H> {
         self.newest.version()
     }
 
-    /// The state of a version, where it is kept.
-    pub(super) fn at(&self, version: Version) -> Option<State> {
+    /// The state of a version, if it is kept.
+    pub(super) fn at(&self, version: Version) -> Option<VersionedMap> {
         let newest = self.newest();
         if newest.version == version {
             return Some(newest);
@@ -89,29 +89,34 @@ impl<H: Hold> View<H> {
         past.iter().find(|state| state.version == version).cloned()
     }
 
-    /// Takes in one commit.
+    /// Applies one commit.
     pub(super) fn apply(&self, version: Version, changes: &[Change]) {
         let mut map = self.newest().map;
         for change in changes {
             match change {
-                Change::Put { key, value } => map.insert(key, &self.hold.hold(value)),
+                Change::Put { key, value } => map.insert(key, &self.retention.retained(value)),
                 Change::Delete { key } => drop(map.remove(key)),
                 Change::DeleteRange(range) => drop(map.remove_range(range)),
             }
         }
-        self.show(State { version, map });
+        self.publish(VersionedMap { version, map });
     }
 
-    /// Brings the newest state to one that the engine has now, of at least that version.
+    /// Updates the newest state to the engine's current one, of at least version `least`.
     pub(super) fn reload(&self, engine: &dyn Driver, least: Version) -> Result<()> {
         let state = self.read(engine, &self.newest(), least)?;
-        self.show(state);
+        self.publish(state);
         Ok(())
     }
 
-    /// What the engine has, of at least that version: what of an earlier state is still so is
-    /// shared with it, so that reading again takes memory for what is different.
-    fn read(&self, engine: &dyn Driver, before: &State, least: Version) -> Result<State> {
+    /// Reads the engine's state, of at least version `least`. Unchanged parts of `before` are shared, so
+    /// that a reload takes memory only for differences.
+    fn read(
+        &self,
+        engine: &dyn Driver,
+        before: &VersionedMap,
+        least: Version,
+    ) -> Result<VersionedMap> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -119,13 +124,13 @@ impl<H: Hold> View<H> {
             let version = snapshot.version();
             if version < least {
                 let message = format!(
-                    "the engine shows version {} after it told of {}; its data may have been put back",
+                    "the engine is at version {} after it reported {}; its data may have been restored from a backup",
                     version.0, least.0
                 );
                 return Err(Error::new(ErrorKind::Engine, message));
             }
-            match self.compare(&*snapshot, &before.map) {
-                Ok(map) => return Ok(State { version, map }),
+            match self.merge_snapshot(&*snapshot, &before.map) {
+                Ok(map) => return Ok(VersionedMap { version, map }),
                 Err(error)
                     if error.kind() == ErrorKind::SnapshotTooOld && tries < LOAD_TRIES_MAX => {}
                 Err(error) => return Err(error),
@@ -133,28 +138,28 @@ impl<H: Hold> View<H> {
         }
     }
 
-    /// What was before, with what the snapshot shows otherwise changed.
-    fn compare(&self, snapshot: &dyn Snapshot, before: &ByteMap) -> Result<ByteMap> {
+    /// Returns `before` with all differences to the snapshot applied.
+    fn merge_snapshot(&self, snapshot: &dyn Snapshot, before: &ByteMap) -> Result<ByteMap> {
         let mut map = before.clone();
-        let mut held = before.iter().peekable();
+        let mut old = before.iter().peekable();
         let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward)?;
         while let Some((key, value)) = cursor.next()? {
-            while let Some((gone, _)) = held.next_if(|(held, _)| *held < key) {
-                map.remove(gone);
+            while let Some((removed, _)) = old.next_if(|(old_key, _)| *old_key < key) {
+                map.remove(removed);
             }
-            let value = self.hold.hold(value);
-            let known = held.next_if(|(held, _)| *held == key);
-            if known.is_none_or(|(_, known)| known != &*value) {
+            let value = self.retention.retained(value);
+            let old_value = old.next_if(|(old_key, _)| *old_key == key);
+            if old_value.is_none_or(|(_, old_value)| old_value != &*value) {
                 map.insert(key, &value);
             }
         }
-        for (gone, _) in held {
-            map.remove(gone);
+        for (removed, _) in old {
+            map.remove(removed);
         }
         Ok(map)
     }
 
-    fn show(&self, state: State) {
+    fn publish(&self, state: VersionedMap) {
         let before = self.newest.replace(state);
         if self.past_max > 0 {
             let mut past = self.past.lock();
@@ -166,7 +171,7 @@ impl<H: Hold> View<H> {
     }
 }
 
-/// Everything that the engine has now.
-pub(super) fn whole(engine: &dyn Driver) -> Result<State> {
-    Ok(View::load(engine, Whole, 0)?.newest())
+/// Loads the current state of the engine.
+pub(super) fn load_state(engine: &dyn Driver) -> Result<VersionedMap> {
+    Ok(View::load(engine, FullValues, 0)?.newest())
 }

@@ -15,7 +15,7 @@ use super::engine::{
     Record, Transaction, WRITE_IDLE_MAX, Wanted, fill_in,
 };
 use super::snapshot::UnfinishedSnapshot;
-use crate::recent::{Effect, Recorder};
+use crate::recent_commits::{Effect, Recorder};
 
 /// How often a commit is tried, when connections break or others are in the way.
 const ATTEMPTS_MAX: u32 = 10;

@@ -7,9 +7,9 @@ use espalier_keyspace::Result;
 use tokio_postgres::config::{Host, SslMode};
 
 use super::driver::NAME;
+use crate::credentials::{self, Identity};
 use crate::durability::Durability;
-use crate::identity::{self, Identity};
-use crate::readable;
+use crate::readable_columns;
 use crate::url::{Url, refusal, unknown_option};
 
 /// How a URL is written.
@@ -94,7 +94,7 @@ impl Config {
             match option {
                 "schema" => config.schema = schema(value)?,
                 "durability" => config.durability = Durability::parse(value)?,
-                "readable" => config.readable = Some(readable::parse(value)?),
+                "readable" => config.readable = Some(readable_columns::parse(value)?),
                 "snapshots" => config.snapshots_max = positive(option, value)?,
                 "statement_timeout" => {
                     config.statement_timeout = Duration::from_secs(positive(option, value)?);
@@ -102,7 +102,7 @@ impl Config {
                 "sslmode" => mode = value,
                 "sslrootcert" => authorities = Some(PathBuf::from(value)),
                 "sslcert" => certificate = Some(PathBuf::from(value)),
-                "password_file" => password = Some(identity::password(value)?),
+                "password_file" => password = Some(credentials::password(value)?),
                 "sslkey" => key = Some(PathBuf::from(value)),
                 "connect_timeout" => {
                     positive::<u32>(option, value)?;

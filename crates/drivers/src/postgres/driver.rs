@@ -12,8 +12,8 @@ use super::config::Config;
 use super::engine::{self, Engine};
 use super::snapshot::PostgresSnapshot;
 use super::watch::PostgresWatch;
-use crate::promise::Promise;
-use crate::site::Site;
+use crate::effective_durability::Promise;
+use crate::resolved_url::Site;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -39,7 +39,7 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Postgres::open(Config::from_url(url)?)?))
 }
 
-pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
+pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
     let config = Config::from_url(url)?;
     Ok(Site {
         url: config.site(),
@@ -47,7 +47,7 @@ pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
     })
 }
 
-pub(crate) fn promise_url(url: &Url<'_>) -> Result<Promise> {
+pub(crate) fn effective_durability_url(url: &Url<'_>) -> Result<Promise> {
     engine::promise(Config::from_url(url)?)
 }
 

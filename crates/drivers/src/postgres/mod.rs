@@ -56,11 +56,11 @@ mod engine;
 mod snapshot;
 mod watch;
 
+pub use crate::credentials::Identity;
 pub use crate::durability::Durability;
-pub use crate::identity::Identity;
 pub use config::{CONNECT_TIMEOUT, Config, SNAPSHOTS_MAX, STATEMENT_TIMEOUT, Security};
 pub use driver::{NAME, NAME_LONG, Postgres};
-pub(crate) use driver::{look_url, open_url, promise_url};
+pub(crate) use driver::{effective_durability_url, open_url, resolve_url};
 pub use engine::{
     COMMIT_IDLE_MAX, LOG_COMMITS_MAX, LOG_RECORD_BYTES_MAX, RECONNECT_PATIENCE, RESOLVE_PATIENCE,
     SNAPSHOT_PATIENCE, WATCH_POLL, WRITE_IDLE_MAX,

@@ -10,16 +10,16 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Connection, Engine, Lease, Setup};
-use crate::known::Known;
-use crate::pages::{More, Page, PagedCursor, Source};
-use crate::partly::{self, Values};
+use crate::paged_cursor::{More, Page, PagedCursor, Source};
+use crate::partial_cache::{self, Values};
+use crate::prefetched::Prefetched;
 
 /// A committed state, held.
 pub(super) struct PostgresSnapshot {
     lease: RefCell<Lease>,
     engine: Arc<Engine>,
     version: Version,
-    known: Known,
+    prefetched: Prefetched,
 }
 
 impl PostgresSnapshot {
@@ -27,12 +27,12 @@ impl PostgresSnapshot {
     pub(super) fn new(engine: &Arc<Engine>, expect: Expect<'_>) -> Result<Self> {
         let mut expected = Expected::new();
         expect(&mut expected);
-        let (lease, (version, known)) = engine.read(&expected)?;
+        let (lease, (version, prefetched)) = engine.read(&expected)?;
         Ok(Self {
             lease: RefCell::new(lease),
             engine: Arc::clone(engine),
             version,
-            known,
+            prefetched,
         })
     }
 }
@@ -43,7 +43,7 @@ impl Snapshot for PostgresSnapshot {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        if let Some(value) = self.known.get(key) {
+        if let Some(value) = self.prefetched.get(key) {
             return Ok(value.map(Cow::Borrowed));
         }
         let mut lease = self.lease.borrow_mut();
@@ -51,8 +51,8 @@ impl Snapshot for PostgresSnapshot {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        let known = |key: &[u8]| Some(self.known.get(key)?.map(Cow::Borrowed));
-        partly::get_many(keys, known, |unknown| {
+        let cached = |key: &[u8]| Some(self.prefetched.get(key)?.map(Cow::Borrowed));
+        partial_cache::get_many(keys, cached, |unknown| {
             let mut lease = self.lease.borrow_mut();
             get_many(lease.connection()?, &self.engine.setup, unknown)
         })
@@ -71,7 +71,7 @@ impl Source for &PostgresSnapshot {
         wanted: usize,
         page: &mut Page,
     ) -> Result<More> {
-        if let Some(more) = self.known.show(range, direction, page) {
+        if let Some(more) = self.prefetched.fill_page(range, direction, page) {
             return Ok(more);
         }
         let mut lease = self.lease.borrow_mut();
@@ -105,7 +105,7 @@ impl Snapshot for UnfinishedSnapshot<'_> {
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
         let ask = |keys: &[&[u8]]| get_many(&mut self.connection.borrow_mut(), self.setup, keys);
-        partly::get_many(keys, |_| None, ask)
+        partial_cache::get_many(keys, |_| None, ask)
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {

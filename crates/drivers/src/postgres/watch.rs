@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 
 use super::engine::{Engine, Following};
-use crate::recent::deadline;
+use crate::recent_commits::deadline;
 
 pub(super) struct PostgresWatch {
     engine: Arc<Engine>,

@@ -11,7 +11,7 @@ use super::engine::{
 };
 use super::snapshot::RedisSnapshot;
 use crate::buffered;
-use crate::recent::RECORD_BYTES_MAX;
+use crate::recent_commits::RECORD_BYTES_MAX;
 
 /// Blocks of a staged batch that are sent at once: about 4 MiB.
 const STAGE_BLOCKS: usize = 16;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use espalier_keyspace::Result;
 
 use crate::authority::Authority;
+use crate::credentials::{Tls, password};
 use crate::durability::Durability;
-use crate::identity::{Tls, password};
 use crate::url::{Url, milliseconds, number, refusal, unknown_option};
 
 /// The longest that a call tries to reach the server, when not given: ten seconds.

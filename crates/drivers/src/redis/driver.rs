@@ -12,8 +12,8 @@ use super::config::Config;
 use super::engine::{self, Engine};
 use super::snapshot::RedisSnapshot;
 use super::watch::RedisWatch;
-use crate::promise::Promise;
-use crate::site::Site;
+use crate::effective_durability::Promise;
+use crate::resolved_url::Site;
 use crate::url::Url;
 
 /// The name of the driver, and the scheme of its URLs.
@@ -40,7 +40,7 @@ pub(crate) fn open_url(url: &Url<'_>) -> Result<Arc<dyn Driver>> {
     Ok(Arc::new(Redis::open(Config::from_url(url)?)?))
 }
 
-pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
+pub(crate) fn resolve_url(url: &Url<'_>) -> Result<Site> {
     let config = Config::from_url(url)?;
     Ok(Site {
         url: config.site(url.scheme),
@@ -48,7 +48,7 @@ pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
     })
 }
 
-pub(crate) fn promise_url(url: &Url<'_>) -> Result<Promise> {
+pub(crate) fn effective_durability_url(url: &Url<'_>) -> Result<Promise> {
     engine::promise(&Config::from_url(url)?)
 }
 

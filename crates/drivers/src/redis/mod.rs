@@ -83,5 +83,5 @@ mod watch;
 pub use crate::durability::Durability;
 pub use config::{Config, TIMEOUT, UNDO_BYTES};
 pub use driver::{NAME, NAME_TLS, Redis};
-pub(crate) use driver::{look_url, open_url, promise_url};
+pub(crate) use driver::{effective_durability_url, open_url, resolve_url};
 pub use engine::{DIRECT_BYTES_MAX, FORMAT, LOG_BYTES_MAX, LOG_COMMITS_MAX, UNDO_OPERATIONS_MAX};

@@ -11,9 +11,9 @@ use espalier_keyspace::{
 use super::engine::{
     Answer, Engine, InRuns, Part, Rows, Values, bare, bytes, stamped, wrong_answer,
 };
-use crate::known::Known;
-use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
-use crate::partly;
+use crate::paged_cursor::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
+use crate::partial_cache;
+use crate::prefetched::Prefetched;
 
 /// Rows that are fetched at once at most.
 const ROWS_MAX: usize = 4096;
@@ -27,13 +27,13 @@ pub(super) struct RedisSnapshot {
     version: Version,
     /// The version as scripts compare it.
     text: String,
-    known: Known,
+    prefetched: Prefetched,
 }
 
 impl RedisSnapshot {
     pub(super) fn new(engine: &Arc<Engine>) -> Result<Self> {
         let version = engine.newest()?;
-        Ok(Self::at(engine, version, Known::default()))
+        Ok(Self::at(engine, version, Prefetched::default()))
     }
 
     /// With what is expected to be read, in the same round trip.
@@ -67,7 +67,7 @@ impl RedisSnapshot {
         let answer = engine.ask(|link| link.script(&engine.scripts.take, &keys, &arguments))?;
         let mut answer = engine.checked(answer)?;
         let version = Version(answer.number()?);
-        let mut known = Known::default();
+        let mut prefetched = Prefetched::default();
         let mut wanted = wanted.into_iter().enumerate();
         let values = Values::of(answer.list()?)?;
         let in_runs = InRuns::of(answer.list()?)?;
@@ -77,7 +77,7 @@ impl RedisSnapshot {
                 Some(stored) => Some(stamped(stored)?.1),
                 None => in_runs.find(place, key)?,
             };
-            known.value(key, value.map(<[u8]>::to_vec));
+            prefetched.insert_value(key, value.map(<[u8]>::to_vec));
             Ok(())
         })?;
         for (range, _) in expected.ranges() {
@@ -93,17 +93,17 @@ impl RedisSnapshot {
                 }
                 Ok(())
             })?;
-            known.head(range, head, more);
+            prefetched.insert_head(range, head, more);
         }
-        Ok(Self::at(engine, version, known))
+        Ok(Self::at(engine, version, prefetched))
     }
 
-    fn at(engine: &Arc<Engine>, version: Version, known: Known) -> Self {
+    fn at(engine: &Arc<Engine>, version: Version, prefetched: Prefetched) -> Self {
         Self {
             engine: Arc::clone(engine),
             version,
             text: version.0.to_string(),
-            known,
+            prefetched,
         }
     }
 
@@ -196,16 +196,16 @@ impl Snapshot for RedisSnapshot {
         if !is_key(key) {
             return Ok(None);
         }
-        if let Some(value) = self.known.get(key) {
+        if let Some(value) = self.prefetched.get(key) {
             return Ok(value.map(Cow::Borrowed));
         }
         Ok(self.ask(&[key])?.pop().flatten().map(Cow::Owned))
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
-        partly::get_many(
+        partial_cache::get_many(
             keys,
-            |key| Some(self.known.get(key)?.map(Cow::Borrowed)),
+            |key| Some(self.prefetched.get(key)?.map(Cow::Borrowed)),
             |unknown| {
                 let mut found = Vec::with_capacity(unknown.len());
                 while found.len() < unknown.len() {
@@ -231,7 +231,7 @@ impl Source for &RedisSnapshot {
         wanted: usize,
         page: &mut Page,
     ) -> Result<More> {
-        if let Some(more) = self.known.show(range, direction, page) {
+        if let Some(more) = self.prefetched.fill_page(range, direction, page) {
             return Ok(more);
         }
         let (mut rest, mut rows) = (range.clone(), wanted);

@@ -8,7 +8,7 @@ use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 use redis::{RedisResult, Value};
 
 use super::engine::{Engine, Link, broken, bytes, tell, wrong_answer};
-use crate::recent::{clip, deadline};
+use crate::recent_commits::{clip, deadline};
 
 /// Entries that are read at once.
 const ENTRIES: usize = 64;

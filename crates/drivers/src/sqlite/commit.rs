@@ -11,9 +11,9 @@ use rusqlite::Connection;
 
 use super::engine::{Engine, Transaction, engine_error, fill_in, show};
 use super::snapshot::{UnfinishedSnapshot, get};
-use crate::group::{self, Changing, Filling, Grouped, Recovery, Stop};
-use crate::readable::columns;
-use crate::recent::{Effect, Recorder};
+use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
+use crate::readable_columns::columns;
+use crate::recent_commits::{Effect, Recorder};
 
 const DELETE_ALL: &str = "DELETE FROM entries";
 const DELETE_FROM: &str = "DELETE FROM entries WHERE key >= ?1";
@@ -21,7 +21,7 @@ const DELETE_RANGE: &str = "DELETE FROM entries WHERE key >= ?1 AND key < ?2";
 
 /// Applies a batch, together with those that other threads commit at the same time.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
-    let committed = group::commit(&**engine, &engine.queue, batch);
+    let committed = group_commit::commit(&**engine, &engine.queue, batch);
     committed.inspect_err(|error| {
         // What is refused for what it is, as most are, has left nothing.
         if matches!(error.kind(), ErrorKind::Full | ErrorKind::Engine) {
@@ -41,31 +41,31 @@ pub(super) fn write(
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
         let filled = change(engine, |writer| {
-            group::test(writer, preconditions)?;
-            fill(writer).map_err(Stop::Refused)
+            group_commit::test(writer, preconditions)?;
+            fill(writer).map_err(Abort::Refused)
         });
         filled.map_err(|stop| {
-            let error = group::error_of(&**engine, stop);
+            let error = group_commit::error_of(&**engine, stop);
             engine.give_back_space();
             error
         })
     })
 }
 
-impl Grouped for Engine {
+impl GroupCommit for Engine {
     type Failure = rusqlite::Error;
 
-    fn change(
+    fn run_transaction(
         &self,
-        fill: Filling<'_, rusqlite::Error>,
-    ) -> std::result::Result<Version, Stop<rusqlite::Error>> {
+        fill: TransactionBody<'_, rusqlite::Error>,
+    ) -> std::result::Result<Version, Abort<rusqlite::Error>> {
         change(self, |writer| fill(writer))
     }
 
     fn recovery(&self, failure: rusqlite::Error, batches: usize) -> Recovery {
         match batches {
             0 | 1 => Recovery::GiveUp(self.failed(failure)),
-            _ => Recovery::Alone,
+            _ => Recovery::RetryOneByOne,
         }
     }
 
@@ -83,21 +83,21 @@ impl Grouped for Engine {
 }
 
 /// The failure of a commit. When the flush is what failed, the log holds all of it.
-fn at_the_end(error: rusqlite::Error) -> Stop<rusqlite::Error> {
+fn at_the_end(error: rusqlite::Error) -> Abort<rusqlite::Error> {
     let failed_flush =
         |error: &rusqlite::ffi::Error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC;
     match error.sqlite_error().is_some_and(failed_flush) {
-        true => Stop::Unknown(error),
-        false => Stop::Failed(error),
+        true => Abort::Unknown(error),
+        false => Abort::Failed(error),
     }
 }
 
 /// Runs `fill` in a write transaction, commits it, and tells the watchers.
 fn change(
     engine: &Engine,
-    fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Stop<rusqlite::Error>>,
-) -> std::result::Result<Version, Stop<rusqlite::Error>> {
-    engine.check_writable().map_err(Stop::NotBegun)?;
+    fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Abort<rusqlite::Error>>,
+) -> std::result::Result<Version, Abort<rusqlite::Error>> {
+    engine.check_writable().map_err(Abort::NotBegun)?;
     let mut connection = engine.writer.lock();
     let version = change_through(&connection, engine, fill)?;
     engine.shorten_log(&mut connection);
@@ -107,8 +107,8 @@ fn change(
 fn change_through(
     connection: &Connection,
     engine: &Engine,
-    fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Stop<rusqlite::Error>>,
-) -> std::result::Result<Version, Stop<rusqlite::Error>> {
+    fill: impl FnOnce(&mut SqliteWriter<'_>) -> std::result::Result<(), Abort<rusqlite::Error>>,
+) -> std::result::Result<Version, Abort<rusqlite::Error>> {
     let (transaction, before) = Transaction::begin_write(connection)?;
     engine.recent.push_foreign(before);
     let mut writer = SqliteWriter {
@@ -121,7 +121,7 @@ fn change_through(
     };
     fill(&mut writer)?;
     if writer.state == State::Failed {
-        return Err(Stop::Refused(ended()));
+        return Err(Abort::Refused(ended()));
     }
     let SqliteWriter {
         transaction,
@@ -136,7 +136,7 @@ fn change_through(
     if let Some(lens) = lens {
         fill_in(&transaction, before, &*lens)?;
     }
-    engine.still_there().map_err(Stop::NotBegun)?;
+    engine.check_not_replaced().map_err(Abort::NotBegun)?;
     let version = Version(before.0 + 1);
     let _publishing = engine.publishing.lock();
     transaction.commit(version).map_err(at_the_end)?;
@@ -199,10 +199,10 @@ impl SqliteWriter<'_> {
     }
 }
 
-impl Changing for SqliteWriter<'_> {
+impl WriteTransaction for SqliteWriter<'_> {
     type Failure = rusqlite::Error;
 
-    fn held(&self, key: &[u8]) -> rusqlite::Result<Option<Cow<'_, [u8]>>> {
+    fn value_of(&self, key: &[u8]) -> rusqlite::Result<Option<Cow<'_, [u8]>>> {
         Ok(get(self.transaction.connection(), key)?.map(Cow::Owned))
     }
 
@@ -234,9 +234,13 @@ impl Changing for SqliteWriter<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Stop<rusqlite::Error>> {
+    fn add_to_counter(
+        &mut self,
+        key: &[u8],
+        delta: i64,
+    ) -> std::result::Result<(), Abort<rusqlite::Error>> {
         let stored = get(self.transaction.connection(), key)?;
-        let sum = counter::add(key, stored.as_deref(), delta).map_err(Stop::Refused)?;
+        let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
         Ok(self.set(key, &sum)?)
     }
 }
@@ -290,9 +294,10 @@ impl Writer for SqliteWriter<'_> {
     fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
         OperationRef::Add(key, delta).check_limits()?;
         self.is_sound()?;
-        self.sum(key, delta).map_err(|stop| match stop {
-            Stop::Refused(error) | Stop::NotBegun(error) => error,
-            Stop::Failed(error) | Stop::Unknown(error) => self.failure(error),
-        })
+        self.add_to_counter(key, delta)
+            .map_err(|abort| match abort {
+                Abort::Refused(error) | Abort::NotBegun(error) => error,
+                Abort::Failed(error) | Abort::Unknown(error) => self.failure(error),
+            })
     }
 }

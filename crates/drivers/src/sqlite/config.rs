@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use espalier_keyspace::Result;
 
 use crate::durability::Durability;
-use crate::readable;
+use crate::readable_columns;
 use crate::url::{Url, unknown_option};
 
 /// The options of the SQLite driver.
@@ -35,7 +35,7 @@ impl Config {
         for (option, value) in url.options() {
             match option {
                 "durability" => config.durability = Durability::parse(value)?,
-                "readable" => config.readable = Some(readable::parse(value)?),
+                "readable" => config.readable = Some(readable_columns::parse(value)?),
                 _ => return unknown_option(url.scheme, option, "durability and readable"),
             }
         }

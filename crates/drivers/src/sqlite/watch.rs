@@ -6,16 +6,16 @@ use espalier_keyspace::{Result, Version};
 use parking_lot::Mutex;
 
 use super::engine::Engine;
-use crate::polled::{Polled, PolledWatch};
-use crate::recent::Recent;
+use crate::polled_watch::{PolledEngine, PolledWatch};
+use crate::recent_commits::RecentCommits;
 
-pub use crate::polled::WATCH_POLL;
+pub use crate::polled_watch::WATCH_POLL;
 
 /// A watch of this engine.
 pub(super) type SqliteWatch = PolledWatch<Engine>;
 
-impl Polled for Engine {
-    fn recent(&self) -> &Recent {
+impl PolledEngine for Engine {
+    fn recent(&self) -> &RecentCommits {
         &self.recent
     }
 

@@ -1,4 +1,5 @@
-//! How batches are applied: looked up, worked out, and written in one transaction or by stages.
+//! Applies batches: reads what they depend on, plans the writes, and commits in one transaction or in
+//! stages.
 
 use std::sync::Arc;
 use std::thread;
@@ -9,33 +10,33 @@ use rand::{Rng, RngCore};
 
 use super::driver::Shared;
 use super::engine::{
-    Cells, Failure, Gate, Guard, ID_BYTES, Lane, Plan, Write, done, encode_changes, encode_writes,
-    gated, now_ms, says_done, says_gated, void, writes_of,
+    CellStore, Failure, Gate, Guard, ID_BYTES, Session, Write, WritePlan, encode_cancelled,
+    encode_changes, encode_done, encode_gated, encode_writes, is_done, is_gated, now_ms, writes_of,
 };
 
-/// How much longer a commit may try for each of its operations.
-const OPERATION_PATIENCE: Duration = Duration::from_micros(200);
+/// Additional retry time of a commit per operation.
+const TIMEOUT_PER_OPERATION: Duration = Duration::from_micros(200);
 
-/// The longest wait, in milliseconds, before a commit is tried again that others got in the way of.
+/// The maximum wait, in milliseconds, before a commit is retried after a conflict with another one.
 const BACKOFF_MS_MAX: u64 = 32;
 
-/// Tests of a transaction that are not the batch's own: gate, lane, record.
-const OWN_GUARDS: usize = 4;
+/// Guards of a transaction besides those of the batch: gate, session, record.
+const COMMIT_GUARDS: usize = 4;
 
-/// What became of a commit whose answer was lost.
+/// The outcome of a commit whose response was lost.
 enum Outcome {
-    /// It happened, by this revision.
+    /// It was applied, by this revision.
     Done(u64),
-    /// Its gate was made, so it happens.
+    /// Its gate was created, so it will be applied.
     Gated,
-    /// It did not happen, and never will.
-    Void,
+    /// It was not applied, and cannot be applied later.
+    Cancelled,
 }
 
-/// A commit that happened.
+/// An applied commit.
 struct Applied {
     revision: u64,
-    /// The version before it, where it was seen that nobody could come between.
+    /// The previous version, if no other commit can have come between.
     before: Option<Version>,
 }
 
@@ -46,144 +47,149 @@ impl From<u64> for Applied {
     }
 }
 
-impl<C: Cells> Shared<C> {
-    /// Applies a batch; where a version is given, only if it is still the newest. Returns the version
-    /// it makes and, where that is sure, the one before it.
+impl<C: CellStore> Shared<C> {
+    /// Applies a batch; with a version, only if that is still the newest. Returns the new version and, if
+    /// it is certain, the previous one.
     pub(super) fn commit(
         self: &Arc<Self>,
         batch: &Batch,
         unchanged_since: Option<Version>,
     ) -> Result<(Version, Option<Version>)> {
         let count = u32::try_from(batch.operations().len()).unwrap_or(u32::MAX);
-        let patience = self.cells.patience() + OPERATION_PATIENCE * count;
-        let deadline = Instant::now() + patience;
-        let mut lane = self.lanes.take();
-        let mut turn = None;
+        let retry_timeout = self.cells.retry_timeout() + TIMEOUT_PER_OPERATION * count;
+        let deadline = Instant::now() + retry_timeout;
+        let mut session = self.sessions.take();
+        let mut contention = None;
         let mut wait_ms = 1;
-        let mut older = self.look_lately(batch, unchanged_since, &lane);
+        let mut stale = self.read_stale_and_plan(batch, unchanged_since, &session);
         loop {
-            let (state, plan) = match older.take() {
-                Some(looked) => looked,
-                None => self.look(batch, unchanged_since, &lane)?,
+            let (state, plan) = match stale.take() {
+                Some(planned) => planned,
+                None => self.read_and_plan(batch, unchanged_since, &session)?,
             };
             if let Some(gate) = state.gate {
                 self.finish(gate, &[])?;
                 continue;
             }
-            if !state.is_free(&lane) {
-                // It was swept up while this process was halted for a day.
-                lane = Lane::new();
+            if !state.is_session_unchanged(&session) {
+                // The session was removed as stale while this process was suspended for a day.
+                session = Session::new();
             }
             let plan = plan?;
             if !plan.has_effect() {
-                self.lanes.give_back(lane);
+                self.sessions.give_back(session);
                 return Ok((state.version, None));
             }
-            lane.sequence += 1;
+            session.sequence += 1;
             let strict = unchanged_since.map(|_| state.version);
-            if let Some(applied) = self.attempt(&plan, &mut lane, state.version, strict)? {
-                self.lanes.give_back(lane);
-                // Nobody else did anything at all since it was looked.
+            if let Some(applied) = self.attempt(&plan, &mut session, state.version, strict)? {
+                self.sessions.give_back(session);
+                // There was no other transaction since the read.
                 let is_next = applied.revision == state.revision() + 1;
                 let before = is_next.then_some(state.version).or(applied.before);
                 return Ok((Version(applied.revision), before));
             }
             if Instant::now() >= deadline {
-                let message = "others keep changing what this commit is about; try again";
+                let message = "the commit keeps conflicting with other writers; try again";
                 return Err(Error::new(ErrorKind::Unavailable, message));
             }
-            // Those of this process go one by one from here on.
-            if turn.is_none() {
-                turn = Some(self.contended.lock());
+            // From here on, contending commits of this process run one at a time.
+            if contention.is_none() {
+                contention = Some(self.contention_lock.lock());
             }
             thread::sleep(Duration::from_millis(rand::rng().random_range(0..=wait_ms)));
             wait_ms = (wait_ms * 2).min(BACKOFF_MS_MAX);
         }
     }
 
-    /// Tries to write what the plan says. `None` when something that it depends on has changed, and
-    /// nothing was written.
+    /// Tries to write the plan. `None` if something that it depends on has changed; then nothing was
+    /// written.
     fn attempt(
         &self,
-        plan: &Plan,
-        lane: &mut Lane,
+        plan: &WritePlan,
+        session: &mut Session,
         version: Version,
         strict: Option<Version>,
     ) -> Result<Option<Applied>> {
         let bounds = self.cells.bounds();
         let head = Guard::Modified(self.layout.head(), version.0);
-        let many = plan.guards.len() + OWN_GUARDS > bounds.operations;
-        let mut guards = match many {
+        let exceeds_bounds = plan.guards.len() + COMMIT_GUARDS > bounds.operations;
+        let mut guards = match exceeds_bounds {
             true => vec![head.clone()],
             false => plan.guards.clone(),
         };
-        if strict.is_some() && !many {
+        if strict.is_some() && !exceeds_bounds {
             guards.push(head);
         }
         guards.push(Guard::Absent(self.layout.gate()));
-        let told = encode_changes(plan.told());
-        let direct = plan.direct(bounds).filter(|_| !many);
-        guards.push(self.lane_guard(lane));
+        let changes = encode_changes(plan.changes());
+        let direct = plan.direct(bounds).filter(|_| !exceeds_bounds);
+        guards.push(self.session_guard(session));
         let Some(mut writes) = direct else {
-            return self.stage(plan, guards, told, lane);
+            return self.stage(plan, guards, changes, session);
         };
-        writes.push(Write::Put(self.layout.head(), told));
+        writes.push(Write::Put(self.layout.head(), changes));
         writes.push(Write::Put(
-            self.layout.lane(&lane.name),
-            done(lane.sequence),
+            self.layout.session(&session.name),
+            encode_done(session.sequence),
         ));
-        let revision = self.direct(&guards, &writes, lane)?;
+        let revision = self.direct(&guards, &writes, session)?;
         Ok(revision.map(Applied::from))
     }
 
-    fn lane_guard(&self, lane: &Lane) -> Guard {
-        let cell = self.layout.lane(&lane.name);
-        match lane.modified {
+    fn session_guard(&self, session: &Session) -> Guard {
+        let cell = self.layout.session(&session.name);
+        match session.modified {
             0 => Guard::Absent(cell),
             modified => Guard::Modified(cell, modified),
         }
     }
 
-    fn direct(&self, guards: &[Guard], writes: &[Write], lane: &mut Lane) -> Result<Option<u64>> {
+    fn direct(
+        &self,
+        guards: &[Guard],
+        writes: &[Write],
+        session: &mut Session,
+    ) -> Result<Option<u64>> {
         match self.cells.transact(guards, writes) {
             Ok(Some(revision)) => {
-                lane.modified = revision;
+                session.modified = revision;
                 Ok(Some(revision))
             }
             Ok(None) => Ok(None),
-            Err(Failure::Refused(error)) => Err(error),
-            Err(Failure::Lost(error)) => match self.resolve(lane, &error)? {
+            Err(Failure::NotApplied(error)) => Err(error),
+            Err(Failure::OutcomeUnknown(error)) => match self.resolve(session, &error)? {
                 Outcome::Done(revision) => Ok(Some(revision)),
-                // It has no gate: the lane is as it was left.
-                Outcome::Gated | Outcome::Void => Ok(None),
+                // It has no gate: the session is unchanged.
+                Outcome::Gated | Outcome::Cancelled => Ok(None),
             },
         }
     }
 
-    /// Finds out whether the newest commit of a lane happened, and sees to it that it never will
-    /// when it did not.
-    fn resolve(&self, lane: &mut Lane, lost: &Error) -> Result<Outcome> {
-        let name = self.layout.lane(&lane.name);
+    /// Finds out whether the last commit of a session was applied; if not, makes sure that it cannot be
+    /// applied later.
+    fn resolve(&self, session: &mut Session, lost: &Error) -> Result<Outcome> {
+        let name = self.layout.session(&session.name);
         let unknown = |error: Error| unknown(lost, Some(error));
-        let deadline = Instant::now() + self.cells.patience();
+        let deadline = Instant::now() + self.cells.retry_timeout();
         loop {
             let cell = self.read_one(name.clone()).map_err(unknown)?;
-            lane.modified = cell.as_ref().map_or(0, |cell| cell.modified);
+            session.modified = cell.as_ref().map_or(0, |cell| cell.modified);
             if let Some(cell) = cell {
-                if says_done(&cell.value, lane.sequence) {
-                    return Ok(Outcome::Done(lane.modified));
+                if is_done(&cell.value, session.sequence) {
+                    return Ok(Outcome::Done(session.modified));
                 }
-                if says_gated(&cell.value, lane.sequence) {
+                if is_gated(&cell.value, session.sequence) {
                     return Ok(Outcome::Gated);
                 }
             }
-            let fence = [Write::Put(name.clone(), void(lane.sequence))];
-            match self.cells.transact(&[self.lane_guard(lane)], &fence) {
+            let fence = [Write::Put(name.clone(), encode_cancelled(session.sequence))];
+            match self.cells.transact(&[self.session_guard(session)], &fence) {
                 Ok(Some(revision)) => {
-                    lane.modified = revision;
-                    return Ok(Outcome::Void);
+                    session.modified = revision;
+                    return Ok(Outcome::Cancelled);
                 }
-                Err(Failure::Refused(error) | Failure::Lost(error))
+                Err(Failure::NotApplied(error) | Failure::OutcomeUnknown(error))
                     if Instant::now() >= deadline =>
                 {
                     return Err(unknown(error));
@@ -193,52 +199,55 @@ impl<C: Cells> Shared<C> {
         }
     }
 
-    /// Writes the records, makes the gate and finishes what it says.
+    /// Writes the records, creates the gate and applies the records.
     fn stage(
         &self,
-        plan: &Plan,
+        plan: &WritePlan,
         mut guards: Vec<Guard>,
-        told: Vec<u8>,
-        lane: &mut Lane,
+        changes: Vec<u8>,
+        session: &mut Session,
     ) -> Result<Option<Applied>> {
         let bounds = self.cells.bounds();
         let records = plan.records(&self.layout, bounds);
         let mut bytes: Vec<_> = records.iter().map(|record| encode_writes(record)).collect();
         let gate = Gate {
             id: new_id(),
-            lane: lane.name,
-            sequence: lane.sequence,
+            session: session.name,
+            sequence: session.sequence,
             next: 0,
             count: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
         };
-        bytes.push(told);
+        bytes.push(changes);
         self.put_records(&gate.id, &bytes)?;
         let last = self.layout.record(&gate.id, gate.count);
         guards.push(Guard::Present(last));
-        // The gate and the lane together: what makes the one cannot come after what was written to
-        // the other so that it never would.
+        // Gate and session are written together, so that the gate cannot be created after the session was
+        // marked as cancelled.
         let make = [
             Write::Put(self.layout.gate(), gate.encode()),
-            Write::Put(self.layout.lane(&lane.name), gated(lane.sequence)),
+            Write::Put(
+                self.layout.session(&session.name),
+                encode_gated(session.sequence),
+            ),
         ];
         let mut before = None;
         match self.cells.transact(&guards, &make) {
             Ok(Some(revision)) => {
-                lane.modified = revision;
-                before = self.head_before(revision);
+                session.modified = revision;
+                before = self.version_before(revision);
             }
             Ok(None) => {
                 self.drop_records(&gate.id);
                 return Ok(None);
             }
-            Err(Failure::Refused(error)) => {
+            Err(Failure::NotApplied(error)) => {
                 self.drop_records(&gate.id);
                 return Err(error);
             }
-            Err(Failure::Lost(error)) => match self.resolve(lane, &error)? {
+            Err(Failure::OutcomeUnknown(error)) => match self.resolve(session, &error)? {
                 Outcome::Done(revision) => return Ok(Some(revision.into())),
                 Outcome::Gated => {}
-                Outcome::Void => {
+                Outcome::Cancelled => {
                     self.drop_records(&gate.id);
                     return Ok(None);
                 }
@@ -247,26 +256,26 @@ impl<C: Cells> Shared<C> {
         let lost = Error::new(ErrorKind::Unavailable, "another process finished it");
         let revision = match self.finish(gate, &bytes) {
             Ok(Some(revision)) => revision,
-            Ok(None) => self.finished_by_another(lane, &lost)?,
-            Err(error) => self.finished_by_another(lane, &error)?,
+            Ok(None) => self.finished_by_another(session, &lost)?,
+            Err(error) => self.finished_by_another(session, &error)?,
         };
-        lane.modified = revision;
+        session.modified = revision;
         Ok(Some(Applied { revision, before }))
     }
 
-    /// The newest version when a gate was made, since when nobody else commits. `None` where it is not
-    /// known: it is of use, and not needed.
-    fn head_before(&self, gate_revision: u64) -> Option<Version> {
+    /// The newest version when the gate was created; no other process commits after that. `None` if it
+    /// cannot be read, as it is optional.
+    fn version_before(&self, gate_revision: u64) -> Option<Version> {
         let cell = self.read_one(self.layout.head()).ok()?;
         let revision = cell.map_or(0, |cell| cell.modified);
         (revision < gate_revision).then_some(Version(revision))
     }
 
-    /// The gate was made, so the commit happens; whether it is finished already, the lane tells.
-    fn finished_by_another(&self, lane: &Lane, lost: &Error) -> Result<u64> {
-        let cell = self.read_one(self.layout.lane(&lane.name));
+    /// The gate was created, so the commit will be applied; the session shows whether it already is.
+    fn finished_by_another(&self, session: &Session, lost: &Error) -> Result<u64> {
+        let cell = self.read_one(self.layout.session(&session.name));
         match cell {
-            Ok(Some(cell)) if says_done(&cell.value, lane.sequence) => Ok(cell.modified),
+            Ok(Some(cell)) if is_done(&cell.value, session.sequence) => Ok(cell.modified),
             _ => {
                 let message = format!(
                     "the connection broke while a large commit was applied ({lost}); the next \
@@ -282,7 +291,7 @@ impl<C: Cells> Shared<C> {
         let (mut writes, mut bytes) = (Vec::new(), 0);
         for (number, record) in (0..).zip(records) {
             if bytes + record.len() > bounds.bytes && !writes.is_empty() {
-                self.put_again(&writes)?;
+                self.put_idempotent(&writes)?;
                 writes.clear();
                 bytes = 0;
             }
@@ -292,33 +301,35 @@ impl<C: Cells> Shared<C> {
                 bytes = bounds.bytes;
             }
         }
-        self.put_again(&writes)
+        self.put_idempotent(&writes)
     }
 
-    /// Writes what may be written twice.
-    fn put_again(&self, writes: &[Write]) -> Result<()> {
-        let deadline = Instant::now() + self.cells.patience();
+    /// Writes with retries; the writes must be idempotent.
+    fn put_idempotent(&self, writes: &[Write]) -> Result<()> {
+        let deadline = Instant::now() + self.cells.retry_timeout();
         loop {
             match self.cells.transact(&[], writes) {
                 Ok(_) => return Ok(()),
-                Err(Failure::Lost(_)) if Instant::now() < deadline => {}
-                Err(Failure::Lost(error) | Failure::Refused(error)) => return Err(error),
+                Err(Failure::OutcomeUnknown(_)) if Instant::now() < deadline => {}
+                Err(Failure::OutcomeUnknown(error) | Failure::NotApplied(error)) => {
+                    return Err(error);
+                }
             }
         }
     }
 
     fn drop_records(&self, id: &[u8; ID_BYTES]) {
         let range = self.layout.stage(id);
-        if let Err(error) = self.try_to(&[], &[Write::DeleteRange(range)]) {
+        if let Err(error) = self.transact_once(&[], &[Write::DeleteRange(range)]) {
             tracing::warn!(%error, "records of a staged batch are left behind");
         }
     }
 
-    /// Applies what is left of the batch that the gate names, together with whoever else does so.
-    /// `records` are its records where this process made them. `None` when another finished it.
+    /// Applies the remaining records of the batch that the gate names, concurrently with other processes.
+    /// `records` are its records, if this process created them. `None` if another process finished it.
     pub(super) fn finish(&self, mut gate: Gate, records: &[Vec<u8>]) -> Result<Option<u64>> {
         let name = self.layout.gate();
-        let deadline = Instant::now() + self.cells.patience();
+        let deadline = Instant::now() + self.cells.retry_timeout();
         loop {
             let last = gate.next == gate.count;
             let cell = self.layout.record(&gate.id, gate.next);
@@ -332,8 +343,8 @@ impl<C: Cells> Shared<C> {
                 if last {
                     writes.push(Write::Delete(name.clone()));
                     writes.push(Write::Put(self.layout.head(), record));
-                    let lane = self.layout.lane(&gate.lane);
-                    writes.push(Write::Put(lane, done(gate.sequence)));
+                    let session = self.layout.session(&gate.session);
+                    writes.push(Write::Put(session, encode_done(gate.sequence)));
                 } else {
                     writes.extend(writes_of(&record)?);
                     writes.push(Write::Put(name.clone(), gate.advanced().encode()));
@@ -345,8 +356,10 @@ impl<C: Cells> Shared<C> {
                         continue;
                     }
                     Ok(None) => {}
-                    Err(Failure::Lost(_)) if Instant::now() < deadline => {}
-                    Err(Failure::Lost(error) | Failure::Refused(error)) => return Err(error),
+                    Err(Failure::OutcomeUnknown(_)) if Instant::now() < deadline => {}
+                    Err(Failure::OutcomeUnknown(error) | Failure::NotApplied(error)) => {
+                        return Err(error);
+                    }
                 }
             }
             match self.gate()? {
@@ -362,11 +375,11 @@ impl<C: Cells> Shared<C> {
     }
 }
 
-/// The outcome of a commit is unknown: its answer was lost, and nobody can be asked.
+/// The error of a commit whose outcome cannot be determined.
 fn unknown(lost: &Error, error: Option<Error>) -> Error {
     let message = format!(
-        "the connection broke while a commit was under way ({lost}), and the engine cannot be \
-         asked whether it happened; read before trying again"
+        "the connection broke during a commit ({lost}), and the engine cannot be reached to find out \
+         whether the commit was applied; read before trying again"
     );
     let unknown = Error::new(ErrorKind::OutcomeUnknown, message);
     match error {
@@ -375,7 +388,7 @@ fn unknown(lost: &Error, error: Option<Error>) -> Error {
     }
 }
 
-/// The time, so that it is known how old it is, and chance.
+/// A random ID that starts with its creation time.
 fn new_id() -> [u8; ID_BYTES] {
     let mut id = [0; ID_BYTES];
     rand::rng().fill_bytes(&mut id);

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-/// Bytes of a cell: a longer value is divided into chunks. 512 KiB.
+/// Maximum bytes of a cell: longer values are split into chunks. 512 KiB.
 pub const CHUNK_BYTES: usize = 512 << 10;
 
-/// Bytes of changes that a commit tells watchers of; of a larger one they are told as a gap.
-/// 256 KiB.
+/// Maximum bytes of changes that a commit publishes for watchers; a larger commit is reported as a gap. 256
+/// KiB.
 pub const RECORD_BYTES_MAX: usize = 256 << 10;
 
-/// What a process left behind that is gone is removed after this time: a day.
+/// Data left behind by a dead process is removed after this time: a day.
 pub const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The layout of cells that this code writes and reads.
+/// The version of the cell layout.
 pub(crate) const FORMAT: &[u8] = b"1";

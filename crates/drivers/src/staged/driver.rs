@@ -1,4 +1,4 @@
-//! The driver over an engine of cells.
+//! The driver over a cell store.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,64 +11,64 @@ use parking_lot::{Mutex, RwLock};
 
 use super::config::{FORMAT, STALE};
 use super::engine::{
-    Cells, Failure, Gate, Guard, ID_BYTES, Lanes, Layout, Read, Write, age_ms, encode_changes,
-    now_ms,
+    CellStore, Failure, Gate, Guard, ID_BYTES, Layout, Read, SessionPool, Write, age_ms,
+    encode_changes, now_ms,
 };
 use super::snapshot::StagedSnapshot;
 use super::watch::StagedWatch;
 use crate::buffered;
 
-/// Leftovers that are looked at when a key space is opened.
-const SWEEP_MAX: usize = 256;
+/// Maximum number of leftovers that are examined when a key space is opened.
+const STALE_CHECKED_MAX: usize = 256;
 
-/// A key space over an engine of cells.
-pub(crate) struct Staged<C> {
+/// A key space over a cell store.
+pub(crate) struct StagedDriver<C> {
     pub(super) shared: Arc<Shared<C>>,
 }
 
-/// What snapshots and watches share with the driver.
+/// State shared by the driver, snapshots and watches.
 pub(crate) struct Shared<C> {
     pub(super) cells: C,
     pub(super) layout: Layout,
-    pub(super) lanes: Lanes,
-    /// Held by a commit of this process that another one got in the way of.
-    pub(super) contended: Mutex<()>,
-    /// Held for writing by a streamed write, for reading by a commit.
-    pub(super) writing: RwLock<()>,
+    pub(super) sessions: SessionPool,
+    /// Locked by a commit of this process that had a conflict.
+    pub(super) contention_lock: Mutex<()>,
+    /// Write-locked by a streamed write, read-locked by a commit.
+    pub(super) write_lock: RwLock<()>,
 }
 
-impl<C: Cells> Staged<C> {
-    /// Opens the key space of a prefix, makes it where there is none, finishes what a gate says and
-    /// sweeps up what processes left that are long gone.
+impl<C: CellStore> StagedDriver<C> {
+    /// Opens the key space with a prefix, creates it if it does not exist, finishes a staged commit, and
+    /// removes stale data of dead processes.
     pub(crate) fn open(cells: C, prefix: &[u8]) -> Result<Self> {
         let shared = Arc::new(Shared {
             cells,
             layout: Layout::new(prefix),
-            lanes: Lanes::default(),
-            contended: Mutex::new(()),
-            writing: RwLock::new(()),
+            sessions: SessionPool::default(),
+            contention_lock: Mutex::new(()),
+            write_lock: RwLock::new(()),
         });
         shared.create()?;
         if let Some((gate, _)) = shared.gate()? {
             shared.finish(gate, &[])?;
         }
-        if let Err(error) = shared.sweep() {
-            tracing::warn!(%error, "what other processes left behind is not swept up");
+        if let Err(error) = shared.remove_stale() {
+            tracing::warn!(%error, "stale data of other processes cannot be removed");
         }
         Ok(Self { shared })
     }
 }
 
-impl<C: Cells> Shared<C> {
+impl<C: CellStore> Shared<C> {
     fn create(&self) -> Result<()> {
-        let deadline = Instant::now() + self.cells.patience();
+        let deadline = Instant::now() + self.cells.retry_timeout();
         loop {
             let format = self.read_one(self.layout.format())?;
             match format.map(|cell| cell.value) {
                 Some(found) if found == FORMAT => return Ok(()),
                 Some(found) => {
                     let message = format!(
-                        "the key space has format {}; this program reads {}; use a newer one",
+                        "the key space has format {}; this program supports {}; use a newer program",
                         found.escape_ascii(),
                         FORMAT.escape_ascii()
                     );
@@ -82,42 +82,44 @@ impl<C: Cells> Shared<C> {
                 Write::Put(self.layout.head(), encode_changes(None)),
             ];
             match self.cells.transact(&guards, &writes) {
-                Err(Failure::Refused(error)) => return Err(error),
-                Err(Failure::Lost(error)) if Instant::now() >= deadline => return Err(error),
+                Err(Failure::NotApplied(error)) => return Err(error),
+                Err(Failure::OutcomeUnknown(error)) if Instant::now() >= deadline => {
+                    return Err(error);
+                }
                 _ => {}
             }
         }
     }
 
-    /// The newest state of one cell.
+    /// Reads the newest state of one cell.
     pub(super) fn read_one(&self, cell: Vec<u8>) -> Result<Option<super::engine::Cell>> {
         let mut found = self.cells.read(&[Read::One(cell)], None)?;
         Ok(found.cells.pop().and_then(|mut cells| cells.pop()))
     }
 
-    /// The gate, and the revision that made it.
+    /// Reads the gate and the revision that created it.
     pub(super) fn gate(&self) -> Result<Option<(Gate, u64)>> {
         let cell = self.read_one(self.layout.gate())?;
         cell.map(|cell| Ok((Gate::decode(&cell.value)?, cell.created)))
             .transpose()
     }
 
-    fn sweep(&self) -> Result<()> {
+    fn remove_stale(&self) -> Result<()> {
         let stale_ms = u64::try_from(STALE.as_millis()).unwrap_or(u64::MAX);
         let reads = |range: KeyRange| Read::Some {
             range,
             direction: Direction::Forward,
-            limit: SWEEP_MAX,
+            limit: STALE_CHECKED_MAX,
         };
-        let mut found = self.cells.read(&[reads(self.layout.lanes())], None)?;
-        for lane in found.cells.pop().unwrap_or_default() {
-            if age_ms(&lane.value) > stale_ms {
-                let guard = Guard::Modified(lane.key.clone(), lane.modified);
-                self.try_to(&[guard], &[Write::Delete(lane.key)])?;
+        let mut found = self.cells.read(&[reads(self.layout.sessions())], None)?;
+        for session in found.cells.pop().unwrap_or_default() {
+            if age_ms(&session.value) > stale_ms {
+                let guard = Guard::Modified(session.key.clone(), session.modified);
+                self.transact_once(&[guard], &[Write::Delete(session.key)])?;
             }
         }
         let mut rest = self.layout.stages();
-        for _ in 0..SWEEP_MAX {
+        for _ in 0..STALE_CHECKED_MAX {
             let first = Read::Some {
                 range: rest.clone(),
                 direction: Direction::Forward,
@@ -131,28 +133,28 @@ impl<C: Cells> Shared<C> {
                 break;
             };
             let stage = self.layout.stage(id);
-            // A name begins with the time it was made at. Nobody applies it while there is no gate,
-            // and whoever still means to will see that it is gone.
+            // An ID starts with its creation time. Without a gate nothing applies the records; a process
+            // that still tries to create their gate fails because they are missing.
             let made = id.first_chunk().map_or(0, |ms| u64::from_be_bytes(*ms));
             if now_ms().saturating_sub(made) > stale_ms {
                 let guard = Guard::Absent(self.layout.gate());
-                self.try_to(&[guard], &[Write::DeleteRange(stage.clone())])?;
+                self.transact_once(&[guard], &[Write::DeleteRange(stage.clone())])?;
             }
             rest.start = stage.end.unwrap_or_default();
         }
         Ok(())
     }
 
-    /// A transaction whose outcome does not matter.
-    pub(super) fn try_to(&self, guards: &[Guard], writes: &[Write]) -> Result<()> {
+    /// Runs a transaction whose outcome does not matter.
+    pub(super) fn transact_once(&self, guards: &[Guard], writes: &[Write]) -> Result<()> {
         match self.cells.transact(guards, writes) {
             Ok(_) => Ok(()),
-            Err(Failure::Refused(error) | Failure::Lost(error)) => Err(error),
+            Err(Failure::NotApplied(error) | Failure::OutcomeUnknown(error)) => Err(error),
         }
     }
 }
 
-impl<C: Cells> Driver for Staged<C> {
+impl<C: CellStore> Driver for StagedDriver<C> {
     fn name(&self) -> &'static str {
         self.shared.cells.name()
     }
@@ -179,14 +181,14 @@ impl<C: Cells> Driver for Staged<C> {
 
     fn commit_step(&self, batch: Batch) -> Result<Committed> {
         batch.check_limits()?;
-        let _commit = self.shared.writing.read();
+        let _commit = self.shared.write_lock.read();
         let (version, from) = self.shared.commit(&batch, None)?;
         let step = from.map(|from| Step { from, batch });
         Ok(Committed { version, step })
     }
 
     fn write(&self, preconditions: &[Precondition], fill: Fill<'_>) -> Result<Version> {
-        let _write = self.shared.writing.write();
+        let _write = self.shared.write_lock.write();
         let engine = buffered::Engine {
             snapshot: &|| Ok(Box::new(StagedSnapshot::newest(&self.shared)?)),
             commit: &|batch, unchanged_since| Ok(self.shared.commit(batch, unchanged_since)?.0),
@@ -208,7 +210,7 @@ impl<C: Cells> Driver for Staged<C> {
     }
 
     fn flush(&self) -> Result<()> {
-        // What the engine acknowledges is durable.
+        // Everything acknowledged by the engine is durable.
         Ok(())
     }
 }

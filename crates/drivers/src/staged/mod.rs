@@ -1,39 +1,38 @@
 //! Staged commits: a key space over an engine whose transactions are small.
 //!
-//! The engine is a set of [`Cells`](engine::Cells): ordered, each with the revision that last
-//! changed it, read at any revision that is kept, and changed by transactions that test a few cells
-//! and write a few others. A batch that fits is one transaction. One that does not is staged:
+//! The engine is a [`CellStore`](engine::CellStore): an ordered set of cells, each with the revision that
+//! last changed it. Cells can be read at any revision that is kept, and are changed by transactions that
+//! test a few cells and write a few others. A batch that fits is one transaction. A larger one is staged:
 //!
-//! 1. Its writes, worked out to single cells, are written as records under a random name.
-//! 2. A transaction tests the preconditions and makes the *gate*, which names the records.
-//! 3. Each record is one transaction, which tests that it is the gate's turn and counts it on.
-//! 4. The last one removes the gate and writes the head: the commit has happened.
+//! 1. Its writes, resolved to single cells, are stored as records under a random ID.
+//! 2. A transaction tests the preconditions and creates the *gate*, which names the records.
+//! 3. Each record is applied by one transaction, which tests and increments the position in the gate.
+//! 4. The last transaction removes the gate and writes the head: the commit is complete.
 //!
-//! What a commit is worked out on may be older than the newest state, where the engine answers that more
-//! cheaply (etcd: the server that is asked, without the others): its transaction tests all that it
-//! depends on. What an older state says against a commit does not count; then the newest one is asked.
+//! A commit may be planned on a state that is older than the newest, if that is cheaper to read (etcd: from
+//! one server, without a quorum): its transaction tests everything that it depends on. If the older state
+//! makes the commit fail, the newest state is read and the commit is planned again.
 //!
-//! A reader asks for gate and head together, and for what it says that it will read. While there is
-//! a gate, readers read at the revision that made it, so nothing is ever half
-//! visible; committers finish what the gate says before they commit (whoever began may be dead),
-//! and as each step tests the gate, it does not matter how many do so at once. Before the gate is
-//! made nothing has happened, after it everything will.
+//! A reader reads gate, head, and prefetched cells together. While there is a gate, it reads at the
+//! revision that created the gate, so a partially applied commit is never visible. Committers first finish
+//! the staged commit (its process may be dead); as each step tests the gate, several processes can do so
+//! concurrently. Before the gate is created, nothing was applied; afterwards, everything will be.
 //!
-//! # What stands where
+//! # Cells
 //! | cell | holds |
 //! |---|---|
 //! | `f` | the format |
-//! | `h` | the head: what the newest commit changed; its revision is the version |
+//! | `h` | the head: the changes of the newest commit; its revision is the version |
 //! | `g` | the gate |
-//! | `l` | there when a long value was ever written |
-//! | `d`, key | a value, after a byte 0; a long one is a byte 1 and the number of its chunks |
+//! | `l` | present if a long value was ever written |
+//! | `d`, key | a value, after a byte 0; for a long one, a byte 1 and the number of its chunks |
 //! | `c`, key escaped, number | a chunk of a long value |
-//! | `o`, name | the last commit of a lane: its number and what became of it |
+//! | `o`, name | the last commit of a session: its number and outcome |
 //! | `s`, id, number | a record |
 //!
-//! A commit passes through a *lane* of its process, which counts its commits and tests in the same
-//! transaction that nobody else has touched it. When an answer is lost, the lane tells whether the
-//! commit happened, and writing to it makes sure that it never will when it did not.
+//! A commit uses a *session* of its process, which numbers its commits. Each commit tests in its
+//! transaction that the session is unchanged. If a response is lost, the session shows whether the commit
+//! was applied; if it was not, writing to the session makes sure that it cannot be applied later.
 
 mod commit;
 mod config;
@@ -42,4 +41,4 @@ pub(crate) mod engine;
 mod snapshot;
 mod watch;
 
-pub(crate) use driver::Staged;
+pub(crate) use driver::StagedDriver;

@@ -1,5 +1,5 @@
-//! Snapshots: reads at a revision. While a staged batch is applied, the one that made its gate. What was
-//! expected to be read is there from the beginning.
+//! Snapshots: reads at a revision. While a staged batch is applied, that is the revision that created its
+//! gate. Expected reads are prefetched.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -12,40 +12,40 @@ use espalier_keyspace::{
 
 use super::config::CHUNK_BYTES;
 use super::driver::Shared;
-use super::engine::{AnyKey, Cell, Cells, Held, Layout, Read};
+use super::engine::{Cell, CellStore, Layout, RangeContent, Read, StoredValue};
 
 /// Rows of the first page of a scan.
 const ROWS_MIN: usize = 16;
 
-/// Rows of a page at most; each page has four times as many as the one before, within the bytes.
+/// Maximum rows of a page; each page has four times as many as the one before, within the byte limit.
 const ROWS_MAX: usize = 4096;
 
-/// Bytes of a page, as far as the ones before let expect: 2 MiB.
+/// Target bytes of a page, estimated from the previous page: 2 MiB.
 const PAGE_BYTES: usize = 2 << 20;
 
-/// A revision that is read at.
+/// A snapshot at a revision.
 pub(crate) struct StagedSnapshot<C> {
     pub(super) shared: Arc<Shared<C>>,
     version: Version,
     revision: u64,
-    known: Known,
+    prefetched: PrefetchedCells,
 }
 
-/// What is known without asking, by data cell and by range of data cells.
+/// Prefetched data, by data cell and by range of data cells.
 #[derive(Default)]
-struct Known {
+struct PrefetchedCells {
     cells: HashMap<Vec<u8>, Option<Cell>>,
-    /// With how many cells were asked for.
+    /// With the limits of the reads.
     heads: Vec<(KeyRange, usize, Vec<Cell>)>,
 }
 
-impl<C: Cells> StagedSnapshot<C> {
+impl<C: CellStore> StagedSnapshot<C> {
     /// The newest committed state.
     pub(super) fn newest(shared: &Arc<Shared<C>>) -> Result<Self> {
         Self::newest_expecting(shared, &|_| {})
     }
 
-    /// The same, with what is expected to be read, as far as one question of the engine has room.
+    /// The newest committed state with prefetched reads, as many as fit into one request.
     pub(super) fn newest_expecting(shared: &Arc<Shared<C>>, expect: Expect<'_>) -> Result<Self> {
         let layout = &shared.layout;
         let mut expected = Expected::new();
@@ -64,19 +64,19 @@ impl<C: Cells> StagedSnapshot<C> {
         let mut answers = found.cells.into_iter();
         let mut first = || answers.next().and_then(|mut cells| cells.pop());
         let (gate, head) = (first(), first());
-        let version = Version(head.ok_or_else(gone)?.modified);
-        let mut known = Known::default();
-        // Behind a gate is another state than the newest.
+        let version = Version(head.ok_or_else(deleted_error)?.modified);
+        let mut prefetched = PrefetchedCells::default();
+        // With a gate, the snapshot is older than the prefetched cells.
         if gate.is_none() {
             for (read, cells) in reads.into_iter().skip(2).zip(answers) {
-                known.learn(read, cells);
+                prefetched.insert(read, cells);
             }
         }
         Ok(Self {
             shared: Arc::clone(shared),
             version,
             revision: gate.map_or(found.revision, |gate| gate.created),
-            known,
+            prefetched,
         })
     }
 
@@ -84,13 +84,13 @@ impl<C: Cells> StagedSnapshot<C> {
         self.revision
     }
 
-    /// A revision that nothing is being applied at.
+    /// A snapshot at a revision without a gate.
     pub(super) fn at(shared: &Arc<Shared<C>>, version: Version, revision: u64) -> Self {
         Self {
             shared: Arc::clone(shared),
             version,
             revision,
-            known: Known::default(),
+            prefetched: PrefetchedCells::default(),
         }
     }
 
@@ -104,11 +104,11 @@ impl<C: Cells> StagedSnapshot<C> {
         Ok(found.cells.pop().unwrap_or_default())
     }
 
-    /// The value that a data cell stands for.
+    /// The value of a data cell.
     pub(super) fn value(&self, cell: Cell) -> Result<Vec<u8>> {
-        let count = match Layout::held(&cell)? {
-            Held::Value(value) => return Ok(value.to_vec()),
-            Held::Chunks(count) => count,
+        let count = match Layout::decode_value(&cell)? {
+            StoredValue::Inline(value) => return Ok(value.to_vec()),
+            StoredValue::Chunks(count) => count,
         };
         let key = self.shared.layout.key(&cell.key);
         let chunks = self.cells(
@@ -117,27 +117,31 @@ impl<C: Cells> StagedSnapshot<C> {
             count as usize + 1,
         )?;
         if chunks.len() != count as usize {
-            let message = "a long value has lost a part";
+            let message = "a part of a long value is missing";
             return Err(Error::new(ErrorKind::Corrupt, message).with_key(key));
         }
         let chunks: Vec<_> = chunks.into_iter().map(|chunk| chunk.value).collect();
         Ok(chunks.concat())
     }
 
-    /// Whether a range holds a key that is not gone.
-    pub(super) fn any(&self, range: &KeyRange, is_gone: &dyn Fn(&[u8]) -> bool) -> Result<AnyKey> {
+    /// Whether a range contains a key that is not deleted.
+    pub(super) fn range_content(
+        &self,
+        range: &KeyRange,
+        is_deleted: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<RangeContent> {
         let layout = &self.shared.layout;
         let mut rest = layout.data_range(range);
-        let (mut rows, mut found) = (1, AnyKey::Nothing);
+        let (mut rows, mut found) = (1, RangeContent::Empty);
         loop {
             let page = self.cells(rest.clone(), Direction::Forward, rows)?;
-            if page.iter().any(|cell| !is_gone(layout.key(&cell.key))) {
-                return Ok(AnyKey::Some);
+            if page.iter().any(|cell| !is_deleted(layout.key(&cell.key))) {
+                return Ok(RangeContent::Key);
             }
             let Some(last) = page.last() else {
                 return Ok(found);
             };
-            found = AnyKey::OnlyGone;
+            found = RangeContent::OnlyDeleted;
             if page.len() < rows {
                 return Ok(found);
             }
@@ -148,17 +152,17 @@ impl<C: Cells> StagedSnapshot<C> {
 
     pub(super) fn usage(&self) -> Result<Usage> {
         let mut usage = Usage::default();
-        self.every(self.shared.layout.data_range(&KeyRange::all()), |cell| {
+        self.for_each_cell(self.shared.layout.data_range(&KeyRange::all()), |cell| {
             usage.keys += 1;
             usage.bytes += (cell.key.len() + cell.value.len()) as u64;
         })?;
-        self.every(self.shared.layout.chunk_range(&KeyRange::all()), |cell| {
+        self.for_each_cell(self.shared.layout.chunk_range(&KeyRange::all()), |cell| {
             usage.bytes += (cell.key.len() + cell.value.len()) as u64;
         })?;
         Ok(usage)
     }
 
-    /// Every value can be read, and no chunk belongs to none.
+    /// Checks that every value can be read, and that every chunk belongs to a value.
     pub(super) fn check(&self) -> Result<Vec<Finding>> {
         let layout = &self.shared.layout;
         let (mut findings, mut expected, mut chunks) = (Vec::new(), 0, 0);
@@ -169,37 +173,37 @@ impl<C: Cells> StagedSnapshot<C> {
                 problem: problem.to_owned(),
             });
         };
-        self.every(
+        self.for_each_cell(
             layout.data_range(&KeyRange::all()),
-            |cell| match Layout::held(&cell) {
-                Ok(Held::Value(_)) => {}
-                Ok(Held::Chunks(count)) => {
+            |cell| match Layout::decode_value(&cell) {
+                Ok(StoredValue::Inline(_)) => {}
+                Ok(StoredValue::Chunks(count)) => {
                     expected += u64::from(count);
                     long.push(cell);
                 }
-                Err(_) => found(&cell, "its cell makes no sense"),
+                Err(_) => found(&cell, "its cell cannot be decoded"),
             },
         )?;
         for cell in long {
             match self.value(cell.clone()) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
-                    found(&cell, "its value has lost a part");
+                    found(&cell, "a part of its value is missing");
                 }
                 Err(error) => return Err(error),
             }
         }
-        self.every(layout.chunk_range(&KeyRange::all()), |_| chunks += 1)?;
+        self.for_each_cell(layout.chunk_range(&KeyRange::all()), |_| chunks += 1)?;
         if chunks > expected {
             findings.push(Finding {
                 place: "chunks of long values".to_owned(),
-                problem: format!("{} belong to no key", chunks - expected),
+                problem: format!("{} chunks belong to no key", chunks - expected),
             });
         }
         Ok(findings)
     }
 
-    fn every(&self, range: KeyRange, mut act: impl FnMut(Cell)) -> Result<()> {
+    fn for_each_cell(&self, range: KeyRange, mut act: impl FnMut(Cell)) -> Result<()> {
         let mut pages = Pages::new(range, Direction::Forward);
         while let Some(page) = pages.next(self)? {
             page.into_iter().for_each(&mut act);
@@ -208,43 +212,42 @@ impl<C: Cells> StagedSnapshot<C> {
     }
 }
 
-impl Known {
-    fn learn(&mut self, read: Read, mut cells: Vec<Cell>) {
+impl PrefetchedCells {
+    fn insert(&mut self, read: Read, mut cells: Vec<Cell>) {
         match read {
             Read::One(key) => drop(self.cells.insert(key, cells.pop())),
             Read::Some { range, limit, .. } => self.heads.push((range, limit, cells)),
         }
     }
 
-    /// How a range begins, and how many cells of it were asked for: of the range itself, or of one around
-    /// it.
+    /// The first cells of a range and their limit, if it, or a range around it, was prefetched.
     fn head(&self, range: &KeyRange, direction: Direction) -> Option<(Vec<Cell>, usize)> {
         let heads = self.heads.iter();
-        let mut heads = heads.filter(|(known, ..)| known.includes(range));
+        let mut heads = heads.filter(|(head_range, ..)| head_range.includes(range));
         heads.find_map(|(_, limit, cells)| {
             let last = cells.last();
             let is_all =
                 cells.len() < *limit || last.is_some_and(|last| !range.is_before_end(&last.key));
-            let shown = cells.iter().filter(|cell| range.contains(&cell.key));
-            let mut shown: Vec<_> = shown.cloned().collect();
+            let within = cells.iter().filter(|cell| range.contains(&cell.key));
+            let mut within: Vec<_> = within.cloned().collect();
             match (is_all, direction) {
-                (true, Direction::Backward) => shown.reverse(),
+                (true, Direction::Backward) => within.reverse(),
                 (false, Direction::Backward) => return None,
-                (false, Direction::Forward) if shown.is_empty() => return None,
+                (false, Direction::Forward) if within.is_empty() => return None,
                 (_, Direction::Forward) => {}
             }
-            let asked = shown.len() + usize::from(is_all);
-            Some((shown, asked))
+            let limit = within.len() + usize::from(is_all);
+            Some((within, limit))
         })
     }
 }
 
-pub(super) fn gone() -> Error {
-    let message = "the key space is gone: somebody deleted it in the engine";
+pub(super) fn deleted_error() -> Error {
+    let message = "the key space was deleted from the engine";
     Error::new(ErrorKind::Corrupt, message)
 }
 
-impl<C: Cells> Snapshot for StagedSnapshot<C> {
+impl<C: CellStore> Snapshot for StagedSnapshot<C> {
     fn version(&self) -> Version {
         self.version
     }
@@ -254,7 +257,7 @@ impl<C: Cells> Snapshot for StagedSnapshot<C> {
             return Ok(None);
         }
         let key = self.shared.layout.data(key);
-        let cell = match self.known.cells.get(&key) {
+        let cell = match self.prefetched.cells.get(&key) {
             Some(cell) => cell.clone(),
             None => {
                 let reads = [Read::One(key)];
@@ -268,16 +271,16 @@ impl<C: Cells> Snapshot for StagedSnapshot<C> {
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Cow<'_, [u8]>>>> {
         let layout = &self.shared.layout;
-        let wanted: Vec<_> = keys
+        let cell_keys: Vec<_> = keys
             .iter()
             .map(|key| is_key(key).then(|| layout.data(key)))
             .collect();
-        let mut unknown: Vec<&Vec<u8>> = wanted.iter().flatten().collect();
-        unknown.retain(|cell| !self.known.cells.contains_key(*cell));
-        unknown.sort_unstable();
-        unknown.dedup();
-        let mut found = HashMap::with_capacity(unknown.len());
-        for part in unknown.chunks(self.shared.cells.bounds().operations) {
+        let mut missing: Vec<&Vec<u8>> = cell_keys.iter().flatten().collect();
+        missing.retain(|cell| !self.prefetched.cells.contains_key(*cell));
+        missing.sort_unstable();
+        missing.dedup();
+        let mut found = HashMap::with_capacity(missing.len());
+        for part in missing.chunks(self.shared.cells.bounds().operations) {
             let reads: Vec<_> = part.iter().map(|cell| Read::One((*cell).clone())).collect();
             let read = self.shared.cells.read(&reads, Some(self.revision))?;
             for cell in read.cells.into_iter().flatten() {
@@ -288,12 +291,12 @@ impl<C: Cells> Snapshot for StagedSnapshot<C> {
             let Some(key) = key else {
                 return Ok(None);
             };
-            let known = self.known.cells.get(key).and_then(Option::as_ref);
-            let cell = known.or_else(|| found.get(key)).cloned();
+            let prefetched = self.prefetched.cells.get(key).and_then(Option::as_ref);
+            let cell = prefetched.or_else(|| found.get(key)).cloned();
             cell.map(|cell| self.value(cell).map(Cow::Owned))
                 .transpose()
         };
-        wanted.iter().map(value).collect()
+        cell_keys.iter().map(value).collect()
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
@@ -324,11 +327,11 @@ impl Pages {
         }
     }
 
-    fn next<C: Cells>(&mut self, snapshot: &StagedSnapshot<C>) -> Result<Option<Vec<Cell>>> {
+    fn next<C: CellStore>(&mut self, snapshot: &StagedSnapshot<C>) -> Result<Option<Vec<Cell>>> {
         let Some(mut rest) = self.rest.take().filter(|rest| !rest.is_empty()) else {
             return Ok(None);
         };
-        let (page, rows) = match snapshot.known.head(&rest, self.direction) {
+        let (page, rows) = match snapshot.prefetched.head(&rest, self.direction) {
             Some(head) => head,
             None => {
                 let page = snapshot.cells(rest.clone(), self.direction, self.rows)?;
@@ -358,11 +361,11 @@ struct StagedCursor<'a, C> {
     direction: Direction,
     pages: Pages,
     page: VecDeque<Cell>,
-    /// What was lent last.
+    /// The pair returned last.
     current: (Vec<u8>, Vec<u8>),
 }
 
-impl<C: Cells> Cursor for StagedCursor<'_, C> {
+impl<C: CellStore> Cursor for StagedCursor<'_, C> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if self.page.is_empty() {
             let page = self.pages.next(self.snapshot)?;

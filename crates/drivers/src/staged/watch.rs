@@ -1,4 +1,4 @@
-//! Watching: the head holds what the newest commit changed, and the engine tells of each head.
+//! Watches: the head contains the changes of the newest commit, and the engine reports each new head.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 
 use super::driver::Shared;
-use super::engine::{Cells, Follow, Followed, changes_of};
-use crate::recent::{clip, deadline};
+use super::engine::{CellStore, Follow, Followed, changes_of};
+use crate::recent_commits::{clip, deadline};
 
 pub(super) struct StagedWatch<C> {
     shared: Arc<Shared<C>>,
@@ -15,7 +15,7 @@ pub(super) struct StagedWatch<C> {
     follow: Box<dyn Follow>,
 }
 
-impl<C: Cells> StagedWatch<C> {
+impl<C: CellStore> StagedWatch<C> {
     pub(super) fn new(shared: &Arc<Shared<C>>, range: KeyRange, after: Version) -> Result<Self> {
         let follow = shared.cells.follow(&shared.layout.head(), after.0)?;
         Ok(Self {
@@ -49,7 +49,7 @@ impl<C: Cells> StagedWatch<C> {
     }
 }
 
-impl<C: Cells> Watch for StagedWatch<C> {
+impl<C: CellStore> Watch for StagedWatch<C> {
     fn next(&mut self, timeout: Duration) -> Result<Option<WatchEvent>> {
         let deadline = deadline(timeout);
         loop {

@@ -1,12 +1,11 @@
-//! The map itself.
+//! The map and its public methods.
 
+use super::cursor::Pairs;
 use super::node::{Added, Node, Tally};
 use super::page::Page;
-use super::pairs::Pairs;
 use crate::{Direction, KeyRange, Result, counter};
 
-/// Keys and values, in order of the keys. A clone takes constant time, and is not changed by what
-/// is done to the other.
+/// An ordered map of keys and values. Cloning takes constant time; clones are independent.
 #[derive(Clone, Default)]
 pub struct ByteMap {
     root: Node,
@@ -14,34 +13,34 @@ pub struct ByteMap {
 }
 
 impl ByteMap {
-    /// A map of no keys.
+    /// An empty map.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many keys it has.
+    /// Number of keys.
     pub fn len(&self) -> usize {
         self.tally.keys
     }
 
-    /// Whether it has no keys.
+    /// Whether the map has no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of its keys and values.
+    /// Bytes of all keys and values.
     pub fn bytes(&self) -> usize {
         self.tally.bytes
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
         let page = self.page_of(key);
         let index = page.search(key).ok()?;
         Some(page.value(index))
     }
 
-    /// Whether a key has a value.
+    /// Returns whether the key is present.
     pub fn contains_key(&self, key: &[u8]) -> bool {
         self.page_of(key).search(key).is_ok()
     }
@@ -56,12 +55,12 @@ impl ByteMap {
         }
     }
 
-    /// The root, for who walks the tree.
+    /// The root node, for cursors.
     pub(super) fn root(&self) -> &Node {
         &self.root
     }
 
-    /// Sets a key.
+    /// Sets a key to a value.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) {
         let inserted = self.root.insert(key, value);
         if let Some((separator, right)) = inserted.split {
@@ -77,11 +76,11 @@ impl ByteMap {
         }
     }
 
-    /// Adds to the counter of a key, as [`counter::add`] does; absent counts as 0.
+    /// Adds to the counter at a key, as [`counter::add`] does; an absent key counts as 0.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Overflow`] where the sum is out of range or the value is no counter;
-    /// nothing is changed then.
+    /// [`crate::ErrorKind::Overflow`] if the sum is out of range or the value is not a counter; the map is
+    /// then unchanged.
     pub fn add(&mut self, key: &[u8], delta: i64) -> Result<Added> {
         if let Some(added) = self.root.add(key, delta)? {
             return Ok(added);
@@ -91,7 +90,7 @@ impl ByteMap {
         Ok(Added { before: None, sum })
     }
 
-    /// Removes a key; says whether it was there.
+    /// Removes a key; returns whether it was present.
     pub fn remove(&mut self, key: &[u8]) -> bool {
         let is_there = self.contains_key(key);
         if is_there {
@@ -103,7 +102,7 @@ impl ByteMap {
         is_there
     }
 
-    /// Removes every key of a range, and returns how many there were.
+    /// Removes every key of a range; returns their number.
     pub fn remove_range(&mut self, range: &KeyRange) -> usize {
         let mut removed = Tally::default();
         if self.has_any(range) {
@@ -116,17 +115,17 @@ impl ByteMap {
         removed.keys
     }
 
-    /// Whether there is a key in a range.
+    /// Returns whether a range contains a key.
     pub fn has_any(&self, range: &KeyRange) -> bool {
         self.scan(range, Direction::Forward).next().is_some()
     }
 
-    /// The keys of a range with their values.
+    /// Iterates over the keys of a range with their values.
     pub fn scan(&self, range: &KeyRange, direction: Direction) -> Pairs<'_> {
         Pairs::new(self, range, direction)
     }
 
-    /// All keys with their values, in order.
+    /// Iterates over all keys with their values, in order.
     pub fn iter(&self) -> Pairs<'_> {
         self.scan(&KeyRange::all(), Direction::Forward)
     }

@@ -1,21 +1,20 @@
-//! Keys and values in memory, in order of the keys: a B+ tree whose clones are made in constant
-//! time.
+//! An in-memory ordered map of byte keys and values: a B+ tree with constant-time clones.
 //!
-//! Every engine of ours that is in memory is one of these: the memory driver, files, what the
-//! policies keep, the rows of documents. It is made for what these do: millions of short keys and
-//! values, one of which is found or changed, while others read what was before.
+//! All in-memory data of this project is stored in it: the memory driver, the file driver, caches of the
+//! memory policies, the rows of documents. The workload is millions of short keys and values, of which one
+//! at a time is read or changed while other threads read older states.
 //!
-//! The decision behind it: a node is a [`page`] of packed bytes, not an array of pointers to keys.
-//! A search touches some cache lines of it instead of one for each comparison, a copy is two copies of
-//! memory instead of a count taken of each key and value, and a key takes 20 bytes beside its own.
-//! Nodes are shared between clones, and a node that nobody else holds is changed where it is.
+//! A node is a [`page`] of packed bytes, not an array of pointers to keys. A search touches a few cache
+//! lines instead of one per comparison; copying a node is two memory copies instead of a reference count
+//! per key and value; the overhead per key is 20 bytes. Nodes are shared between clones (copy on write); a
+//! node that is not shared is changed in place.
 
+mod cursor;
 mod map;
 mod node;
 mod page;
-mod pairs;
-mod place;
+mod slot;
 
+pub use cursor::Pairs;
 pub use map::ByteMap;
 pub use node::Added;
-pub use pairs::Pairs;

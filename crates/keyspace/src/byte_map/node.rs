@@ -1,4 +1,4 @@
-//! The nodes of the tree: pages, and branches to them.
+//! The nodes of the tree: leaf pages and branches.
 
 use std::sync::Arc;
 
@@ -6,43 +6,43 @@ use super::page::{Page, separator};
 use crate::Result;
 use crate::counter::{self, COUNTER_BYTES};
 
-/// Children of a branch. A copy of it counts each.
+/// Maximum number of children of a branch. Copying a branch increments the reference count of each.
 const CHILDREN_MAX: usize = 64;
 
-/// A tree, or a part of one.
+/// A tree or subtree.
 #[derive(Clone)]
 pub(super) enum Node {
     Leaf(Arc<Page>),
     Branch(Arc<Branch>),
 }
 
-/// Children in order.
+/// An inner node: ordered children.
 #[derive(Clone)]
 pub(super) struct Branch {
-    /// One between each two children: at or before every key of the second, after every key of the
-    /// first.
+    /// One separator between each two adjacent children: at most the first key of the second, greater than
+    /// every key of the first.
     separators: Page,
     pub(super) children: Vec<Node>,
 }
 
-/// What an insertion did.
+/// The result of an insertion.
 pub(super) struct Inserted {
-    /// Bytes of the value that was there.
+    /// Bytes of the replaced value.
     pub(super) before: Option<usize>,
-    /// What no longer fits: a node to be put after the one, and what separates the two.
+    /// The right half, if the node was split: its separator and the new node.
     pub(super) split: Option<(Vec<u8>, Node)>,
 }
 
-/// What an addition to a counter did.
+/// The result of adding to a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Added {
-    /// What the key held before; none where it was not there.
+    /// The previous value of the key; `None` if it was absent.
     pub before: Option<[u8; COUNTER_BYTES]>,
-    /// What it holds now.
+    /// The new value.
     pub sum: [u8; COUNTER_BYTES],
 }
 
-/// Keys, and bytes of them and their values.
+/// Number of keys, and bytes of the keys and their values.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Tally {
     pub(super) keys: usize,
@@ -56,7 +56,7 @@ impl Default for Node {
 }
 
 impl Branch {
-    /// The child that a key stands in.
+    /// Index of the child that contains a key.
     pub(super) fn child_of(&self, key: &[u8]) -> usize {
         match self.separators.search(key) {
             Ok(index) => index + 1,
@@ -64,19 +64,19 @@ impl Branch {
         }
     }
 
-    /// The last child with keys before that one.
+    /// Index of the last child with keys before `end`.
     pub(super) fn child_before(&self, end: &[u8]) -> usize {
         match self.separators.search(end) {
             Ok(index) | Err(index) => index,
         }
     }
 
-    /// What remains where it is too large.
+    /// Splits the branch if it is too large; returns the right half.
     fn split(&mut self, inserted: usize) -> Option<(Vec<u8>, Node)> {
         if self.children.len() <= CHILDREN_MAX && !self.separators.is_over_full() {
             return None;
         }
-        let at = self.separators.middle(inserted);
+        let at = self.separators.split_index(inserted);
         let children = self.children.split_off(at + 1);
         let separator = self.separators.key(at).to_vec();
         let separators = match at + 1 < self.separators.len() {
@@ -98,9 +98,9 @@ impl Branch {
         }
     }
 
-    /// After keys were removed from a child: removes it where none are left, and joins it with a
-    /// neighbour where few are.
-    fn mend(&mut self, index: usize) {
+    /// Rebalances after keys were removed from a child: removes an empty child, joins a small one with a
+    /// neighbour.
+    fn rebalance(&mut self, index: usize) {
         if self.children[index].is_empty() {
             return self.remove_child(index);
         }
@@ -115,7 +115,7 @@ impl Branch {
         }
     }
 
-    /// Joins a child with the next, where both make one; says whether they do.
+    /// Joins a child with the next one if both fit into one; returns whether they do.
     fn join(&mut self, index: usize) -> bool {
         let (left, right) = self.children.split_at_mut(index + 1);
         let (left, right) = (&mut left[index], &right[0]);
@@ -158,7 +158,7 @@ impl Node {
                 let page = Arc::make_mut(page);
                 let (index, before) = page.set(key, value);
                 let split = page.is_over_full().then(|| {
-                    let right = page.split_off(page.middle(index));
+                    let right = page.split_off(page.split_index(index));
                     (separator(page, &right), Self::Leaf(Arc::new(right)))
                 });
                 Inserted { before, split }
@@ -177,7 +177,7 @@ impl Node {
         }
     }
 
-    /// Adds to the counter of a key that is there; none where it is not.
+    /// Adds to the counter at a key; returns `None` if the key is absent.
     pub(super) fn add(&mut self, key: &[u8], delta: i64) -> Result<Option<Added>> {
         match self {
             Self::Leaf(page) => {
@@ -198,7 +198,7 @@ impl Node {
         }
     }
 
-    /// Removes a key that is there; returns the bytes of its value.
+    /// Removes a key that is present; returns the bytes of its value.
     pub(super) fn remove(&mut self, key: &[u8]) -> usize {
         match self {
             Self::Leaf(page) => {
@@ -209,13 +209,13 @@ impl Node {
                 let branch = Arc::make_mut(branch);
                 let index = branch.child_of(key);
                 let before = branch.children[index].remove(key);
-                branch.mend(index);
+                branch.rebalance(index);
                 before
             }
         }
     }
 
-    /// Removes the keys of a range, and counts them.
+    /// Removes the keys of a range, and adds them to `removed`.
     pub(super) fn remove_range(
         &mut self,
         start: Option<&[u8]>,
@@ -224,16 +224,16 @@ impl Node {
     ) {
         match self {
             Self::Leaf(page) => {
-                let place = |key| page.search(key).unwrap_or_else(|index| index);
-                let range = start.map_or(0, place)..end.map_or(page.len(), place);
+                let index_of = |key| page.search(key).unwrap_or_else(|index| index);
+                let range = start.map_or(0, index_of)..end.map_or(page.len(), index_of);
                 if range.is_empty() {
                     return;
                 }
                 let page = Arc::make_mut(page);
                 removed.keys += range.len();
-                removed.bytes += page.held_bytes();
+                removed.bytes += page.content_bytes();
                 page.remove_between(range);
-                removed.bytes -= page.held_bytes();
+                removed.bytes -= page.content_bytes();
             }
             Self::Branch(branch) => {
                 let branch = Arc::make_mut(branch);
@@ -241,7 +241,7 @@ impl Node {
                 let last = end.map_or(branch.children.len() - 1, |end| branch.child_before(end));
                 if first >= last {
                     branch.children[first].remove_range(start, end, removed);
-                    return branch.mend(first);
+                    return branch.rebalance(first);
                 }
                 branch.children[first].remove_range(start, None, removed);
                 branch.children[last].remove_range(None, end, removed);
@@ -249,18 +249,18 @@ impl Node {
                     child.count(removed);
                 }
                 branch.separators.remove_between(first + 1..last);
-                branch.mend(first + 1);
-                branch.mend(first);
+                branch.rebalance(first + 1);
+                branch.rebalance(first);
             }
         }
     }
 
-    /// Counts all its keys.
+    /// Adds all keys of the subtree to `tally`.
     fn count(&self, tally: &mut Tally) {
         match self {
             Self::Leaf(page) => {
                 tally.keys += page.len();
-                tally.bytes += page.held_bytes();
+                tally.bytes += page.content_bytes();
             }
             Self::Branch(branch) => {
                 branch.children.iter().for_each(|child| child.count(tally));
@@ -268,7 +268,7 @@ impl Node {
         }
     }
 
-    /// Puts a branch above it and a node that it was split into.
+    /// Replaces the root by a branch over itself and the node split off from it.
     pub(super) fn grow(&mut self, separator: &[u8], right: Self) {
         let mut separators = Page::default();
         separators.insert(0, separator, &[]);
@@ -279,7 +279,7 @@ impl Node {
         }));
     }
 
-    /// Lets branches go that have one child or none.
+    /// Removes branches that have at most one child.
     pub(super) fn shrink(&mut self) {
         while let Self::Branch(branch) = self {
             *self = match branch.children.as_slice() {

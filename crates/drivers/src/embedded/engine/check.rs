@@ -1,20 +1,21 @@
-//! Examining the engine: first every page, then every key.
+//! Checks the engine: first every page, then every key.
 
 use espalier_keyspace::{Error, ErrorKind, Finding, Result, Usage, VALUE_BYTES_MAX, is_key};
 use heed::{RoTxn, WithoutTls};
 
 use super::directory::{Engine, Reading};
-use super::environment::Base;
-use super::journal::held;
-use super::pages::{self, FINDINGS_MAX, Which};
+use super::environment::Lmdb;
+use super::journal::entry_value;
+use super::pages::{self, CheckedState, FINDINGS_MAX};
 use crate::files::io_error;
 
-/// How often a state is taken, when others commit so fast that it is gone before it is examined.
+/// How often a state is read again, if other processes commit so fast that it is overwritten during the
+/// check.
 const ATTEMPTS: usize = 20;
 
-/// The faults of the newest committed state.
+/// Checks the newest committed state.
 pub(in crate::embedded) fn check(engine: &Engine) -> Result<Vec<Finding>> {
-    let (reading, mut findings) = examine(engine)?;
+    let (reading, mut findings) = check_newest(engine)?;
     findings.extend(engine.journal.check()?);
     if findings.is_empty() {
         return check_keys(&reading.txn, &engine.base);
@@ -22,14 +23,14 @@ pub(in crate::embedded) fn check(engine: &Engine) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// How much is stored. Whoever asks is about to read it all, so the pages are examined first: LMDB
-/// ends a process that meets a damaged one.
+/// Returns how much is stored. The caller is about to read all data, so the pages are checked first: LMDB
+/// aborts the process on a damaged page.
 pub(in crate::embedded) fn usage(engine: &Engine) -> Result<Usage> {
-    let (reading, findings) = examine(engine)?;
+    let (reading, findings) = check_newest(engine)?;
     if let Some(finding) = findings.first() {
         let dir = engine.dir().display();
         let message = format!(
-            "{}: {}; `espalier check embedded:{dir}` tells all",
+            "{}: {}; `espalier check embedded:{dir}` lists all problems",
             finding.place, finding.problem
         );
         return Err(Error::new(ErrorKind::Corrupt, message));
@@ -42,9 +43,9 @@ pub(in crate::embedded) fn usage(engine: &Engine) -> Result<Usage> {
     })
 }
 
-/// The keys in LMDB, with what the journal has put and removed since.
+/// The number of keys in LMDB, including the changes in the journal.
 fn count(reading: &Reading) -> Result<u64> {
-    let (txn, base) = (&reading.txn, reading.inside.base());
+    let (txn, base) = (&reading.txn, reading.gate_guard.base());
     let (keys, failed) = (&base.keys, |error| base.error(error));
     let mut count = keys.len(txn).map_err(failed)?;
     let [newest, frozen] = reading.layers.rows();
@@ -53,7 +54,7 @@ fn count(reading: &Reading) -> Result<u64> {
     let frozen_rows = frozen.into_iter().flatten();
     for (key, entry) in newest_rows.chain(frozen_rows.filter(|(key, _)| !hidden(key))) {
         let was_there = keys.get(txn, key).map_err(failed)?.is_some();
-        match (was_there, held(entry).is_some()) {
+        match (was_there, entry_value(entry).is_some()) {
             (false, true) => count += 1,
             (true, false) => count -= 1,
             _ => {}
@@ -62,14 +63,14 @@ fn count(reading: &Reading) -> Result<u64> {
     Ok(count)
 }
 
-/// The newest committed state, and the faults of its pages.
-fn examine(engine: &Engine) -> Result<(Reading, Vec<Finding>)> {
-    engine.journal.still_there()?;
+/// Checks the pages of the newest committed state.
+fn check_newest(engine: &Engine) -> Result<(Reading, Vec<Finding>)> {
+    engine.journal.check_not_replaced()?;
     let path = engine.base.data_path();
     let act = |error| io_error(format!("{} cannot be read", path.display()), error);
     for _ in 0..ATTEMPTS {
         let reading = engine.begin_read()?;
-        let found = pages::examine(&path, Which::Transaction(reading.txn.id() as u64));
+        let found = pages::check_pages(&path, CheckedState::Transaction(reading.txn.id() as u64));
         if let Some(findings) = found.map_err(act)? {
             return Ok((reading, findings));
         }
@@ -77,10 +78,10 @@ fn examine(engine: &Engine) -> Result<(Reading, Vec<Finding>)> {
     Ok((engine.begin_read()?, Vec::new()))
 }
 
-fn check_keys(txn: &RoTxn<'_, WithoutTls>, base: &Base) -> Result<Vec<Finding>> {
+fn check_keys(txn: &RoTxn<'_, WithoutTls>, base: &Lmdb) -> Result<Vec<Finding>> {
     let failed = |error| base.error(error);
     let mut findings = Vec::new();
-    let told = base.keys.len(txn).map_err(failed)?;
+    let recorded = base.keys.len(txn).map_err(failed)?;
     let mut counted = 0;
     let mut last: Option<&[u8]> = None;
     for pair in base.keys.iter(txn).map_err(failed)? {
@@ -98,8 +99,8 @@ fn check_keys(txn: &RoTxn<'_, WithoutTls>, base: &Base) -> Result<Vec<Finding>> 
             return Ok(findings);
         }
     }
-    if counted != told {
-        let problem = format!("{counted} keys can be read; the engine says that it has {told}");
+    if counted != recorded {
+        let problem = format!("{counted} keys can be read; the engine has recorded {recorded}");
         findings.push(in_file(base, problem));
     }
     Ok(findings)
@@ -107,11 +108,11 @@ fn check_keys(txn: &RoTxn<'_, WithoutTls>, base: &Base) -> Result<Vec<Finding>> 
 
 fn check_pair(last: Option<&[u8]>, key: &[u8], value: &[u8]) -> Option<Finding> {
     let problem = if last.is_some_and(|last| last >= key) {
-        "the key is not after the one before it"
+        "the key is not greater than the previous one"
     } else if !is_key(key) {
-        "the key has a length that no key can have"
+        "the key has an invalid length"
     } else if value.len() > VALUE_BYTES_MAX {
-        "the value is longer than any value can be"
+        "the value exceeds the size limit"
     } else {
         return None;
     };
@@ -125,7 +126,7 @@ fn at_key(key: &[u8], problem: &str) -> Finding {
     }
 }
 
-fn in_file(base: &Base, problem: String) -> Finding {
+fn in_file(base: &Lmdb, problem: String) -> Finding {
     Finding {
         place: base.data_path().display().to_string(),
         problem,

@@ -1,4 +1,4 @@
-//! An open directory: LMDB, the journal over it, and what the threads of this process share.
+//! An open directory: LMDB, the journal over it, and the state shared by the threads of this process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,43 +7,43 @@ use espalier_keyspace::{Result, Version};
 use heed::{RoTxn, WithoutTls};
 use parking_lot::Mutex;
 
-use super::environment::{Base, Inside};
+use super::environment::{GateGuard, Lmdb};
 use super::journal::{Journal, Layers, Merger};
+use crate::commit_queue::CommitQueue;
 use crate::embedded::{Config, Durability};
 use crate::files::Access;
-use crate::queue::Queue;
-use crate::recent::Recent;
+use crate::recent_commits::RecentCommits;
 
-/// An open directory, shared by everybody in this process who opened it.
+/// An open directory, shared by all its users in this process.
 pub(in crate::embedded) struct Engine {
     pub(in crate::embedded) config: Config,
-    pub(in crate::embedded) base: Arc<Base>,
+    pub(in crate::embedded) base: Arc<Lmdb>,
     pub(in crate::embedded) journal: Arc<Journal>,
     pub(in crate::embedded) merger: Merger,
-    /// Commits that wait for their turn.
-    pub(in crate::embedded) queue: Queue,
-    /// The newest commits, for watchers.
-    pub(in crate::embedded) recent: Recent,
-    /// Held from a commit until it stands in `recent`, so that a watcher that looks for the newest
-    /// version does not take it for another process's; and while the watchers are told of those.
+    /// Waiting commits.
+    pub(in crate::embedded) queue: CommitQueue,
+    /// The recent commits, for watchers.
+    pub(in crate::embedded) recent: RecentCommits,
+    /// Locked from a commit until it is in `recent`, so that a watcher that polls the newest version does
+    /// not mistake it for a commit of another process; also while watchers are notified of those.
     pub(in crate::embedded) publishing: Mutex<()>,
 }
 
-/// A committed state, held. Fields are dropped in order: the transaction ends before the gate is left.
+/// A committed state. Fields are dropped in order: the transaction ends before the gate is left.
 pub(in crate::embedded) struct Reading {
     pub(in crate::embedded) txn: RoTxn<'static, WithoutTls>,
-    pub(in crate::embedded) inside: Inside,
+    pub(in crate::embedded) gate_guard: GateGuard,
     pub(in crate::embedded) layers: Layers,
     pub(in crate::embedded) version: Version,
 }
 
 impl Engine {
-    /// An engine over LMDB that is open.
-    pub(super) fn new(config: Config, base: Arc<Base>) -> Result<Self> {
+    /// Creates the engine over an open LMDB.
+    pub(super) fn new(config: Config, base: Arc<Lmdb>) -> Result<Self> {
         let journal = Arc::new(Journal::open(&base, config.journal_bytes as u64)?);
         let newest = journal.view()?.version;
-        // Watchers begin after that, so they are not told of what others have committed while this opened.
-        drop(journal.take_others());
+        // Watchers start after `newest`, so commits of other processes during opening are not reported.
+        drop(journal.take_foreign_commits());
         let merger = match base.access {
             Access::Write => Merger::start(&journal),
             Access::Read => Merger::none(),
@@ -53,27 +53,27 @@ impl Engine {
             merger,
             base,
             journal,
-            queue: Queue::default(),
-            recent: Recent::after(newest),
+            queue: CommitQueue::default(),
+            recent: RecentCommits::after(newest),
             publishing: Mutex::new(()),
         };
-        engine.give_back_of_killed();
+        engine.release_space_of_killed();
         Ok(engine)
     }
 
-    /// Gives back the disk space that a process left which was killed as it wrote. Whoever opens the directory
-    /// waits for nobody: where another process is committing, that one does so if it fails.
-    fn give_back_of_killed(&self) {
-        if self.base.access == Access::Read || !self.base.has_more_than_counts().unwrap_or(false) {
+    /// Releases the disk space of a process that was killed during a write. Opening does not wait: if
+    /// another process is committing, that one releases the space if it fails.
+    fn release_space_of_killed(&self) {
+        if self.base.access == Access::Read || !self.base.has_unused_tail().unwrap_or(false) {
             return;
         }
-        match self.journal.turn_at_once() {
-            Ok(_turn) => self.base.give_back(),
+        match self.journal.try_commit_lock() {
+            Ok(_commit_lock) => self.base.release_unused_space(),
             Err(error) => tracing::debug!(%error, "another process may be writing"),
         }
     }
 
-    /// The directory, without links in its path.
+    /// The directory, with links resolved.
     pub(in crate::embedded) fn dir(&self) -> &Path {
         &self.base.dir
     }
@@ -81,13 +81,13 @@ impl Engine {
     /// Begins to read the newest state.
     pub(in crate::embedded) fn begin_read(&self) -> Result<Reading> {
         let begun = self.journal.read(|| {
-            let (inside, txn) = self.base.begin_read()?;
-            Ok((txn.id() as u64, (inside, txn)))
+            let (gate_guard, txn) = self.base.begin_read()?;
+            Ok((txn.id() as u64, (gate_guard, txn)))
         });
-        let ((inside, txn), layers, version) = begun?;
+        let ((gate_guard, txn), layers, version) = begun?;
         Ok(Reading {
             txn,
-            inside,
+            gate_guard,
             layers,
             version,
         })
@@ -98,10 +98,10 @@ impl Engine {
         Ok(self.begin_read()?.version)
     }
 
-    /// Tells the watchers what others have committed, as far as this process has read it. The caller
-    /// holds `publishing`.
-    pub(in crate::embedded) fn tell_others(&self) {
-        self.journal.take_others().tell(&self.recent);
+    /// Notifies the watchers of the commits of other processes that this one has read. The caller holds
+    /// `publishing`.
+    pub(in crate::embedded) fn report_foreign_commits(&self) {
+        self.journal.take_foreign_commits().report(&self.recent);
     }
 
     /// Makes every commit durable.
@@ -116,9 +116,9 @@ impl Drop for Engine {
         if self.base.access == Access::Read {
             return;
         }
-        if let Err(error) = self.journal.still_there() {
-            // Whoever removed it knows, and so does whoever tried to commit since.
-            tracing::debug!(%error, "there is nothing to close");
+        if let Err(error) = self.journal.check_not_replaced() {
+            // Commits after the removal have failed with an error already.
+            tracing::debug!(%error, "the directory is not closed, as it was removed or replaced");
             return;
         }
         let synced = match self.config.durability {
@@ -127,7 +127,7 @@ impl Drop for Engine {
         };
         if let Err(error) = synced.and_then(|()| self.journal.merge_at_end()) {
             let dir = self.dir().display();
-            tracing::warn!(%dir, %error, "what is in the journal stays there");
+            tracing::warn!(%dir, %error, "the journal cannot be merged and is kept");
         }
     }
 }

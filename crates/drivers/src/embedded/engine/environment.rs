@@ -1,4 +1,4 @@
-//! The LMDB environment, its transactions, and its map: what the journal is merged into.
+//! The LMDB environment, its transactions, and its map. The journal is merged into it.
 
 use std::fs::OpenOptions;
 use std::path::PathBuf;
@@ -9,42 +9,42 @@ use espalier_keyspace::{Error, Result};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvInfo, RoTxn, RwTxn, WithoutTls};
 
-use super::error::{commit_error, engine_error, is_map_full, is_map_outgrown, map_full};
+use super::error::{commit_error, engine_error, is_map_full, is_map_outgrown, map_full_error};
 use super::gate::{Busy, Gate};
 use crate::files::{Access, io_error};
 
-/// Bytes of address space that are reserved: 1 TiB. Less where the system refuses.
+/// Bytes of address space reserved by default: 1 TiB, or less if the system refuses.
 pub const MAP_BYTES: usize = 1 << 40;
 
-/// Bytes of address space that are reserved beyond the end of the file: 16 GiB. A write cannot be tried again
-/// with a larger map, as what fills it is asked once.
+/// Bytes of address space reserved beyond the end of the file: 16 GiB. A streamed write cannot be retried
+/// with a larger map, as its fill function is called only once.
 pub const HEADROOM_BYTES: usize = 16 << 30;
 
 /// The smallest map: 1 MiB.
 pub const MAP_BYTES_MIN: usize = 1 << 20;
 
-/// Map sizes are multiples of this, as they have to be multiples of any page size: 64 KiB.
+/// Map sizes are multiples of this, as they must be multiples of any page size: 64 KiB.
 pub(in crate::embedded) const MAP_BYTES_STEP: usize = 1 << 16;
 
-/// Snapshots that all processes together may hold at once.
+/// Maximum number of snapshots of all processes.
 pub const READERS_MAX: u32 = 4096;
 
-/// How long a map that is full waits for the snapshots of this process to be dropped.
+/// How long growing a full map waits for the snapshots of this process.
 pub const GROW_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The name of the file that holds everything, as LMDB gives it.
+/// LMDB's data file.
 pub(in crate::embedded) const DATA_FILE: &str = "data.mdb";
 
 /// All keys: the unnamed database of the environment.
 pub(in crate::embedded) type Keys = Database<'static, Bytes, Bytes>;
 
 /// LMDB in an open directory.
-pub(in crate::embedded) struct Base {
-    /// The directory, without links in its path.
+pub(in crate::embedded) struct Lmdb {
+    /// The directory, with links resolved.
     pub(in crate::embedded) dir: PathBuf,
     pub(in crate::embedded) env: Env<WithoutTls>,
     pub(in crate::embedded) keys: Keys,
-    /// Transactions are inside; remapping is alone.
+    /// Entered by transactions, closed while the map is resized.
     pub(in crate::embedded) gate: Gate,
     pub(in crate::embedded) access: Access,
 }
@@ -52,69 +52,69 @@ pub(in crate::embedded) struct Base {
 /// Why a map is not larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::embedded) enum Shortage {
-    /// This process holds snapshots, and its map can only be replaced while it holds none.
+    /// This process holds snapshots; its map can only be replaced while it holds none.
     Snapshots,
-    /// The system gives this process no more address space.
+    /// The system does not give this process more address space.
     AddressSpace,
 }
 
-/// Being inside the gate.
-pub(in crate::embedded) struct Inside {
-    base: Arc<Base>,
+/// A guard: the gate is entered.
+pub(in crate::embedded) struct GateGuard {
+    base: Arc<Lmdb>,
 }
 
-impl Inside {
-    fn enter(base: &Arc<Base>) -> Self {
+impl GateGuard {
+    fn enter(base: &Arc<Lmdb>) -> Self {
         base.gate.enter();
         Self {
             base: Arc::clone(base),
         }
     }
 
-    pub(in crate::embedded) fn base(&self) -> &Base {
+    pub(in crate::embedded) fn base(&self) -> &Lmdb {
         &self.base
     }
 }
 
-impl Drop for Inside {
+impl Drop for GateGuard {
     fn drop(&mut self) {
         self.base.gate.leave();
     }
 }
 
-/// How long a map that is not full yet waits for the same, before a write.
-const RESERVE_PATIENCE: Duration = Duration::from_millis(20);
+/// How long growing a map that is not full waits for snapshots, before a write.
+const RESERVE_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// How often a transaction is tried: it may find the map outgrown, or the reader table full of
-/// slots that dead processes left.
+/// How often beginning a transaction is tried: the map may be outgrown, or the reader table full of slots
+/// of dead processes.
 const BEGIN_ATTEMPTS: usize = 3;
 
-impl Base {
-    /// The file that holds everything.
+impl Lmdb {
+    /// The path of the data file.
     pub(in crate::embedded) fn data_path(&self) -> PathBuf {
         self.dir.join(DATA_FILE)
     }
 
-    /// The error of a call.
+    /// Converts an LMDB error.
     pub(in crate::embedded) fn error(&self, error: heed::Error) -> Error {
         engine_error(&self.dir, error)
     }
 
-    /// The number of the newest transaction that readers see.
+    /// The ID of the newest transaction visible to readers.
     pub(in crate::embedded) fn newest(self: &Arc<Self>) -> Result<u64> {
-        let (_inside, txn) = self.begin_read()?;
+        let (_gate_guard, txn) = self.begin_read()?;
         Ok(txn.id() as u64)
     }
 
-    /// The number of the newest transaction, when any that its process did not live to end has ended.
-    pub(in crate::embedded) fn newest_ended(self: &Arc<Self>) -> Result<u64> {
-        let (_inside, txn) = self.begin_write()?;
+    /// The ID of the newest transaction, after an unfinished one of a dead process is resolved.
+    pub(in crate::embedded) fn newest_resolved(self: &Arc<Self>) -> Result<u64> {
+        let (_gate_guard, txn) = self.begin_write()?;
         let number = txn.id() as u64 - 1;
         txn.abort();
         Ok(number)
     }
 
-    /// What LMDB says of its file. It looks into the map, which must not be given up meanwhile.
+    /// LMDB's information on its file. Reads the map, so the map must not be replaced meanwhile.
     fn info(&self) -> EnvInfo {
         self.gate.enter();
         let info = self.env.info();
@@ -122,39 +122,40 @@ impl Base {
         info
     }
 
-    /// Whether there may be a transaction after this one. (What LMDB says of its file is newer than what
-    /// readers see while another process flushes the end of a commit.)
-    pub(in crate::embedded) fn seems_beyond(&self, transaction: u64) -> bool {
+    /// Whether there may be a newer transaction. (LMDB's file information is ahead of readers while another
+    /// process flushes a commit.)
+    pub(in crate::embedded) fn may_have_newer(&self, transaction: u64) -> bool {
         self.info().last_txn_id as u64 > transaction
     }
 
-    /// Begins to read. What is returned last has to be dropped first, as it is when both are bound at once.
+    /// Begins a read transaction. The last element of the result must be dropped first, as it is when both
+    /// are bound in one pattern.
     pub(in crate::embedded) fn begin_read(
         self: &Arc<Self>,
-    ) -> Result<(Inside, RoTxn<'static, WithoutTls>)> {
+    ) -> Result<(GateGuard, RoTxn<'static, WithoutTls>)> {
         for _ in 1..BEGIN_ATTEMPTS {
-            let inside = Inside::enter(self);
+            let gate_guard = GateGuard::enter(self);
             match self.read_txn() {
-                Ok(txn) => return Ok((inside, txn)),
+                Ok(txn) => return Ok((gate_guard, txn)),
                 Err(error) => {
-                    drop(inside);
+                    drop(gate_guard);
                     self.recover(error)?;
                 }
             }
         }
-        let inside = Inside::enter(self);
+        let gate_guard = GateGuard::enter(self);
         let txn = self.read_txn().map_err(|error| self.error(error))?;
-        Ok((inside, txn))
+        Ok((gate_guard, txn))
     }
 
-    /// Begins a read transaction whose number is that of what it shows.
+    /// Begins a read transaction whose ID matches the state that it shows.
     ///
-    /// LMDB takes the number of the newest transaction first, then the roots from the one of its two
-    /// meta pages that belongs to the number. A thread that is held up between the two while two
-    /// transactions are committed finds the roots of the second there, under its own number: whole,
-    /// and nothing in it is used again before its number is let go, but another version than it says.
-    /// So it begins again where a second transaction has been committed since. (One alone writes the
-    /// other meta page, and shows there before it is on the disk: nobody waits for that.)
+    /// LMDB first reads the ID of the newest transaction, then the roots from that one of its two meta
+    /// pages that belongs to the ID. If the thread is suspended in between and two transactions are
+    /// committed, it reads the roots of the second under its own ID: a consistent state whose pages are not
+    /// reused, but of another version. So it begins again if a second transaction has been committed since.
+    /// (A single one writes the other meta page, and is visible there before it is on disk: that needs no
+    /// retry.)
     fn read_txn(&self) -> heed::Result<RoTxn<'static, WithoutTls>> {
         loop {
             let txn = self.env.clone().static_read_txn()?;
@@ -164,28 +165,28 @@ impl Base {
         }
     }
 
-    /// Begins to write, when the writer of any other process is done. What is returned last has to be dropped
-    /// first.
-    pub(in crate::embedded) fn begin_write(self: &Arc<Self>) -> Result<(Inside, RwTxn<'_>)> {
+    /// Begins a write transaction, after those of other processes. The last element of the result must be
+    /// dropped first.
+    pub(in crate::embedded) fn begin_write(self: &Arc<Self>) -> Result<(GateGuard, RwTxn<'_>)> {
         for _ in 1..BEGIN_ATTEMPTS {
-            let inside = Inside::enter(self);
+            let gate_guard = GateGuard::enter(self);
             match self.env.write_txn() {
-                Ok(txn) => return Ok((inside, txn)),
+                Ok(txn) => return Ok((gate_guard, txn)),
                 Err(error) => {
-                    drop(inside);
+                    drop(gate_guard);
                     self.recover(error)?;
                 }
             }
         }
-        let inside = Inside::enter(self);
+        let gate_guard = GateGuard::enter(self);
         let txn = self.env.write_txn().map_err(|error| self.error(error))?;
-        Ok((inside, txn))
+        Ok((gate_guard, txn))
     }
 
-    /// Removes the cause of an error of a beginning transaction, where there is a way.
+    /// Removes the cause of an error at the beginning of a transaction, if possible.
     fn recover(&self, error: heed::Error) -> Result<()> {
         match &error {
-            error if is_map_outgrown(error) => self.follow_map(),
+            error if is_map_outgrown(error) => self.adopt_map_size(),
             heed::Error::Mdb(heed::MdbError::ReadersFull) => self
                 .env
                 .clear_stale_readers()
@@ -195,111 +196,116 @@ impl Base {
         }
     }
 
-    /// Takes over the size that another process has given to the file.
-    fn follow_map(&self) -> Result<()> {
+    /// Adopts the size that another process has given to the file.
+    fn adopt_map_size(&self) -> Result<()> {
         let used = self.used_bytes();
-        let wanted = used.saturating_add(HEADROOM_BYTES);
-        self.resize_to_at_least(GROW_PATIENCE, used, wanted)
+        let target = used.saturating_add(HEADROOM_BYTES);
+        self.resize_to_at_least(GROW_PATIENCE, used, target)
     }
 
-    /// Doubles the map, or makes it larger by as much as the system allows. The caller holds no transaction.
+    /// Doubles the map, or grows it as far as the system allows. The caller holds no transaction.
     pub(in crate::embedded) fn grow_map(&self) -> Result<()> {
         let map_bytes = self.info().map_size;
-        let wanted = map_bytes.saturating_mul(2);
-        self.resize_to_at_least(GROW_PATIENCE, map_bytes + MAP_BYTES_STEP, wanted)
+        let target = map_bytes.saturating_mul(2);
+        self.resize_to_at_least(GROW_PATIENCE, map_bytes + MAP_BYTES_STEP, target)
     }
 
-    /// Sees to it that `bytes` more fit into the map, or as much as the system allows; why it is less.
+    /// Makes sure that `bytes` more fit into the map, or as much as the system allows. Returns why it is
+    /// less.
     pub(in crate::embedded) fn reserve(&self, bytes: usize) -> Option<Shortage> {
-        let wanted = self.used_bytes().saturating_add(bytes);
-        if self.info().map_size >= wanted {
+        let target = self.used_bytes().saturating_add(bytes);
+        if self.info().map_size >= target {
             return None;
         }
-        match self.resize(RESERVE_PATIENCE, wanted) {
-            Ok(reserved) if reserved >= wanted => None,
+        match self.resize(RESERVE_TIMEOUT, target) {
+            Ok(reserved) if reserved >= target => None,
             Err(Resize::Busy) => Some(Shortage::Snapshots),
             Ok(_) | Err(Resize::Failed(_)) => Some(Shortage::AddressSpace),
         }
     }
 
-    /// Bytes of the file up to the last page that is in use.
+    /// Bytes of the file up to the last used page.
     fn used_bytes(&self) -> usize {
         self.gate.enter();
-        let bytes = self.used_bytes_inside();
+        let bytes = self.used_bytes_in_gate();
         self.gate.leave();
         bytes
     }
 
-    /// The same for who is inside the gate.
-    fn used_bytes_inside(&self) -> usize {
+    /// The same for callers inside the gate.
+    fn used_bytes_in_gate(&self) -> usize {
         let page_bytes = self.env.unnamed_database_stat().page_size as usize;
         (self.env.info().last_page_number + 1) * page_bytes
     }
 
-    fn resize_to_at_least(&self, patience: Duration, least: usize, wanted: usize) -> Result<()> {
-        match self.resize(patience, wanted) {
+    fn resize_to_at_least(&self, timeout: Duration, least: usize, target: usize) -> Result<()> {
+        match self.resize(timeout, target) {
             Ok(reserved) if reserved >= least => Ok(()),
-            Ok(reserved) => Err(map_full(reserved, Some(Shortage::AddressSpace))),
-            Err(Resize::Busy) => Err(map_full(self.info().map_size, Some(Shortage::Snapshots))),
+            Ok(reserved) => Err(map_full_error(reserved, Some(Shortage::AddressSpace))),
+            Err(Resize::Busy) => Err(map_full_error(
+                self.info().map_size,
+                Some(Shortage::Snapshots),
+            )),
             Err(Resize::Failed(error)) => Err(self.error(error)),
         }
     }
 
-    /// Makes the map as large as `wanted`, or as the system allows; its bytes then. It never becomes smaller.
-    fn resize(&self, patience: Duration, wanted: usize) -> std::result::Result<usize, Resize> {
-        self.gate.alone(patience, || {
+    /// Grows the map to `target`, or as far as the system allows; returns its size. The map never shrinks.
+    fn resize(&self, timeout: Duration, target: usize) -> std::result::Result<usize, Resize> {
+        self.gate.exclusive(timeout, || {
             let map_bytes = self.env.info().map_size;
-            let Some(bytes) = largest_free(map_bytes, wanted) else {
+            let Some(bytes) = largest_possible_map(map_bytes, target) else {
                 return Ok(map_bytes);
             };
-            // SAFETY: nobody of this process is in a transaction, as the gate is held alone.
+            // SAFETY: no thread of this process is in a transaction, as the gate is held exclusively.
             unsafe { self.env.resize(bytes) }.map_err(Resize::Failed)?;
             Ok(bytes)
         })?
     }
 
-    /// The error of a write, some of whose pages may be in the file; `shortage` is why the map has not been
-    /// made larger for it.
+    /// The error of a write, some of whose pages may be in the file; `shortage` is why the map was not
+    /// grown.
     pub(in crate::embedded) fn write_error(
         &self,
         error: heed::Error,
         shortage: Option<Shortage>,
     ) -> Error {
         match is_map_full(&error) {
-            true => map_full(self.info().map_size, shortage).with_source(error),
+            true => map_full_error(self.info().map_size, shortage).with_source(error),
             false => commit_error(&self.dir, error),
         }
     }
 
-    /// Gives back the disk space of pages that a write has put behind the end of the newest state and that do
-    /// not count, as it failed or its process was killed. The caller holds no transaction; where another
-    /// process is just writing, this waits for it.
-    pub(in crate::embedded) fn give_back(self: &Arc<Self>) {
-        if let Err(error) = self.try_give_back() {
+    /// Releases the disk space of pages beyond the newest state, written by a write that failed or was
+    /// killed. The caller holds no transaction; waits for a write of another process.
+    pub(in crate::embedded) fn release_unused_space(self: &Arc<Self>) {
+        if let Err(error) = self.try_release_unused_space() {
             let dir = self.dir.display();
-            tracing::warn!(%dir, %error, "the disk space of a write that failed is not given back");
+            tracing::warn!(%dir, %error, "the disk space of a failed write cannot be released");
         }
     }
 
-    fn try_give_back(self: &Arc<Self>) -> Result<()> {
-        if !self.has_more_than_counts()? {
+    fn try_release_unused_space(self: &Arc<Self>) -> Result<()> {
+        if !self.has_unused_tail()? {
             return Ok(());
         }
-        // As the only writer: nobody is writing such pages now. Readers have none of them.
-        let (_inside, txn) = self.begin_write()?;
-        let used = self.used_bytes_inside() as u64;
+        // As the only writer, so that no other process is writing such pages. Readers do not use them.
+        let (_gate_guard, txn) = self.begin_write()?;
+        let used = self.used_bytes_in_gate() as u64;
         if self.file_bytes()? > used {
             let path = self.data_path();
             let file = OpenOptions::new().write(true).open(&path);
-            let cut = file.and_then(|file| file.set_len(used));
-            cut.map_err(|error| io_error(format!("{} cannot be cut", path.display()), error))?;
+            let truncated = file.and_then(|file| file.set_len(used));
+            truncated.map_err(|error| {
+                io_error(format!("{} cannot be truncated", path.display()), error)
+            })?;
         }
         txn.abort();
         Ok(())
     }
 
-    /// Whether the file goes on after the last page of the newest state.
-    pub(in crate::embedded) fn has_more_than_counts(&self) -> Result<bool> {
+    /// Whether the file extends beyond the last page of the newest state.
+    pub(in crate::embedded) fn has_unused_tail(&self) -> Result<bool> {
         Ok(self.file_bytes()? > self.used_bytes() as u64)
     }
 
@@ -308,7 +314,7 @@ impl Base {
     }
 }
 
-/// Why a map was not made larger.
+/// Why a map was not grown.
 enum Resize {
     /// This process holds snapshots.
     Busy,
@@ -321,20 +327,20 @@ impl From<Busy> for Resize {
     }
 }
 
-/// The least by which a map grows: 1 MiB.
+/// The minimum growth of a map: 1 MiB.
 const GROWTH_BYTES_MIN: usize = 1 << 20;
 
-/// Address space that is left when a map grows: 256 MiB. A write keeps up to 128 MiB of changed pages in memory, and
-/// LMDB has no map at all where another thread is faster to take what it needs.
+/// Address space left free when a map grows: 256 MiB. A write keeps up to 128 MiB of changed pages in
+/// memory, and LMDB loses its map if another thread allocates the space first.
 const SPARE_BYTES: usize = 256 << 20;
 
-/// The size up to `wanted` that a map of `map_bytes` can be given; none where it cannot grow.
-fn largest_free(map_bytes: usize, wanted: usize) -> Option<usize> {
-    let mut growth = wanted.checked_sub(map_bytes)?;
+/// The size up to `target` to which a map of `map_bytes` can grow; `None` if it cannot.
+fn largest_possible_map(map_bytes: usize, target: usize) -> Option<usize> {
+    let mut growth = target.checked_sub(map_bytes)?;
     loop {
         let bytes = (map_bytes + growth).next_multiple_of(MAP_BYTES_STEP);
-        // LMDB gives its old map up first.
-        if growth > 0 && is_free(bytes - map_bytes + SPARE_BYTES) {
+        // LMDB unmaps its old map first.
+        if growth > 0 && is_address_space_free(bytes - map_bytes + SPARE_BYTES) {
             return Some(bytes);
         }
         if growth <= GROWTH_BYTES_MIN {
@@ -344,11 +350,11 @@ fn largest_free(map_bytes: usize, wanted: usize) -> Option<usize> {
     }
 }
 
-/// Whether so much address space can be had. LMDB gives up its old map before it asks for the new one, and has
-/// none when that fails; so it is tried first.
-fn is_free(bytes: usize) -> bool {
+/// Whether this much address space is available. LMDB unmaps its old map before it maps the new one, and
+/// has none if that fails; so it is tested first.
+fn is_address_space_free(bytes: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping, which nobody knows of, is made and given back.
+    // SAFETY: creates and removes a new mapping that nothing else uses.
     unsafe {
         let tried = libc::mmap(
             std::ptr::null_mut(),

@@ -1,4 +1,4 @@
-//! LMDB's errors as those of a key space.
+//! Converts LMDB's errors to those of a key space.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use heed::MdbError;
 use super::environment::{DATA_FILE, Shortage};
 use crate::files::{full_message, io_error, private};
 
-/// The error of an engine call on the files of a directory.
+/// The error of an LMDB call on the files of a directory.
 pub(in crate::embedded) fn engine_error(dir: &Path, error: heed::Error) -> Error {
     match error {
         heed::Error::Io(error) => {
@@ -45,26 +45,26 @@ fn mdb_error(dir: &Path, error: MdbError) -> Error {
         ),
         MdbError::ReadersFull => (
             ErrorKind::Unavailable,
-            "too many snapshots are held at once; drop some",
+            "too many snapshots are open; close some",
         ),
         MdbError::BadTxn => (
             ErrorKind::Aborted,
-            "an earlier error of this write has ended it",
+            "the write was aborted by an earlier error",
         ),
         _ => (ErrorKind::Engine, "the engine failed"),
     };
     Error::new(kind, message).with_source(error)
 }
 
-/// The error that a map of so many bytes is full, and why it is not larger.
-pub(super) fn map_full(map_bytes: usize, shortage: Option<Shortage>) -> Error {
-    let (why, what_next) = match shortage {
+/// The error of a full map, and why it is not larger.
+pub(super) fn map_full_error(map_bytes: usize, shortage: Option<Shortage>) -> Error {
+    let (reason, remedy) = match shortage {
         Some(Shortage::Snapshots) => (
             "it cannot grow while this process holds snapshots",
             "try again when long reads have ended, or give a larger map_size",
         ),
         Some(Shortage::AddressSpace) => (
-            "the system gives this process no more address space",
+            "the system does not give this process more address space",
             "raise its limit (`ulimit -v`)",
         ),
         None => (
@@ -73,15 +73,15 @@ pub(super) fn map_full(map_bytes: usize, shortage: Option<Shortage>) -> Error {
         ),
     };
     let message = format!(
-        "the {map_bytes} bytes of address space that LMDB has reserved are full (not the disk), and {why}; \
-         nothing was committed: {what_next}"
+        "the {map_bytes} bytes of address space that LMDB has reserved are full (not the disk), and {reason}; \
+         nothing was committed: {remedy}"
     );
     Error::new(ErrorKind::Full, message)
 }
 
-/// LMDB told keys in another order than it keeps them in.
-pub(in crate::embedded) fn out_of_order(dir: &Path) -> Error {
-    corrupt(dir, "is damaged: its keys do not follow one another")
+/// The error of LMDB returning keys out of order.
+pub(in crate::embedded) fn out_of_order_error(dir: &Path) -> Error {
+    corrupt(dir, "is damaged: its keys are out of order")
 }
 
 fn corrupt(dir: &Path, problem: &str) -> Error {
@@ -89,21 +89,22 @@ fn corrupt(dir: &Path, problem: &str) -> Error {
     Error::new(ErrorKind::Corrupt, message)
 }
 
-/// Whether the map was too small for a change: to be grown.
+/// Whether the map was too small for a change and must be grown.
 pub(in crate::embedded) fn is_map_full(error: &heed::Error) -> bool {
     matches!(error, heed::Error::Mdb(MdbError::MapFull))
 }
 
-/// Whether another process has grown the engine beyond this one's map: to be followed.
+/// Whether another process has grown the file beyond this process's map.
 pub(in crate::embedded) fn is_map_outgrown(error: &heed::Error) -> bool {
     matches!(error, heed::Error::Mdb(MdbError::MapResized))
 }
 
-/// The error of a commit. LMDB reports a write cut short by a full disk as a plain I/O error, so
-/// that has to be told apart here, by trying to write.
+/// The error of a commit. LMDB reports a write truncated by a full disk as a plain I/O error; a test write
+/// distinguishes the two.
 pub(in crate::embedded) fn commit_error(dir: &Path, error: heed::Error) -> Error {
     if matches!(&error, heed::Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory) {
-        let message = "this process is given no more memory (`ulimit -v`); nothing was written";
+        let message =
+            "this process has reached its memory limit (`ulimit -v`); nothing was written";
         return Error::new(ErrorKind::Unavailable, message).with_source(error);
     }
     let cut_short = matches!(&error, heed::Error::Io(error)
@@ -114,7 +115,7 @@ pub(in crate::embedded) fn commit_error(dir: &Path, error: heed::Error) -> Error
     engine_error(dir, error)
 }
 
-/// Bytes that LMDB writes at once: what is tried.
+/// Bytes that LMDB writes at once; the size of the test write.
 const WRITE_BYTES_MAX: usize = 64 * 4096;
 
 fn probe_space(dir: &Path) -> io::Result<()> {
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_errors_have_the_kind_that_callers_decide_on() {
+    fn file_errors_are_mapped_to_error_kinds() {
         for (code, kind) in [
             (libc::ENOSPC, ErrorKind::Full),
             (libc::EDQUOT, ErrorKind::Full),

@@ -1,5 +1,5 @@
-//! The file that says what a directory holds, so that another version, or another program's
-//! database, is refused instead of misread.
+//! The format file of a directory, so that another version, or another program's database, is rejected
+//! instead of misread.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,21 +10,21 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 use super::environment::DATA_FILE;
 use crate::embedded::NAME;
 use crate::files::{create_private, io_error};
-use crate::strangers::refuse_strangers;
+use crate::foreign_files::reject_foreign_files;
 
 const FILE: &str = "espalier.format";
 const MAGIC: &str = "espalier embedded ";
 
-/// The version that this code reads and writes: 2 has a journal.
+/// The supported format: 2 has a journal.
 const VERSION: u32 = 2;
 
-/// The version without a journal, which is taken over when a directory is opened.
+/// The format without a journal, which is upgraded when a directory is opened.
 const VERSION_WITHOUT_JOURNAL: u32 = 1;
 
-/// What the names of the files begin with that another process may be making.
+/// Prefixes of files that another process may be creating.
 const OWN: [&str; 4] = [FILE, "journal.", "lock.mdb", DATA_FILE];
 
-/// Checks the format of a directory, or marks one that is empty.
+/// Checks the format of a directory, or writes the format file in an empty one.
 pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
     let failed = |error| {
         io_error(
@@ -40,16 +40,16 @@ pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
     }
     let has_data = fs::metadata(dir.join(DATA_FILE)).is_ok_and(|data| data.len() > 0);
     if !has_data {
-        refuse_strangers(dir, NAME, &OWN)?;
+        reject_foreign_files(dir, NAME, &OWN)?;
         return create(dir).map_err(failed);
     }
-    // Another process may have made both files since.
+    // Another process may have created both files since.
     match read(dir)? {
         Some(text) => check(dir, &text).map(drop),
         None => Err(Error::new(
             ErrorKind::WrongVersion,
             format!(
-                "{} holds a data.mdb that Espalier did not write ({FILE} is missing)",
+                "{} contains a data.mdb that Espalier did not write ({FILE} is missing)",
                 dir.display()
             ),
         )),
@@ -68,7 +68,7 @@ fn read(dir: &Path) -> Result<Option<String>> {
     }
 }
 
-/// The version of a directory, where this code can read it.
+/// The format of a directory, if it is supported.
 fn check(dir: &Path, text: &str) -> Result<u32> {
     let found = text
         .strip_prefix(MAGIC)
@@ -78,7 +78,7 @@ fn check(dir: &Path, text: &str) -> Result<u32> {
         Some(Ok(other)) => (
             ErrorKind::WrongVersion,
             format!(
-                "{} has format {other}; this version of Espalier reads format {VERSION}",
+                "{} has format {other}; this version of Espalier supports format {VERSION}",
                 dir.display()
             ),
         ),
@@ -90,7 +90,7 @@ fn check(dir: &Path, text: &str) -> Result<u32> {
     Err(Error::new(kind, message))
 }
 
-/// Writes the file whole or not at all.
+/// Writes the file atomically.
 fn create(dir: &Path) -> io::Result<()> {
     let draft = dir.join(format!("{FILE}.{}", std::process::id()));
     let mut file = create_private(&draft)?;

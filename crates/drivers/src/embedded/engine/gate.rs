@@ -1,25 +1,25 @@
-//! Transactions go in, any number at once; whoever remaps the file has to be alone.
+//! A gate that any number of transactions enter, and that is held exclusively while the file is remapped.
 //!
-//! Going in is one atomic addition, as every snapshot pays for it. Not a lock of the standard
-//! kind: a pass is kept in a snapshot, and moves between threads with it.
+//! Entering is one atomic addition, as every snapshot needs it. It is not a standard lock: the guard is
+//! stored in a snapshot, and moves between threads with it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Set while somebody is alone inside.
-const ALONE: usize = 1 << (usize::BITS - 1);
+/// Set while the gate is held exclusively.
+const EXCLUSIVE: usize = 1 << (usize::BITS - 1);
 
-/// Set while somebody who wants to be alone keeps others from coming in.
+/// Set while a thread that waits for exclusive access keeps others out.
 const CLOSING: usize = 1 << (usize::BITS - 2);
 
-/// How long to wait before trying again.
+/// Wait between two attempts.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// How long others may still come in while somebody waits to be alone.
-const OPEN_FOR: Duration = Duration::from_millis(50);
+/// How long others may still enter while a thread waits for exclusive access.
+const ENTRY_GRACE: Duration = Duration::from_millis(50);
 
-/// Counts who is inside.
+/// Counts the entries.
 #[derive(Debug, Default)]
 pub(in crate::embedded) struct Gate {
     state: AtomicUsize,
@@ -30,9 +30,9 @@ pub(in crate::embedded) struct Gate {
 pub(in crate::embedded) struct Busy;
 
 impl Gate {
-    /// Goes in, waiting only for one who is alone. To be matched with [`Self::leave`].
+    /// Enters, waiting only for exclusive access. Must be matched with [`Self::leave`].
     pub(in crate::embedded) fn enter(&self) {
-        while self.state.fetch_add(1, Ordering::Acquire) & (ALONE | CLOSING) != 0 {
+        while self.state.fetch_add(1, Ordering::Acquire) & (EXCLUSIVE | CLOSING) != 0 {
             self.leave();
             thread::sleep(PAUSE);
         }
@@ -42,38 +42,42 @@ impl Gate {
         self.state.fetch_sub(1, Ordering::Release);
     }
 
-    /// Runs `act` while nobody is inside. Others may still come in for a moment; then they wait
-    /// too, in case there never is a time without somebody. A thread that is inside and wants to
-    /// come in once more is why the wait has an end.
-    pub(in crate::embedded) fn alone<T>(
+    /// Runs `act` with exclusive access. Others may still enter for a moment; then they wait too, in case
+    /// the gate is never free otherwise. The wait is limited, as a thread that is inside may want to enter
+    /// again.
+    pub(in crate::embedded) fn exclusive<T>(
         &self,
-        patience: Duration,
+        timeout: Duration,
         act: impl FnOnce() -> T,
     ) -> Result<T, Busy> {
         let start = Instant::now();
         loop {
-            let closing = match start.elapsed() > OPEN_FOR {
-                // Each time: another thread that wanted to be alone takes the mark away when it was, or gives up.
+            let closing = match start.elapsed() > ENTRY_GRACE {
+                // Set on every attempt, as another thread clears the mark when it gets exclusive access or
+                // gives up.
                 true => {
                     self.state.fetch_or(CLOSING, Ordering::Relaxed);
                     CLOSING
                 }
                 false => 0,
             };
-            let free =
-                self.state
-                    .compare_exchange(closing, ALONE, Ordering::Acquire, Ordering::Relaxed);
+            let free = self.state.compare_exchange(
+                closing,
+                EXCLUSIVE,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            );
             if free.is_ok() {
                 break;
             }
-            if start.elapsed() > patience {
+            if start.elapsed() > timeout {
                 self.state.fetch_and(!CLOSING, Ordering::Relaxed);
                 return Err(Busy);
             }
             thread::sleep(PAUSE);
         }
         let result = act();
-        self.state.fetch_and(!ALONE, Ordering::Release);
+        self.state.fetch_and(!EXCLUSIVE, Ordering::Release);
         Ok(result)
     }
 }
@@ -83,33 +87,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alone_waits_for_those_inside() {
+    fn exclusive_access_waits_for_entries() {
         let gate = Gate::default();
         gate.enter();
-        let patience = Duration::from_millis(20);
-        assert_eq!(gate.alone(patience, || ()), Err(Busy));
+        let timeout = Duration::from_millis(20);
+        assert_eq!(gate.exclusive(timeout, || ()), Err(Busy));
         gate.enter();
         gate.leave();
         gate.leave();
-        assert_eq!(gate.alone(patience, || 7), Ok(7));
+        assert_eq!(gate.exclusive(timeout, || 7), Ok(7));
         gate.enter();
         gate.leave();
     }
 
-    /// The first one who was alone took away the mark by which the second one kept others out, and the second one
-    /// waited for it in vain: a map did not grow, and a commit was refused.
+    /// The first thread with exclusive access cleared the mark of the second one, which then waited in
+    /// vain: the map did not grow, and a commit was rejected.
     #[test]
-    fn two_who_wait_to_be_alone_both_are() {
+    fn two_waiting_threads_both_get_exclusive_access() {
         let gate = Gate::default();
         gate.enter();
         thread::scope(|scope| {
-            let alone = || gate.alone(Duration::from_secs(10), || ());
+            let alone = || gate.exclusive(Duration::from_secs(10), || ());
             let both = [scope.spawn(alone), scope.spawn(alone)];
             while gate.state.load(Ordering::Relaxed) & CLOSING == 0 {
                 thread::sleep(PAUSE);
             }
-            // By then the other one keeps others out too.
-            thread::sleep(OPEN_FOR);
+            // By then the other thread keeps others out too.
+            thread::sleep(ENTRY_GRACE);
             gate.leave();
             for one in both {
                 assert_eq!(one.join().expect("no panic"), Ok(()));
@@ -118,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_inside_with_one_who_is_alone() {
+    fn no_thread_is_inside_during_exclusive_access() {
         const ROUNDS: usize = 200;
         let (gate, inside) = (Gate::default(), AtomicUsize::new(0));
         thread::scope(|scope| {
@@ -133,7 +137,8 @@ mod tests {
                 });
             }
             for _ in 0..ROUNDS {
-                let seen = gate.alone(Duration::from_secs(10), || inside.load(Ordering::SeqCst));
+                let seen =
+                    gate.exclusive(Duration::from_secs(10), || inside.load(Ordering::SeqCst));
                 assert_eq!(seen, Ok(0));
             }
         });

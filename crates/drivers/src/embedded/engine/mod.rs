@@ -1,8 +1,8 @@
-//! LMDB, its environment and map, and the journal over it; how a directory is opened, who may do what
-//! at the same time.
+//! LMDB, its environment and map, and the journal over it; opening directories, and access control between
+//! threads and processes.
 
 mod check;
-mod damage;
+mod damage_handler;
 mod directory;
 mod environment;
 mod error;
@@ -13,12 +13,13 @@ mod open;
 mod pages;
 
 pub(in crate::embedded) use check::{check, usage};
-pub use damage::tell_of_damage;
+pub use damage_handler::tell_of_damage;
 pub(in crate::embedded) use directory::{Engine, Reading};
-pub(in crate::embedded) use environment::{Base, Keys, Shortage};
 pub use environment::{GROW_PATIENCE, HEADROOM_BYTES, MAP_BYTES, MAP_BYTES_MIN, READERS_MAX};
-pub(in crate::embedded) use error::{is_map_full, out_of_order};
+pub(in crate::embedded) use environment::{Keys, Lmdb, Shortage};
+pub(in crate::embedded) use error::{is_map_full, out_of_order_error};
 pub(in crate::embedded) use journal::{
-    FRAME_BYTES_MAX, Fault, Over, REMOVED, Run, Turn, get, merge_rows, put,
+    CommitLock, DELETED, FRAME_BYTES_MAX, Fault, OverlayCursor, RowCursor, lookup, merge_rows,
+    put_entry,
 };
 pub(in crate::embedded) use open::open;

@@ -1,4 +1,4 @@
-//! Opening a directory, once for each process.
+//! Opens a directory, once per process.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -17,22 +17,22 @@ use rustix::io::Errno;
 
 use super::directory::Engine;
 use super::environment::{
-    Base, DATA_FILE, Keys, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
+    DATA_FILE, Keys, Lmdb, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
 };
 use super::error::engine_error;
-use super::pages::{self, Which};
+use super::pages::{self, CheckedState};
 use super::{damage, format};
 use crate::embedded::Config;
 use crate::files::{Access, create_directories, io_error, private};
 
-/// The directories that this process has open. A global, because the rule behind it is one: LMDB
-/// must not be opened twice in a process (closing one would drop the other's file locks).
+/// The directories that this process has open. A global, because LMDB's rule is global: an environment must
+/// not be opened twice in a process (closing one would release the other's file locks).
 static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Engine>>>> = LazyLock::new(Mutex::default);
 
-/// How long to wait for a directory that is just being closed in this process.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for a directory that is being closed in this process.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Opens a directory, or shares it when this process has it open with the same options.
+/// Opens a directory, or shares it if this process has it open with the same options.
 pub(in crate::embedded) fn open(config: Config) -> Result<Arc<Engine>> {
     let dir = directory(&config.dir)?;
     let mut opened = OPEN.lock();
@@ -50,7 +50,7 @@ fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
         && engine.config.map_bytes == config.map_bytes
         && engine.config.headroom_bytes == config.headroom_bytes
         && engine.config.journal_bytes == config.journal_bytes;
-    engine.journal.still_there()?;
+    engine.journal.check_not_replaced()?;
     if same {
         return Ok(engine);
     }
@@ -61,7 +61,7 @@ fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
     Err(Error::new(ErrorKind::Locked, message))
 }
 
-/// The directory, made where it does not exist, without links in its path.
+/// Creates the directory if it does not exist, and resolves links.
 fn directory(dir: &Path) -> Result<PathBuf> {
     let act = |act: &str| format!("the directory {} cannot be {act}", dir.display());
     if fs::metadata(dir).is_ok_and(|place| !place.is_dir()) {
@@ -76,7 +76,7 @@ fn directory(dir: &Path) -> Result<PathBuf> {
 fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     let access = Access::to(&dir);
     format::check_or_create(&dir)?;
-    damage::remember(&dir);
+    damage_handler::set_directory(&dir);
     let is_new = !dir.join(DATA_FILE).exists();
     if access == Access::Write {
         allocate_locks(&dir)?;
@@ -87,9 +87,9 @@ fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     }
     env.clear_stale_readers()
         .map_err(|error| engine_error(&dir, error))?;
-    fill_up(&env, access)?;
+    extend_to_last_page(&env, access)?;
     let keys = open_keys(&env)?;
-    let base = Base {
+    let base = Lmdb {
         dir,
         env,
         keys,
@@ -99,25 +99,25 @@ fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     Engine::new(config, Arc::new(base))
 }
 
-/// Makes a new file's name, and its directory's, durable: LMDB flushes only what the file holds.
+/// Makes the names of a new file and its directory durable: LMDB flushes only the file content.
 fn sync_names(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()?;
     dir.parent()
         .map_or(Ok(()), |parent| File::open(parent)?.sync_all())
 }
 
-/// The file in which LMDB says who reads.
+/// LMDB's table of readers.
 const LOCK_FILE: &str = "lock.mdb";
 
-/// Bytes of it that are used while there are few readers: 8 KiB.
+/// Bytes of it that are used with few readers: 8 KiB.
 const LOCK_BYTES_MIN: u64 = 8 << 10;
 
-/// Bytes of it in all: a slot for each reader, and two before them.
+/// Its full size: a slot for each reader, and two before them.
 const LOCK_BYTES: u64 = (READERS_MAX as u64 + 2) * 64;
 
-/// Gives that file its blocks. LMDB writes to it through a map, and a map of a file without its blocks kills who
-/// writes to it when the disk is full. To be called before LMDB opens it: closing a file lets go of all locks
-/// that a process has on it.
+/// Allocates the blocks of that file. LMDB writes to it through a map, and writing to a mapped hole kills
+/// the process when the disk is full. Must be called before LMDB opens the file: closing a file releases
+/// all locks that the process has on it.
 fn allocate_locks(dir: &Path) -> Result<()> {
     let path = dir.join(LOCK_FILE);
     let allocated = || -> io::Result<()> {
@@ -133,7 +133,7 @@ fn allocate_locks(dir: &Path) -> Result<()> {
         }
         let allocate = |bytes| rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes);
         match allocate(bytes).or_else(|_| allocate(LOCK_BYTES_MIN)) {
-            // A file system that allocates nothing ahead: there is nothing more to do.
+            // The file system does not support preallocation: nothing more can be done.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -141,7 +141,7 @@ fn allocate_locks(dir: &Path) -> Result<()> {
     allocated().map_err(|error| io_error(format!("{} cannot be written", path.display()), error))
 }
 
-/// The map to ask for at first.
+/// The initial map size.
 fn first_map_bytes(dir: &Path, config: &Config) -> usize {
     let wanted = config.map_bytes.unwrap_or(MAP_BYTES).max(MAP_BYTES_MIN);
     let limit = rustix::process::getrlimit(rustix::process::Resource::As);
@@ -154,7 +154,7 @@ fn first_map_bytes(dir: &Path, config: &Config) -> usize {
     }
 }
 
-/// Opens the environment with the largest map, up to the wanted one, that the system allows.
+/// Opens the environment with the largest possible map, up to the configured size.
 fn open_env(dir: &Path, config: &Config, access: Access) -> Result<Env<WithoutTls>> {
     let wanted = first_map_bytes(dir, config);
     let mut map_bytes = wanted
@@ -173,10 +173,10 @@ fn open_env(dir: &Path, config: &Config, access: Access) -> Result<Env<WithoutTl
     }
 }
 
-/// The last user in this process is gone from [`OPEN`], but LMDB may not have closed yet.
+/// The last user in this process has left [`OPEN`], but LMDB may not be closed yet.
 fn await_close(dir: &Path) -> Result<()> {
     let closed =
-        heed::env_closing_event(dir).is_none_or(|closing| closing.wait_timeout(CLOSE_PATIENCE));
+        heed::env_closing_event(dir).is_none_or(|closing| closing.wait_timeout(CLOSE_TIMEOUT));
     if closed {
         return Ok(());
     }
@@ -187,33 +187,32 @@ fn try_open(dir: &Path, map_bytes: usize, access: Access) -> heed::Result<Env<Wi
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     options.map_size(map_bytes).max_readers(READERS_MAX);
     if access == Access::Read {
-        // SAFETY: no flag of those that leave the order of processes to us. On a read-only file system LMDB
-        // has no lock file, and nobody can change the file.
+        // SAFETY: this flag does not disable locking between processes. On a read-only file system LMDB has
+        // no lock file, and no process can change the file.
         unsafe { options.flags(EnvFlags::READ_ONLY) };
     }
-    // SAFETY: the file is changed by LMDB alone (the format file keeps foreign ones away, LMDB's
-    // lock file orders processes), and `OPEN` sees to it that this process opens it once.
+    // SAFETY: only LMDB changes the file (the format file excludes foreign ones, LMDB's lock file
+    // synchronizes processes), and `OPEN` makes sure that this process opens it once.
     unsafe { options.open(dir) }
 }
 
-/// Lengthens a file that ends before the last page that it is said to have. LMDB itself leaves
-/// such files, when the pages at the end were never written because they were not used. A file
-/// that was cut looks the same, and reading beyond the end of a mapped file kills the process; so
-/// every page that is used is looked for first.
-fn fill_up(env: &Env<WithoutTls>, access: Access) -> Result<()> {
+/// Extends a file that ends before its last page. LMDB itself leaves such files, if the pages at the end
+/// were never written because they were unused. A truncated file looks the same, and reading beyond the end
+/// of a mapped file kills the process; so all used pages are checked first.
+fn extend_to_last_page(env: &Env<WithoutTls>, access: Access) -> Result<()> {
     if missing_bytes(env)? == 0 {
         return Ok(());
     }
     if access == Access::Read {
         return check_pages(&env.path().join(DATA_FILE));
     }
-    // As the only writer: others lengthen the file too.
+    // As the only writer: other processes extend the file too.
     let writing = env.write_txn();
     let writing = writing.map_err(|error| engine_error(env.path(), error))?;
     let missing = missing_bytes(env)?;
     if missing > 0 {
         let path = env.path().join(DATA_FILE);
-        let act = |error| io_error(format!("{} cannot be mended", path.display()), error);
+        let act = |error| io_error(format!("{} cannot be extended", path.display()), error);
         check_pages(&path)?;
         let file = fs::OpenOptions::new().write(true).open(&path);
         let lengthened = file.and_then(|file| file.set_len(file.metadata()?.len() + missing));
@@ -223,9 +222,9 @@ fn fill_up(env: &Env<WithoutTls>, access: Access) -> Result<()> {
     Ok(())
 }
 
-/// Fails where a page of the newest state is not what it should be.
+/// Fails if a page of the newest state is damaged.
 fn check_pages(path: &Path) -> Result<()> {
-    let findings = pages::examine(path, Which::Newest)
+    let findings = pages::check_pages(path, CheckedState::Newest)
         .map_err(|error| io_error(format!("{} cannot be read", path.display()), error))?;
     match findings.unwrap_or_default().first() {
         None => Ok(()),
@@ -246,7 +245,7 @@ fn missing_bytes(env: &Env<WithoutTls>) -> Result<u64> {
         .and_then(|pages| pages.checked_mul(page_bytes));
     let damaged = || {
         let path = env.path().join(DATA_FILE);
-        let message = format!("{} is damaged: it has no page {last}", path.display());
+        let message = format!("{} is damaged: page {last} is missing", path.display());
         Error::new(ErrorKind::Corrupt, message)
     };
     Ok(bytes.ok_or_else(damaged)?.saturating_sub(length))
@@ -260,5 +259,5 @@ fn open_keys(env: &Env<WithoutTls>) -> Result<Keys> {
         Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(keys))
     });
     let keys = opened.map_err(failed)?.commit().flatten();
-    keys.ok_or_else(|| Error::new(ErrorKind::Corrupt, "the engine holds no keys at all"))
+    keys.ok_or_else(|| Error::new(ErrorKind::Corrupt, "the engine has no database of keys"))
 }

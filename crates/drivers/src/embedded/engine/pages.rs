@@ -1,10 +1,9 @@
-//! Reading LMDB's pages without LMDB, to see whether they are sound.
+//! Checks LMDB's pages by reading the file without LMDB.
 //!
-//! LMDB trusts its file: a page that is not what it should be ends the process in an assertion,
-//! and one beyond the end of the file in a bus error. So a file that may be damaged is walked here
-//! first, with plain reads. The layout is that of LMDB 0.9 on a 64-bit little-endian machine, as
-//! `mdb.c` has it; what is read belongs to one committed state, whose pages are not reused while a
-//! transaction holds it.
+//! LMDB trusts its file: a damaged page aborts the process with an assertion, and a page beyond the end of
+//! the file with a bus error. So a file that may be damaged is checked here first, with plain reads. The
+//! layout is that of LMDB 0.9 on a 64-bit little-endian machine, as in `mdb.c`. The check covers one
+//! committed state, whose pages are not reused while a transaction holds it.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +12,7 @@ use std::path::Path;
 
 use espalier_keyspace::Finding;
 
-/// The most findings that are told; a damaged engine may have any number.
+/// Maximum number of findings; a damaged engine may have any number.
 pub(in crate::embedded) const FINDINGS_MAX: usize = 100;
 
 const HEADER_BYTES: usize = 16;
@@ -25,30 +24,33 @@ const NO_PAGE: u64 = u64::MAX;
 const BRANCH: u16 = 0x01;
 const LEAF: u16 = 0x02;
 const OVERFLOW: u16 = 0x04;
-/// The flags of a page that say what it is.
+/// The page flags that determine the type.
 const KIND: u16 = 0x6f;
 
-/// The flag of a node whose value stands on pages of its own.
+/// The flag of a node whose value is on overflow pages.
 const BIG: u16 = 0x01;
 
-/// Which committed state to examine.
+/// Which committed state to check.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::embedded) enum Which {
-    /// The newest.
+pub(in crate::embedded) enum CheckedState {
+    /// The newest state.
     Newest,
-    /// The one of this transaction.
+    /// The state of this transaction.
     Transaction(u64),
 }
 
-/// The findings of walking every page that a state uses; `None` where the state is not in the file
-/// any more, because two commits came after it.
-pub(in crate::embedded) fn examine(path: &Path, which: Which) -> io::Result<Option<Vec<Finding>>> {
+/// Checks every page that a state uses; `None` if the state is no longer in the file, because two commits
+/// came after it.
+pub(in crate::embedded) fn check_pages(
+    path: &Path,
+    which: CheckedState,
+) -> io::Result<Option<Vec<Finding>>> {
     let file = File::open(path)?;
     let Some(meta) = Meta::find(&file, which)? else {
         return Ok(None);
     };
     let file_pages = file.metadata()?.len() / meta.page_bytes;
-    let mut walk = Walk {
+    let mut walk = PageWalk {
         path,
         file: &file,
         page_bytes: meta.page_bytes as usize,
@@ -66,7 +68,7 @@ struct Meta {
     page_bytes: u64,
     last_page: u64,
     transaction: u64,
-    /// Of the free pages, and of the keys.
+    /// The trees of free pages and of keys.
     trees: [Tree; 2],
 }
 
@@ -74,24 +76,24 @@ struct Tree {
     name: &'static str,
     depth: u16,
     root: u64,
-    /// Branch, leaf and overflow pages, as the engine counts them.
+    /// Numbers of branch, leaf and overflow pages, as recorded by LMDB.
     counts: [u64; 3],
 }
 
 impl Meta {
-    fn find(file: &File, which: Which) -> io::Result<Option<Self>> {
+    fn find(file: &File, which: CheckedState) -> io::Result<Option<Self>> {
         let Some(first) = Self::read(file, 0)? else {
             return Ok(None);
         };
         let second = Self::read(file, first.page_bytes)?;
         let mut both = [Some(first), second].into_iter().flatten();
         Ok(match which {
-            Which::Newest => both.max_by_key(|meta| meta.transaction),
-            Which::Transaction(id) => both.find(|meta| meta.transaction == id),
+            CheckedState::Newest => both.max_by_key(|meta| meta.transaction),
+            CheckedState::Transaction(id) => both.find(|meta| meta.transaction == id),
         })
     }
 
-    /// The meta page at an offset; `None` where there is none, or it is just being written.
+    /// The meta page at an offset; `None` if there is none, or it is being written.
     fn read(file: &File, offset: u64) -> io::Result<Option<Self>> {
         let (mut bytes, mut again) = ([0; META_BYTES], [0; META_BYTES]);
         for bytes in [&mut bytes, &mut again] {
@@ -125,18 +127,18 @@ impl Tree {
     }
 }
 
-struct Walk<'a> {
+struct PageWalk<'a> {
     path: &'a Path,
     file: &'a File,
     page_bytes: usize,
     /// Pages that can be read.
     pages: u64,
-    /// One bit for each page that was met.
+    /// One bit for each visited page.
     used: Vec<u64>,
     findings: Vec<Finding>,
 }
 
-impl Walk<'_> {
+impl PageWalk<'_> {
     fn tree(&mut self, tree: &Tree) -> io::Result<()> {
         let mut counts = [0; 3];
         // Pages to visit, each with its height: leaves have 1.
@@ -149,19 +151,19 @@ impl Walk<'_> {
             if self.findings.len() >= FINDINGS_MAX {
                 return Ok(());
             }
-            if !self.take(number, 1) {
+            if !self.mark_used(number, 1) {
                 continue;
             }
             self.read(number, &mut page)?;
             let kind = if height > 1 { BRANCH } else { LEAF };
             if let Err(problem) = check_header(&page, number, kind) {
-                self.find(number, problem);
+                self.add_finding(number, problem);
                 continue;
             }
             counts[usize::from(height <= 1)] += 1;
             for node in nodes(&page) {
                 match node {
-                    Err(problem) => self.find(number, problem),
+                    Err(problem) => self.add_finding(number, problem),
                     Ok(node) if height > 1 => rest.push((node.child(), height - 1)),
                     Ok(node) => counts[2] += self.value(number, &node)?,
                 }
@@ -169,20 +171,20 @@ impl Walk<'_> {
         }
         if self.findings.is_empty() && counts != tree.counts {
             let found = format!(
-                "{} have {counts:?} branch, leaf and overflow pages; the engine says {:?}",
+                "{} have {counts:?} branch, leaf and overflow pages; the engine has recorded {:?}",
                 tree.name, tree.counts
             );
-            self.find(0, found);
+            self.add_finding(0, found);
         }
         Ok(())
     }
 
-    /// Visits the pages of a value that has its own, and returns how many they are.
+    /// Checks the overflow pages of a value, if it has any, and returns their number.
     fn value(&mut self, page: u64, node: &Node<'_>) -> io::Result<u64> {
         let inline = node.flags & BIG == 0;
         let room = if inline { node.length() } else { 8 };
         if node.flags & !BIG != 0 || node.data.len() < room {
-            self.find(page, "a node is damaged".into());
+            self.add_finding(page, "a node is damaged".into());
             return Ok(0);
         }
         if inline {
@@ -194,43 +196,40 @@ impl Walk<'_> {
         }
         let mut header = [0; HEADER_BYTES];
         self.read(number, &mut header)?;
-        // More than it needs, where the value was a longer one when its pages were taken.
+        // May be more than needed, if a longer value was there before.
         let pages = u64::from(u32_at(&header, 12));
         let needed = (HEADER_BYTES + node.length()).div_ceil(self.page_bytes) as u64;
         let sound = u64_at(&header, 0) == number
             && u16_at(&header, 10) & KIND == OVERFLOW
             && pages >= needed;
         if !sound {
-            self.find(
-                number,
-                "is not the page of a value that it should be".into(),
-            );
-        } else if self.take(number, pages) {
+            self.add_finding(number, "is not a valid overflow page".into());
+        } else if self.mark_used(number, pages) {
             return Ok(pages);
         }
         Ok(0)
     }
 
-    /// Whether pages lie in the file, which is found where they do not.
+    /// Whether pages are within the file; adds a finding if not.
     fn is_within(&mut self, number: u64, pages: u64) -> bool {
         let end = number.checked_add(pages);
         let within = number >= 2 && end.is_some_and(|end| end <= self.pages);
         if !within {
-            let problem = format!("lies beyond the end of the file, of {} pages", self.pages);
-            self.find(number, problem);
+            let problem = format!("is beyond the end of the file of {} pages", self.pages);
+            self.add_finding(number, problem);
         }
         within
     }
 
-    /// Marks pages as used; finds where they cannot be.
-    fn take(&mut self, number: u64, pages: u64) -> bool {
+    /// Marks pages as used; adds a finding if they cannot be.
+    fn mark_used(&mut self, number: u64, pages: u64) -> bool {
         if !self.is_within(number, pages) {
             return false;
         }
         for number in number..number + pages {
             let (word, bit) = (&mut self.used[(number / 64) as usize], 1 << (number % 64));
             if *word & bit != 0 {
-                self.find(number, "is used twice".into());
+                self.add_finding(number, "is used twice".into());
                 return false;
             }
             *word |= bit;
@@ -243,7 +242,7 @@ impl Walk<'_> {
             .read_exact_at(page, number * self.page_bytes as u64)
     }
 
-    fn find(&mut self, page: u64, problem: String) {
+    fn add_finding(&mut self, page: u64, problem: String) {
         let place = format!("{}, page {page}", self.path.display());
         self.findings.push(Finding { place, problem });
     }
@@ -260,7 +259,7 @@ fn check_header(page: &[u8], number: u64, kind: u16) -> Result<(), String> {
     let name = if kind == BRANCH { "branch" } else { "leaf" };
     sound
         .then_some(())
-        .ok_or_else(|| format!("is not the {name} page that it should be"))
+        .ok_or_else(|| format!("is not a valid {name} page"))
 }
 
 struct Node<'a> {
@@ -270,18 +269,18 @@ struct Node<'a> {
 }
 
 impl Node<'_> {
-    /// The page below a node of a branch.
+    /// The child page of a branch node.
     fn child(&self) -> u64 {
         u64::from(self.low) | u64::from(self.flags) << 32
     }
 
-    /// Bytes of the value of a node of a leaf.
+    /// Bytes of the value of a leaf node.
     fn length(&self) -> usize {
         self.low as usize
     }
 }
 
-/// The nodes of a page whose header is sound.
+/// The nodes of a page with a valid header.
 fn nodes(page: &[u8]) -> impl Iterator<Item = Result<Node<'_>, String>> {
     let (lower, upper) = (usize::from(u16_at(page, 12)), usize::from(u16_at(page, 14)));
     (HEADER_BYTES..lower).step_by(2).map(move |pointer| {
@@ -295,7 +294,7 @@ fn nodes(page: &[u8]) -> impl Iterator<Item = Result<Node<'_>, String>> {
                 data: page.get(at + NODE_BYTES + key_bytes..)?,
             })
         });
-        node.ok_or_else(|| "a node lies outside of its page".to_owned())
+        node.ok_or_else(|| "a node is outside of its page".to_owned())
     })
 }
 
@@ -311,7 +310,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(array_at(bytes, at))
 }
 
-/// Bytes within a page; every caller has checked that they are.
+/// Bytes within a page; every caller has checked the bounds.
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(&bytes[at..at + N]);

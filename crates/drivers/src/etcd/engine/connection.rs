@@ -24,11 +24,11 @@ use super::wire::{
     AuthenticateRequest, AuthenticateResponse, RangeRequest, RangeResponse, StatusRequest,
     StatusResponse, TxnRequest, TxnResponse, WatchCreateRequest, WatchRequest, WatchResponse,
 };
+use crate::credentials::{Identity, Tls, read};
 use crate::etcd::NAME;
 use crate::etcd::config::Config;
-use crate::identity::{Identity, Tls, read};
-use crate::pinned::FileVerifier;
-use crate::speech::{Asked, Manner, Speech};
+use crate::file_verifier::FileVerifier;
+use crate::tls_probe::{ProbeOptions, Protocol, TlsProbe};
 
 /// The longest that one server may take for one answer, before another is asked.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -56,10 +56,10 @@ const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
 const STATUS: &str = "/etcdserverpb.Maintenance/Status";
 
 /// How a server is asked whether it speaks TLS: HTTP/2 begins with its settings. RFC 9113 §3.4
-const MANNER: Manner = Manner {
-    greeting: b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
-    without_tls: "leave tls, ca, cert and key out",
-    with_tls: "add tls&ca=FILE to the URL",
+const PROBE_OPTIONS: ProbeOptions = ProbeOptions {
+    plain_request: b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+    advice_without_tls: "leave tls, ca, cert and key out",
+    advice_with_tls: "add tls&ca=FILE to the URL",
 };
 
 type Token = MetadataValue<Ascii>;
@@ -70,7 +70,7 @@ pub(crate) struct Engine {
     channels: Vec<Channel>,
     /// The one to ask.
     current: AtomicUsize,
-    speech: Speech,
+    tls_probe: TlsProbe,
     pub(crate) place: String,
     pub(crate) timeout: Duration,
     pub(crate) operations: usize,
@@ -106,7 +106,11 @@ impl Engine {
             runtime: Some(runtime),
             channels,
             current: AtomicUsize::new(0),
-            speech: Speech::new(&config.servers, Asked::by(config.tls.as_ref()), MANNER),
+            tls_probe: TlsProbe::new(
+                &config.servers,
+                Protocol::of_options(config.tls.as_ref()),
+                PROBE_OPTIONS,
+            ),
             place: config.servers.shown(),
             timeout: config.timeout,
             operations: config.operations,
@@ -186,17 +190,17 @@ impl Engine {
                 .and_then(|()| self.call(path, request.clone(), ANSWER));
             let status = match answer {
                 Ok(answer) => {
-                    self.speech.understood();
+                    self.tls_probe.set_confirmed();
                     return Ok(answer);
                 }
                 Err(status) if self.may_trust_another(&status, &mut distrusted) => continue,
                 Err(status) => status,
             };
-            if self.speech.is_open()
+            if self.tls_probe.is_undecided()
                 && is_passing(&status)
-                && let Some(mistake) = self.speech.mistake()
+                && let Some(mismatch) = self.tls_probe.mismatch()
             {
-                return Err(mistake);
+                return Err(mismatch);
             }
             let in_time = Instant::now() + wait < deadline;
             if is_unknown_user(&status) && in_time {

@@ -5,8 +5,8 @@ use std::error::Error as _;
 use espalier_keyspace::{Error, ErrorKind};
 use tonic::{Code, Status};
 
-use crate::said::Said;
-use crate::trust::{OPTIONS, distrust};
+use crate::error_chain::ErrorChain;
+use crate::tls_hints::{OPTION_NAMES, certificate_hint};
 
 /// Whether the request may succeed on another server, or later. It may have been carried out.
 pub(crate) fn is_passing(status: &Status) -> bool {
@@ -22,7 +22,7 @@ pub(crate) fn is_passing(status: &Status) -> bool {
 
 /// Whether there is no trust between this server and us; there may be with another.
 pub(crate) fn is_distrusted(status: &Status) -> bool {
-    distrust(status, &OPTIONS).is_some()
+    certificate_hint(status, &OPTION_NAMES).is_some()
 }
 
 /// Whether the server has forgotten who we are.
@@ -41,7 +41,7 @@ fn says(status: &Status, words: &str) -> bool {
 
 /// The error of a request that no server at `place` carried out.
 pub(crate) fn engine_error(place: &str, status: &Status) -> Error {
-    if let Some(problem) = distrust(status, &OPTIONS) {
+    if let Some(problem) = certificate_hint(status, &OPTION_NAMES) {
         let message = format!("the connection to etcd at {place} cannot be secured: {problem}");
         return Error::new(ErrorKind::Denied, message);
     }
@@ -81,9 +81,9 @@ pub(crate) fn engine_error(place: &str, status: &Status) -> Error {
 
 /// What the server says, or why the connection broke. That it was an error of the transport, which comes
 /// first there, is no news.
-fn words(status: &Status) -> Said {
+fn words(status: &Status) -> ErrorChain {
     match status.source() {
-        Some(broken) => Said::of(broken.source().unwrap_or(broken)),
-        None => Said(status.message().to_owned()),
+        Some(broken) => ErrorChain::of(broken.source().unwrap_or(broken)),
+        None => ErrorChain(status.message().to_owned()),
     }
 }

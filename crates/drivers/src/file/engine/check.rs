@@ -1,4 +1,4 @@
-//! Examining the files, and counting what they hold.
+//! Checks the files, and counts their content.
 
 use std::fs;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use super::names::{self, DATA, JOURNAL};
 use super::open::Engine;
 use super::replay::{Tail, replay};
 use crate::files::io_error;
-use crate::memory::State;
+use crate::memory::VersionedMap;
 
-/// The most findings of a check.
+/// Maximum number of findings.
 const FINDINGS_MAX: usize = 100;
 
-/// The faults of the files. Commits wait meanwhile.
+/// Checks the files. Commits wait meanwhile.
 pub(in crate::file) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
-    engine.still_there()?;
+    engine.check_not_replaced()?;
     let _not_compacting = engine.compacting.lock();
     let log = engine.log.lock();
-    let state = engine.resident.newest.get();
-    let replayed = replay(&engine.dir, Tail::Whole);
+    let state = engine.in_memory.newest.get();
+    let replayed = replay(&engine.dir, Tail::Complete);
     drop(log);
     let finding = |problem: String| Finding {
         place: engine.dir.display().to_string(),
@@ -29,28 +29,28 @@ pub(in crate::file) fn check(engine: &Arc<Engine>) -> Result<Vec<Finding>> {
     match replayed {
         Ok(Some(replayed)) if is_same(&replayed.state, &state) => Ok(check_rows(&state)),
         Ok(_) => Ok(vec![finding(
-            "the files do not hold what is in memory; another program has written them".into(),
+            "the files differ from the data in memory; another program has written to them".into(),
         )]),
         Err(error) if error.kind() == ErrorKind::Corrupt => Ok(vec![finding(error.to_string())]),
         Err(error) => Err(error),
     }
 }
 
-fn is_same(one: &State, other: &State) -> bool {
+fn is_same(one: &VersionedMap, other: &VersionedMap) -> bool {
     one.version == other.version && one.map.iter().eq(&other.map)
 }
 
-fn check_rows(state: &State) -> Vec<Finding> {
+fn check_rows(state: &VersionedMap) -> Vec<Finding> {
     let is_wrong = |key: &[u8], value: &[u8]| !is_key(key) || value.len() > VALUE_BYTES_MAX;
     let wrong = state.map.iter().filter(|(key, value)| is_wrong(key, value));
     let findings = wrong.map(|(key, _)| Finding {
         place: format!("key {}", key.escape_ascii()),
-        problem: "the key or the value has a length that none can have".into(),
+        problem: "the key or the value has an invalid length".into(),
     });
     findings.take(FINDINGS_MAX).collect()
 }
 
-/// How much is stored.
+/// Returns how much is stored.
 pub(in crate::file) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
     let failed = |error| io_error(format!("{} cannot be read", engine.dir.display()), error);
     let _not_compacting = engine.compacting.lock();
@@ -65,7 +65,7 @@ pub(in crate::file) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
         bytes += fs::metadata(path).map_err(failed)?.len();
     }
     Ok(Usage {
-        keys: engine.resident.newest.get().map.len() as u64,
+        keys: engine.in_memory.newest.get().map.len() as u64,
         bytes,
     })
 }

@@ -1,4 +1,4 @@
-//! Writing the data file anew, which makes the journals before it superfluous.
+//! Writes a new data file, which makes the journals before it obsolete.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -18,22 +18,22 @@ use super::record::{self, END, PART};
 use super::replay::Documents;
 use crate::file::Config;
 use crate::files::{Access, create_private, io_error};
-use crate::memory::State;
+use crate::memory::VersionedMap;
 
-/// How many times as large as the data file the journal may become.
+/// Maximum size of the journal, as a multiple of the data file.
 pub const JOURNAL_FACTOR: u64 = 2;
 
 /// Bytes of a record in a data file: 256 KiB.
 const PART_BYTES: usize = 256 << 10;
 
-/// The bytes of journals at which a data file is written.
+/// Journal bytes at which a data file is written.
 pub(super) fn threshold(config: &Config, data_bytes: u64) -> u64 {
     config
         .journal_bytes
         .max(data_bytes.saturating_mul(JOURNAL_FACTOR))
 }
 
-/// Has a thread write the data file, where the journals are large.
+/// Writes the data file on a thread, if the journals are large.
 pub(in crate::file) fn compact_when_due(engine: &Arc<Engine>) {
     let is_due = {
         let log = engine.log.lock();
@@ -45,7 +45,7 @@ pub(in crate::file) fn compact_when_due(engine: &Arc<Engine>) {
     let compacted = Arc::clone(engine);
     let run = move || {
         if let Err(error) = compact(&compacted) {
-            tracing::warn!(%error, "the journal could not be compacted; it grows on");
+            tracing::warn!(%error, "the journal cannot be compacted and keeps growing");
             let mut log = compacted.log.lock();
             log.compact_at = 2 * (log.older_bytes + log.journal.length());
         }
@@ -55,13 +55,13 @@ pub(in crate::file) fn compact_when_due(engine: &Arc<Engine>) {
     match thread.spawn(run) {
         Ok(thread) => *engine.compactor.lock() = Some(thread),
         Err(error) => {
-            tracing::warn!(%error, "no thread can be started to compact the journal");
+            tracing::warn!(%error, "cannot start a thread to compact the journal");
             engine.is_compacting.store(false, Ordering::Release);
         }
     }
 }
 
-/// Brings the files up to date: the documents, and the data file, so that the journal is empty.
+/// Writes the documents and the data file, after which the journal is empty.
 pub(in crate::file) fn bring_up_to_date(engine: &Arc<Engine>) -> Result<()> {
     if engine.access == Access::Read {
         return Ok(());
@@ -69,7 +69,7 @@ pub(in crate::file) fn bring_up_to_date(engine: &Arc<Engine>) -> Result<()> {
     if let Some(thread) = engine.compactor.lock().take()
         && thread.join().is_err()
     {
-        tracing::error!("the thread that compacted the journal has panicked");
+        tracing::error!("the compaction thread panicked");
     }
     documents::refresh(engine)?;
     let is_current = {
@@ -82,22 +82,22 @@ pub(in crate::file) fn bring_up_to_date(engine: &Arc<Engine>) -> Result<()> {
     compact(engine)
 }
 
-/// Writes the data file while commits go into the next journal.
+/// Writes the data file while commits go to the next journal.
 fn compact(engine: &Engine) -> Result<()> {
     let _one_at_a_time = engine.compacting.lock();
-    engine.still_there()?;
+    engine.check_not_replaced()?;
     let (state, documents, generation) = {
         let mut log = engine.log.lock();
-        // A later journal counts only after all of this one.
+        // Records of a later journal are valid only if this one is complete.
         log.journal.sync()?;
-        // One that is empty was begun for a data file that could not be written.
+        // An empty journal was created for a data file that could not be written.
         if !log.journal.is_empty() {
             let next = Journal::create(&engine.dir, log.journal.generation() + 1)?;
             let full = std::mem::replace(&mut log.journal, next);
             log.older_bytes += full.length();
         }
         let generation = log.journal.generation();
-        let state = engine.resident.newest.get();
+        let state = engine.in_memory.newest.get();
         (state, log.documents.clone(), generation)
     };
     let bytes = write_data(&engine.dir, generation, &state, &documents)?;
@@ -107,15 +107,15 @@ fn compact(engine: &Engine) -> Result<()> {
         log.older_bytes = 0;
         log.compact_at = threshold(&engine.config, bytes);
     }
-    remove_superfluous(&engine.dir);
+    remove_obsolete(&engine.dir);
     Ok(())
 }
 
-/// Writes the data file of a generation, whole or not at all. Returns its bytes.
+/// Writes the data file of a generation atomically. Returns its size.
 pub(super) fn write_data(
     dir: &Path,
     generation: u64,
-    state: &State,
+    state: &VersionedMap,
     documents: &Documents,
 ) -> Result<u64> {
     let path = names::data(dir, generation);
@@ -126,7 +126,7 @@ pub(super) fn write_data(
         Ok(bytes)
     });
     written.map_err(|error| {
-        // What went wrong first is what the user should see.
+        // The first error is the one to report.
         let _ = fs::remove_file(&draft);
         io_error(format!("{} cannot be written", path.display()), error)
     })
@@ -135,7 +135,7 @@ pub(super) fn write_data(
 fn write_draft(
     draft: &Path,
     generation: u64,
-    state: &State,
+    state: &VersionedMap,
     documents: &Documents,
 ) -> io::Result<u64> {
     let id = FileId {
@@ -185,8 +185,9 @@ impl DataFile {
     }
 }
 
-/// Removes the files that the newest data file has made superfluous. One that stays is removed later.
-pub(super) fn remove_superfluous(dir: &Path) {
+/// Removes the files that the newest data file has made obsolete. A file that cannot be removed is removed
+/// later.
+pub(super) fn remove_obsolete(dir: &Path) {
     let Ok(generations) = names::generations(dir, DATA) else {
         return;
     };
@@ -207,7 +208,7 @@ pub(super) fn remove_superfluous(dir: &Path) {
     for path in data.chain(journals).chain(drafts) {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(%error, path = %path.display(), "a superfluous file stays");
+                tracing::warn!(%error, path = %path.display(), "an obsolete file cannot be removed");
             }
             _ => {}
         }

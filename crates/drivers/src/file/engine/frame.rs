@@ -1,8 +1,8 @@
-//! The files of records: a header, then frames. A frame is a payload with its length, a checksum, and
+//! The format of record files: a header, then frames. A frame is a payload with its length, a checksum, and
 //! how much of the file was flushed when it was written.
 //!
-//! The checksum covers the file's kind and generation and the frame's place in it, so a frame counts
-//! only where it was written.
+//! The checksum covers the file's kind and generation and the frame's offset, so a frame is valid only
+//! where it was written.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 
 use crate::files::io_error;
 
-/// The version that this code reads and writes.
+/// The supported format version.
 pub(super) const VERSION: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"espalier";
@@ -24,20 +24,20 @@ pub(super) const FILE_HEADER_BYTES: u64 = 32;
 /// Bytes before the payload of a frame.
 pub(super) const FRAME_HEADER_BYTES: usize = 24;
 
-/// The most bytes in a payload: 16 MiB. More than any that is written.
+/// Maximum bytes of a payload: 16 MiB, more than is ever written.
 const PAYLOAD_BYTES_MAX: u32 = 16 << 20;
 
-/// What a file holds.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Kind {
-    /// Every row at one moment.
+    /// All rows at one version.
     Data = 1,
     /// Commits.
     Journal = 2,
 }
 
-/// Which file it is.
+/// The identity of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId {
     pub(super) kind: Kind,
@@ -45,7 +45,7 @@ pub(super) struct FileId {
 }
 
 impl FileId {
-    /// What the file begins with.
+    /// The file header.
     pub(super) fn header(self) -> [u8; FILE_HEADER_BYTES as usize] {
         let mut header = [0; FILE_HEADER_BYTES as usize];
         header[..8].copy_from_slice(&MAGIC);
@@ -57,7 +57,7 @@ impl FileId {
         header
     }
 
-    /// Appends a frame to `out`, which is to be written at `offset`.
+    /// Appends a frame to `out`; it will be written at `offset`.
     pub(super) fn put_frame(self, out: &mut Vec<u8>, offset: u64, synced: u64, payload: &[u8]) {
         let length = (payload.len() as u32).to_le_bytes();
         let sum = self.frame_sum(offset, length, synced.to_le_bytes(), payload);
@@ -74,8 +74,8 @@ impl FileId {
         checksum(&[&kind, &generation, &offset, &length, &synced, payload])
     }
 
-    /// The frame at the beginning of `bytes`, which stand at `offset`: its payload, and how much was
-    /// flushed.
+    /// The frame at the start of `bytes`, which are at `offset` in the file: its payload, and the flushed
+    /// length.
     fn frame_at(self, bytes: &[u8], offset: u64) -> Option<(&[u8], u64)> {
         let header = bytes.get(..FRAME_HEADER_BYTES)?;
         let (length, synced, sum) = parts(header)?;
@@ -85,7 +85,7 @@ impl FileId {
     }
 }
 
-/// Length, flushed bytes and checksum in the header of a frame.
+/// The length, flushed length and checksum of a frame header.
 fn parts(header: &[u8]) -> Option<([u8; 4], [u8; 8], [u8; 8])> {
     let rest = header.strip_prefix(&FRAME_MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
@@ -104,33 +104,32 @@ fn checksum(parts: &[&[u8]]) -> [u8; 8] {
     sum
 }
 
-/// The frames of a file, read from the first to the last.
+/// Reads the frames of a file in order.
 pub(super) struct Frames {
     path: PathBuf,
     id: FileId,
     file: BufReader<File>,
-    /// Where the next frame begins.
+    /// The offset of the next frame.
     offset: u64,
     length: u64,
     payload: Vec<u8>,
 }
 
-/// What comes next in a file.
+/// The next item in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// A frame, whose payload is [`Frames::payload`].
+pub(super) enum NextFrame {
+    /// A frame; its payload is [`Frames::payload`].
     Frame,
-    /// The file ends after whole frames.
+    /// The end of the file after complete frames.
     End,
-    /// The file ends within a frame.
-    Short,
-    /// Here stands no frame.
-    Bad,
+    /// The end of the file within a frame.
+    Truncated,
+    /// Not a valid frame.
+    Invalid,
 }
 
 impl Frames {
-    /// Begins to read a file; `None` where it is shorter than its header, as when a machine stopped
-    /// while it was made.
+    /// Opens a file; `None` if it is shorter than its header, as after a crash during its creation.
     pub(super) fn open(path: &Path, id: FileId) -> Result<Option<Self>> {
         let failed = |error| io_error(format!("{} cannot be read", path.display()), error);
         let mut file = File::open(path).map_err(failed)?;
@@ -151,46 +150,46 @@ impl Frames {
         }))
     }
 
-    /// Where the next frame begins.
+    /// The offset of the next frame.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The bytes of the file.
+    /// The size of the file.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// The payload of the frame that was read last.
+    /// The payload of the frame read last.
     pub(super) fn payload(&self) -> &[u8] {
         &self.payload
     }
 
     /// Reads the next frame.
-    pub(super) fn next(&mut self) -> Result<Next> {
+    pub(super) fn next(&mut self) -> Result<NextFrame> {
         if self.offset == self.length {
-            return Ok(Next::End);
+            return Ok(NextFrame::End);
         }
         let next = self.read_frame().map_err(|error| self.failure(error))?;
-        if next == Next::Frame {
+        if next == NextFrame::Frame {
             self.offset += (FRAME_HEADER_BYTES + self.payload.len()) as u64;
         }
         Ok(next)
     }
 
-    fn read_frame(&mut self) -> io::Result<Next> {
+    fn read_frame(&mut self) -> io::Result<NextFrame> {
         let left = self.length - self.offset;
         let mut header = [0; FRAME_HEADER_BYTES];
         if left < header.len() as u64 {
-            return Ok(Next::Short);
+            return Ok(NextFrame::Truncated);
         }
         self.file.read_exact(&mut header)?;
         let Some((length, synced, sum)) = parts(&header) else {
-            return Ok(Next::Bad);
+            return Ok(NextFrame::Invalid);
         };
         let bytes = u32::from_le_bytes(length);
         if u64::from(bytes) > left - header.len() as u64 {
-            return Ok(Next::Short);
+            return Ok(NextFrame::Truncated);
         }
         self.payload.resize(bytes as usize, 0);
         self.file.read_exact(&mut self.payload)?;
@@ -198,13 +197,13 @@ impl Frames {
             .id
             .frame_sum(self.offset, length, synced, &self.payload);
         Ok(match expected == sum {
-            true => Next::Frame,
-            false => Next::Bad,
+            true => NextFrame::Frame,
+            false => NextFrame::Invalid,
         })
     }
 
-    /// Whether the bytes at [`Self::offset`], where no frame stands, were flushed once: a frame after
-    /// them says so. Reads the rest of the file.
+    /// Whether the bytes at [`Self::offset`], which are not a valid frame, were flushed once, as recorded
+    /// in a later frame. Reads the rest of the file.
     pub(super) fn was_flushed(&mut self) -> Result<bool> {
         let from = self.offset;
         let read = self.read_rest();
@@ -232,7 +231,7 @@ impl Frames {
         io_error(format!("{} cannot be read", self.path.display()), error)
     }
 
-    /// The error that the file is damaged where the next frame begins.
+    /// The error of damage at the next frame.
     pub(super) fn damage(&self) -> Error {
         damaged(&self.path, self.offset)
     }
@@ -242,7 +241,7 @@ fn find(bytes: &[u8], wanted: &[u8; 4]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|four| four == wanted)
 }
 
-/// The error that a file is damaged.
+/// The error of a damaged file.
 pub(super) fn damaged(path: &Path, offset: u64) -> Error {
     let message = format!(
         "{} is damaged at byte {offset}; restore the directory from a backup, or load its documents \
@@ -267,7 +266,7 @@ fn check_header(path: &Path, id: FileId, header: &[u8; FILE_HEADER_BYTES as usiz
         return Err(damaged(path, 0));
     }
     let message = format!(
-        "{} has format {version}; this version of Espalier reads format {VERSION}: use the version \
+        "{} has format {version}; this version of Espalier supports format {VERSION}: use the version \
          that wrote it, or another directory",
         path.display()
     );

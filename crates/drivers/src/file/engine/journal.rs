@@ -1,4 +1,4 @@
-//! The journal: what was committed since the data file was written.
+//! The journal: the commits since the data file was written.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,20 +11,20 @@ use super::frame::{FILE_HEADER_BYTES, FRAME_HEADER_BYTES, FileId, Kind};
 use super::names;
 use super::record::{self, DocumentRecord, END, PART};
 use crate::durability::Durability;
-use crate::files::{io_error, only_read, private};
-use crate::group::Stop;
+use crate::files::{io_error, private, read_only_error};
+use crate::group_commit::Abort;
 
-/// Bytes of a commit that are gathered before they are written: 1 MiB. A value comes whole.
+/// Bytes of a commit that are buffered before they are written: 1 MiB. Values are not split.
 const PART_BYTES: usize = 1 << 20;
 
-/// Whether more can be appended.
+/// Whether records can be appended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Sound,
-    /// What stands after `length` could not be cut off.
-    Broken,
-    /// Its file system can only be read.
-    OnlyRead,
+enum JournalState {
+    Writable,
+    /// The bytes after `length` could not be truncated.
+    NeedsTruncation,
+    /// Its file system is read-only.
+    ReadOnly,
 }
 
 /// An open journal.
@@ -32,11 +32,11 @@ pub(in crate::file) struct Journal {
     path: PathBuf,
     file: File,
     id: FileId,
-    /// Where the last whole record ends.
+    /// The end of the last complete record.
     length: u64,
     /// How much of it is flushed.
     synced: u64,
-    state: State,
+    state: JournalState,
 }
 
 fn id_of(generation: u64) -> FileId {
@@ -47,7 +47,7 @@ fn id_of(generation: u64) -> FileId {
 }
 
 impl Journal {
-    /// Makes the journal of a generation, empty and durable.
+    /// Creates the journal of a generation, empty and durable.
     pub(super) fn create(dir: &Path, generation: u64) -> Result<Self> {
         let path = names::journal(dir, generation);
         let id = id_of(generation);
@@ -70,11 +70,11 @@ impl Journal {
             id,
             length: FILE_HEADER_BYTES,
             synced: FILE_HEADER_BYTES,
-            state: State::Sound,
+            state: JournalState::Writable,
         })
     }
 
-    /// Goes on with a journal after its first `length` bytes; the rest is cut off.
+    /// Opens a journal whose first `length` bytes are valid; the rest is truncated.
     pub(super) fn resume(dir: &Path, generation: u64, length: u64) -> Result<Self> {
         let path = names::journal(dir, generation);
         let opened = || -> io::Result<File> {
@@ -92,12 +92,12 @@ impl Journal {
             id,
             length,
             synced: length,
-            state: State::Sound,
+            state: JournalState::Writable,
         })
     }
 
-    /// A journal of which `length` bytes count, if it is one, where nothing can be appended.
-    pub(super) fn only_read(dir: &Path, generation: u64, length: Option<u64>) -> Result<Self> {
+    /// Opens a journal read-only, with its number of valid bytes, if it has a header.
+    pub(super) fn open_read_only(dir: &Path, generation: u64, length: Option<u64>) -> Result<Self> {
         let path = names::journal(dir, generation);
         let file = File::open(&path)
             .map_err(|error| io_error(format!("{} cannot be read", path.display()), error))?;
@@ -109,7 +109,7 @@ impl Journal {
             id,
             length,
             synced: length,
-            state: State::OnlyRead,
+            state: JournalState::ReadOnly,
         })
     }
 
@@ -117,22 +117,22 @@ impl Journal {
         self.id.generation
     }
 
-    /// Bytes of whole records, and of the header.
+    /// Bytes of the header and complete records.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Whether anything was recorded.
+    /// Whether it has no records.
     pub(super) fn is_empty(&self) -> bool {
         self.length == FILE_HEADER_BYTES
     }
 
-    /// Makes every record durable, and nothing stand after them.
+    /// Makes every record durable, after truncating invalid bytes.
     pub(super) fn sync(&mut self) -> Result<()> {
-        if self.state == State::OnlyRead {
+        if self.state == JournalState::ReadOnly {
             return Ok(());
         }
-        self.mend()?;
+        self.repair()?;
         if self.synced < self.length {
             let synced = self.file.sync_data();
             synced.map_err(|error| {
@@ -143,9 +143,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Begins a commit. Dropping it undoes it.
+    /// Begins a commit. Dropping it rolls back.
     pub(in crate::file) fn begin(&mut self) -> Result<Pending<'_>> {
-        self.mend()?;
+        self.repair()?;
         let end = self.length;
         Ok(Pending {
             journal: self,
@@ -155,41 +155,42 @@ impl Journal {
         })
     }
 
-    /// Cuts off what could not be cut off before.
-    fn mend(&mut self) -> Result<()> {
+    /// Truncates invalid bytes that could not be truncated before.
+    fn repair(&mut self) -> Result<()> {
         match self.state {
-            State::Sound => return Ok(()),
-            State::OnlyRead => return Err(only_read(&self.path)),
-            State::Broken => {}
+            JournalState::Writable => return Ok(()),
+            JournalState::ReadOnly => return Err(read_only_error(&self.path)),
+            JournalState::NeedsTruncation => {}
         }
-        let cut = self.file.set_len(self.length);
-        cut.and_then(|()| self.file.sync_data())
+        let truncated = self.file.set_len(self.length);
+        truncated
+            .and_then(|()| self.file.sync_data())
             .map_err(|error| self.write_error(error))?;
-        self.state = State::Sound;
+        self.state = JournalState::Writable;
         Ok(())
     }
 
-    /// Records what is known of a document, durably.
+    /// Appends the record of a document, durably.
     pub(super) fn record_document(&mut self, name: &str, record: &DocumentRecord) -> Result<()> {
-        self.mend()?;
+        self.repair()?;
         let mut bytes = Vec::new();
         let payload = record::document(name, record);
         self.id
             .put_frame(&mut bytes, self.length, self.synced, &payload);
         let written = self.file.write_all_at(&bytes, self.length);
         if let Err(error) = written {
-            self.cut();
+            self.truncate();
             return Err(self.write_error(error));
         }
         self.length += bytes.len() as u64;
         self.sync()
     }
 
-    /// Cuts off what stands after the last whole record.
-    fn cut(&mut self) {
+    /// Truncates the file after the last complete record.
+    fn truncate(&mut self) {
         if let Err(error) = self.file.set_len(self.length) {
-            tracing::error!(%error, path = %self.path.display(), "the journal cannot be cut");
-            self.state = State::Broken;
+            tracing::error!(%error, path = %self.path.display(), "the journal cannot be truncated");
+            self.state = JournalState::NeedsTruncation;
         }
     }
 
@@ -202,11 +203,11 @@ impl Journal {
     }
 }
 
-/// A commit that is being written. What is larger than a part goes to the file at once.
+/// A commit in progress. Full parts are written to the file immediately.
 pub(in crate::file) struct Pending<'j> {
     journal: &'j mut Journal,
     payload: Vec<u8>,
-    /// Where the next frame goes.
+    /// The offset of the next frame.
     end: u64,
     failed: bool,
 }
@@ -251,27 +252,27 @@ impl Pending<'_> {
         let written = journal.file.write_all_at(&bytes, self.end);
         match &written {
             Ok(()) => self.end += bytes.len() as u64,
-            // A part of it may stand there.
+            // It may be written partially.
             Err(_) => self.failed = true,
         }
         written
     }
 
-    /// Ends the commit, which is then as durable as is asked.
+    /// Completes the commit with the given durability.
     pub(in crate::file) fn commit(
         mut self,
         version: Version,
         durability: Durability,
-    ) -> std::result::Result<(), Stop<Error>> {
+    ) -> std::result::Result<(), Abort<Error>> {
         if self.failed {
-            let message = "an earlier error of this write has ended it";
-            return Err(Stop::Refused(Error::new(ErrorKind::Aborted, message)));
+            let message = "the write was aborted by an earlier error";
+            return Err(Abort::Refused(Error::new(ErrorKind::Aborted, message)));
         }
         let mut payload = vec![END];
         packed::put_number(&mut payload, version.0);
         payload.extend_from_slice(self.payload.get(1..).unwrap_or_default());
         if let Err(error) = self.write(&payload) {
-            return Err(Stop::Failed(self.journal.write_error(error)));
+            return Err(Abort::Failed(self.journal.write_error(error)));
         }
         if durability == Durability::Durable {
             self.sync()?;
@@ -280,29 +281,30 @@ impl Pending<'_> {
         Ok(())
     }
 
-    fn sync(&mut self) -> std::result::Result<(), Stop<Error>> {
+    fn sync(&mut self) -> std::result::Result<(), Abort<Error>> {
         let Err(error) = self.journal.file.sync_data() else {
             self.journal.synced = self.end;
             return Ok(());
         };
         let path = self.journal.path.display();
         let failure = io_error(format!("{path} cannot be flushed"), error);
-        // What could not be flushed is taken away again; until that is durable, nobody knows.
-        self.journal.cut();
-        let is_cut = self.journal.state == State::Sound && self.journal.file.sync_data().is_ok();
+        // The unflushed commit is truncated; until the truncation is durable, the outcome is unknown.
+        self.journal.truncate();
+        let is_truncated =
+            self.journal.state == JournalState::Writable && self.journal.file.sync_data().is_ok();
         self.end = self.journal.length;
-        if is_cut {
-            return Err(Stop::Failed(failure));
+        if is_truncated {
+            return Err(Abort::Failed(failure));
         }
-        self.journal.state = State::Broken;
-        Err(Stop::Unknown(failure))
+        self.journal.state = JournalState::NeedsTruncation;
+        Err(Abort::Unknown(failure))
     }
 }
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
         if self.end > self.journal.length || self.failed {
-            self.journal.cut();
+            self.journal.truncate();
         }
     }
 }

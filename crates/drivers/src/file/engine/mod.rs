@@ -1,4 +1,4 @@
-//! The files: their records, how they are opened, compacted and examined, and the documents.
+//! The files: their format, opening, compaction, checks, and documents.
 
 mod check;
 mod compact;
@@ -9,7 +9,7 @@ mod names;
 mod open;
 mod record;
 mod replay;
-mod unknown;
+mod unknown_documents;
 
 pub(in crate::file) use check::{check, usage};
 pub use compact::JOURNAL_FACTOR;

@@ -1,4 +1,4 @@
-//! What the files of a directory are called.
+//! The names of the files in a directory.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use espalier_keyspace::Result;
 
 use crate::file::NAME;
-use crate::strangers;
+use crate::foreign_files;
 
-/// What stands before the generation in the name of a data file.
+/// Prefix of data files, before the generation.
 pub(super) const DATA: &str = "espalier.data.";
 
-/// The same of a journal.
+/// Prefix of journals, before the generation.
 pub(super) const JOURNAL: &str = "espalier.journal.";
 
-/// The file that the process that has the directory open holds.
+/// The lock file.
 pub(super) const LOCK: &str = "espalier.lock";
 
-/// The folder of the documents.
+/// The folder of documents.
 pub(super) const DOCUMENTS: &str = "datastores";
 
-/// What the name of a file ends in while it is written.
+/// Suffix of a file that is being written.
 pub(super) const DRAFT: &str = "draft";
 
 /// The data file of a generation.
@@ -34,7 +34,7 @@ pub(super) fn journal(dir: &Path, generation: u64) -> PathBuf {
     dir.join(format!("{JOURNAL}{generation}"))
 }
 
-/// The same path with more at its end.
+/// Appends a suffix to a path.
 pub(super) fn with(path: &Path, more: &str) -> PathBuf {
     let mut name = path.to_owned().into_os_string();
     name.push(".");
@@ -42,7 +42,7 @@ pub(super) fn with(path: &Path, more: &str) -> PathBuf {
     name.into()
 }
 
-/// The generations of the files whose names begin so, in order.
+/// The generations of the files with a prefix, in order.
 pub(super) fn generations(dir: &Path, kind: &str) -> io::Result<Vec<u64>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
@@ -54,7 +54,7 @@ pub(super) fn generations(dir: &Path, kind: &str) -> io::Result<Vec<u64>> {
     Ok(found)
 }
 
-/// The files whose names begin so that a process did not get to finish; none where the directory cannot be read.
+/// The unfinished drafts of files with a prefix; none if the directory cannot be read.
 pub(super) fn drafts(dir: &Path, kind: &str) -> Vec<PathBuf> {
     let names = fs::read_dir(dir).into_iter().flatten().flatten();
     let is_draft = |name: &str| name.starts_with(kind) && name.ends_with(&format!(".{DRAFT}"));
@@ -64,15 +64,15 @@ pub(super) fn drafts(dir: &Path, kind: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Refuses a directory without a data file that holds something else.
-pub(super) fn refuse_strangers(dir: &Path) -> Result<()> {
+/// Rejects a directory that has no data file but foreign files.
+pub(super) fn reject_foreign_files(dir: &Path) -> Result<()> {
     match generations(dir, DATA) {
         Ok(found) if !found.is_empty() => Ok(()),
-        _ => strangers::refuse_strangers(dir, NAME, &[DATA, JOURNAL, LOCK, DOCUMENTS]),
+        _ => foreign_files::reject_foreign_files(dir, NAME, &[DATA, JOURNAL, LOCK, DOCUMENTS]),
     }
 }
 
-/// Makes the names in a folder durable.
+/// Makes the entries of a folder durable.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

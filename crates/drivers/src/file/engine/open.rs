@@ -1,4 +1,4 @@
-//! Opening a directory, and what is open.
+//! Opening a directory, and its open state.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -15,54 +15,54 @@ use super::compact;
 use super::journal::Journal;
 use super::names::{self, LOCK};
 use super::replay::{Documents, Replayed, Tail, replay};
-use crate::boot::boot_of_machine;
+use crate::boot_id::read_boot_id;
+use crate::commit_queue::CommitQueue;
 use crate::file::Config;
-use crate::files::{Access, create_directories, io_error, only_read, private};
+use crate::file_identity::FileIdentity;
+use crate::files::{Access, create_directories, io_error, private, read_only_error};
 use crate::memory;
-use crate::opened::Opened;
-use crate::queue::Queue;
 
 /// An open directory.
 pub(in crate::file) struct Engine {
     pub(in crate::file) config: Config,
-    /// The directory, without links in its path.
+    /// The directory, with links resolved.
     pub(in crate::file) dir: PathBuf,
     /// Whether it can be changed.
     pub(in crate::file) access: Access,
-    /// Held as long as the directory is open; none where nobody can write it.
+    /// Held while the directory is open; `None` if it is on a read-only file system.
     lock: Option<Lock>,
-    /// All rows, and the newest commits for watchers.
-    pub(in crate::file) resident: Arc<memory::Engine>,
-    /// Commits that wait for their turn.
-    pub(in crate::file) queue: Queue,
+    /// All rows, and the recent commits for watchers.
+    pub(in crate::file) in_memory: Arc<memory::Engine>,
+    /// Waiting commits.
+    pub(in crate::file) queue: CommitQueue,
     pub(in crate::file) log: Mutex<Log>,
-    /// Who shows the documents, where somebody does.
+    /// The lens for documents, if one is set.
     pub(super) lens: Mutex<Option<Arc<dyn Lens>>>,
-    /// Held by the one who writes a data file.
+    /// Locked while a data file is written.
     pub(super) compacting: Mutex<()>,
-    /// Set while a thread does so.
+    /// Set while a thread writes a data file.
     pub(super) is_compacting: AtomicBool,
     pub(super) compactor: Mutex<Option<JoinHandle<()>>>,
-    /// Bytes of the data file.
+    /// Size of the data file.
     pub(super) data_bytes: AtomicU64,
 }
 
-/// The lock of a directory, given back when dropped: also where opening fails later.
+/// The lock of a directory. Released when dropped, also if opening fails later.
 struct Lock {
     file: File,
-    opened: Opened,
-    /// Which start of the machine it is.
+    opened: FileIdentity,
+    /// The current boot ID.
     boot: String,
-    /// During which one the directory was open last; empty where nobody knows.
+    /// The boot ID when the directory was open last; empty if unknown.
     last_boot: String,
 }
 
-/// What changes with every commit, in one order.
+/// State that changes with every commit, in one order.
 pub(in crate::file) struct Log {
     pub(in crate::file) journal: Journal,
-    /// Bytes of the journals before it, which no data file has made superfluous yet.
+    /// Bytes of older journals that no data file has replaced yet.
     pub(super) older_bytes: u64,
-    /// Bytes of journals at which a data file is written.
+    /// Journal bytes at which a data file is written.
     pub(super) compact_at: u64,
     pub(super) documents: Documents,
 }
@@ -71,7 +71,7 @@ pub(in crate::file) struct Log {
 pub(in crate::file) fn open(config: Config) -> Result<Engine> {
     let dir = directory(&config.dir)?;
     let access = Access::to(&dir);
-    names::refuse_strangers(&dir)?;
+    names::reject_foreign_files(&dir)?;
     let (lock, replayed, journal) = match access {
         Access::Write => open_to_write(&dir)?,
         Access::Read => open_to_read(&dir)?,
@@ -87,8 +87,8 @@ pub(in crate::file) fn open(config: Config) -> Result<Engine> {
         dir,
         access,
         lock,
-        resident: Arc::new(memory::Engine::new(replayed.state)),
-        queue: Queue::default(),
+        in_memory: Arc::new(memory::Engine::new(replayed.state)),
+        queue: CommitQueue::default(),
         log: Mutex::new(log),
         lens: Mutex::default(),
         compacting: Mutex::default(),
@@ -102,28 +102,28 @@ fn open_to_write(dir: &Path) -> Result<(Option<Lock>, Replayed, Journal)> {
     let lock = lock(dir)?;
     let replayed = match replay(dir, lock.tail())? {
         Some(replayed) => replayed,
-        None => make(dir)?,
+        None => create_files(dir)?,
     };
     let journal = match replayed.length {
         Some(length) => Journal::resume(dir, replayed.generation, length)?,
         None => Journal::create(dir, replayed.generation)?,
     };
     lock.remember_boot();
-    compact::remove_superfluous(dir);
+    compact::remove_obsolete(dir);
     Ok((Some(lock), replayed, journal))
 }
 
-/// On a read-only file system nobody needs to be kept from writing. A journal whose end was not written whole is
-/// read to there.
+/// Opens a directory on a read-only file system, without a lock. An incomplete end of the journal is
+/// ignored.
 fn open_to_read(dir: &Path) -> Result<(Option<Lock>, Replayed, Journal)> {
     let Some(replayed) = replay(dir, Tail::MayBeTorn)? else {
-        return Err(only_read(dir));
+        return Err(read_only_error(dir));
     };
-    let journal = Journal::only_read(dir, replayed.generation, replayed.length)?;
+    let journal = Journal::open_read_only(dir, replayed.generation, replayed.length)?;
     Ok((None, replayed, journal))
 }
 
-/// The directory, made where it does not exist, without links in its path.
+/// Creates the directory if it does not exist, and resolves links.
 fn directory(dir: &Path) -> Result<PathBuf> {
     let act = |act: &str| format!("the directory {} cannot be {act}", dir.display());
     if fs::metadata(dir).is_ok_and(|place| !place.is_dir()) {
@@ -135,10 +135,10 @@ fn directory(dir: &Path) -> Result<PathBuf> {
         .map_err(|error| io_error(act("opened"), error))
 }
 
-/// Takes the lock of a directory, and writes who has it.
+/// Locks a directory, and writes the owner to the lock file.
 fn lock(dir: &Path) -> Result<Lock> {
     let path = dir.join(LOCK);
-    let failed = not_locked(dir);
+    let failed = lock_file_error(dir);
     let file = private()
         .read(true)
         .write(true)
@@ -148,28 +148,28 @@ fn lock(dir: &Path) -> Result<Lock> {
         .map_err(&failed)?;
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(held(dir, &path)),
+        Err(TryLockError::WouldBlock) => return Err(locked_error(dir, &path)),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
     let found = file.metadata().map_err(&failed)?;
     let left = fs::read_to_string(&path).unwrap_or_default();
-    let boot = boot_of_machine().map(|boot| String::from_utf8_lossy(&boot).into_owned());
+    let boot = read_boot_id().map(|boot| String::from_utf8_lossy(&boot).into_owned());
     let lock = Lock {
         file,
-        opened: Opened::new(path, &found),
+        opened: FileIdentity::new(path, &found),
         boot: boot.unwrap_or_default(),
         last_boot: left.lines().nth(1).unwrap_or_default().to_owned(),
     };
-    lock.note(&lock.last_boot);
+    lock.write_owner(&lock.last_boot);
     Ok(lock)
 }
 
-fn not_locked(dir: &Path) -> impl Fn(io::Error) -> Error {
+fn lock_file_error(dir: &Path) -> impl Fn(io::Error) -> Error {
     let path = dir.join(LOCK);
     move |error| io_error(format!("{} cannot be written", path.display()), error)
 }
 
-fn held(dir: &Path, path: &Path) -> Error {
+fn locked_error(dir: &Path, path: &Path) -> Error {
     let holder = fs::read_to_string(path).unwrap_or_default();
     let holder = match holder.lines().next().unwrap_or_default().parse::<u32>() {
         Ok(id) if id == std::process::id() => "this process".to_owned(),
@@ -177,15 +177,15 @@ fn held(dir: &Path, path: &Path) -> Error {
         Err(_) => "another process".to_owned(),
     };
     let message = format!(
-        "{} is open in {holder}; only one at a time can have it open: stop that one, or ask it \
+        "{} is open in {holder}; only one process at a time can open it: stop that one, or connect to it \
          (--server URL)",
         dir.display()
     );
     Error::new(ErrorKind::Locked, message)
 }
 
-/// Makes the files of an empty key space.
-fn make(dir: &Path) -> Result<Replayed> {
+/// Creates the files of an empty key space.
+fn create_files(dir: &Path) -> Result<Replayed> {
     let mut replayed = Replayed {
         generation: 1,
         ..Replayed::default()
@@ -200,7 +200,7 @@ fn make(dir: &Path) -> Result<Replayed> {
     Ok(replayed)
 }
 
-/// The folder above may be one that this user cannot read.
+/// This user may not have read access to the parent folder.
 fn ignore_unreadable(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::PermissionDenied => Ok(()),
@@ -209,11 +209,11 @@ fn ignore_unreadable(error: io::Error) -> io::Result<()> {
 }
 
 impl Engine {
-    /// Fails where the directory was removed or replaced: what would be committed is lost then, and the
-    /// files under its path are another store's.
-    pub(in crate::file) fn still_there(&self) -> Result<()> {
+    /// Fails if the directory was removed or replaced: commits would be lost, and the files at its path
+    /// belong to another store.
+    pub(in crate::file) fn check_not_replaced(&self) -> Result<()> {
         let opened = self.lock.as_ref().map(|lock| &lock.opened);
-        opened.map_or(Ok(()), Opened::still_there)
+        opened.map_or(Ok(()), FileIdentity::check_not_replaced)
     }
 
     /// Makes every commit durable.
@@ -223,37 +223,38 @@ impl Engine {
 }
 
 impl Lock {
-    /// How the newest journal may end. What a process has written is there until the machine stops.
+    /// How the newest journal may end. Everything that a process wrote remains until the machine stops.
     fn tail(&self) -> Tail {
         match !self.boot.is_empty() && self.boot == self.last_boot {
-            true => Tail::MayBeShort,
+            true => Tail::MayBeTruncated,
             false => Tail::MayBeTorn,
         }
     }
 
-    /// Says that the directory was open during this boot: what it may have left torn is cut.
+    /// Records that the directory was open during this boot, after an incomplete end of the journal was
+    /// truncated.
     fn remember_boot(&self) {
-        self.note(&self.boot);
+        self.write_owner(&self.boot);
     }
 
-    /// Writes who holds the lock, and a boot. Where the disk is full, the lock is held all the same; a boot that
-    /// is not known is taken for another one.
-    fn note(&self, boot: &str) {
+    /// Writes the owner and a boot ID to the lock file. A full disk does not affect the lock; an unknown
+    /// boot ID is treated as a different one.
+    fn write_owner(&self, boot: &str) {
         let text = format!("{}\n{boot}\n", std::process::id());
-        // In place first: a file that is emptied may not get its block back.
+        // Overwrite first: a truncated file may not get its block back.
         let written = self.file.write_all_at(text.as_bytes(), 0);
         if let Err(error) = written.and_then(|()| self.file.set_len(text.len() as u64)) {
-            tracing::debug!(%error, "the lock does not tell who holds it");
+            tracing::debug!(%error, "the lock file does not name its owner");
         }
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the file is not enough: a process that is just being started by this one shares it
-        // until it runs.
+        // Closing the file is not sufficient: a child process that is being started shares it until it
+        // runs.
         if let Err(error) = self.file.unlock() {
-            tracing::warn!(%error, "the lock is given back when this process ends");
+            tracing::warn!(%error, "the lock is released when this process ends");
         }
     }
 }

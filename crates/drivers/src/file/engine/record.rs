@@ -1,4 +1,4 @@
-//! What stands in the payload of a frame: a part of a commit, or what is known of a document.
+//! The payloads of frames: a part of a commit, or the record of a document.
 
 use espalier_keyspace::KeyRange;
 use espalier_keyspace::packed::{put_bytes, take_bytes};
@@ -9,32 +9,32 @@ pub(super) const PART: u8 = 1;
 /// The last part of a commit.
 pub(super) const END: u8 = 2;
 
-/// What is known of a document.
+/// The record of a document.
 pub(super) const DOCUMENT: u8 = 3;
 
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 const DELETE_RANGE: u8 = 3;
 
-/// The bytes of a digest.
+/// Bytes of a digest.
 pub(super) const DIGEST_BYTES: usize = 32;
 
 /// A digest of a document's text.
 pub(super) type Digest = [u8; DIGEST_BYTES];
 
 /// One change in a part of a commit.
-pub(super) enum Step<'a> {
+pub(super) enum RecordedChange<'a> {
     Put(&'a [u8], &'a [u8]),
     Delete(&'a [u8]),
     DeleteRange(KeyRange),
 }
 
-/// What is known of a document.
+/// The record of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DocumentRecord {
-    /// The stamp that it had when it was written.
+    /// The stamp when it was written.
     pub(super) stamp: Vec<u8>,
-    /// The text that stands in the file has one of these. None: nothing is known.
+    /// The digest of the file's text is one of these. Empty if the document has no file.
     pub(super) digests: Vec<Digest>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn put_delete_range(payload: &mut Vec<u8>, range: &KeyRange) {
     put_bytes(payload, range.end.as_deref().unwrap_or_default());
 }
 
-/// The payload of a document's record.
+/// Encodes the record of a document.
 pub(super) fn document(name: &str, record: &DocumentRecord) -> Vec<u8> {
     let mut payload = vec![DOCUMENT];
     put_bytes(&mut payload, name.as_bytes());
@@ -67,7 +67,7 @@ pub(super) fn document(name: &str, record: &DocumentRecord) -> Vec<u8> {
     payload
 }
 
-/// Takes a payload of [`document`] apart, without its first byte.
+/// Decodes a payload of [`document`], without its first byte.
 pub(super) fn take_document(mut rest: &[u8]) -> Option<(String, DocumentRecord)> {
     let name = std::str::from_utf8(take_bytes(&mut rest)?).ok()?.to_owned();
     let stamp = take_bytes(&mut rest)?.to_vec();
@@ -78,19 +78,19 @@ pub(super) fn take_document(mut rest: &[u8]) -> Option<(String, DocumentRecord)>
 }
 
 /// Takes the next change off a part of a commit.
-pub(super) fn take_step<'a>(rest: &mut &'a [u8]) -> Option<Step<'a>> {
+pub(super) fn take_change<'a>(rest: &mut &'a [u8]) -> Option<RecordedChange<'a>> {
     let (&kind, after) = rest.split_first()?;
     *rest = after;
     match kind {
-        PUT => Some(Step::Put(take_bytes(rest)?, take_bytes(rest)?)),
-        DELETE => Some(Step::Delete(take_bytes(rest)?)),
+        PUT => Some(RecordedChange::Put(take_bytes(rest)?, take_bytes(rest)?)),
+        DELETE => Some(RecordedChange::Delete(take_bytes(rest)?)),
         DELETE_RANGE => {
             let start = take_bytes(rest)?.to_vec();
             let (&ends, after) = rest.split_first()?;
             *rest = after;
             let end = take_bytes(rest)?;
             let end = (ends == 1).then(|| end.to_vec());
-            Some(Step::DeleteRange(KeyRange { start, end }))
+            Some(RecordedChange::DeleteRange(KeyRange { start, end }))
         }
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! Reading a directory: the newest data file, then the journals since.
+//! Reads a directory: the newest data file, then the journals since.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,54 +6,54 @@ use std::path::{Path, PathBuf};
 
 use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version, packed};
 
-use super::frame::{FILE_HEADER_BYTES, FileId, Frames, Kind, Next};
+use super::frame::{FILE_HEADER_BYTES, FileId, Frames, Kind, NextFrame};
 use super::names::{self, DATA, JOURNAL};
-use super::record::{self, DOCUMENT, DocumentRecord, END, PART, Step};
+use super::record::{self, DOCUMENT, DocumentRecord, END, PART, RecordedChange};
 use crate::files::io_error;
-use crate::memory::State;
+use crate::memory::VersionedMap;
 
-/// What is known of the documents, by their names.
+/// The records of the documents, by name.
 pub(super) type Documents = BTreeMap<String, DocumentRecord>;
 
-/// A directory, read.
+/// The content of a directory.
 #[derive(Default)]
 pub(super) struct Replayed {
     /// The rows.
-    pub(super) state: State,
+    pub(super) state: VersionedMap,
     pub(super) documents: Documents,
     /// The generation of the newest journal.
     pub(super) generation: u64,
-    /// Where its last whole record ends; `None` where it has to be made again.
+    /// The end of its last complete record; `None` if it must be created again.
     pub(super) length: Option<u64>,
-    /// Bytes of the journals before it.
+    /// Bytes of older journals.
     pub(super) older_bytes: u64,
-    /// Bytes of the data file.
+    /// Size of the data file.
     pub(super) data_bytes: u64,
 }
 
 /// How a file may end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tail {
-    /// In a whole record.
-    Whole,
-    /// Within a record, where its process was killed as it wrote it.
-    MayBeShort,
-    /// In anything, where the machine was stopped: parts of what was written, and not flushed, may be there.
+    /// With a complete record.
+    Complete,
+    /// Within a record, if its process was killed during the write.
+    MayBeTruncated,
+    /// With any bytes, if the machine crashed: parts of unflushed writes may be missing.
     MayBeTorn,
 }
 
 impl Tail {
-    /// Whether the file may end where this stands.
-    fn allows(self, next: Next) -> bool {
+    /// Whether the file may end with `next`.
+    fn allows(self, next: NextFrame) -> bool {
         match self {
-            Self::Whole => false,
-            Self::MayBeShort => next == Next::Short,
+            Self::Complete => false,
+            Self::MayBeTruncated => next == NextFrame::Truncated,
             Self::MayBeTorn => true,
         }
     }
 }
 
-/// Reads a directory whose newest journal ends so; `None` where there is nothing yet.
+/// Reads a directory whose newest journal may end as in `tail`; `None` if it is empty.
 pub(super) fn replay(dir: &Path, tail: Tail) -> Result<Option<Replayed>> {
     let listed = |error| io_error(format!("{} cannot be read", dir.display()), error);
     let journals = names::generations(dir, JOURNAL).map_err(listed)?;
@@ -76,13 +76,13 @@ pub(super) fn replay(dir: &Path, tail: Tail) -> Result<Option<Replayed>> {
         kind: Kind::Data,
         generation: first,
     };
-    let length = replayed.read(&names::data(dir, first), id, Tail::Whole)?;
+    let length = replayed.read(&names::data(dir, first), id, Tail::Complete)?;
     replayed.data_bytes = length.unwrap_or_default();
     let last = journals.last().copied().unwrap_or_default().max(first);
     for generation in first..=last {
         let tail = match generation == last {
             true => tail,
-            false => Tail::Whole,
+            false => Tail::Complete,
         };
         replayed.read_journal(dir, generation, tail)?;
     }
@@ -117,59 +117,59 @@ impl Replayed {
         Ok(())
     }
 
-    /// Applies the records of a file, and returns where the last whole one ends; `None` where the
-    /// file has no header.
+    /// Applies the records of a file, and returns the end of the last complete one; `None` if the file has
+    /// no header.
     fn read(&mut self, path: &Path, id: FileId, tail: Tail) -> Result<Option<u64>> {
         let Some(mut frames) = Frames::open(path, id)? else {
             return match tail {
-                Tail::Whole => Err(super::frame::damaged(path, 0)),
-                Tail::MayBeShort | Tail::MayBeTorn => Ok(None),
+                Tail::Complete => Err(super::frame::damaged(path, 0)),
+                Tail::MayBeTruncated | Tail::MayBeTorn => Ok(None),
             };
         };
-        let mut whole = frames.offset();
+        let mut complete = frames.offset();
         let mut map: Option<ByteMap> = None;
         loop {
             let at = frames.offset();
             match frames.next()? {
-                Next::Frame => {}
-                Next::End => break,
+                NextFrame::Frame => {}
+                NextFrame::End => break,
                 end if tail.allows(end) && !frames.was_flushed()? => break,
-                Next::Short | Next::Bad => return Err(frames.damage()),
+                NextFrame::Truncated | NextFrame::Invalid => return Err(frames.damage()),
             }
             let applied = self.apply(frames.payload(), map.take());
             map = applied.ok_or_else(|| super::frame::damaged(path, at))?;
             if map.is_none() {
-                whole = frames.offset();
+                complete = frames.offset();
             }
         }
-        let torn = frames.length() - whole;
-        if torn > 0 && tail == Tail::Whole {
-            return Err(super::frame::damaged(path, whole));
+        let incomplete = frames.length() - complete;
+        if incomplete > 0 && tail == Tail::Complete {
+            return Err(super::frame::damaged(path, complete));
         }
-        if torn > 0 {
+        if incomplete > 0 {
             let path: PathBuf = path.to_owned();
-            tracing::warn!(path = %path.display(), at = whole, bytes = torn,
-                "the end of the journal was not written whole, and is cut off");
+            tracing::warn!(path = %path.display(), at = complete, bytes = incomplete,
+                "the incomplete end of the journal is truncated");
         }
-        Ok(Some(whole))
+        Ok(Some(complete))
     }
 
-    /// Applies a record to the map that a commit has left so far; returns that map where the commit
-    /// goes on. `None` where it is no record.
+    /// Applies a record to the map of an unfinished commit; returns that map if the commit continues.
+    /// `None` if the record is invalid.
     fn apply(&mut self, payload: &[u8], begun: Option<ByteMap>) -> Option<Option<ByteMap>> {
         let (&kind, mut rest) = payload.split_first()?;
         match kind {
             PART => {
                 let mut map = begun.unwrap_or_else(|| self.state.map.clone());
-                apply_steps(rest, &mut map)?;
+                apply_changes(rest, &mut map)?;
                 Some(Some(map))
             }
             END => {
                 let version = Version(packed::take_number(&mut rest)?);
-                // Where this fails, so does all of the reading.
+                // If this fails, reading the directory fails.
                 let mut map = begun.unwrap_or_else(|| std::mem::take(&mut self.state.map));
-                apply_steps(rest, &mut map)?;
-                self.state = State { version, map };
+                apply_changes(rest, &mut map)?;
+                self.state = VersionedMap { version, map };
                 Some(None)
             }
             DOCUMENT => {
@@ -185,12 +185,12 @@ impl Replayed {
     }
 }
 
-fn apply_steps(mut rest: &[u8], map: &mut ByteMap) -> Option<()> {
+fn apply_changes(mut rest: &[u8], map: &mut ByteMap) -> Option<()> {
     while !rest.is_empty() {
-        match record::take_step(&mut rest)? {
-            Step::Put(key, value) => map.insert(key, value),
-            Step::Delete(key) => drop(map.remove(key)),
-            Step::DeleteRange(range) => drop(map.remove_range(&range)),
+        match record::take_change(&mut rest)? {
+            RecordedChange::Put(key, value) => map.insert(key, value),
+            RecordedChange::Delete(key) => drop(map.remove(key)),
+            RecordedChange::DeleteRange(range) => drop(map.remove_range(&range)),
         }
     }
     Some(())

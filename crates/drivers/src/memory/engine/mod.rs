@@ -1,7 +1,7 @@
-//! The engine in memory: a map, and which state is the newest.
+//! The in-memory engine: the newest state, and applying batches to it.
 
 mod apply;
 mod state;
 
 pub(crate) use apply::apply;
-pub(crate) use state::{Engine, Newest, State};
+pub(crate) use state::{Engine, LatestState, VersionedMap};

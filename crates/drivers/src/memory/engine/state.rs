@@ -1,44 +1,44 @@
-//! The state of the memory engine: keys and values, and their version.
+//! The state of the in-memory engine: keys and values with their version.
 
 use espalier_keyspace::{ByteMap, Version};
 use parking_lot::{Mutex, RwLock};
 
-use crate::recent::{Recent, Recorder};
+use crate::recent_commits::{RecentCommits, Recorder};
 
-/// A committed state. A clone takes constant time.
+/// A committed state. Cloning takes constant time.
 #[derive(Clone, Default)]
-pub(crate) struct State {
+pub(crate) struct VersionedMap {
     pub(crate) version: Version,
     pub(crate) map: ByteMap,
 }
 
 /// The newest state of an engine or a view.
 #[derive(Default)]
-pub(crate) struct Newest(RwLock<State>);
+pub(crate) struct LatestState(RwLock<VersionedMap>);
 
-impl Newest {
-    /// It, to be kept.
-    pub(crate) fn get(&self) -> State {
+impl LatestState {
+    /// Returns a clone of the state.
+    pub(crate) fn get(&self) -> VersionedMap {
         self.0.read().clone()
     }
 
-    /// Its version.
+    /// Returns the version.
     pub(crate) fn version(&self) -> Version {
         self.0.read().version
     }
 
-    /// Looks at it. Whoever changes it waits meanwhile.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
-        look(&self.0.read())
+    /// Reads the state; writers wait meanwhile.
+    pub(crate) fn read_with<T>(&self, read: impl FnOnce(&VersionedMap) -> T) -> T {
+        read(&self.0.read())
     }
 
-    /// Changes it where it is; readers wait meanwhile.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.0.write())
+    /// Changes the state in place; readers wait meanwhile.
+    pub(crate) fn update<T>(&self, update: impl FnOnce(&mut VersionedMap) -> T) -> T {
+        update(&mut self.0.write())
     }
 
-    /// Makes another state the newest, and returns the one before.
-    pub(crate) fn replace(&self, state: State) -> State {
+    /// Replaces the state; returns the old one.
+    pub(crate) fn replace(&self, state: VersionedMap) -> VersionedMap {
         std::mem::replace(&mut self.0.write(), state)
     }
 }
@@ -46,28 +46,28 @@ impl Newest {
 /// The engine, shared by the driver and its watchers.
 pub(crate) struct Engine {
     /// The newest committed state.
-    pub(crate) newest: Newest,
-    /// Held by the one who commits.
+    pub(crate) newest: LatestState,
+    /// Locked during a commit.
     pub(crate) writer: Mutex<()>,
-    /// The newest commits, for watchers.
-    pub(crate) recent: Recent,
+    /// The recent commits, for watchers.
+    pub(crate) recent: RecentCommits,
 }
 
 impl Engine {
-    /// An engine that begins with a state.
-    pub(crate) fn new(state: State) -> Self {
+    /// Creates an engine with an initial state.
+    pub(crate) fn new(state: VersionedMap) -> Self {
         Self {
             writer: Mutex::new(()),
-            recent: Recent::after(state.version),
-            newest: Newest(RwLock::new(state)),
+            recent: RecentCommits::after(state.version),
+            newest: LatestState(RwLock::new(state)),
         }
     }
 
-    /// Makes a state the newest, and tells the watchers what led to it. To be called by the one who
-    /// commits.
-    pub(crate) fn publish(&self, state: State, recorder: Recorder) {
+    /// Makes a state the newest, and notifies the watchers of its changes. The caller holds the writer
+    /// lock.
+    pub(crate) fn publish(&self, state: VersionedMap, recorder: Recorder) {
         let version = state.version;
-        // Nobody waits while what only the state before had is let go.
+        // The old state is dropped outside of the lock.
         drop(self.newest.replace(state));
         self.recent.push(version, recorder);
     }

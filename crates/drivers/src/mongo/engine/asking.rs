@@ -67,7 +67,7 @@ impl<'s, T: Send + 'static> Asking<'s, T> {
             let attempt = self.sent.take().and_then(|sent| sent.recv().ok().flatten());
             let mut trouble = match attempt {
                 Some(Ok(said)) => {
-                    server.speech.understood();
+                    server.tls_probe.set_confirmed();
                     let is_repeated = may_be_done;
                     return Ok(Answer { said, is_repeated });
                 }
@@ -80,12 +80,12 @@ impl<'s, T: Send + 'static> Asking<'s, T> {
                 trouble = trouble.for_distrust(&server.place, &problem);
             }
             if trouble.is_passing
-                && let Some(mistake) = server.speech.mistake()
+                && let Some(mismatch) = server.tls_probe.mismatch()
             {
                 may_be_done |= trouble.may_be_done;
                 return Err(Trouble {
                     may_be_done,
-                    ..Trouble::refusal(mistake)
+                    ..Trouble::refusal(mismatch)
                 });
             }
             // What a later attempt says is not what became of an earlier one.

@@ -17,7 +17,7 @@ use super::fields::{changes_field, changes_in, signed, version_in};
 use super::names::{PAGE_NAME_BYTES, VERSION_MAX, transaction_name, version_of, version_text};
 use super::open::Engine;
 use super::tree::{Overlay, Tree};
-use crate::recent::{Changes, Recent};
+use crate::recent_commits::{Changes, RecentCommits};
 
 /// Commits that are asked for one by one.
 const STEPS_MAX: u64 = 4;
@@ -218,7 +218,7 @@ pub(in crate::mongo) struct Chain {
     keep: Duration,
     known: Mutex<Known>,
     /// The commits that this process has made or seen last.
-    pub(in crate::mongo) recent: Recent,
+    pub(in crate::mongo) recent: RecentCommits,
 }
 
 struct Known {
@@ -247,7 +247,7 @@ impl Chain {
                 own: 0..=0,
                 presumed: 0,
             }),
-            recent: Recent::after(Version(0)),
+            recent: RecentCommits::after(Version(0)),
         }
     }
 
@@ -298,7 +298,7 @@ impl Chain {
     fn learn(&self, state: &Arc<State>, changes: Option<Changes>, confirmed: Sight) {
         let mut known = self.known.lock();
         if state.version > known.state.version {
-            self.recent.push_or_begin(Version(state.version), changes);
+            self.recent.push_or_reset(Version(state.version), changes);
             known.state = Arc::clone(state);
             known.confirmed = Some(confirmed);
         } else if state.version == known.state.version

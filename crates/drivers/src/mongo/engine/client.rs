@@ -14,7 +14,7 @@ use mongodb::options::{ClientOptions, Credential, ServerAddress, TlsOptions};
 
 use super::distrust::Distrust;
 use super::error::Trouble;
-use crate::identity::{Identity, read};
+use crate::credentials::{Identity, read};
 use crate::mongo::NAME;
 use crate::mongo::config::Config;
 

@@ -16,17 +16,17 @@ use super::client::{Watched, client};
 use super::error::Trouble;
 use crate::durability::Durability;
 use crate::mongo::config::Config;
-use crate::speech::{Asked, Manner, Speech};
+use crate::tls_probe::{ProbeOptions, Protocol, TlsProbe};
 
 /// The oldest wire protocol that is spoken: that of MongoDB 5.0.
 const WIRE_VERSION_MIN: i32 = 13;
 
 /// How a server is asked whether it speaks TLS: `{hello: 1, $db: "admin"}` as an `OP_MSG`.
-const MANNER: Manner = Manner {
-    greeting: b"\x34\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\
+const PROBE_OPTIONS: ProbeOptions = ProbeOptions {
+    plain_request: b"\x34\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\
                 \x1f\0\0\0\x10hello\0\x01\0\0\0\x02$db\0\x06\0\0\0admin\0\0",
-    without_tls: "leave tls, ca, cert and key out",
-    with_tls: "add tls&ca=FILE to the URL",
+    advice_without_tls: "leave tls, ca, cert and key out",
+    advice_with_tls: "add tls&ca=FILE to the URL",
 };
 
 /// How sure a write has to be before it is acknowledged.
@@ -153,7 +153,7 @@ pub(in crate::mongo) struct Server {
     pub(in crate::mongo) is_replicated: bool,
     /// What the client tells of its connections.
     pub(super) watched: Arc<Watched>,
-    pub(super) speech: Speech,
+    pub(super) tls_probe: TlsProbe,
 }
 
 impl Server {
@@ -182,7 +182,11 @@ impl Server {
             durability: config.durability,
             is_replicated: false,
             watched,
-            speech: Speech::new(&config.servers, Asked::by(config.tls.as_ref()), MANNER),
+            tls_probe: TlsProbe::new(
+                &config.servers,
+                Protocol::of_options(config.tls.as_ref()),
+                PROBE_OPTIONS,
+            ),
         };
         server.greet()?;
         Ok(server)

@@ -8,7 +8,7 @@ use mongodb::error::ErrorKind as Mongo;
 use mongodb::event::sdam::SdamEvent;
 use parking_lot::Mutex;
 
-use crate::trust::{OPTIONS, distrust};
+use crate::tls_hints::{OPTION_NAMES, certificate_hint};
 
 /// What the latest heartbeat of each server said of its certificate, or of ours.
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl Distrust {
 /// Why there is no trust, where that is what an error is about. Nothing was asked then.
 pub(super) fn of(error: &mongodb::error::Error) -> Option<String> {
     match &*error.kind {
-        Mongo::Io(io) => distrust(&**io, &OPTIONS),
+        Mongo::Io(io) => certificate_hint(&**io, &OPTION_NAMES),
         _ => None,
     }
 }

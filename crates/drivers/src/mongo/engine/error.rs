@@ -5,7 +5,7 @@ use mongodb::bson::Document;
 use mongodb::error::ErrorKind as Mongo;
 
 use super::distrust;
-use crate::said::Said;
+use crate::error_chain::ErrorChain;
 
 /// A second document with the same `_id`.
 pub(super) const DUPLICATE: i32 = 11000;
@@ -69,7 +69,7 @@ impl Trouble {
                     ErrorKind::WrongVersion,
                     format!("the server at {place} is too old; it has to be MongoDB 5.0 or later"),
                 )
-                .with_source(Said(words)),
+                .with_source(ErrorChain(words)),
             ),
             Mongo::Io(_) | Mongo::ConnectionPoolCleared { .. } => Self {
                 error: unreachable(place, &words),
@@ -83,7 +83,7 @@ impl Trouble {
             },
             Mongo::InvalidTlsConfig { .. } => Self::refusal(
                 Error::new(ErrorKind::Engine, "the files for TLS cannot be used")
-                    .with_source(Said(words)),
+                    .with_source(ErrorChain(words)),
             ),
             Mongo::InvalidResponse { .. } => Self {
                 may_be_done: true,
@@ -164,7 +164,7 @@ impl Trouble {
         };
         Self {
             is_passing: kind == ErrorKind::ReadOnly,
-            ..Self::refusal(Error::new(kind, message).with_source(Said(words.to_owned())))
+            ..Self::refusal(Error::new(kind, message).with_source(ErrorChain(words.to_owned())))
         }
     }
 }
@@ -189,12 +189,12 @@ fn is_about_user(words: &str) -> bool {
 
 fn unreachable(place: &str, words: &str) -> Error {
     let message = format!("cannot reach MongoDB at {place}; is it running, and is the URL right?");
-    Error::new(ErrorKind::Unavailable, message).with_source(Said(words.to_owned()))
+    Error::new(ErrorKind::Unavailable, message).with_source(ErrorChain(words.to_owned()))
 }
 
 fn refused(place: &str, words: &str) -> Error {
     let message = format!("MongoDB at {place} refuses a request");
-    Error::new(ErrorKind::Engine, message).with_source(Said(words.to_owned()))
+    Error::new(ErrorKind::Engine, message).with_source(ErrorChain(words.to_owned()))
 }
 
 fn untrusted(place: &str, problem: &str) -> Error {

@@ -9,7 +9,7 @@ use mongodb::bson::{Binary, Bson, Document, spec::BinarySubtype};
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::{compress_bound, get_frame_content_size};
 
-use crate::recent::{ChangeRef, Changes};
+use crate::recent_commits::{ChangeRef, Changes};
 
 /// Bytes as they are follow.
 const PLAIN: u8 = 0;

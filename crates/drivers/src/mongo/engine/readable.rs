@@ -20,8 +20,8 @@ use super::names::{row_name, row_names};
 use super::open::Engine;
 use crate::mongo::snapshot::MongoSnapshot;
 use crate::range_set::RangeSet;
-use crate::readable::{Columns, Remembering, columns_at_last};
-use crate::recent::ChangeRef;
+use crate::readable_columns::{CachingSnapshot, Columns, final_columns};
+use crate::recent_commits::ChangeRef;
 
 /// Rows that are shown at once.
 const ROWS_MAX: usize = 1000;
@@ -189,7 +189,7 @@ impl Engine {
 
     fn show_stale(&self, lens: &dyn Lens, snapshot: &MongoSnapshot, stale: &Stale) -> Result<()> {
         let version = signed(snapshot.version().0);
-        let state = Remembering::new(snapshot, &[]);
+        let state = CachingSnapshot::new(snapshot, &[]);
         for range in stale.ranges.iter() {
             let mut rows = Rows::of(self, version);
             let mut cursor = snapshot.scan(&range, Direction::Forward)?;
@@ -277,7 +277,7 @@ impl<'a> Rows<'a> {
 
 /// What people read of a row; `None` where that is nothing.
 fn shown(lens: &dyn Lens, state: &dyn Snapshot, key: &[u8], value: &[u8]) -> Option<Columns> {
-    let columns = columns_at_last(lens, state, key, value);
+    let columns = final_columns(lens, state, key, value);
     columns.node.is_some().then_some(columns)
 }
 

@@ -8,15 +8,15 @@ use espalier_keyspace::{Error, ErrorKind};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use super::setup::Setup;
+use crate::error_chain::ErrorChain;
 use crate::postgres::config::FORM;
-use crate::said::Said;
-use crate::trust::{Options, Signing, distrust};
+use crate::tls_hints::{CaCertificateUse, OptionNames, certificate_hint};
 
 /// The options that trust is about.
-const OPTIONS: Options = Options {
+const OPTION_NAMES: OptionNames = OptionNames {
     authority: "sslrootcert=FILE",
     identity: "sslcert=FILE&sslkey=FILE",
-    signing: Signing::ServerToo,
+    ca_use: CaCertificateUse::AuthorityOrServer,
 };
 
 /// Why a call to the server failed.
@@ -157,21 +157,21 @@ impl fmt::Display for Failure {
 }
 
 fn database_error(error: tokio_postgres::Error, setup: &Setup) -> Error {
-    if let Some(problem) = distrust(&error, &OPTIONS) {
+    if let Some(problem) = certificate_hint(&error, &OPTION_NAMES) {
         return Failure::Secured(problem).into_error(setup);
     }
     let ((kind, message), said) = match error.as_db_error() {
-        None => (unanswered(&error, setup), Said::of(&error)),
+        None => (unanswered(&error, setup), ErrorChain::of(&error)),
         Some(refusal) => (told(refusal, setup), said(refusal)),
     };
     Error::new(kind, message).with_source(said)
 }
 
 /// The server's own words.
-fn said(refusal: &DbError) -> Said {
+fn said(refusal: &DbError) -> ErrorChain {
     let parts = [Some(refusal.message()), refusal.detail(), refusal.hint()];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
-    Said(parts.join("; "))
+    ErrorChain(parts.join("; "))
 }
 
 /// No word from the server: it cannot be reached, does not speak TLS, or asks for what is not there.
@@ -218,7 +218,10 @@ fn unanswered(error: &tokio_postgres::Error, setup: &Setup) -> (ErrorKind, Strin
 fn how_to_get_in(words: &str) -> String {
     match words {
         _ if words.contains("certificate") => {
-            format!("give a certificate of that user with {}", OPTIONS.identity)
+            format!(
+                "give a certificate of that user with {}",
+                OPTION_NAMES.identity
+            )
         }
         _ if words.contains("no encryption") => {
             "it may take secured connections only (sslmode=require); else see pg_hba.conf".into()

@@ -16,7 +16,7 @@ use super::open::{Engine, Push, reconnect};
 use super::reads::version;
 use super::setup::Setup;
 use super::statements::Query;
-use crate::recent::Recorder;
+use crate::recent_commits::Recorder;
 
 /// How often the log is read where the server does not tell of commits.
 pub const WATCH_POLL: Duration = Duration::from_millis(20);

@@ -13,7 +13,7 @@ use super::log::Record;
 use super::open::{Engine, Push};
 use super::pending::{Found, Pending};
 use super::statements;
-use crate::recent::{Effect, Recorder};
+use crate::recent_commits::{Effect, Recorder};
 
 /// The most preconditions and operations, together, of a commit in one statement.
 const PARTS_MAX: usize = 64;

@@ -2,7 +2,7 @@
 
 use espalier_keyspace::Version;
 
-use crate::recent::{Changes, Recorder};
+use crate::recent_commits::{Changes, Recorder};
 
 /// Commits that the log keeps.
 pub const LOG_COMMITS_MAX: u64 = 4096;

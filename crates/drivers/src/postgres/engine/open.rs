@@ -19,10 +19,10 @@ use super::pending::Pending;
 use super::pool::Pool;
 use super::setup::Setup;
 use super::transaction::Transaction;
+use crate::commit_queue::CommitQueue;
+use crate::effective_durability::Promise;
 use crate::postgres::Config;
-use crate::promise::Promise;
-use crate::queue::Queue;
-use crate::recent::Recent;
+use crate::recent_commits::RecentCommits;
 
 /// How long a call waits for a server that has gone to come back.
 pub const RECONNECT_PATIENCE: Duration = Duration::from_secs(3);
@@ -46,9 +46,9 @@ pub(in crate::postgres) struct Engine {
     /// The connection of the leader of a group of commits; `None` when it broke.
     writer: Mutex<Option<Connection>>,
     /// Commits that wait for their turn.
-    pub(in crate::postgres) queue: Queue,
+    pub(in crate::postgres) queue: CommitQueue,
     /// The newest commits, for watchers.
-    pub(in crate::postgres) recent: Recent,
+    pub(in crate::postgres) recent: RecentCommits,
     /// The newest version that this process has seen.
     seen: AtomicU64,
     pub(super) push: Push,
@@ -111,8 +111,8 @@ pub(in crate::postgres) fn open(config: Config) -> espalier_keyspace::Result<Eng
         setup: Arc::clone(&setup),
         readers: Pool::default(),
         writer: Mutex::new(Some(connection)),
-        queue: Queue::default(),
-        recent: Recent::after(newest),
+        queue: CommitQueue::default(),
+        recent: RecentCommits::after(newest),
         seen: AtomicU64::new(newest.0),
         push,
         is_alone: AtomicBool::new(true),

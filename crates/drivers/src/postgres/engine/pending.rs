@@ -8,7 +8,7 @@ use std::ops::Bound;
 use espalier_keyspace::{Batch, Error, KeyRange, OperationRef, Precondition, Result, counter};
 
 use super::facts::Facts;
-use crate::recent::Recorder;
+use crate::recent_commits::Recorder;
 
 type Bytes<'b> = Cow<'b, [u8]>;
 
@@ -219,7 +219,7 @@ impl<'b> Work<'_, 'b> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recent::Effect;
+    use crate::recent_commits::Effect;
 
     fn apply(batches: &[Batch]) -> (Pending<'_>, Recorder) {
         let facts = Facts::default();

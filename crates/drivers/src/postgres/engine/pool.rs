@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::connection::Connection;
 use super::open::{Engine, SNAPSHOT_PATIENCE};
-use crate::known::Known;
+use crate::prefetched::Prefetched;
 
 /// Connections that are kept for later snapshots.
 const IDLE_MAX: usize = 16;
@@ -39,7 +39,7 @@ impl Engine {
     pub(in crate::postgres) fn read(
         self: &Arc<Self>,
         expected: &Expected,
-    ) -> Result<(Lease, (Version, Known))> {
+    ) -> Result<(Lease, (Version, Prefetched))> {
         self.admit()?;
         let mut lease = Lease {
             engine: Arc::clone(self),
@@ -48,9 +48,9 @@ impl Engine {
         while let Some(mut kept) = self.take_idle() {
             // A kept connection may have broken since, when the server was restarted for one.
             match kept.begin_read(expected) {
-                Ok((version, known)) => {
+                Ok((version, prefetched)) => {
                     lease.connection = Some(kept);
-                    return Ok((lease, (self.saw(version), known)));
+                    return Ok((lease, (self.saw(version), prefetched)));
                 }
                 Err(failure) if failure.is_loss() => {}
                 Err(failure) => return Err(failure.into_error(&self.setup)),
@@ -58,9 +58,9 @@ impl Engine {
         }
         let mut connection = self.connect()?;
         let begun = connection.begin_read(expected);
-        let (version, known) = begun.map_err(|failure| failure.into_error(&self.setup))?;
+        let (version, prefetched) = begun.map_err(|failure| failure.into_error(&self.setup))?;
         lease.connection = Some(connection);
-        Ok((lease, (self.saw(version), known)))
+        Ok((lease, (self.saw(version), prefetched)))
     }
 
     /// Counts one more, where there is room for it in time.

@@ -14,7 +14,7 @@ use super::setup::Setup;
 use super::statements::Query;
 use super::transaction::{COMMIT_IDLE_MAX, Transaction};
 use crate::postgres::snapshot::UnfinishedSnapshot;
-use crate::readable::{Remembering, columns_at_last};
+use crate::readable_columns::{CachingSnapshot, final_columns};
 
 /// Rows that are filled in at once.
 const ROWS_MAX: usize = 1000;
@@ -56,11 +56,11 @@ fn show(
         setup,
         before,
     };
-    let state = Remembering::new(&state, rows);
+    let state = CachingSnapshot::new(&state, rows);
     let (mut keys, mut paths) = (Vec::new(), Vec::new());
     let (mut documents, mut nodes, mut leaves) = (Vec::new(), Vec::new(), Vec::new());
     for (key, value) in rows {
-        let columns = columns_at_last(lens, &state, key, value);
+        let columns = final_columns(lens, &state, key, value);
         keys.push(*key);
         paths.push(columns.path);
         documents.push(columns.document);

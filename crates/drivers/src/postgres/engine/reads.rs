@@ -8,8 +8,8 @@ use tokio_postgres::Row;
 use super::connection::{Connection, Step};
 use super::error::Failure;
 use super::statements::Query;
-use crate::known::Known;
-use crate::pages::{More, Page};
+use crate::paged_cursor::{More, Page};
+use crate::prefetched::Prefetched;
 
 /// Begins a transaction that sees one state.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -20,7 +20,10 @@ pub(in crate::postgres) type Entry = (Vec<u8>, Vec<u8>);
 impl Connection {
     /// Begins to read; what is read from now on is the state of the returned version. What is expected
     /// to be read comes in the same round trip.
-    pub(super) fn begin_read(&mut self, expected: &Expected) -> Result<(Version, Known), Failure> {
+    pub(super) fn begin_read(
+        &mut self,
+        expected: &Expected,
+    ) -> Result<(Version, Prefetched), Failure> {
         let keys = expected.keys().iter().map(Vec::as_slice);
         let keys: BTreeSet<&[u8]> = keys.filter(|key| is_key(key)).collect();
         let keys: Vec<&[u8]> = keys.into_iter().collect();
@@ -35,20 +38,21 @@ impl Connection {
         steps.extend(heads.map(|(range, limit)| first_of(range, Direction::Forward, limit)));
         let answers = self.run(&steps)?;
         let (values, heads) = answers.split_at(steps.len() - ranges.len());
-        let mut known = Known::default();
-        keys.iter().for_each(|key| known.value(key, None));
+        let mut prefetched = Prefetched::default();
+        keys.iter()
+            .for_each(|key| prefetched.insert_value(key, None));
         for row in values.iter().flatten().filter(|row| row.len() > 1) {
             let key: Option<&[u8]> = row.try_get(1).map_err(Failure::Database)?;
             if let Some(key) = key {
-                known.value(key, Some(bytes(row, 2)?));
+                prefetched.insert_value(key, Some(bytes(row, 2)?));
             }
         }
         for ((range, limit), rows) in ranges.into_iter().zip(heads) {
             let mut head = Page::default();
             let more = show(rows, limit, &mut head)?;
-            known.head(range, head, more);
+            prefetched.insert_head(range, head, more);
         }
-        Ok((version_in(&answers)?, known))
+        Ok((version_in(&answers)?, prefetched))
     }
 
     /// The value of a key.

@@ -21,7 +21,7 @@ use tokio_rustls::rustls::{
     CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, SignatureScheme,
 };
 
-use crate::pinned::FileVerifier;
+use crate::file_verifier::FileVerifier;
 use crate::postgres::{Config, Identity, Security};
 
 /// Makes connections secure.

@@ -6,7 +6,7 @@ use espalier_keyspace::{Batch, Change, Error, ErrorKind, KeyRange, OperationRef,
 
 use super::open::DIRECT_BYTES_MAX;
 use super::pack::{Encoder, Items, Strings};
-use crate::recent::RECORD_BYTES_MAX;
+use crate::recent_commits::RECORD_BYTES_MAX;
 
 /// Bytes in one block, about; a longer string has a block of its own.
 const BLOCK_BYTES: usize = 256 << 10;

@@ -3,20 +3,20 @@
 use espalier_keyspace::{Error, ErrorKind};
 use redis::RedisError;
 
-use crate::said::Said;
-use crate::trust::{OPTIONS, distrust};
+use crate::error_chain::ErrorChain;
+use crate::tls_hints::{OPTION_NAMES, certificate_hint};
 
 /// Whether the connection is of no use any more, or the server can do nothing for now: the same
 /// request may succeed elsewhere or later.
 pub(crate) fn broken(error: &RedisError) -> bool {
     let is_lost = error.is_io_error() || error.is_cluster_error() || is_busy(error);
-    is_lost && distrust(error, &OPTIONS).is_none()
+    is_lost && certificate_hint(error, &OPTION_NAMES).is_none()
 }
 
 /// Whether the server did not say a word that can be understood.
 pub(crate) fn is_wordless(error: &RedisError) -> bool {
     let is_wordless = error.is_io_error() || error.kind() == redis::ErrorKind::Parse;
-    is_wordless && distrust(error, &OPTIONS).is_none()
+    is_wordless && certificate_hint(error, &OPTION_NAMES).is_none()
 }
 
 /// Whether only a server of a Cluster says this: a key is elsewhere, or that it has one database.
@@ -42,7 +42,7 @@ fn is_busy(error: &RedisError) -> bool {
 
 /// The error of a request that a server at `place` did not carry out.
 pub(crate) fn engine_error(place: &str, error: &RedisError) -> Error {
-    if let Some(problem) = distrust(error, &OPTIONS) {
+    if let Some(problem) = certificate_hint(error, &OPTION_NAMES) {
         let message = format!("the connection to {place} cannot be secured: {problem}");
         return Error::new(ErrorKind::Denied, message);
     }
@@ -91,11 +91,11 @@ pub(crate) fn engine_error(place: &str, error: &RedisError) -> Error {
 }
 
 /// What the server or the connection says, without the names that the crate has for errors.
-fn words(error: &RedisError) -> Said {
+fn words(error: &RedisError) -> ErrorChain {
     let told = error.to_string();
     let name = format!(" - {:?}", error.kind());
     let summary = told.strip_suffix(&name).unwrap_or(&told);
-    Said(error.detail().unwrap_or(summary).to_owned())
+    ErrorChain(error.detail().unwrap_or(summary).to_owned())
 }
 
 fn denied(place: &str) -> (ErrorKind, String) {

@@ -12,7 +12,7 @@ use redis::{
 
 use super::error::{engine_error, is_of_cluster, wrong_answer};
 use super::script::Script;
-use crate::identity::{Tls, read};
+use crate::credentials::{Tls, read};
 use crate::redis::NAME_TLS;
 use crate::redis::config::Config;
 

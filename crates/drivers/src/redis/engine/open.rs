@@ -13,7 +13,7 @@ use super::names::Names;
 use super::pool::Pool;
 use super::script::Scripts;
 use crate::durability::Durability;
-use crate::promise::Promise;
+use crate::effective_durability::Promise;
 use crate::redis::config::Config;
 
 /// The layout of names that this code writes and reads.

@@ -11,7 +11,7 @@ use redis::{RedisError, RedisResult};
 use super::error::{broken, cluster_missed, engine_error, is_wordless};
 use super::link::{Connector, Link};
 use crate::redis::config::Config;
-use crate::speech::{Asked, Manner, Speech};
+use crate::tls_probe::{ProbeOptions, Protocol, TlsProbe};
 
 /// Connections that are kept while nobody uses them.
 const IDLE_MAX: usize = 32;
@@ -21,10 +21,10 @@ const BACKOFF_MIN: Duration = Duration::from_millis(5);
 const BACKOFF_MAX: Duration = Duration::from_millis(250);
 
 /// How a server is asked whether it speaks TLS.
-const MANNER: Manner = Manner {
-    greeting: b"PING\r\n",
-    without_tls: "write redis://",
-    with_tls: "write rediss://…?ca=FILE",
+const PROBE_OPTIONS: ProbeOptions = ProbeOptions {
+    plain_request: b"PING\r\n",
+    advice_without_tls: "write redis://",
+    advice_with_tls: "write rediss://…?ca=FILE",
 };
 
 /// A connection, its name for the commit script, and the number of its last commit.
@@ -37,7 +37,7 @@ pub(crate) struct Lane {
 /// The connections of a driver.
 pub(crate) struct Pool {
     connector: Connector,
-    speech: Speech,
+    tls_probe: TlsProbe,
     /// The servers, for messages.
     pub(crate) place: String,
     pub(crate) timeout: Duration,
@@ -46,10 +46,10 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn new(config: &Config) -> Result<Self> {
-        let asked = Asked::by(config.tls.as_ref());
+        let protocol = Protocol::of_options(config.tls.as_ref());
         Ok(Self {
             connector: Connector::new(config)?,
-            speech: Speech::new(&config.servers, asked, MANNER),
+            tls_probe: TlsProbe::new(&config.servers, protocol, PROBE_OPTIONS),
             place: config.servers.shown(),
             timeout: config.timeout,
             idle: Mutex::new(Vec::new()),
@@ -67,9 +67,9 @@ impl Pool {
         if let Some(lane) = idle {
             return Ok(lane);
         }
-        let patience = self.speech.patience(self.timeout);
-        let link = self.connector.connect(patience)?;
-        self.speech.understood();
+        let timeout = self.tls_probe.connect_timeout(self.timeout);
+        let link = self.connector.connect(timeout)?;
+        self.tls_probe.set_confirmed();
         let mut name = [0; 16];
         rand::rng().fill_bytes(&mut name);
         Ok(Lane {
@@ -135,9 +135,9 @@ impl Pool {
                 Ok(answer) => return Ok(answer),
                 Err(error)
                     if is_wordless(&error)
-                        && let Some(mistake) = self.speech.mistake() =>
+                        && let Some(mismatch) = self.tls_probe.mismatch() =>
                 {
-                    return Err(mistake);
+                    return Err(mismatch);
                 }
                 Err(error) if self.may_pass(&error) && Instant::now() + wait < deadline => {
                     backoff(&mut wait);

@@ -10,7 +10,7 @@ use super::error::wrong_answer;
 use super::link::{Answer, bytes};
 use super::names::key_of;
 use super::pack::Strings;
-use crate::pages::Page;
+use crate::paged_cursor::Page;
 
 /// Bytes of the version that wrote a value or a run, in front of it.
 const STAMP_BYTES: usize = 8;

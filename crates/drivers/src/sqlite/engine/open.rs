@@ -18,10 +18,10 @@ use super::format::{self, Found};
 use super::log;
 use super::pool::Pool;
 use super::transaction::{Transaction, begin_read, end_read};
-use crate::files::{Access, create_directories, io_error, only_read, private};
-use crate::opened::Opened;
-use crate::queue::Queue;
-use crate::recent::Recent;
+use crate::commit_queue::CommitQueue;
+use crate::file_identity::FileIdentity;
+use crate::files::{Access, create_directories, io_error, private, read_only_error};
+use crate::recent_commits::RecentCommits;
 use crate::sqlite::Config;
 
 /// Bytes of log at which it is emptied even if readers have to be waited for a moment: 64 MiB.
@@ -39,16 +39,16 @@ pub(in crate::sqlite) struct Engine {
     /// The file, without links in its path.
     pub(super) file: PathBuf,
     pub(in crate::sqlite) mode: Mode,
-    opened: Opened,
+    opened: FileIdentity,
     /// The connection that writes, taken by the leader of a group of commits.
     pub(in crate::sqlite) writer: Mutex<Connection>,
     pub(super) readers: Pool,
     /// The connection that asks for the newest version.
     asking: Mutex<Connection>,
     /// Commits that wait for their turn.
-    pub(in crate::sqlite) queue: Queue,
+    pub(in crate::sqlite) queue: CommitQueue,
     /// The newest commits, for watchers.
-    pub(in crate::sqlite) recent: Recent,
+    pub(in crate::sqlite) recent: RecentCommits,
     /// Held from a commit until it stands in `recent`, so that a watcher that asks for the newest
     /// version does not take it for another process's.
     pub(in crate::sqlite) publishing: Mutex<()>,
@@ -125,12 +125,12 @@ fn open_in(mode: Mode, file: &Path, config: &Config) -> Result<Engine> {
     let engine = Engine {
         file: file.to_owned(),
         mode,
-        opened: Opened::new(file.to_owned(), &found),
+        opened: FileIdentity::new(file.to_owned(), &found),
         writer: Mutex::new(writer),
         readers: Pool::default(),
         asking: Mutex::new(open_reader(file, mode).map_err(failed)?),
-        queue: Queue::default(),
-        recent: Recent::after(newest),
+        queue: CommitQueue::default(),
+        recent: RecentCommits::after(newest),
         publishing: Mutex::new(()),
         is_readable,
         lens: RwLock::default(),
@@ -167,7 +167,7 @@ fn open_to_read(mode: Mode, file: &Path, config: &Config) -> Result<(Connection,
     let connection = open_reader(file, mode).map_err(|error| open_error(file, error))?;
     let is_readable = format::check_readable(&connection, file)?;
     match config.readable {
-        Some(wanted) if wanted != is_readable => Err(only_read(file)),
+        Some(wanted) if wanted != is_readable => Err(read_only_error(file)),
         _ => Ok((connection, is_readable)),
     }
 }
@@ -207,8 +207,8 @@ fn sync_name(file: &Path) -> io::Result<()> {
 
 impl Engine {
     /// Fails where the file was removed or replaced: what would be committed is lost then.
-    pub(in crate::sqlite) fn still_there(&self) -> Result<()> {
-        self.opened.still_there()
+    pub(in crate::sqlite) fn check_not_replaced(&self) -> Result<()> {
+        self.opened.check_not_replaced()
     }
 
     /// The version of the newest commit of any process.
@@ -221,7 +221,7 @@ impl Engine {
 
     /// Makes every commit durable: flushes the log. What left the log was flushed as it did.
     pub(in crate::sqlite) fn sync(&self) -> Result<()> {
-        self.still_there()?;
+        self.check_not_replaced()?;
         match File::open(self.log()).and_then(|log| log.sync_all()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(io_error("the log cannot be flushed", error))
@@ -238,7 +238,7 @@ impl Engine {
     pub(in crate::sqlite) fn check_writable(&self) -> Result<()> {
         match self.mode.writes() {
             true => Ok(()),
-            false => Err(only_read(&self.file)),
+            false => Err(read_only_error(&self.file)),
         }
     }
 
@@ -260,7 +260,7 @@ impl Engine {
     }
 
     fn try_give_back_space(&self, writer: &mut Connection, path: &Path) -> Result<()> {
-        self.still_there()?;
+        self.check_not_replaced()?;
         writer.busy_timeout(LOG_PATIENCE).map_err(engine_error)?;
         // As the only writer: nobody appends to the log now, and readers read no further than commits.
         let cut = match Transaction::begin_write(writer) {

@@ -68,7 +68,7 @@ impl Engine {
                 return Ok(connection);
             }
         }
-        let opened = self.still_there();
+        let opened = self.check_not_replaced();
         let opened = opened.and_then(|()| open_reader(&self.file, self.mode).map_err(engine_error));
         opened.inspect_err(|_| self.readers.state.lock().taken -= 1)
     }

@@ -9,7 +9,7 @@ use super::error::engine_error;
 use super::long_value::pairs;
 use super::open::Engine;
 use super::transaction::Transaction;
-use crate::readable::{Columns, columns_at_last};
+use crate::readable_columns::{Columns, final_columns};
 use crate::sqlite::snapshot::UnfinishedSnapshot;
 
 /// Rows that are filled in at once.
@@ -48,7 +48,7 @@ pub(in crate::sqlite) fn fill_in(
     loop {
         let rows = unshown(connection)?;
         for (key, value) in &rows {
-            let columns = columns_at_last(lens, &state, key, value);
+            let columns = final_columns(lens, &state, key, value);
             show(transaction, key, &columns)?;
         }
         if rows.len() < ROWS_MAX {

@@ -1,23 +1,23 @@
-//! The gate: which staged batch is being applied, and how far it is.
+//! The gate: the ID and the progress of the staged batch that is being applied.
 
 use espalier_keyspace::Result;
 
 use super::layout::corrupt;
 
-/// Bytes of the name of a batch, and of that of a lane.
+/// Bytes of the ID of a batch, and of the name of a session.
 pub(crate) const ID_BYTES: usize = 16;
 
-/// What the gate's cell holds.
+/// The content of the gate cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gate {
-    /// The name of the records.
+    /// The ID of the records.
     pub(crate) id: [u8; ID_BYTES],
-    /// The lane of the commit, and its number there.
-    pub(crate) lane: [u8; ID_BYTES],
+    /// The session of the commit, and the commit's number in it.
+    pub(crate) session: [u8; ID_BYTES],
     pub(crate) sequence: u64,
-    /// The record whose turn it is.
+    /// The next record to apply.
     pub(crate) next: u32,
-    /// How many records there are; the one after them is the head.
+    /// The number of records; after them comes the head.
     pub(crate) count: u32,
 }
 
@@ -25,7 +25,7 @@ impl Gate {
     pub(crate) fn encode(&self) -> Vec<u8> {
         [
             &self.id[..],
-            &self.lane,
+            &self.session,
             &self.sequence.to_be_bytes(),
             &self.next.to_be_bytes(),
             &self.count.to_be_bytes(),
@@ -39,20 +39,20 @@ impl Gate {
 
     fn parts(bytes: &[u8]) -> Option<Self> {
         let (id, rest) = bytes.split_first_chunk()?;
-        let (lane, rest) = rest.split_first_chunk()?;
+        let (session, rest) = rest.split_first_chunk()?;
         let (sequence, rest) = rest.split_first_chunk()?;
         let (next, rest) = rest.split_first_chunk()?;
         let count = rest.try_into().ok()?;
         Some(Self {
             id: *id,
-            lane: *lane,
+            session: *session,
             sequence: u64::from_be_bytes(*sequence),
             next: u32::from_be_bytes(*next),
             count: u32::from_be_bytes(count),
         })
     }
 
-    /// The same, one record on.
+    /// The gate after applying one record.
     pub(crate) fn advanced(&self) -> Self {
         Self {
             next: self.next + 1,
@@ -66,10 +66,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gate_comes_back() {
+    fn a_gate_is_decoded() {
         let gate = Gate {
             id: [1; ID_BYTES],
-            lane: [2; ID_BYTES],
+            session: [2; ID_BYTES],
             sequence: 3,
             next: 4,
             count: 5,

@@ -1,14 +1,14 @@
-//! Where everything stands.
+//! The keys and values of all cells.
 
 use espalier_keyspace::{Error, ErrorKind, KeyRange, Result};
 
-use super::cells::{Cell, Write};
+use super::cell_store::{Cell, Write};
 use crate::staged::config::CHUNK_BYTES;
 
-/// A value that stands in its cell.
+/// A value stored in its cell.
 const SHORT: u8 = 0;
 
-/// A value in chunks.
+/// A value stored in chunks.
 const LONG: u8 = 1;
 
 /// The cells of one key space.
@@ -39,16 +39,16 @@ impl Layout {
         self.cell(b'g', b"")
     }
 
-    /// There when a long value was ever written.
+    /// Present if a long value was ever written.
     pub(crate) fn long_values(&self) -> Vec<u8> {
         self.cell(b'l', b"")
     }
 
-    pub(crate) fn lane(&self, name: &[u8]) -> Vec<u8> {
+    pub(crate) fn session(&self, name: &[u8]) -> Vec<u8> {
         self.cell(b'o', name)
     }
 
-    pub(crate) fn lanes(&self) -> KeyRange {
+    pub(crate) fn sessions(&self) -> KeyRange {
         KeyRange::prefix(&self.cell(b'o', b""))
     }
 
@@ -101,15 +101,14 @@ impl Layout {
         self.cell(b'c', &rest)
     }
 
-    /// The chunks of one key from a number on.
+    /// The chunks of one key, starting at a number.
     pub(crate) fn chunks(&self, key: &[u8], from: u32) -> KeyRange {
         let mut end = self.chunk(key, u32::MAX);
         end.push(0);
         KeyRange::new(self.chunk(key, from), end)
     }
 
-    /// The writes that make a key hold a value. `had_long_values` says that it may have held a
-    /// long one.
+    /// The writes that set a key to a value. `had_long_values` is whether the old value may be a long one.
     pub(crate) fn put(&self, key: &[u8], value: &[u8], had_long_values: LongValues) -> Vec<Write> {
         if value.len() < CHUNK_BYTES {
             let cell = [&[SHORT], value].concat();
@@ -131,39 +130,41 @@ impl Layout {
         writes
     }
 
-    /// What a data cell says of its value.
-    pub(crate) fn held(cell: &Cell) -> Result<Held<'_>> {
+    /// Decodes the value of a data cell.
+    pub(crate) fn decode_value(cell: &Cell) -> Result<StoredValue<'_>> {
         match cell.value.split_first() {
-            Some((&SHORT, value)) => Ok(Held::Value(value)),
+            Some((&SHORT, value)) => Ok(StoredValue::Inline(value)),
             Some((&LONG, count)) => {
                 let count = count.try_into().map(u32::from_be_bytes);
-                count.map(Held::Chunks).map_err(|_| corrupt(&cell.key))
+                count
+                    .map(StoredValue::Chunks)
+                    .map_err(|_| corrupt(&cell.key))
             }
             _ => Err(corrupt(&cell.key)),
         }
     }
 }
 
-/// Whether the key space may hold long values.
+/// Whether the key space may contain long values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LongValues {
     None,
     Some,
 }
 
-/// What a data cell says of its value.
-pub(crate) enum Held<'a> {
-    Value(&'a [u8]),
-    /// So many chunks, to be read from their cells.
+/// The decoded value of a data cell.
+pub(crate) enum StoredValue<'a> {
+    Inline(&'a [u8]),
+    /// The number of chunks, stored in other cells.
     Chunks(u32),
 }
 
 pub(crate) fn corrupt(cell: &[u8]) -> Error {
-    let message = "a cell of the engine does not hold what this program writes";
+    let message = "a cell in the engine is damaged";
     Error::new(ErrorKind::Corrupt, message).with_key(cell)
 }
 
-/// The key with `00` as `00 FF`, so that `00 00` can end it.
+/// Escapes `00` as `00 FF`, so that `00 00` can end a key.
 fn escaped(key: &[u8]) -> Vec<u8> {
     let mut escaped = Vec::with_capacity(key.len() + 2);
     for &byte in key {

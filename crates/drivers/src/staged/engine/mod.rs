@@ -1,18 +1,23 @@
-//! The trait of engines, the layout of cells, and the writes that a batch comes to.
+//! The interface of engines, the layout of cells, and planning the writes of a batch.
 
-mod cells;
+mod cell_store;
+mod commit_basis;
 mod gate;
-mod lane;
 mod layout;
-mod plan;
 mod record;
+mod session;
 #[cfg(test)]
 mod simulated;
-mod state;
+mod write_plan;
 
-pub(crate) use cells::{Bounds, Cell, Cells, Failure, Follow, Followed, Found, Guard, Read, Write};
+pub(crate) use cell_store::{
+    Bounds, Cell, CellStore, Failure, Follow, Followed, Guard, Read, ReadResult, Write,
+};
 pub(crate) use gate::{Gate, ID_BYTES};
-pub(crate) use lane::{Lane, Lanes, age_ms, done, gated, now_ms, says_done, says_gated, void};
-pub(crate) use layout::{Held, Layout};
-pub(crate) use plan::{AnyKey, Plan};
+pub(crate) use layout::{Layout, StoredValue};
 pub(crate) use record::{changes_of, encode_changes, encode_writes, writes_of};
+pub(crate) use session::{
+    Session, SessionPool, age_ms, encode_cancelled, encode_done, encode_gated, is_done, is_gated,
+    now_ms,
+};
+pub(crate) use write_plan::{RangeContent, WritePlan};

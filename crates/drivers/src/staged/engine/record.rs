@@ -1,19 +1,19 @@
-//! The bytes of records and of heads.
+//! The encoding of records and heads.
 
 use espalier_keyspace::{Change, Error, ErrorKind, KeyRange, Result};
 
-use super::cells::Write;
+use super::cell_store::Write;
 
 const PUT: u8 = b'p';
 const DELETE: u8 = b'd';
 const DELETE_RANGE: u8 = b'r';
 const DELETE_REST: u8 = b'a';
 
-/// A head whose changes are not told.
-const UNTOLD: u8 = 0;
+/// A head without changes.
+const CHANGES_OMITTED: u8 = 0;
 
 /// A head with its changes.
-const TOLD: u8 = 1;
+const CHANGES_INCLUDED: u8 = 1;
 
 pub(crate) fn encode_writes(writes: &[Write]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -38,12 +38,12 @@ pub(crate) fn writes_of(bytes: &[u8]) -> Result<Vec<Write>> {
         .collect())
 }
 
-/// A head: the changes, or that they are not told.
+/// Encodes a head; `None` omits the changes.
 pub(crate) fn encode_changes(changes: Option<&[Change]>) -> Vec<u8> {
     let Some(changes) = changes else {
-        return vec![UNTOLD];
+        return vec![CHANGES_OMITTED];
     };
-    let mut bytes = vec![TOLD];
+    let mut bytes = vec![CHANGES_INCLUDED];
     for change in changes {
         match change {
             Change::Put { key, value } => push(&mut bytes, PUT, &[key, value]),
@@ -54,11 +54,11 @@ pub(crate) fn encode_changes(changes: Option<&[Change]>) -> Vec<u8> {
     bytes
 }
 
-/// The changes of a head; `None` where they are not told.
+/// The changes of a head; `None` if they are omitted.
 pub(crate) fn changes_of(bytes: &[u8]) -> Result<Option<Vec<Change>>> {
     match bytes.split_first() {
-        Some((&UNTOLD, [])) => Ok(None),
-        Some((&TOLD, rest)) => {
+        Some((&CHANGES_OMITTED, [])) => Ok(None),
+        Some((&CHANGES_INCLUDED, rest)) => {
             let changes = items(rest)?.into_iter().map(|item| match item {
                 Item::Put(key, value) => Change::Put { key, value },
                 Item::Delete(key) => Change::Delete { key },
@@ -121,7 +121,7 @@ fn part(rest: &mut &[u8]) -> Result<Vec<u8>> {
 }
 
 fn corrupt() -> Error {
-    let message = "a record in the engine is not what this program writes";
+    let message = "a record in the engine is damaged";
     Error::new(ErrorKind::Corrupt, message)
 }
 
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_and_heads_come_back() {
+    fn records_and_heads_are_decoded() {
         let rest = KeyRange {
             start: b"x".to_vec(),
             end: None,
@@ -146,8 +146,8 @@ mod tests {
         assert!(writes_of(&bytes[..bytes.len() - 1]).is_err());
         assert!(writes_of(b"z\0\0\0\0").is_err());
         let changes = [Change::DeleteRange(rest)];
-        let told = changes_of(&encode_changes(Some(&changes))).expect("a head");
-        assert_eq!(told.as_deref(), Some(&changes[..]));
+        let changes = changes_of(&encode_changes(Some(&changes))).expect("a head");
+        assert_eq!(changes.as_deref(), Some(&changes[..]));
         assert_eq!(changes_of(&encode_changes(None)).expect("a head"), None);
         assert!(changes_of(b"").is_err());
     }

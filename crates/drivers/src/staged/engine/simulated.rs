@@ -1,4 +1,4 @@
-//! An engine of cells in memory, for the tests: with small transactions, and answers that get lost.
+//! An in-memory cell store for tests, with small transactions and lost responses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,22 +10,24 @@ use parking_lot::{Condvar, Mutex};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::cells::{Bounds, Cell, Cells, Failure, Follow, Followed, Found, Guard, Read, Write};
-use crate::staged::Staged;
+use super::cell_store::{
+    Bounds, Cell, CellStore, Failure, Follow, Followed, Guard, Read, ReadResult, Write,
+};
+use crate::staged::StagedDriver;
 
-/// The values of a cell, oldest first: the revision that wrote it, the one that made it, and what
-/// it wrote; nothing for a deletion.
+/// The values of a cell, oldest first: the revision that wrote it, the revision that created it, and the
+/// value; `None` for a deletion.
 type History = Vec<(u64, u64, Option<Vec<u8>>)>;
 
 #[derive(Default)]
 struct Engine {
     revision: u64,
     cells: BTreeMap<Vec<u8>, History>,
-    /// Requests that were lost on the way, and may still come.
+    /// Requests that were lost, and may be applied later.
     late: Vec<(Vec<Guard>, Vec<Write>)>,
-    /// Chance decides about answers where it is set.
+    /// Decides randomly about responses, if set.
     chance: Option<StdRng>,
-    /// How many transactions are still carried out, where that is set.
+    /// Number of transactions that are still applied, if set.
     left: Option<u32>,
 }
 
@@ -101,7 +103,7 @@ impl Engine {
     }
 }
 
-/// An engine such as etcd refuses to put what the same transaction puts or deletes.
+/// Engines such as etcd reject a transaction that puts a key twice, or puts and deletes it.
 fn assert_apart(writes: &[Write]) {
     let mut puts: Vec<&[u8]> = Vec::new();
     for write in writes {
@@ -128,7 +130,7 @@ fn assert_apart(writes: &[Write]) {
     }
 }
 
-impl Cells for Simulated {
+impl CellStore for Simulated {
     fn name(&self) -> &'static str {
         "simulated"
     }
@@ -140,7 +142,7 @@ impl Cells for Simulated {
         }
     }
 
-    fn read(&self, reads: &[Read], at: Option<u64>) -> Result<Found> {
+    fn read(&self, reads: &[Read], at: Option<u64>) -> Result<ReadResult> {
         let engine = self.engine.0.lock();
         let revision = at.unwrap_or(engine.revision);
         let answer = |read: &Read| match read {
@@ -158,14 +160,14 @@ impl Cells for Simulated {
                 cells
             }
         };
-        Ok(Found {
+        Ok(ReadResult {
             revision,
             cells: reads.iter().map(answer).collect(),
         })
     }
 
-    /// Up to two revisions ago.
-    fn read_lately(&self, reads: &[Read]) -> Result<Option<Found>> {
+    /// Up to two revisions behind.
+    fn read_possibly_stale(&self, reads: &[Read]) -> Result<Option<ReadResult>> {
         let newest = self.engine.0.lock().revision;
         self.read(reads, Some(newest - newest % 3)).map(Some)
     }
@@ -182,10 +184,10 @@ impl Cells for Simulated {
         let (engine, changed) = &*self.engine;
         let mut engine = engine.lock();
         changed.notify_all();
-        let lost = || Failure::Lost(Error::new(ErrorKind::Unavailable, "lost by chance"));
+        let lost = || Failure::OutcomeUnknown(Error::new(ErrorKind::Unavailable, "lost by chance"));
         if let Some(left) = &mut engine.left {
             let refused = Error::new(ErrorKind::Engine, "the process is dead");
-            *left = left.checked_sub(1).ok_or(Failure::Refused(refused))?;
+            *left = left.checked_sub(1).ok_or(Failure::NotApplied(refused))?;
         }
         let fate = engine.chance.as_mut();
         match fate.map_or(9, |chance| chance.random_range(0..10)) {
@@ -209,25 +211,25 @@ impl Cells for Simulated {
     }
 
     fn follow(&self, cell: &[u8], after: u64) -> Result<Box<dyn Follow>> {
-        Ok(Box::new(Following {
+        Ok(Box::new(SimulatedFollow {
             engine: self.clone(),
             cell: cell.to_vec(),
             after,
         }))
     }
 
-    fn patience(&self) -> Duration {
+    fn retry_timeout(&self) -> Duration {
         Duration::from_secs(20)
     }
 }
 
-struct Following {
+struct SimulatedFollow {
     engine: Simulated,
     cell: Vec<u8>,
     after: u64,
 }
 
-impl Follow for Following {
+impl Follow for SimulatedFollow {
     fn next(&mut self, timeout: Duration) -> Result<Option<Followed>> {
         let deadline = Instant::now() + timeout;
         let (engine, changed) = &*self.engine.engine;
@@ -249,7 +251,7 @@ impl Follow for Following {
 }
 
 fn open(engine: &Simulated) -> Arc<dyn Driver> {
-    Arc::new(Staged::open(engine.clone(), b"test/").expect("a key space"))
+    Arc::new(StagedDriver::open(engine.clone(), b"test/").expect("a key space"))
 }
 
 mod small_transactions {
@@ -260,20 +262,20 @@ mod small_transactions {
     });
 }
 
-/// Small and staged batches of two processes over an engine that loses requests and answers, and
-/// carries lost requests out late: each that succeeds is applied once, and nothing else is.
+/// Small and staged batches of two processes over an engine that loses requests and responses, and applies
+/// lost requests late: each batch that succeeds is applied exactly once, and nothing else is.
 #[test]
-fn lost_answers_are_found_out() {
-    seed::run("lost answers", lose_answers);
+fn commits_with_lost_responses_are_resolved() {
+    seed::run("lost answers", commit_with_lost_responses);
 }
 
-/// A gate that was made late, by a request that was given up, was left without its records.
+/// A gate was created late, by a request that had been given up, and remained without its records.
 #[test]
-fn a_gate_is_not_made_after_it_was_given_up() {
-    lose_answers(&mut StdRng::seed_from_u64(9_041_387_111_726_441_499));
+fn an_abandoned_gate_is_not_created_later() {
+    commit_with_lost_responses(&mut StdRng::seed_from_u64(9_041_387_111_726_441_499));
 }
 
-fn lose_answers(random: &mut StdRng) {
+fn commit_with_lost_responses(random: &mut StdRng) {
     let engine = Simulated::default();
     let processes = [open(&engine), open(&engine)];
     let chance = StdRng::seed_from_u64(random.random());
@@ -292,7 +294,7 @@ fn lose_answers(random: &mut StdRng) {
         let snapshot = driver.snapshot().expect("a snapshot");
         let sum = snapshot.get(b"sum").expect("a get");
         let sum = counter::decode(b"sum", sum.as_deref()).expect("a counter");
-        // A commit whose outcome is unknown may have happened, or happen with the next one.
+        // A commit with an unknown outcome may be applied, also later by the next commit.
         assert!(sum >= expected, "{sum} instead of {expected} or more");
         expected = sum;
     }
@@ -301,10 +303,10 @@ fn lose_answers(random: &mut StdRng) {
     assert_eq!(driver.check().expect("a check"), []);
 }
 
-/// What a process leaves half applied is finished by whoever opens the key space next, and until
-/// then it is not visible.
+/// A batch that was left half applied is finished by the next process that opens the key space, and is not
+/// visible until then.
 #[test]
-fn the_next_opener_finishes() {
+fn the_next_process_finishes_a_staged_batch() {
     let engine = Simulated::default();
     let value_of = |driver: &dyn Driver| {
         let snapshot = driver.snapshot().expect("a snapshot");
@@ -326,12 +328,12 @@ fn the_next_opener_finishes() {
         let mut batch = Batch::new();
         (0..100u8).for_each(|key| batch.put([key], [carried_out + 1]));
         engine.engine.0.lock().left = Some(carried_out.into());
-        let done = driver.commit(batch).is_ok();
+        let is_done = driver.commit(batch).is_ok();
         engine.engine.0.lock().left = None;
         let half = value_of(&*driver);
-        assert_eq!(half, if done { carried_out + 1 } else { before });
+        assert_eq!(half, if is_done { carried_out + 1 } else { before });
         let after = value_of(&*open(&engine));
-        assert!(after == carried_out + 1 || (after == before && !done));
+        assert!(after == carried_out + 1 || (after == before && !is_done));
         finished += u32::from(after != half);
     }
     assert!(

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The name of the file that says how far the journal goes.
+/// The file with the end position of the journal.
 pub(super) const HEAD: &str = "journal.head";
 
 const SEGMENT_PREFIX: &str = "journal.";
@@ -14,7 +14,7 @@ pub(super) fn segment(dir: &Path, generation: u64) -> PathBuf {
     dir.join(format!("{SEGMENT_PREFIX}{generation}"))
 }
 
-/// The segments that there are, in order.
+/// The generations of the existing segments, in order.
 pub(super) fn generations(dir: &Path) -> io::Result<Vec<u64>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {

@@ -1,8 +1,8 @@
-//! A frame: what one commit changed, with a checksum.
+//! A frame: the changes of one commit, with a checksum.
 //!
-//! A frame counts only where it was written: the checksum covers its place and the salt of its
-//! segment. It says how much of the segment was on disk when it was written, so that the end of a
-//! segment, which a machine may have lost, is told from damage in the middle.
+//! A frame is valid only where it was written: the checksum covers its position and the salt of its
+//! segment. It records how much of the segment was on disk when it was written, so that an incomplete end
+//! of a segment after a crash is distinguished from damage in the middle.
 
 use espalier_keyspace::ByteMap;
 use espalier_keyspace::packed::{put_bytes, take_bytes};
@@ -15,25 +15,24 @@ pub(super) const FRAME_HEADER_BYTES: usize = 20;
 
 const MAGIC: [u8; 4] = *b"rows";
 
-/// Where a frame stands.
+/// The position of a frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct FramePosition {
     /// The salt of the segment.
     pub(super) salt: u64,
-    /// The bytes before the frame.
+    /// The offset of the frame.
     pub(super) offset: u64,
 }
 
-impl Place {
-    fn sum(self, synced: [u8; 4], payload: &[u8]) -> [u8; 8] {
+impl FramePosition {
+    fn checksum(self, synced: [u8; 4], payload: &[u8]) -> [u8; 8] {
         let seed = self.salt ^ self.offset.rotate_left(32) ^ u64::from(u32::from_le_bytes(synced));
         xxh3_64_with_seed(payload, seed).to_le_bytes()
     }
 }
 
-/// A frame of what rows hold now, to be written at `place`. `synced` bytes of the segment are on
-/// disk.
-pub(super) fn encode(changed: &ByteMap, place: Place, synced: u64) -> Vec<u8> {
+/// Encodes the changed rows as a frame for `position`. `synced` bytes of the segment are on disk.
+pub(super) fn encode(changed: &ByteMap, position: FramePosition, synced: u64) -> Vec<u8> {
     let mut frame = Vec::with_capacity(FRAME_HEADER_BYTES + changed.bytes() + changed.len() * 6);
     frame.resize(FRAME_HEADER_BYTES, 0);
     for (key, entry) in changed {
@@ -46,11 +45,11 @@ pub(super) fn encode(changed: &ByteMap, place: Place, synced: u64) -> Vec<u8> {
     header[..4].copy_from_slice(&MAGIC);
     header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
     header[8..12].copy_from_slice(&synced);
-    header[12..].copy_from_slice(&place.sum(synced, payload));
+    header[12..].copy_from_slice(&position.checksum(synced, payload));
     frame
 }
 
-/// A frame, read.
+/// A decoded frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame<'a> {
     pub(super) payload: &'a [u8],
@@ -59,49 +58,49 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// All its bytes.
+    /// The size of the frame.
     pub(super) fn bytes(&self) -> u64 {
         (FRAME_HEADER_BYTES + self.payload.len()) as u64
     }
 }
 
-/// The frame that `bytes` begin with, where one stands there.
-pub(super) fn decode(bytes: &[u8], place: Place) -> Option<Frame<'_>> {
+/// Decodes the frame at the start of `bytes`, if there is a valid one.
+pub(super) fn decode(bytes: &[u8], position: FramePosition) -> Option<Frame<'_>> {
     let rest = bytes.strip_prefix(&MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let (synced, rest) = rest.split_first_chunk::<4>()?;
     let (sum, rest) = rest.split_first_chunk::<8>()?;
     let payload = rest.get(..u32::from_le_bytes(*length) as usize)?;
-    (place.sum(*synced, payload) == *sum).then_some(Frame {
+    (position.checksum(*synced, payload) == *sum).then_some(Frame {
         payload,
         synced: u64::from(u32::from_le_bytes(*synced)),
     })
 }
 
-/// Whether a frame that stands anywhere in `bytes`, the rest of a segment from `place` on, was
-/// written when more of the segment than its part before `place` was on disk already.
-pub(super) fn was_synced(bytes: &[u8], place: Place) -> bool {
-    let starts = places_of(&MAGIC, bytes);
+/// Whether any frame in `bytes`, the rest of a segment from `position`, was written when more of the segment
+/// than the part before `position` was already on disk.
+pub(super) fn was_synced(bytes: &[u8], position: FramePosition) -> bool {
+    let starts = find_all(&MAGIC, bytes);
     starts.into_iter().any(|at| {
-        let offset = place.offset + at as u64;
-        let frame = decode(&bytes[at..], Place { offset, ..place });
-        frame.is_some_and(|frame| frame.synced > place.offset)
+        let offset = position.offset + at as u64;
+        let frame = decode(&bytes[at..], FramePosition { offset, ..position });
+        frame.is_some_and(|frame| frame.synced > position.offset)
     })
 }
 
-/// Where `part` begins in `bytes`.
-fn places_of(part: &[u8], bytes: &[u8]) -> Vec<usize> {
+/// The offsets of `part` in `bytes`.
+fn find_all(part: &[u8], bytes: &[u8]) -> Vec<usize> {
     let windows = bytes.windows(part.len()).enumerate();
     let found = windows.filter(|(_, window)| *window == part);
     found.map(|(at, _)| at).collect()
 }
 
-/// Lays what a frame holds over `rows`. `None` where it holds something else.
+/// Applies the changes of a frame to `rows`. `None` if the payload is invalid.
 pub(super) fn apply(payload: &[u8], rows: &mut ByteMap) -> Option<()> {
     each(payload, &mut |key, entry| rows.insert(key, entry))
 }
 
-/// Calls `take` with each key of a frame, and its entry.
+/// Calls `take` with each key of a frame and its entry.
 pub(super) fn each(mut payload: &[u8], take: &mut dyn FnMut(&[u8], &[u8])) -> Option<()> {
     while !payload.is_empty() {
         let key = take_bytes(&mut payload)?;
@@ -116,21 +115,21 @@ pub(super) fn each(mut payload: &[u8], take: &mut dyn FnMut(&[u8], &[u8])) -> Op
 mod tests {
     use super::*;
 
-    fn place(offset: u64) -> Place {
-        Place { salt: 7, offset }
+    fn position(offset: u64) -> FramePosition {
+        FramePosition { salt: 7, offset }
     }
 
     fn changed() -> ByteMap {
         let mut changed = ByteMap::new();
-        changed.insert(b"put", &rows::put(&vec![9; 300]));
-        changed.insert(b"removed", rows::REMOVED);
+        changed.insert(b"put", &rows::put_entry(&vec![9; 300]));
+        changed.insert(b"removed", rows::DELETED);
         changed
     }
 
     #[test]
-    fn a_frame_is_read_as_it_was_written() {
-        let frame = encode(&changed(), place(64), 64);
-        let read = decode(&frame, place(64)).expect("a frame");
+    fn a_frame_is_decoded_as_it_was_encoded() {
+        let frame = encode(&changed(), position(64), 64);
+        let read = decode(&frame, position(64)).expect("a frame");
         assert_eq!((read.bytes(), read.synced), (frame.len() as u64, 64));
         let mut rows = ByteMap::new();
         apply(read.payload, &mut rows).expect("rows");
@@ -138,15 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn no_frame_is_read_in_another_place_or_with_another_byte() {
-        let frame = encode(&changed(), place(64), 64);
-        assert!(decode(&frame, place(65)).is_none());
+    fn no_frame_is_decoded_at_another_position_or_with_another_byte() {
+        let frame = encode(&changed(), position(64), 64);
+        assert!(decode(&frame, position(65)).is_none());
         assert!(
             decode(
                 &frame,
-                Place {
+                FramePosition {
                     salt: 8,
-                    ..place(64)
+                    ..position(64)
                 }
             )
             .is_none()
@@ -154,21 +153,21 @@ mod tests {
         for at in 0..frame.len() {
             let mut damaged = frame.clone();
             damaged[at] ^= 1;
-            assert!(decode(&damaged, place(64)).is_none(), "byte {at}");
-            assert!(decode(&frame[..at], place(64)).is_none(), "{at} bytes");
+            assert!(decode(&damaged, position(64)).is_none(), "byte {at}");
+            assert!(decode(&frame[..at], position(64)).is_none(), "{at} bytes");
         }
     }
 
     #[test]
-    fn damage_is_told_from_an_end_that_was_never_written() {
-        let first = encode(&changed(), place(64), 64);
+    fn damage_is_distinguished_from_an_incomplete_end() {
+        let first = encode(&changed(), position(64), 64);
         let end = 64 + first.len() as u64;
         for (synced, is_damage) in [(64, false), (end, true)] {
-            let second = encode(&changed(), place(end), synced);
+            let second = encode(&changed(), position(end), synced);
             let mut bytes = [first.clone(), second].concat();
             bytes[FRAME_HEADER_BYTES] ^= 1;
-            assert!(decode(&bytes, place(64)).is_none());
-            assert_eq!(was_synced(&bytes, place(64)), is_damage);
+            assert!(decode(&bytes, position(64)).is_none());
+            assert_eq!(was_synced(&bytes, position(64)), is_damage);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The file that tells every process how far the journal goes: one number in a page of memory that
-//! they share. Its lock is held by the process that is committing.
+//! The head file, which contains the end position of the journal: one number in a page of shared memory.
+//! The committing process holds its lock.
 //!
-//! What is in it is true for as long as the machine runs, whatever becomes of processes; after that,
-//! the segments themselves say how far they go ([`super::recover`]).
+//! The position is valid while the machine runs, independent of processes; after a restart of the machine,
+//! it is determined from the segments ([`super::recover`]).
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -17,39 +17,39 @@ use std::time::{Duration, Instant};
 use espalier_keyspace::Result;
 
 use super::files;
-use crate::boot::{BOOT_BYTES, boot_of_machine};
+use crate::boot_id::{BOOT_ID_BYTES, read_boot_id};
+use crate::file_identity::FileIdentity;
 use crate::files::{io_error, private};
-use crate::opened::Opened;
 
-/// How long a commit waits for that of another process, as it does on PostgreSQL.
-pub(super) const TURN_PATIENCE: Duration = Duration::from_secs(300);
+/// How long a commit waits for a commit of another process; the same as on PostgreSQL.
+pub(super) const COMMIT_LOCK_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How often it is looked whether the other has ended: at first, and after a while.
-const LOOKS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(10)];
+/// The interval at which the lock is polled: initial and maximum.
+const POLL_INTERVALS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(10)];
 
-/// The bytes of the file.
+/// Size of the file.
 const HEAD_BYTES: usize = 4096;
 
 const MAGIC: [u8; 8] = *b"esp-head";
 
-/// Where the boot of the machine stands, after the magic bytes.
+/// The offset of the boot ID, after the magic bytes.
 const BOOT_AT: u64 = 8;
 
-/// Where the position stands: a multiple of 8.
+/// The offset of the position: a multiple of 8.
 const POSITION_AT: usize = 64;
 
-/// The bits of a position that say how far; those above say in which segment.
+/// The low bits of a packed position are the end, the others the generation.
 const END_BITS: u32 = 26;
 
-/// The most bytes of a segment.
+/// Maximum size of a segment.
 pub(super) const SEGMENT_END_MAX: u64 = (1 << END_BITS) - 1;
 
-/// How far the journal goes; later is more.
+/// The end position of the journal; ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::embedded) struct Position {
-    /// The number of the newest segment.
+    /// The generation of the newest segment.
     pub(super) generation: u64,
-    /// How many of its bytes count.
+    /// The number of its valid bytes.
     pub(super) end: u64,
 }
 
@@ -67,35 +67,35 @@ impl Position {
     }
 }
 
-/// The file, mapped; or a page of memory in its place, where the directory can only be read.
+/// The mapped file; or a page of memory instead, if the directory is read-only.
 pub(super) struct Head {
-    file: Option<(File, Opened)>,
+    file: Option<(File, FileIdentity)>,
     dir: PathBuf,
     map: NonNull<u8>,
 }
 
-// SAFETY: the map is memory that lives as long as the value, and is used through an atomic only.
+// SAFETY: the map is memory that lives as long as the value, and is accessed through an atomic only.
 unsafe impl Send for Head {}
 // SAFETY: as above.
 unsafe impl Sync for Head {}
 
-/// Holding the lock of the journal, among processes.
+/// Holds the lock of the journal against other processes.
 pub(super) struct HeadLock<'h> {
     file: &'h File,
 }
 
 impl Head {
-    /// Opens the file, which is made where it does not exist.
+    /// Opens the file, and creates it if it does not exist.
     pub(super) fn open(dir: &Path) -> Result<Self> {
         let path = dir.join(files::HEAD);
         let failed = |error| io_error(format!("{} cannot be opened", path.display()), error);
         Self::try_open(dir, &path).map_err(failed)
     }
 
-    /// A head without a file, for a directory that nobody can write: the journal goes as far as is set.
+    /// A head without a file, for a read-only directory.
     pub(super) fn without_file(dir: &Path) -> Result<Self> {
         let mapped = map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1);
-        let failed = |error| io_error("a page of memory cannot be had", error);
+        let failed = |error| io_error("cannot allocate a page of memory", error);
         Ok(Self {
             file: None,
             dir: dir.to_owned(),
@@ -111,29 +111,28 @@ impl Head {
             .create(true)
             .truncate(false)
             .open(path)?;
-        // Written, not lengthened: a map of a file without its blocks kills who writes to it when
-        // the disk is full.
+        // Written, not extended: writing to a mapped hole kills the process when the disk is full.
         let found = file.metadata()?;
         if found.len() < HEAD_BYTES as u64 {
-            let lock = HeadLock::take(&file, TURN_PATIENCE)?;
+            let lock = HeadLock::take(&file, COMMIT_LOCK_TIMEOUT)?;
             let length = file.metadata()?.len().min(HEAD_BYTES as u64);
             file.write_all_at(&vec![0; HEAD_BYTES - length as usize], length)?;
             drop(lock);
         }
         let map = map(libc::MAP_SHARED, file.as_raw_fd())?;
-        let opened = Opened::new(path.to_owned(), &found);
+        let identity = FileIdentity::new(path.to_owned(), &found);
         Ok(Self {
-            file: Some((file, opened)),
+            file: Some((file, identity)),
             dir: dir.to_owned(),
             map,
         })
     }
 
-    /// Waits until no process is committing, and keeps them from it; [`io::ErrorKind::WouldBlock`] where
-    /// one has not ended after so long.
-    pub(super) fn lock(&self, patience: Duration) -> io::Result<HeadLock<'_>> {
+    /// Waits until no other process commits, and locks them out; fails with [`io::ErrorKind::WouldBlock`]
+    /// if one does not end within `patience`.
+    pub(super) fn lock(&self, timeout: Duration) -> io::Result<HeadLock<'_>> {
         match &self.file {
-            Some((file, _)) => HeadLock::take(file, patience),
+            Some((file, _)) => HeadLock::take(file, timeout),
             None => Err(io::ErrorKind::ReadOnlyFilesystem.into()),
         }
     }
@@ -143,67 +142,66 @@ impl Head {
         &self.dir
     }
 
-    /// Fails where the directory is not any more what it was.
-    pub(super) fn still_there(&self) -> Result<()> {
+    /// Fails if the directory was removed or replaced.
+    pub(super) fn check_not_replaced(&self) -> Result<()> {
         match &self.file {
-            Some((_, opened)) => opened.still_there(),
+            Some((_, identity)) => identity.check_not_replaced(),
             None => Ok(()),
         }
     }
 
-    /// How far the journal goes; `None` where the file does not say, or said so before the machine
-    /// was started.
-    pub(super) fn told(&self) -> io::Result<Option<Position>> {
+    /// The position in the file; `None` if there is none, or it is from before the machine was restarted.
+    pub(super) fn read_position(&self) -> io::Result<Option<Position>> {
         let Some((file, _)) = &self.file else {
             return Ok(None);
         };
-        let mut start = [0; BOOT_AT as usize + BOOT_BYTES];
+        let mut start = [0; BOOT_AT as usize + BOOT_ID_BYTES];
         file.read_exact_at(&mut start, 0)?;
         let (magic, boot) = start.split_at(BOOT_AT as usize);
         let position = self.position();
-        let is_true = magic == MAGIC && boot == boot_of_machine()? && position.generation > 0;
-        Ok(is_true.then_some(position))
+        let is_valid = magic == MAGIC && boot == read_boot_id()? && position.generation > 0;
+        Ok(is_valid.then_some(position))
     }
 
-    /// Begins to tell how far the journal goes. The caller holds the lock.
-    pub(super) fn begin(&self, position: Position) -> io::Result<()> {
+    /// Initializes the file with a position. The caller holds the lock.
+    pub(super) fn initialize(&self, position: Position) -> io::Result<()> {
         let Some((file, _)) = &self.file else {
             self.set(position);
             return Ok(());
         };
         file.write_all_at(&[0; BOOT_AT as usize], 0)?;
         self.set(position);
-        file.write_all_at(&boot_of_machine()?, BOOT_AT)?;
+        file.write_all_at(&read_boot_id()?, BOOT_AT)?;
         file.write_all_at(&MAGIC, 0)
     }
 
-    /// How far the journal goes.
+    /// The current end position.
     pub(super) fn position(&self) -> Position {
         Position::unpack(self.number().load(Ordering::Acquire))
     }
 
-    /// Says how far the journal goes. The caller holds the lock.
+    /// Sets the end position. The caller holds the lock.
     pub(super) fn set(&self, position: Position) {
         self.number().store(position.pack(), Ordering::Release);
     }
 
     fn number(&self) -> &AtomicU64 {
-        // SAFETY: within the map, which is aligned to pages; every process uses it as an atomic.
+        // SAFETY: within the map, which is page-aligned; every process accesses it as an atomic.
         unsafe { self.map.add(POSITION_AT).cast::<AtomicU64>().as_ref() }
     }
 }
 
 impl Drop for Head {
     fn drop(&mut self) {
-        // SAFETY: the map was made with this length, and nobody has a reference into it any more.
+        // SAFETY: the map was created with this length, and there are no references into it any more.
         unsafe { libc::munmap(self.map.as_ptr().cast(), HEAD_BYTES) };
     }
 }
 
-/// Maps the beginning of a file, or memory, to be read and written.
+/// Maps the start of a file, or memory, for reading and writing.
 fn map(kind: libc::c_int, file: RawFd) -> io::Result<NonNull<u8>> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping: of memory, or of a file that is as long as it and is never made shorter.
+    // SAFETY: a new mapping: of memory, or of a file that has this length and is never shortened.
     let map = unsafe { libc::mmap(ptr::null_mut(), HEAD_BYTES, access, kind, file, 0) };
     if map == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
@@ -212,7 +210,7 @@ fn map(kind: libc::c_int, file: RawFd) -> io::Result<NonNull<u8>> {
 }
 
 impl<'h> HeadLock<'h> {
-    fn take(file: &'h File, patience: Duration) -> io::Result<Self> {
+    fn take(file: &'h File, timeout: Duration) -> io::Result<Self> {
         let start = Instant::now();
         loop {
             match file.try_lock() {
@@ -221,12 +219,12 @@ impl<'h> HeadLock<'h> {
                 Err(TryLockError::Error(error)) => return Err(error),
                 Err(TryLockError::WouldBlock) => {
                     let waited = start.elapsed();
-                    if waited >= patience {
+                    if waited >= timeout {
                         return Err(io::ErrorKind::WouldBlock.into());
                     }
-                    // A small part of what was waited before: who commits one after the other leaves
-                    // gaps of microseconds, and not to look for long is to miss them.
-                    thread::sleep((waited / 200).clamp(LOOKS[0], LOOKS[1]));
+                    // A small part of the time waited so far: a process that commits continuously leaves
+                    // gaps of microseconds, which rare polling would miss.
+                    thread::sleep((waited / 200).clamp(POLL_INTERVALS[0], POLL_INTERVALS[1]));
                 }
             }
         }
@@ -236,7 +234,7 @@ impl<'h> HeadLock<'h> {
 impl Drop for HeadLock<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.file.unlock() {
-            tracing::error!(%error, "the lock of the journal is not let go");
+            tracing::error!(%error, "the lock of the journal cannot be released");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Merging: the rows of a segment that has ended become one LMDB transaction.
+//! Merging: the rows of a completed segment become one LMDB transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,25 +10,25 @@ use heed::RwTxn;
 use parking_lot::{Condvar, Mutex};
 
 use super::rows;
-use super::shared::{Journal, Turn};
+use super::shared_journal::{CommitLock, Journal};
 use crate::embedded::engine::{Keys, is_map_full};
 
-/// How long nobody commits before what was committed is merged.
+/// Idle time after which the journal is merged.
 pub(in crate::embedded) const MERGE_AFTER: Duration = Duration::from_millis(200);
 
-/// The most bytes that stay in the journal when a directory is closed: 64 KiB. A program that makes one
-/// commit and ends, as a command does, then makes one flush.
+/// Maximum bytes left in the journal when a directory is closed: 64 KiB. A program that makes one commit
+/// and ends, such as a command, then needs one flush only.
 const KEPT_BYTES_MAX: u64 = 64 << 10;
 
-/// How long to wait for another process that commits before it is left for later: that one may merge.
-const MERGE_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a merge waits for a commit of another process, which may merge itself.
+const MERGE_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long to wait after a merge that failed, as on a full disk.
+/// Wait after a failed merge, as on a full disk.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 impl Journal {
-    /// Merges the segment before the newest, where nobody has yet. Its rows are in LMDB on return, and
-    /// durable.
+    /// Merges the segment before the newest, unless it is merged already. On return its rows are in LMDB,
+    /// durably.
     pub(in crate::embedded) fn merge_ended(&self) -> Result<()> {
         let Some(frozen) = self.view.lock().frozen.clone() else {
             return Ok(());
@@ -38,20 +38,20 @@ impl Journal {
             match is_map_full(&error) {
                 true => self.base.grow_map()?,
                 false => {
-                    // Why it failed is looked for while the disk is still as it was then.
+                    // The cause is determined before the disk space is released.
                     let error = self.base.write_error(error, None);
-                    self.base.give_back();
+                    self.base.release_unused_space();
                     return Err(error);
                 }
             }
         }
-        self.forget_merged(header.base + 1);
+        self.drop_merged(header.base + 1);
         self.remove_before(header.generation + 1);
         Ok(())
     }
 
     fn try_merge(&self, base: u64, rows: &ByteMap) -> Result<heed::Result<()>> {
-        let (_inside, mut txn) = self.base.begin_write()?;
+        let (_gate_guard, mut txn) = self.base.begin_write()?;
         if txn.id() as u64 != base + 1 {
             txn.abort();
             return Ok(Ok(()));
@@ -60,48 +60,47 @@ impl Journal {
         Ok(merged.and_then(|()| txn.commit()))
     }
 
-    /// Ends the newest segment, where it has frames, so that it can be merged.
-    pub(in crate::embedded) fn end_segment(&self, turn: &Turn<'_>) -> Result<()> {
+    /// Completes the newest segment, if it has frames, so that it can be merged.
+    pub(in crate::embedded) fn end_segment(&self, commit_lock: &CommitLock<'_>) -> Result<()> {
         self.merge_ended()?;
         match self.frame_bytes() {
             0 => Ok(()),
-            _ => self.begin_next(turn),
+            _ => self.begin_next(commit_lock),
         }
     }
 
-    /// Merges what is there at the end, unless it is little, or another process is committing: that one
-    /// merges.
+    /// Merges at close, unless there is little to merge, or another process is committing: that one merges.
     pub(in crate::embedded) fn merge_at_end(&self) -> Result<()> {
-        let turn = match self.turn_at_once() {
+        let commit_lock = match self.try_commit_lock() {
             Err(error) if error.kind() == ErrorKind::Locked => return Ok(()),
-            turn => turn?,
+            commit_lock => commit_lock?,
         };
         match self.frame_bytes() > KEPT_BYTES_MAX {
-            true => self.merge_in(turn),
+            true => self.merge_in(commit_lock),
             false => self.merge_ended(),
         }
     }
 
-    /// Merges all that is there.
+    /// Merges everything.
     pub(in crate::embedded) fn merge_all(&self) -> Result<()> {
-        self.merge_in(self.turn_within(MERGE_PATIENCE)?)
+        self.merge_in(self.commit_lock_within(MERGE_LOCK_TIMEOUT)?)
     }
 
-    fn merge_in(&self, turn: Turn<'_>) -> Result<()> {
-        self.end_segment(&turn)?;
-        drop(turn);
+    fn merge_in(&self, commit_lock: CommitLock<'_>) -> Result<()> {
+        self.end_segment(&commit_lock)?;
+        drop(commit_lock);
         self.merge_ended()
     }
 }
 
-/// Brings LMDB to what the rows say.
+/// Writes rows to LMDB.
 pub(in crate::embedded) fn merge_rows(
     keys: Keys,
     txn: &mut RwTxn<'_>,
     rows: &ByteMap,
 ) -> heed::Result<()> {
     for (key, entry) in rows {
-        match rows::held(entry) {
+        match rows::entry_value(entry) {
             Some(value) => keys.put(txn, key, value)?,
             None => drop(keys.delete(txn, key)?),
         }
@@ -109,24 +108,24 @@ pub(in crate::embedded) fn merge_rows(
     Ok(())
 }
 
-/// The thread that merges, for as long as a directory is open in this process.
+/// The merge thread, while a directory is open in this process.
 pub(in crate::embedded) struct Merger {
-    wish: Arc<Wish>,
+    requests: Arc<MergeRequests>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is wished of the thread.
+/// Requests to the thread.
 #[derive(Default)]
-struct Wish {
-    /// This process has committed since the thread looked last.
+struct MergeRequests {
+    /// This process has committed since the thread last checked.
     committed: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    /// A segment has ended.
+struct RequestState {
+    /// A segment is complete.
     ended: bool,
     stop: bool,
 }
@@ -134,63 +133,66 @@ struct State {
 impl Merger {
     /// Starts the thread.
     pub(in crate::embedded) fn start(journal: &Arc<Journal>) -> Self {
-        let wish = Arc::<Wish>::default();
-        wish.committed
+        let requests = Arc::<MergeRequests>::default();
+        requests
+            .committed
             .store(journal.frame_bytes() > 0, Ordering::Relaxed);
-        let (journal, wished) = (Arc::clone(journal), Arc::clone(&wish));
+        let (journal, thread_requests) = (Arc::clone(journal), Arc::clone(&requests));
         let thread = thread::Builder::new()
             .name("espalier-merge".into())
-            .spawn(move || wished.serve(&journal));
+            .spawn(move || thread_requests.run(&journal));
         let thread = thread
-            .inspect_err(|error| tracing::warn!(%error, "no thread merges the journal"))
+            .inspect_err(
+                |error| tracing::warn!(%error, "cannot start a thread to merge the journal"),
+            )
             .ok();
-        Self { wish, thread }
+        Self { requests, thread }
     }
 
-    /// No thread, for a directory that is only read.
+    /// No thread, for a read-only directory.
     pub(in crate::embedded) fn none() -> Self {
         Self {
-            wish: Arc::default(),
+            requests: Arc::default(),
             thread: None,
         }
     }
 
-    /// Says that this process has committed.
+    /// Notifies the thread of a commit.
     pub(in crate::embedded) fn committed(&self) {
-        let committed = &self.wish.committed;
+        let committed = &self.requests.committed;
         if !committed.load(Ordering::Relaxed) {
-            let _state = self.wish.state.lock();
+            let _state = self.requests.state.lock();
             committed.store(true, Ordering::Relaxed);
-            self.wish.changed.notify_one();
+            self.requests.changed.notify_one();
         }
     }
 
-    /// Says that a segment has ended.
+    /// Notifies the thread of a completed segment.
     pub(in crate::embedded) fn ended(&self) {
-        self.wish.state.lock().ended = true;
-        self.wish.changed.notify_one();
+        self.requests.state.lock().ended = true;
+        self.requests.changed.notify_one();
     }
 
-    /// Ends the thread, and waits until it is gone.
+    /// Stops the thread, and waits for its end.
     pub(in crate::embedded) fn stop(&mut self) {
-        self.wish.state.lock().stop = true;
-        self.wish.changed.notify_one();
+        self.requests.state.lock().stop = true;
+        self.requests.changed.notify_one();
         if let Some(Err(_)) = self.thread.take().map(JoinHandle::join) {
-            tracing::error!("the thread that merges the journal has panicked");
+            tracing::error!("the merge thread panicked");
         }
     }
 }
 
-impl Wish {
-    fn serve(&self, journal: &Journal) {
+impl MergeRequests {
+    fn run(&self, journal: &Journal) {
         while let Some(due) = self.next(journal) {
             let merged = match due {
-                Due::Ended => journal.merge_ended(),
-                Due::All => journal.merge_all(),
+                MergeTask::Ended => journal.merge_ended(),
+                MergeTask::All => journal.merge_all(),
             };
             if let Err(error) = merged {
                 let dir = journal.base.dir.display();
-                let what = "what is in the journal is not merged; trying again";
+                let what = "the journal cannot be merged; retrying";
                 match error.kind() {
                     ErrorKind::Locked => tracing::debug!(%error, %dir, what),
                     _ => tracing::warn!(%error, %dir, what),
@@ -201,15 +203,15 @@ impl Wish {
         }
     }
 
-    /// Waits until there is something to merge; `None` at the end.
-    fn next(&self, journal: &Journal) -> Option<Due> {
+    /// Waits for a merge to do; `None` at the end.
+    fn next(&self, journal: &Journal) -> Option<MergeTask> {
         let mut state = self.state.lock();
         loop {
             if state.stop {
                 return None;
             }
             if std::mem::take(&mut state.ended) {
-                return Some(Due::Ended);
+                return Some(MergeTask::Ended);
             }
             if !self.committed.load(Ordering::Relaxed) {
                 self.changed.wait(&mut state);
@@ -220,7 +222,7 @@ impl Wish {
             let is_quiet = !state.stop && !state.ended && journal.position() == before;
             if is_quiet {
                 self.committed.store(false, Ordering::Relaxed);
-                return Some(Due::All);
+                return Some(MergeTask::All);
             }
         }
     }
@@ -233,9 +235,9 @@ impl Wish {
     }
 }
 
-/// What is to be merged.
-enum Due {
-    /// The segment that has ended.
+/// What to merge.
+enum MergeTask {
+    /// The completed segment.
     Ended,
     /// Everything.
     All,

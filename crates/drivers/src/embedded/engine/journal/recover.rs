@@ -1,4 +1,5 @@
-//! The journal after the machine was started anew: nobody knows how far it goes, but the segments do.
+//! Recovers the journal after a restart of the machine: the end position is lost, and is determined from
+//! the segments.
 
 use std::sync::Arc;
 
@@ -7,12 +8,12 @@ use espalier_keyspace::{Error, ErrorKind, Result, Version};
 use super::segment::{self, HEADER_BYTES, Header, Segment};
 use super::view::View;
 use super::{files, frame};
-use crate::embedded::engine::Base;
+use crate::embedded::engine::Lmdb;
 use crate::files::{Access, io_error};
 
-/// Finds all that is whole: the frames of the segments that LMDB does not have yet, to before the first
-/// that was not written whole. The caller holds the lock.
-pub(super) fn recover(base: &Arc<Base>) -> Result<View> {
+/// Reads the frames of the segments that LMDB does not have yet, up to the first incomplete one. The caller
+/// holds the lock.
+pub(super) fn recover(base: &Arc<Lmdb>) -> Result<View> {
     let dir = &base.dir;
     let listed = |error| io_error(format!("{} cannot be read", dir.display()), error);
     let merged = base.newest()?;
@@ -31,23 +32,23 @@ pub(super) fn recover(base: &Arc<Base>) -> Result<View> {
                 }
                 continue;
             }
-            view.begin(next);
+            view.continue_with(next);
             read(view, base.access)?;
         } else if next.header.base == merged {
             let mut first = View::at(next);
             read(&mut first, base.access)?;
             view = Some(first);
         } else {
-            return Err(left_behind(&next));
+            return Err(missing_data_file_error(&next));
         }
     }
     match view {
         Some(view) => Ok(view),
-        None => begin(base, merged, before),
+        None => create_next(base, merged, before),
     }
 }
 
-/// Whether a segment goes on where the ones before it end.
+/// Whether a segment continues the view.
 fn continues(view: &View, next: &Header) -> bool {
     let header = &view.segment.header;
     view.frozen.is_none()
@@ -56,7 +57,7 @@ fn continues(view: &View, next: &Header) -> bool {
         && next.previous_end == view.end
 }
 
-/// Reads the newest segment to where its frames end, and has it end there.
+/// Reads the newest segment up to its last valid frame, and truncates it there.
 fn read(view: &mut View, access: Access) -> Result<()> {
     let segment = &view.segment;
     let take = &mut |payload: &[u8]| frame::apply(payload, &mut view.rows);
@@ -64,20 +65,20 @@ fn read(view: &mut View, access: Access) -> Result<()> {
     if read.is_damaged {
         return Err(segment::damaged(&segment.path, read.end));
     }
-    if read.is_cut_short {
+    if read.has_trailing_bytes {
         tracing::warn!(path = %segment.path.display(), at = read.end,
-            "the end of the journal was not written whole, and is cut off");
+            "the incomplete end of the journal is truncated");
     }
     if access == Access::Write {
-        segment.cut(read.end)?;
+        segment.truncate(read.end)?;
     }
     view.end = read.end;
     view.version.0 += read.frames;
     Ok(())
 }
 
-/// The first segment, or the one after a commit that went to LMDB alone.
-fn begin(base: &Base, merged: u64, before: Option<Segment>) -> Result<View> {
+/// Creates the first segment, or the one after a commit that went to LMDB directly.
+fn create_next(base: &Lmdb, merged: u64, before: Option<Segment>) -> Result<View> {
     let (generation, version) = match before {
         None => (1, Version(merged)),
         Some(before) => {
@@ -91,7 +92,7 @@ fn begin(base: &Base, merged: u64, before: Option<Segment>) -> Result<View> {
         base: merged,
         version,
         previous_end: 0,
-        salt: super::shared::salt(generation),
+        salt: super::shared_journal::salt(generation),
     };
     Ok(View::at(match base.access {
         Access::Write => Segment::create(&base.dir, header)?,
@@ -101,11 +102,11 @@ fn begin(base: &Base, merged: u64, before: Option<Segment>) -> Result<View> {
 
 fn remove(segment: &Segment) {
     if let Err(error) = std::fs::remove_file(&segment.path) {
-        tracing::warn!(%error, path = %segment.path.display(), "a segment is not removed");
+        tracing::warn!(%error, path = %segment.path.display(), "a segment cannot be removed");
     }
 }
 
-fn left_behind(segment: &Segment) -> Error {
+fn missing_data_file_error(segment: &Segment) -> Error {
     let message = format!(
         "{} continues a data.mdb that is not there; restore a backup into another directory \
          (nothing was changed)",

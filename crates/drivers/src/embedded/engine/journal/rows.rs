@@ -1,108 +1,108 @@
-//! Rows in memory over those of LMDB: what keys hold that were changed since. An entry is a value, or
-//! says that the key is removed.
+//! In-memory rows over those of LMDB: the keys that were changed since the last merge. An entry is a value
+//! or a deletion mark.
 
 use std::borrow::Cow;
 
 use espalier_keyspace::{ByteMap, Direction, KeyRange, Result};
 
-/// What the entry of a key that holds a value begins with.
+/// The first byte of an entry with a value.
 const PUT: u8 = 1;
 
-/// The entry of a key that is removed.
-pub(in crate::embedded) const REMOVED: &[u8] = &[0];
+/// The entry of a deleted key.
+pub(in crate::embedded) const DELETED: &[u8] = &[0];
 
-/// The entry of a key that holds `value`.
-pub(in crate::embedded) fn put(value: &[u8]) -> Vec<u8> {
+/// The entry of a key with a value.
+pub(in crate::embedded) fn put_entry(value: &[u8]) -> Vec<u8> {
     let mut entry = Vec::with_capacity(1 + value.len());
     entry.push(PUT);
     entry.extend_from_slice(value);
     entry
 }
 
-/// What an entry says that its key holds.
-pub(in crate::embedded) fn held(entry: &[u8]) -> Option<&[u8]> {
+/// The value of an entry; `None` for a deletion.
+pub(in crate::embedded) fn entry_value(entry: &[u8]) -> Option<&[u8]> {
     match entry {
         [PUT, value @ ..] => Some(value),
         _ => None,
     }
 }
 
-/// Whether these bytes are an entry.
+/// Whether the bytes are a valid entry.
 pub(super) fn is_entry(bytes: &[u8]) -> bool {
-    bytes == REMOVED || bytes.first() == Some(&PUT)
+    bytes == DELETED || bytes.first() == Some(&PUT)
 }
 
-/// A walk through keys and values that outlive it.
-pub(in crate::embedded) trait Run<'a> {
-    /// The next key and value, or `None` past the end (and ever after).
+/// A cursor whose keys and values outlive it.
+pub(in crate::embedded) trait RowCursor<'a> {
+    /// Returns the next key and value, or `None` after the end (and on every later call).
     #[allow(clippy::type_complexity)]
     fn next(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>>;
 
-    /// As [`espalier_keyspace::Cursor::seek`].
+    /// See [`espalier_keyspace::Cursor::seek`].
     fn seek(&mut self, key: &[u8]) -> Result<()>;
 }
 
-/// A key with what it holds.
+/// A key and its value.
 type Pair<'a> = (&'a [u8], &'a [u8]);
 
-/// Entries laid over a walk.
-pub(in crate::embedded) struct Over<'a> {
-    above: espalier_keyspace::Pairs<'a>,
-    below: Box<dyn Run<'a> + 'a>,
+/// A cursor that merges rows in memory with another cursor.
+pub(in crate::embedded) struct OverlayCursor<'a> {
+    upper: espalier_keyspace::Pairs<'a>,
+    lower: Box<dyn RowCursor<'a> + 'a>,
     direction: Direction,
-    /// What each of the two comes to next, where it was asked already.
-    next_above: Ahead<'a>,
-    next_below: Ahead<'a>,
+    /// The next pair of each of the two, if it was read already.
+    next_upper: Lookahead<'a>,
+    next_lower: Lookahead<'a>,
 }
 
-/// What a walk comes to next.
+/// The next pair of a cursor.
 #[derive(Clone, Copy)]
-enum Ahead<'a> {
-    NotAsked,
-    Asked(Option<Pair<'a>>),
+enum Lookahead<'a> {
+    NotRead,
+    Read(Option<Pair<'a>>),
 }
 
-impl<'a> Over<'a> {
-    /// The entries of `rows` in `range` over `below`, which is a walk through the same range; `below`
-    /// itself where there are none.
-    pub(in crate::embedded) fn lay(
+impl<'a> OverlayCursor<'a> {
+    /// Merges the entries of `rows` in `range` with `lower`, a cursor over the same range; returns `lower`
+    /// itself if there are none.
+    pub(in crate::embedded) fn overlay(
         rows: &'a ByteMap,
         range: &KeyRange,
         direction: Direction,
-        below: Box<dyn Run<'a> + 'a>,
-    ) -> Box<dyn Run<'a> + 'a> {
+        lower: Box<dyn RowCursor<'a> + 'a>,
+    ) -> Box<dyn RowCursor<'a> + 'a> {
         if rows.is_empty() || !rows.has_any(range) {
-            return below;
+            return lower;
         }
         Box::new(Self {
-            above: rows.scan(range, direction),
-            below,
+            upper: rows.scan(range, direction),
+            lower,
             direction,
-            next_above: Ahead::NotAsked,
-            next_below: Ahead::NotAsked,
+            next_upper: Lookahead::NotRead,
+            next_lower: Lookahead::NotRead,
         })
     }
 
-    /// Takes the next pair of either walk: the one above hides the same key below.
-    fn step(&mut self) -> Result<Option<Step<'a>>> {
-        let above = match self.next_above {
-            Ahead::Asked(pair) => pair,
-            Ahead::NotAsked => self.above.next(),
+    /// Takes the next pair of either cursor; an entry in memory hides the same key lower.
+    fn next_merged(&mut self) -> Result<Option<MergedPair<'a>>> {
+        let upper = match self.next_upper {
+            Lookahead::Read(pair) => pair,
+            Lookahead::NotRead => self.upper.next(),
         };
-        let below = match self.next_below {
-            Ahead::Asked(pair) => pair,
-            Ahead::NotAsked => self.below.next()?,
+        let lower = match self.next_lower {
+            Lookahead::Read(pair) => pair,
+            Lookahead::NotRead => self.lower.next()?,
         };
-        (self.next_above, self.next_below) = (Ahead::Asked(above), Ahead::Asked(below));
-        let (Some((key, entry)), Some(pair)) = (above, below) else {
-            return Ok(match (above, below) {
+        (self.next_upper, self.next_lower) = (Lookahead::Read(upper), Lookahead::Read(lower));
+        let (Some((key, entry)), Some(pair)) = (upper, lower) else {
+            return Ok(match (upper, lower) {
                 (Some((key, entry)), _) => {
-                    self.next_above = Ahead::NotAsked;
-                    Some(Step::Above(key, entry))
+                    self.next_upper = Lookahead::NotRead;
+                    Some(MergedPair::Upper(key, entry))
                 }
                 (None, Some(pair)) => {
-                    self.next_below = Ahead::NotAsked;
-                    Some(Step::Below(pair))
+                    self.next_lower = Lookahead::NotRead;
+                    Some(MergedPair::Lower(pair))
                 }
                 (None, None) => None,
             });
@@ -112,31 +112,31 @@ impl<'a> Over<'a> {
             Direction::Backward => pair.0.cmp(key),
         };
         if order.is_gt() {
-            self.next_below = Ahead::NotAsked;
-            return Ok(Some(Step::Below(pair)));
+            self.next_lower = Lookahead::NotRead;
+            return Ok(Some(MergedPair::Lower(pair)));
         }
-        self.next_above = Ahead::NotAsked;
+        self.next_upper = Lookahead::NotRead;
         if order.is_eq() {
-            self.next_below = Ahead::NotAsked;
+            self.next_lower = Lookahead::NotRead;
         }
-        Ok(Some(Step::Above(key, entry)))
+        Ok(Some(MergedPair::Upper(key, entry)))
     }
 }
 
-/// What comes next, and from where.
-enum Step<'a> {
-    Above(&'a [u8], &'a [u8]),
-    Below(Pair<'a>),
+/// The next pair and its source.
+enum MergedPair<'a> {
+    Upper(&'a [u8], &'a [u8]),
+    Lower(Pair<'a>),
 }
 
-impl<'a> Run<'a> for Over<'a> {
+impl<'a> RowCursor<'a> for OverlayCursor<'a> {
     fn next(&mut self) -> Result<Option<Pair<'a>>> {
         loop {
-            match self.step()? {
+            match self.next_merged()? {
                 None => return Ok(None),
-                Some(Step::Below(pair)) => return Ok(Some(pair)),
-                Some(Step::Above(key, entry)) => {
-                    if let Some(value) = held(entry) {
+                Some(MergedPair::Lower(pair)) => return Ok(Some(pair)),
+                Some(MergedPair::Upper(key, entry)) => {
+                    if let Some(value) = entry_value(entry) {
                         return Ok(Some((key, value)));
                     }
                 }
@@ -145,22 +145,22 @@ impl<'a> Run<'a> for Over<'a> {
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.above.seek(key);
-        (self.next_above, self.next_below) = (Ahead::NotAsked, Ahead::NotAsked);
-        self.below.seek(key)
+        self.upper.seek(key);
+        (self.next_upper, self.next_lower) = (Lookahead::NotRead, Lookahead::NotRead);
+        self.lower.seek(key)
     }
 }
 
-/// What a key holds by the first of `layers` that has an entry of it; `below` is asked where none has.
-pub(in crate::embedded) fn get<'a, E>(
+/// The value of a key from the first of `layers` with an entry for it; calls `lower` if none has one.
+pub(in crate::embedded) fn lookup<'a, E>(
     layers: [Option<&'a ByteMap>; 3],
     key: &[u8],
-    below: impl FnOnce() -> std::result::Result<Option<&'a [u8]>, E>,
+    lower: impl FnOnce() -> std::result::Result<Option<&'a [u8]>, E>,
 ) -> std::result::Result<Option<Cow<'a, [u8]>>, E> {
     let entry = layers.into_iter().flatten().find_map(|rows| rows.get(key));
     let value = match entry {
-        Some(entry) => held(entry),
-        None => below()?,
+        Some(entry) => entry_value(entry),
+        None => lower()?,
     };
     Ok(value.map(Cow::Borrowed))
 }

@@ -1,4 +1,4 @@
-//! A segment of the journal: a file with a header, then frames.
+//! A segment of the journal: a file with a header and frames.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -11,7 +11,7 @@ use espalier_keyspace::{Error, ErrorKind, Result, Version};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::files;
-use super::frame::{self, FRAME_HEADER_BYTES, Place};
+use super::frame::{self, FRAME_HEADER_BYTES, FramePosition};
 use crate::files::{io_error, private};
 
 /// Bytes before the first frame.
@@ -19,21 +19,21 @@ pub(super) const HEADER_BYTES: u64 = 64;
 
 const MAGIC: [u8; 8] = *b"espjrnl1";
 
-/// Bytes that a segment is given on disk at once, so that a commit does not change its length: 1 MiB.
+/// Bytes that are preallocated at once, so that a commit does not change the file size: 1 MiB.
 const ALLOCATED_BYTES: u64 = 1 << 20;
 
-/// What a segment says of itself.
+/// The header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Its number: one more than that of the segment before it.
+    /// One more than that of the previous segment.
     pub(super) generation: u64,
-    /// The LMDB transaction that it follows: the next one has all that is in it.
+    /// The LMDB transaction that it follows: the next transaction merges it.
     pub(super) base: u64,
     /// The version before its first frame.
     pub(super) version: Version,
-    /// How many bytes count of the segment before it; 0 where that does not matter any more.
+    /// The number of valid bytes of the previous segment; 0 if that is merged.
     pub(super) previous_end: u64,
-    /// What the checksums of its frames begin with.
+    /// The seed of its frame checksums.
     pub(super) salt: u64,
 }
 
@@ -48,8 +48,8 @@ impl Header {
             self.previous_end,
             self.salt,
         ];
-        for (number, place) in numbers.iter().zip(bytes[8..48].chunks_exact_mut(8)) {
-            place.copy_from_slice(&number.to_le_bytes());
+        for (number, slot) in numbers.iter().zip(bytes[8..48].chunks_exact_mut(8)) {
+            slot.copy_from_slice(&number.to_le_bytes());
         }
         let sum = xxh3_64(&bytes[..56]).to_le_bytes();
         bytes[56..].copy_from_slice(&sum);
@@ -59,8 +59,8 @@ impl Header {
     fn decode(bytes: &[u8; HEADER_BYTES as usize]) -> Option<Self> {
         let (numbers, _) = bytes[8..].as_chunks::<8>();
         let number = |at: usize| u64::from_le_bytes(numbers[at]);
-        let is_sound = bytes[..8] == MAGIC && xxh3_64(&bytes[..56]) == number(6);
-        is_sound.then(|| Self {
+        let is_valid = bytes[..8] == MAGIC && xxh3_64(&bytes[..56]) == number(6);
+        is_valid.then(|| Self {
             generation: number(0),
             base: number(1),
             version: Version(number(2)),
@@ -75,17 +75,16 @@ pub(super) struct Segment {
     pub(super) path: PathBuf,
     pub(super) header: Header,
     file: File,
-    /// Bytes that are surely on disk.
+    /// Bytes that are certainly on disk.
     synced: AtomicU64,
-    /// Bytes that the file has on disk, written or not.
+    /// Bytes allocated on disk, written or not.
     allocated: AtomicU64,
-    /// The file system allocates nothing ahead.
-    grows_alone: AtomicBool,
+    /// The file system does not support preallocation.
+    cannot_preallocate: AtomicBool,
 }
 
 impl Segment {
-    /// Makes a segment without frames, in the place of any that has its number. Durable when this
-    /// returns.
+    /// Creates a segment without frames, replacing one of the same generation. Durable on return.
     pub(super) fn create(dir: &Path, header: Header) -> Result<Self> {
         let path = files::segment(dir, header.generation);
         let failed = |error| io_error(format!("{} cannot be written", path.display()), error);
@@ -116,11 +115,11 @@ impl Segment {
             file,
             synced: AtomicU64::new(HEADER_BYTES),
             allocated: AtomicU64::new(0),
-            grows_alone: AtomicBool::new(false),
+            cannot_preallocate: AtomicBool::new(false),
         }
     }
 
-    /// Opens a segment; `None` where there is none.
+    /// Opens a segment; `None` if it does not exist.
     pub(super) fn open(dir: &Path, generation: u64) -> Result<Option<Self>> {
         let path = files::segment(dir, generation);
         let failed = |error| io_error(format!("{} cannot be opened", path.display()), error);
@@ -146,7 +145,7 @@ impl Segment {
         }
     }
 
-    /// A segment without frames and without a file, where nothing can be written. `dir` is opened in its place.
+    /// A segment without frames and without a file, for a read-only directory. `dir` is opened instead.
     pub(super) fn without_file(dir: &Path, header: Header) -> Result<Self> {
         let path = files::segment(dir, header.generation);
         let file = File::open(dir)
@@ -154,15 +153,15 @@ impl Segment {
         Ok(Self::of(path, header, file))
     }
 
-    /// Where a frame at `offset` stands.
-    pub(super) fn place(&self, offset: u64) -> Place {
-        Place {
+    /// The position of a frame at `offset`.
+    pub(super) fn frame_position(&self, offset: u64) -> FramePosition {
+        FramePosition {
             salt: self.header.salt,
             offset,
         }
     }
 
-    /// Bytes that are surely on disk.
+    /// Bytes that are certainly on disk.
     pub(super) fn synced(&self) -> u64 {
         self.synced.load(Ordering::Relaxed)
     }
@@ -172,7 +171,7 @@ impl Segment {
         self.allocate(offset + frame.len() as u64);
         let written = self.file.write_all_at(frame, offset);
         written.map_err(|error| {
-            // What was written of it does not count, and its space may be what others lack.
+            // The partial frame is invalid, and its space may be needed by others.
             let _ = self
                 .file
                 .set_len(offset.max(self.allocated.load(Ordering::Relaxed)));
@@ -184,18 +183,18 @@ impl Segment {
         })
     }
 
-    /// Sees to it that the file has room for `end` bytes; where that cannot be, it grows as it is
-    /// written.
+    /// Preallocates the file up to `end` bytes, if possible.
     fn allocate(&self, end: u64) {
-        if end <= self.allocated.load(Ordering::Relaxed) || self.grows_alone.load(Ordering::Relaxed)
+        if end <= self.allocated.load(Ordering::Relaxed)
+            || self.cannot_preallocate.load(Ordering::Relaxed)
         {
             return;
         }
         let wanted = end.next_multiple_of(ALLOCATED_BYTES);
-        // SAFETY: a system call on a file that is open.
+        // SAFETY: a system call on an open file.
         match unsafe { libc::fallocate(self.file.as_raw_fd(), 0, 0, wanted as libc::off_t) } {
             0 => self.allocated.store(wanted, Ordering::Relaxed),
-            _ => self.grows_alone.store(true, Ordering::Relaxed),
+            _ => self.cannot_preallocate.store(true, Ordering::Relaxed),
         }
     }
 
@@ -212,14 +211,19 @@ impl Segment {
         Ok(())
     }
 
-    /// Ends the file where its frames end, so that what may stand there never counts again.
-    pub(super) fn cut(&self, end: u64) -> Result<()> {
-        let cut = self.file.set_len(end).and_then(|()| self.file.sync_all());
-        cut.map_err(|error| io_error(format!("{} cannot be cut", self.path.display()), error))
+    /// Truncates the file after its frames, so that the bytes there never become valid again.
+    pub(super) fn truncate(&self, end: u64) -> Result<()> {
+        let truncated = self.file.set_len(end).and_then(|()| self.file.sync_all());
+        truncated.map_err(|error| {
+            io_error(
+                format!("{} cannot be truncated", self.path.display()),
+                error,
+            )
+        })
     }
 
-    /// Calls `take` with what each of the frames from `from` to before `to` holds.
-    pub(super) fn read(&self, from: u64, to: u64, take: Take<'_>) -> Result<()> {
+    /// Calls `take` with the payload of each frame from `from` to `to`.
+    pub(super) fn read(&self, from: u64, to: u64, take: FrameHandler<'_>) -> Result<()> {
         let read = self.read_valid(from, Some(to), take)?;
         match read.end == to {
             true => Ok(()),
@@ -227,18 +231,23 @@ impl Segment {
         }
     }
 
-    /// As [`Self::read`], to before the first place where no frame stands.
-    pub(super) fn read_valid(&self, from: u64, to: Option<u64>, take: Take<'_>) -> Result<Read> {
+    /// Like [`Self::read`], up to the first invalid frame.
+    pub(super) fn read_valid(
+        &self,
+        from: u64,
+        to: Option<u64>,
+        take: FrameHandler<'_>,
+    ) -> Result<ReadFrames> {
         let bytes = self.bytes(from, to)?;
-        let mut read = Read {
+        let mut read = ReadFrames {
             frames: 0,
             end: from,
-            is_cut_short: false,
+            has_trailing_bytes: false,
             is_damaged: false,
         };
         let mut rest = bytes.as_slice();
         while rest.len() >= FRAME_HEADER_BYTES {
-            let Some(frame) = frame::decode(rest, self.place(read.end)) else {
+            let Some(frame) = frame::decode(rest, self.frame_position(read.end)) else {
                 break;
             };
             take(frame.payload).ok_or_else(|| damaged(&self.path, read.end))?;
@@ -246,8 +255,8 @@ impl Segment {
             read.end += frame.bytes();
             rest = &rest[frame.bytes() as usize..];
         }
-        read.is_cut_short = rest.iter().any(|byte| *byte != 0);
-        read.is_damaged = frame::was_synced(rest, self.place(read.end));
+        read.has_trailing_bytes = rest.iter().any(|byte| *byte != 0);
+        read.is_damaged = frame::was_synced(rest, self.frame_position(read.end));
         Ok(read)
     }
 
@@ -268,22 +277,22 @@ impl Segment {
     }
 }
 
-/// What is called with what a frame holds; `None` where that is nothing that it may hold.
-pub(super) type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Option<()>;
+/// Called with the payload of a frame; returns `None` if it is invalid.
+pub(super) type FrameHandler<'t> = &'t mut dyn FnMut(&[u8]) -> Option<()>;
 
-/// The frames of a segment, as far as they are whole.
+/// The valid frames of a segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Read {
+pub(super) struct ReadFrames {
     pub(super) frames: u64,
-    /// Where they end.
+    /// The end of the last one.
     pub(super) end: u64,
-    /// Something else stands behind them.
-    pub(super) is_cut_short: bool,
-    /// Something that was on disk already does not stand there.
+    /// Other bytes follow.
+    pub(super) has_trailing_bytes: bool,
+    /// A frame that was on disk already is missing.
     pub(super) is_damaged: bool,
 }
 
-/// The error of a segment in which no frame stands where one should.
+/// The error of a segment with an invalid frame.
 pub(super) fn damaged(path: &Path, offset: u64) -> Error {
     let message = format!(
         "{} is damaged at byte {offset}; nothing was changed. Restore a backup into another directory",

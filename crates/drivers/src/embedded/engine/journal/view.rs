@@ -1,31 +1,31 @@
-//! What a process knows of the journal: the rows that are not in LMDB yet, brought up to date from the
-//! files before anything is shown.
+//! The journal as read by this process: the rows that are not in LMDB yet. Updated from the files before a
+//! state is shown.
 
 use std::sync::Arc;
 
 use espalier_keyspace::{ByteMap, Result, Version};
 
+use super::foreign_commits::ForeignCommits;
 use super::frame;
 use super::head::{Head, Position};
-use super::others::Others;
 use super::segment::{self, HEADER_BYTES, Segment};
-use crate::embedded::engine::Base;
+use crate::embedded::engine::Lmdb;
 
-/// How often a view is read anew, where segments come and go meanwhile.
+/// How often a view is read again, if segments change meanwhile.
 pub(super) const ATTEMPTS: usize = 100;
 
 /// The segment before the newest, which is being merged.
 #[derive(Clone)]
 pub(super) struct Frozen {
     pub(super) segment: Arc<Segment>,
-    /// How many of its bytes count.
+    /// The number of its valid bytes.
     pub(super) end: u64,
     pub(super) rows: ByteMap,
 }
 
 impl Frozen {
-    /// Reads a segment; `None` where there is none.
-    fn load(generation: u64, end: u64, base: &Base) -> Result<Option<Self>> {
+    /// Reads a segment; `None` if it does not exist.
+    fn load(generation: u64, end: u64, base: &Lmdb) -> Result<Option<Self>> {
         let Some(segment) = Segment::open(&base.dir, generation)? else {
             return Ok(None);
         };
@@ -45,18 +45,18 @@ impl Frozen {
 pub(in crate::embedded) struct View {
     /// The newest segment.
     pub(super) segment: Arc<Segment>,
-    /// How far it was read.
+    /// The end of the part that was read.
     pub(super) end: u64,
     /// The version of the last frame.
     pub(in crate::embedded) version: Version,
-    /// What the newest segment changed.
+    /// The changed rows of the newest segment.
     pub(super) rows: ByteMap,
     pub(super) frozen: Option<Frozen>,
-    /// What was read that others have committed.
-    pub(super) others: Others,
+    /// Commits of other processes that were read.
+    pub(super) foreign: ForeignCommits,
 }
 
-/// What is to be shown over LMDB.
+/// The rows over LMDB.
 #[derive(Default)]
 pub(in crate::embedded) struct Layers {
     newest: Option<ByteMap>,
@@ -64,31 +64,31 @@ pub(in crate::embedded) struct Layers {
 }
 
 impl Layers {
-    /// The rows, those that count before others first.
+    /// The rows; earlier ones take precedence.
     pub(in crate::embedded) fn rows(&self) -> [Option<&ByteMap>; 2] {
         [self.newest.as_ref(), self.frozen.as_ref()]
     }
 }
 
-/// What a reader needs of a view, taken before it begins to read LMDB.
-pub(super) struct Shown {
+/// The parts of a view that a reader needs, taken before it begins to read LMDB.
+pub(super) struct ReaderView {
     pub(super) position: Position,
     pub(super) version: Version,
     /// The LMDB transaction that the newest segment follows.
     pub(super) base: u64,
     newest: Option<ByteMap>,
-    /// The rows of the segment before it, with the transaction that that one follows.
+    /// The rows of the previous segment, with the transaction that it follows.
     frozen: Option<(u64, ByteMap)>,
 }
 
-impl Shown {
-    /// Whether the segment before the newest may not be merged yet.
+impl ReaderView {
+    /// Whether the previous segment may not be merged yet.
     pub(super) fn has_frozen(&self) -> bool {
         self.frozen.is_some()
     }
 
-    /// What a reader of this LMDB transaction has to lay over it.
-    pub(super) fn over(self, transaction: u64) -> Layers {
+    /// The layers for a reader of this LMDB transaction.
+    pub(super) fn layers_for(self, transaction: u64) -> Layers {
         let frozen = self.frozen.filter(|(base, _)| transaction <= *base);
         Layers {
             newest: self.newest,
@@ -98,7 +98,7 @@ impl Shown {
 }
 
 impl View {
-    /// A segment of which nothing was read yet.
+    /// A segment that was not read yet.
     pub(super) fn at(segment: Segment) -> Self {
         Self {
             version: segment.header.version,
@@ -106,11 +106,11 @@ impl View {
             end: HEADER_BYTES,
             rows: ByteMap::new(),
             frozen: None,
-            others: Others::default(),
+            foreign: ForeignCommits::default(),
         }
     }
 
-    /// How far the journal goes, as far as this knows.
+    /// The position up to which the journal was read.
     pub(super) fn position(&self) -> Position {
         Position {
             generation: self.segment.header.generation,
@@ -123,10 +123,10 @@ impl View {
         self.segment.header.base
     }
 
-    /// What a reader needs of this.
-    pub(super) fn shown(&self) -> Shown {
+    /// The parts that a reader needs.
+    pub(super) fn reader_view(&self) -> ReaderView {
         let frozen = self.frozen.as_ref();
-        Shown {
+        ReaderView {
             position: self.position(),
             version: self.version,
             base: self.base(),
@@ -135,34 +135,34 @@ impl View {
         }
     }
 
-    /// Reads on to where the journal goes.
-    pub(super) fn follow(&mut self, head: &Head, base: &Arc<Base>) -> Result<()> {
-        let told = head.position();
-        if told == self.position() {
+    /// Reads up to the current end of the journal.
+    pub(super) fn follow(&mut self, head: &Head, base: &Arc<Lmdb>) -> Result<()> {
+        let position = head.position();
+        if position == self.position() {
             return Ok(());
         }
-        self.follow_to(told, head, base)
+        self.follow_to(position, head, base)
     }
 
     #[cold]
-    fn follow_to(&mut self, wanted: Position, head: &Head, base: &Arc<Base>) -> Result<()> {
+    fn follow_to(&mut self, wanted: Position, head: &Head, base: &Arc<Lmdb>) -> Result<()> {
         for _ in 0..ATTEMPTS {
-            // Others may go on meanwhile, and who reads needs not keep up with them.
-            let (known, told) = (self.position(), head.position());
-            if known >= wanted {
+            // Other processes may commit meanwhile; a reader need not keep up with them.
+            let (own, current) = (self.position(), head.position());
+            if own >= wanted {
                 return Ok(());
             }
-            if told.generation == known.generation {
-                self.read_to(told.end)?;
+            if current.generation == own.generation {
+                self.read_to(current.end)?;
                 continue;
             }
-            // Segments are opened by their paths.
-            head.still_there()?;
-            if !(told.generation == known.generation + 1 && self.turn_over(base)?)
-                && let Some(view) = Self::load(told, base)?
+            // Segments are opened by path.
+            head.check_not_replaced()?;
+            if !(current.generation == own.generation + 1 && self.move_to_next_segment(base)?)
+                && let Some(view) = Self::load(current, base)?
             {
                 *self = view;
-                self.others = Others::gap(self.version);
+                self.foreign = ForeignCommits::gap(self.version);
             }
         }
         Err(segment::damaged(&self.segment.path, self.end))
@@ -173,31 +173,31 @@ impl View {
             segment,
             version,
             rows,
-            others,
+            foreign,
             ..
         } = self;
         segment.read(self.end, end, &mut |payload| {
             version.0 += 1;
-            others.push(*version, payload);
+            foreign.push(*version, payload);
             frame::apply(payload, rows)
         })?;
         self.end = end;
         Ok(())
     }
 
-    /// Goes to the next segment, where there is one that continues this.
-    fn turn_over(&mut self, base: &Arc<Base>) -> Result<bool> {
+    /// Moves to the next segment, if there is one that continues this.
+    fn move_to_next_segment(&mut self, base: &Arc<Lmdb>) -> Result<bool> {
         let next = Segment::open(&base.dir, self.segment.header.generation + 1)?;
         let Some(next) = next.filter(|next| next.header.previous_end >= self.end) else {
             return Ok(false);
         };
         self.read_to(next.header.previous_end)?;
-        self.begin(next);
+        self.continue_with(next);
         Ok(true)
     }
 
-    /// Goes on with a segment that continues this one.
-    pub(super) fn begin(&mut self, next: Segment) {
+    /// Continues with the next segment.
+    pub(super) fn continue_with(&mut self, next: Segment) {
         let segment = std::mem::replace(&mut self.segment, Arc::new(next));
         self.frozen = Some(Frozen {
             segment,
@@ -208,21 +208,21 @@ impl View {
         self.version = self.segment.header.version;
     }
 
-    /// Reads all that is not in LMDB yet; `None` where a segment is gone meanwhile.
-    pub(super) fn load(told: Position, base: &Arc<Base>) -> Result<Option<Self>> {
-        let Some(newest) = Segment::open(&base.dir, told.generation)? else {
+    /// Reads everything that is not in LMDB yet; `None` if a segment was removed meanwhile.
+    pub(super) fn load(position: Position, base: &Arc<Lmdb>) -> Result<Option<Self>> {
+        let Some(newest) = Segment::open(&base.dir, position.generation)? else {
             return Ok(None);
         };
         let mut view = Self::at(newest);
         if base.newest()? < view.base() {
-            let generation = told.generation - 1;
+            let generation = position.generation - 1;
             view.frozen = Frozen::load(generation, view.segment.header.previous_end, base)?;
             // It may have been merged meanwhile, and its file removed.
             if view.frozen.is_none() && base.newest()? < view.base() {
                 return Ok(None);
             }
         }
-        view.read_to(told.end)?;
+        view.read_to(position.end)?;
         Ok(Some(view))
     }
 }

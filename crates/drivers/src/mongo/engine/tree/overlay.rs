@@ -5,7 +5,7 @@ use std::sync::Arc;
 use espalier_keyspace::{ByteMap, Direction, KeyRange};
 
 use crate::range_set::RangeSet;
-use crate::recent::{ChangeRef, Changes};
+use crate::recent_commits::{ChangeRef, Changes};
 
 /// The key is absent.
 const ABSENT: &[u8] = &[0];

@@ -1,0 +1,89 @@
+//! Retrying after conflicts with other writers.
+
+use std::hash::{BuildHasher, RandomState};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{Error, ErrorKind};
+
+/// How long a conflicting change is retried.
+pub const CONFLICT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The longest wait between two tries, in milliseconds. Short, so that a writer does not lose again because
+/// it waits too long.
+const WAIT_MS_MAX: u64 = 32;
+
+/// Number of tries until the wait reaches its maximum.
+const TRIES_GROWING: u32 = 6;
+
+/// The retries of one change after conflicts. Waits are random, so that competing writers get out of step
+/// and each of them succeeds eventually.
+#[derive(Debug)]
+pub struct Contention {
+    deadline: Instant,
+    tries: u32,
+}
+
+impl Contention {
+    /// Starts before the first try, with a limit of [`CONFLICT_PATIENCE`].
+    pub fn new() -> Self {
+        Self::for_at_most(CONFLICT_PATIENCE)
+    }
+
+    /// Starts before the first try, with the given time limit.
+    pub fn for_at_most(patience: Duration) -> Self {
+        Self {
+            deadline: Instant::now() + patience,
+            tries: 0,
+        }
+    }
+
+    /// Number of tries that ended in a conflict.
+    pub fn tries(&self) -> u32 {
+        self.tries
+    }
+
+    /// Waits before the next try, after a conflict. Fails with [`ErrorKind::Conflict`] when the time limit
+    /// is exceeded.
+    pub fn overtaken(&mut self) -> Result<(), Error> {
+        if Instant::now() >= self.deadline {
+            let message = format!(
+                "the change conflicted with other writers {} times in a row; try again",
+                self.tries + 1
+            );
+            return Err(Error::new(ErrorKind::Conflict, message));
+        }
+        let most_ms = WAIT_MS_MAX >> TRIES_GROWING.saturating_sub(self.tries + 1);
+        self.tries += 1;
+        if most_ms > 0 {
+            let chance = RandomState::new().hash_one(self.tries);
+            thread::sleep(Duration::from_micros(chance % (most_ms * 1000)));
+        }
+        Ok(())
+    }
+}
+
+impl Default for Contention {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_end_at_the_timeout() {
+        let mut contention = Contention::for_at_most(Duration::from_millis(50));
+        let begun = Instant::now();
+        let error = loop {
+            if let Err(error) = contention.overtaken() {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        assert!(error.is_retryable() && begun.elapsed() >= Duration::from_millis(50));
+        assert!(contention.tries() > 1);
+    }
+}
