@@ -1,18 +1,17 @@
-//! The server: connections to it, what is read and written there, and following its log.
+//! The PostgreSQL engine: connections, reads, transactions, commits and following the log of commits.
 
 mod check;
 mod connection;
 mod copy;
+mod empty_ranges;
 mod error;
-mod facts;
-mod follow;
+mod follower;
 mod format;
-mod gaps;
-mod guess;
 mod log;
 mod open;
-mod pending;
+mod optimistic;
 mod pool;
+mod read_set;
 mod readable;
 mod reads;
 mod resolve;
@@ -20,24 +19,25 @@ mod setup;
 mod statements;
 mod tls;
 mod transaction;
+mod write_set;
 
 pub(in crate::postgres) use check::{check, flush, usage};
 pub(in crate::postgres) use connection::Connection;
+pub(in crate::postgres) use empty_ranges::EmptyRanges;
 pub(in crate::postgres) use error::Failure;
-pub(in crate::postgres) use facts::{Facts, Wanted};
-pub(in crate::postgres) use follow::Following;
-pub use follow::WATCH_POLL;
-pub(in crate::postgres) use gaps::Gaps;
-pub(in crate::postgres) use guess::Guess;
-pub(in crate::postgres) use log::Record;
+pub(in crate::postgres) use follower::Follower;
+pub use follower::WATCH_POLL;
+pub(in crate::postgres) use log::LogRecord;
 pub use log::{LOG_COMMITS_MAX, LOG_RECORD_BYTES_MAX};
 pub(in crate::postgres) use open::{Engine, exists, open, promise};
-pub use open::{RECONNECT_PATIENCE, SNAPSHOT_PATIENCE};
-pub(in crate::postgres) use pending::{Found, Pending};
+pub use open::{RECONNECT_TIMEOUT, SNAPSHOT_TIMEOUT};
+pub(in crate::postgres) use optimistic::OptimisticCommit;
 pub(in crate::postgres) use pool::Lease;
+pub(in crate::postgres) use read_set::{ReadResults, ReadSet};
 pub(in crate::postgres) use readable::fill_in;
 pub(in crate::postgres) use resolve::Outcome;
-pub use resolve::RESOLVE_PATIENCE;
+pub use resolve::RESOLVE_TIMEOUT;
 pub(in crate::postgres) use setup::Setup;
 pub(in crate::postgres) use transaction::Transaction;
 pub use transaction::{COMMIT_IDLE_MAX, WRITE_IDLE_MAX};
+pub(in crate::postgres) use write_set::{WriteSet, Written};

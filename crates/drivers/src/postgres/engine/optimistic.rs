@@ -1,6 +1,6 @@
-//! What a small commit is guessed to depend on, so that it can be one statement that is applied only
-//! where the guess is right: the newest version is the one seen last, what preconditions require is
-//! so, and what is deleted is there.
+//! Optimistic commits: a small commit is one statement that assumes what it depends on, and does nothing if an
+//! assumption is wrong. It assumes that the newest version is the one seen last, that all preconditions hold, and
+//! that everything it deletes exists.
 
 use std::collections::HashMap;
 
@@ -8,33 +8,33 @@ use espalier_keyspace::{Batch, Change, KeyRange, OperationRef, Precondition, Ver
 
 use super::connection::Connection;
 use super::error::Failure;
-use super::facts::Facts;
-use super::log::Record;
+use super::log::LogRecord;
 use super::open::{Engine, Push};
-use super::pending::{Found, Pending};
+use super::read_set::ReadResults;
 use super::statements;
+use super::write_set::{WriteSet, Written};
 use crate::recent::{Effect, Recorder};
 
-/// The most preconditions and operations, together, of a commit in one statement.
+/// The most preconditions and operations together of an optimistic commit.
 const PARTS_MAX: usize = 64;
 
-/// The most bytes of their keys and values: 64 KiB.
+/// The most bytes of keys and values of an optimistic commit: 64 KiB.
 const BYTES_MAX: usize = 64 << 10;
 
-/// Batches that are worked out on a guess.
-pub(in crate::postgres) struct Guess<'b> {
+/// Batches, evaluated on assumptions about the stored state.
+pub(in crate::postgres) struct OptimisticCommit<'b> {
     pub(super) before: Version,
-    /// What keys must hold for it to be right.
+    /// The values that keys must have.
     pub(super) required: HashMap<&'b [u8], Option<&'b [u8]>>,
-    /// Ranges that must hold something for it to be right, and that are cleared.
+    /// Ranges that must not be empty, and that are deleted.
     pub(super) gone: Vec<KeyRange>,
-    pub(super) pending: Pending<'b>,
+    pub(super) write_set: WriteSet<'b>,
     pub(in crate::postgres) recorder: Recorder,
 }
 
-impl<'b> Guess<'b> {
-    /// Works out batches as if the state before had this version; `None` where they are too much for
-    /// one statement, or something of what they depend on cannot be guessed.
+impl<'b> OptimisticCommit<'b> {
+    /// Evaluates batches, assuming that the state has the version `before`. Returns `None` if they are too large
+    /// for one statement, change nothing, or depend on a value that is not known.
     pub(in crate::postgres) fn new(batches: &'b [Batch], before: Version) -> Option<Self> {
         let parts = |batch: &Batch| batch.preconditions().len() + batch.operations().len();
         let bytes = |batch: &Batch| {
@@ -47,54 +47,54 @@ impl<'b> Guess<'b> {
         {
             return None;
         }
-        let mut guess = Self {
+        let mut optimistic = Self {
             before,
             required: HashMap::new(),
             gone: Vec::new(),
-            pending: Pending::default(),
+            write_set: WriteSet::default(),
             recorder: Recorder::new(),
         };
-        let mut facts = Facts::blind();
+        let mut reads = ReadResults::assuming_present();
         for batch in batches {
-            guess.add(batch, &mut facts)?;
+            optimistic.add(batch, &mut reads)?;
         }
-        if guess.recorder.effect() == Effect::Nothing {
+        if optimistic.recorder.effect() == Effect::Nothing {
             return None;
         }
-        guess.gone = gone(&guess.recorder)?;
-        Some(guess)
+        optimistic.gone = gone(&optimistic.recorder)?;
+        Some(optimistic)
     }
 
     /// The row of the log for the commit.
-    pub(in crate::postgres) fn record(&self, id: [u8; 16]) -> Record {
-        Record::new(Version(self.before.0 + 1), id, &self.recorder)
+    pub(in crate::postgres) fn record(&self, id: [u8; 16]) -> LogRecord {
+        LogRecord::new(Version(self.before.0 + 1), id, &self.recorder)
     }
 
-    fn add(&mut self, batch: &'b Batch, facts: &mut Facts) -> Option<()> {
+    fn add(&mut self, batch: &'b Batch, reads: &mut ReadResults) -> Option<()> {
         for Precondition { key, value } in batch.preconditions() {
-            let is_open = matches!(self.pending.find(key), Found::Untouched);
+            let is_open = matches!(self.write_set.find(key), Written::Untouched);
             if is_open && !self.required.contains_key(&key[..]) {
-                facts.assume(key, value.as_deref());
+                reads.assume(key, value.as_deref());
                 self.required.insert(key, value.as_deref());
             }
         }
         let is_known = |operation| match operation {
             OperationRef::Add(key, _) => {
                 self.required.contains_key(key)
-                    || !matches!(self.pending.find(key), Found::Untouched)
+                    || !matches!(self.write_set.find(key), Written::Untouched)
             }
             _ => true,
         };
         if !batch.operations().all(is_known) {
             return None;
         }
-        self.pending.test(facts, batch.preconditions()).ok()?;
-        self.pending.apply(batch, facts, &mut self.recorder).ok()
+        self.write_set.test(reads, batch.preconditions()).ok()?;
+        self.write_set.apply(batch, reads, &mut self.recorder).ok()
     }
 }
 
-/// The ranges that are told to be cleared, and keys as ranges of one key; `None` where one has no end.
-/// What is told must have been there, also where something later covers it.
+/// The ranges that the recorder reports as deleted, with keys as ranges of one key; `None` if one has no end.
+/// All of them must exist, also those that a later change covers.
 fn gone(recorder: &Recorder) -> Option<Vec<KeyRange>> {
     let changes = recorder.changes()?.iter();
     let gone = changes.filter_map(|change| match change.to_change() {
@@ -109,24 +109,29 @@ fn gone(recorder: &Recorder) -> Option<Vec<KeyRange>> {
 }
 
 impl Engine {
-    /// Commits what was worked out on a guess. `false` where nothing is written: the guess is wrong, or
-    /// the server does not take commits of one statement. A failure that is not a refusal leaves open
-    /// whether it was committed.
-    pub(in crate::postgres) fn commit_guess(
+    /// Runs an optimistic commit. Returns `false` if nothing was written, as an assumption was wrong or the server
+    /// does not support the statement. After a failure that is not a refusal, the outcome is unknown.
+    pub(in crate::postgres) fn commit_optimistic(
         &self,
         connection: &mut Connection,
-        guess: &Guess<'_>,
-        record: &Record,
+        optimistic: &OptimisticCommit<'_>,
+        record: &LogRecord,
     ) -> Result<bool, Failure> {
-        let (before, version) = (guess.before.0.cast_signed(), record.version.0.cast_signed());
-        let required = guess.required.iter().map(|(key, value)| (*key, *value));
+        let (before, version) = (
+            optimistic.before.0.cast_signed(),
+            record.version.0.cast_signed(),
+        );
+        let required = optimistic
+            .required
+            .iter()
+            .map(|(key, value)| (*key, *value));
         let (required, values): (Vec<_>, Vec<_>) = required.unzip();
-        let gone = guess.gone.iter();
+        let gone = optimistic.gone.iter();
         let (first, after): (Vec<_>, Vec<_>) = gone.map(|range| (&range.start, &range.end)).unzip();
-        let (keys, contents): (Vec<_>, Vec<_>) = guess.pending.set().unzip();
+        let (keys, contents): (Vec<_>, Vec<_>) = optimistic.write_set.set().unzip();
         let channel = (self.push == Push::Notify).then(|| self.setup.channel());
         let text = || statements::commit(&self.setup.config.schema, channel.as_deref());
-        let rows = connection.commit_at_once(
+        let rows = connection.commit_in_one_statement(
             text,
             &[
                 &before,
