@@ -48,7 +48,7 @@ pub(crate) fn look_url(url: &Url<'_>) -> Result<Site> {
 }
 
 pub(crate) fn promise_url(url: &Url<'_>) -> Result<Promise> {
-    engine::promise(Config::from_url(url)?)
+    engine::durability(Config::from_url(url)?)
 }
 
 impl Driver for Postgres {

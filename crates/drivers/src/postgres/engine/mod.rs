@@ -29,7 +29,7 @@ pub(in crate::postgres) use follower::Follower;
 pub use follower::WATCH_POLL;
 pub(in crate::postgres) use log::LogRecord;
 pub use log::{LOG_COMMITS_MAX, LOG_RECORD_BYTES_MAX};
-pub(in crate::postgres) use open::{Engine, exists, open, promise};
+pub(in crate::postgres) use open::{Engine, durability, exists, open};
 pub use open::{RECONNECT_TIMEOUT, SNAPSHOT_TIMEOUT};
 pub(in crate::postgres) use optimistic::OptimisticCommit;
 pub(in crate::postgres) use pool::Lease;

@@ -72,7 +72,7 @@ pub(in crate::postgres) fn exists(config: Config) -> espalier_keyspace::Result<b
 
 /// The durability of commits with the server's current settings. PostgreSQL-compatible servers may lack these
 /// settings.
-pub(in crate::postgres) fn promise(config: Config) -> espalier_keyspace::Result<Promise> {
+pub(in crate::postgres) fn durability(config: Config) -> espalier_keyspace::Result<Promise> {
     let setup = Setup::new(config);
     let failed = |failure: Failure| failure.into_error(&setup);
     let mut connection = first_connection(&setup).map_err(failed)?;

@@ -2,7 +2,7 @@
 //! `00 00`, and a version, big endian. The scripts make them.
 
 /// The names of one key space.
-pub(crate) struct Names {
+pub(crate) struct KeyNames {
     prefix: String,
     pub(crate) meta: String,
     pub(crate) keys: String,
@@ -17,7 +17,7 @@ pub(crate) struct Names {
     pub(crate) log: String,
 }
 
-impl Names {
+impl KeyNames {
     pub(crate) fn new(prefix: &str) -> Self {
         let name = |last: &str| format!("{{{prefix}}}:{last}");
         Self {
@@ -37,18 +37,18 @@ impl Names {
     }
 
     /// Where a connection's last commit stands.
-    pub(crate) fn lane(&self, lane: &str) -> String {
-        format!("{}lane:{lane}", self.prefix)
+    pub(crate) fn session(&self, session: &str) -> String {
+        format!("{}lane:{session}", self.prefix)
     }
 
     /// Where a connection's large batch stands.
-    pub(crate) fn stage(&self, lane: &str) -> String {
-        format!("{}stage:{lane}", self.prefix)
+    pub(crate) fn stage(&self, session: &str) -> String {
+        format!("{}stage:{session}", self.prefix)
     }
 }
 
 /// The key of an undo member; `None` where it is none.
-pub(crate) fn key_of(member: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn key_of_undo_member(member: &[u8]) -> Option<Vec<u8>> {
     let body = member.get(..member.len().checked_sub(10)?)?;
     let mut key = Vec::with_capacity(body.len());
     let mut bytes = body.iter();
@@ -87,8 +87,8 @@ mod tests {
         let members = keys.map(|key| [1, 300].map(|version| undo_member(key, version)));
         assert!(members.as_flattened().is_sorted());
         for (key, members) in keys.iter().zip(&members) {
-            assert_eq!(key_of(&members[0]).as_deref(), Some(*key));
+            assert_eq!(key_of_undo_member(&members[0]).as_deref(), Some(*key));
         }
-        assert_eq!(key_of(b"short"), None);
+        assert_eq!(key_of_undo_member(b"short"), None);
     }
 }

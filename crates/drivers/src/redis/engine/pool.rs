@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use rand::RngCore;
 use redis::{RedisError, RedisResult};
 
-use super::error::{broken, cluster_missed, engine_error, is_wordless};
-use super::link::{Connector, Link};
+use super::connection::{Connector, ServerConnection};
+use super::error::{cluster_member_error, engine_error, is_transient, is_without_reply};
 use crate::redis::config::Config;
 use crate::speech::{Asked, Manner, Speech};
 
@@ -28,8 +28,8 @@ const MANNER: Manner = Manner {
 };
 
 /// A connection, its name for the commit script, and the number of its last commit.
-pub(crate) struct Lane {
-    pub(crate) link: Link,
+pub(crate) struct Session {
+    pub(crate) connection: ServerConnection,
     pub(crate) name: String,
     pub(crate) sequence: u64,
 }
@@ -39,9 +39,9 @@ pub(crate) struct Pool {
     connector: Connector,
     speech: Speech,
     /// The servers, for messages.
-    pub(crate) place: String,
+    pub(crate) address: String,
     pub(crate) timeout: Duration,
-    idle: Mutex<Vec<Lane>>,
+    idle: Mutex<Vec<Session>>,
 }
 
 impl Pool {
@@ -50,7 +50,7 @@ impl Pool {
         Ok(Self {
             connector: Connector::new(config)?,
             speech: Speech::new(&config.servers, asked, MANNER),
-            place: config.servers.shown(),
+            address: config.servers.shown(),
             timeout: config.timeout,
             idle: Mutex::new(Vec::new()),
         })
@@ -62,61 +62,61 @@ impl Pool {
     }
 
     /// A connection, kept or new.
-    pub(crate) fn take(&self) -> RedisResult<Lane> {
+    pub(crate) fn take(&self) -> RedisResult<Session> {
         let idle = self.idle.lock().pop();
-        if let Some(lane) = idle {
-            return Ok(lane);
+        if let Some(session) = idle {
+            return Ok(session);
         }
         let patience = self.speech.patience(self.timeout);
-        let link = self.connector.connect(patience)?;
+        let connection = self.connector.connect(patience)?;
         self.speech.understood();
         let mut name = [0; 16];
         rand::rng().fill_bytes(&mut name);
-        Ok(Lane {
-            link,
+        Ok(Session {
+            connection,
             name: u128::from_be_bytes(name).to_string(),
             sequence: 0,
         })
     }
 
     /// A connection of one's own, tried for until the deadline.
-    pub(crate) fn take_until(&self, deadline: Instant) -> Result<Lane> {
-        self.until(deadline, || self.take())
+    pub(crate) fn take_until(&self, deadline: Instant) -> Result<Session> {
+        self.retry_until(deadline, || self.take())
     }
 
     /// Keeps a connection that works for the next user.
-    pub(crate) fn give_back(&self, lane: Lane) {
+    pub(crate) fn put_back(&self, session: Session) {
         let mut idle = self.idle.lock();
         if idle.len() < IDLE_MAX {
-            idle.push(lane);
+            idle.push(session);
         }
     }
 
     /// Forgets the kept connections: the server has broken one of them, so the others are as old.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn drop_idle(&self) {
         self.idle.lock().clear();
     }
 
     /// Asks, on another connection when one breaks, until the deadline. For what may be asked
     /// twice only.
-    pub(crate) fn ask<T>(
+    pub(crate) fn request<T>(
         &self,
         deadline: Instant,
-        mut question: impl FnMut(&mut Link) -> RedisResult<T>,
+        mut send: impl FnMut(&mut ServerConnection) -> RedisResult<T>,
     ) -> Result<T> {
-        self.until(deadline, || {
-            let mut lane = self.take()?;
-            lane.link.wait_at_most(self.timeout)?;
-            match question(&mut lane.link) {
-                Ok(answer) => {
-                    self.give_back(lane);
-                    Ok(answer)
+        self.retry_until(deadline, || {
+            let mut session = self.take()?;
+            session.connection.wait_at_most(self.timeout)?;
+            match send(&mut session.connection) {
+                Ok(reply) => {
+                    self.put_back(session);
+                    Ok(reply)
                 }
                 Err(error) => {
-                    if broken(&error) {
-                        self.forget();
+                    if is_transient(&error) {
+                        self.drop_idle();
                     } else {
-                        self.give_back(lane);
+                        self.put_back(session);
                     }
                     Err(error)
                 }
@@ -124,7 +124,7 @@ impl Pool {
         })
     }
 
-    fn until<T>(
+    fn retry_until<T>(
         &self,
         deadline: Instant,
         mut attempt: impl FnMut() -> RedisResult<T>,
@@ -132,14 +132,14 @@ impl Pool {
         let mut wait = BACKOFF_MIN;
         loop {
             match attempt() {
-                Ok(answer) => return Ok(answer),
+                Ok(reply) => return Ok(reply),
                 Err(error)
-                    if is_wordless(&error)
+                    if is_without_reply(&error)
                         && let Some(mistake) = self.speech.mistake() =>
                 {
                     return Err(mistake);
                 }
-                Err(error) if self.may_pass(&error) && Instant::now() + wait < deadline => {
+                Err(error) if self.may_retry(&error) && Instant::now() + wait < deadline => {
                     backoff(&mut wait);
                 }
                 Err(error) => return Err(self.error(error)),
@@ -147,14 +147,14 @@ impl Pool {
         }
     }
 
-    fn may_pass(&self, error: &RedisError) -> bool {
-        broken(error) && !self.connector.misses_cluster(error)
+    fn may_retry(&self, error: &RedisError) -> bool {
+        is_transient(error) && !self.connector.is_cluster_member_error(error)
     }
 
     pub(crate) fn error(&self, error: RedisError) -> Error {
-        match self.connector.misses_cluster(&error) {
-            true => cluster_missed(&self.place, &error),
-            false => engine_error(&self.place, &error),
+        match self.connector.is_cluster_member_error(&error) {
+            true => cluster_member_error(&self.address, &error),
+            false => engine_error(&self.address, &error),
         }
     }
 }

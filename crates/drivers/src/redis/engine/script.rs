@@ -16,7 +16,7 @@ impl Script {
 /// All scripts, with their hashes.
 pub(crate) struct Scripts {
     pub(crate) open: Script,
-    pub(crate) take: Script,
+    pub(crate) snapshot: Script,
     pub(crate) get: Script,
     pub(crate) page: Script,
     pub(crate) commit: Script,
@@ -28,7 +28,10 @@ impl Scripts {
     pub(crate) fn new() -> Self {
         Self {
             open: Script::new(include_str!("open.lua")),
-            take: Script::new(concat!(include_str!("run.lua"), include_str!("take.lua"))),
+            snapshot: Script::new(concat!(
+                include_str!("run.lua"),
+                include_str!("snapshot.lua")
+            )),
             get: Script::new(concat!(
                 include_str!("run.lua"),
                 include_str!("undo.lua"),

@@ -4,16 +4,16 @@ use std::mem;
 
 use espalier_keyspace::Result;
 
-use super::error::wrong_answer;
+use super::error::unexpected_reply;
 
 /// Strings as they stand in a list.
 #[derive(Default)]
-pub(crate) struct Items {
+pub(crate) struct PackedStrings {
     packed: Vec<u8>,
     strings: u32,
 }
 
-impl Items {
+impl PackedStrings {
     /// Appends strings.
     pub(crate) fn put(&mut self, strings: &[&[u8]]) {
         for string in strings {
@@ -28,23 +28,23 @@ impl Items {
 }
 
 /// Writes lists, each of about so many bytes.
-pub(crate) struct Encoder {
+pub(crate) struct ListEncoder {
     bytes_max: usize,
     full: Vec<Vec<u8>>,
     /// What comes into the next list; its beginning is there already.
-    items: Items,
+    items: PackedStrings,
 }
 
 /// How a list begins: with how many strings it has, in as many bytes whatever their number.
 const HEAD: [u8; 5] = [0xdd, 0, 0, 0, 0];
 
-impl Encoder {
+impl ListEncoder {
     /// Begins a new list wherever one has that many bytes.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             bytes_max,
             full: Vec::new(),
-            items: Items::default(),
+            items: PackedStrings::default(),
         }
     }
 
@@ -56,7 +56,7 @@ impl Encoder {
     }
 
     /// The same with items that are made already.
-    pub(crate) fn append(&mut self, all: &[&Items]) {
+    pub(crate) fn append(&mut self, all: &[&PackedStrings]) {
         self.begin();
         for items in all {
             self.items.packed.extend(&items.packed);
@@ -78,7 +78,7 @@ impl Encoder {
     }
 
     fn close(&mut self) {
-        let Items {
+        let PackedStrings {
             mut packed,
             strings,
         } = mem::take(&mut self.items);
@@ -123,7 +123,7 @@ impl<'a> Strings<'a> {
     /// Of a list. Fails where it is none; what is in it is looked at as it is read.
     pub(crate) fn of(list: &'a [u8]) -> Result<Self> {
         let mut rest = list;
-        let left = count(&mut rest).ok_or_else(wrong_answer)?;
+        let left = count(&mut rest).ok_or_else(unexpected_reply)?;
         Ok(Self { rest, left })
     }
 }
@@ -135,14 +135,14 @@ impl<'a> Iterator for Strings<'a> {
         if self.left == 0 {
             let is_over = self.rest.is_empty();
             self.rest = &[];
-            return (!is_over).then(|| Err(wrong_answer()));
+            return (!is_over).then(|| Err(unexpected_reply()));
         }
         self.left -= 1;
         let string = string(&mut self.rest);
         if string.is_none() {
             (self.left, self.rest) = (0, &[]);
         }
-        Some(string.ok_or_else(wrong_answer))
+        Some(string.ok_or_else(unexpected_reply))
     }
 }
 
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_is_encoded_is_decoded() {
-        let mut encoder = Encoder::new(1000);
+        let mut encoder = ListEncoder::new(1000);
         let long = vec![7; 1000];
         encoder.item(&[b"key", b""]);
         encoder.item(&[b"key", &long]);
