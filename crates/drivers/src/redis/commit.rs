@@ -1,4 +1,4 @@
-//! How batches and writes are applied: by one script, whose answer is found out when it is lost.
+//! Applies batches and streamed writes, each with one script. If its reply is lost, the outcome is resolved.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,13 @@ use super::snapshot::RedisSnapshot;
 use crate::buffered;
 use crate::recent::RECORD_BYTES_MAX;
 
-/// Blocks of a staged batch that are sent at once: about 4 MiB.
+/// Blocks of a staged batch that one command sends: about 4 MiB.
 const STAGE_BLOCKS: usize = 16;
 
-/// Seconds that a staged batch is kept whose process is gone.
+/// The expiry of a staged batch, in seconds, should its process die.
 const STAGE_SECONDS: u64 = 3600;
 
-/// How much longer an answer may take for each operation of the batch.
+/// The additional timeout for each operation of a batch.
 const OPERATION_TIMEOUT: Duration = Duration::from_micros(50);
 
 /// Applies a batch.
@@ -29,7 +29,7 @@ pub(super) fn commit(engine: &Engine, batch: &Batch) -> Result<Version> {
     apply(engine, batch, None)
 }
 
-/// Applies what `fill` writes.
+/// Applies the operations that `fill` writes.
 pub(super) fn write(
     engine: &std::sync::Arc<Engine>,
     preconditions: &[Precondition],
@@ -72,22 +72,22 @@ fn apply(engine: &Engine, batch: &Batch, unchanged_since: Option<Version>) -> Re
     }
 }
 
-/// Finds out, on another connection, what became of the last commit of a connection that broke.
-/// `None` when it did not happen, which is then for good.
+/// Finds the outcome of the last commit of a session whose connection broke, on another connection. Returns
+/// `None` if it was not applied. It will not be applied afterwards.
 fn resolve(engine: &Engine, session: &Session, timeout: Duration) -> Result<Option<Version>> {
     let name = engine.names.session(&session.name);
     let sequence = session.sequence.to_string();
     let deadline = engine.pool.deadline() + timeout;
-    let asked = engine.request_until(deadline, |connection| {
+    let reply = engine.request_until(deadline, |connection| {
         let script = &engine.scripts.resolve;
         connection.script(script, &[&name], &[sequence.as_bytes()])
     });
-    match asked {
+    match reply {
         Ok(reply) => commit_result(engine, reply),
         Err(error) => Err(Error::new(
             ErrorKind::OutcomeUnknown,
-            "the connection broke while a commit was under way, and the server cannot be asked \
-             whether it happened; read before trying again",
+            "the connection broke during a commit, and the server cannot be reached to find \
+             its outcome; read before retrying",
         )
         .with_source(error)),
     }
@@ -100,21 +100,21 @@ fn commit_result(engine: &Engine, mut reply: Reply) -> Result<Option<Version>> {
         "conflict" => Err(Error::conflict(&answer.bytes()?.unwrap_or_default())),
         "changed" => Err(Error::new(
             ErrorKind::Conflict,
-            "another process committed while this write was under way",
+            "another process committed during this write",
         )),
         "overflow" => Err(Error::new(
             ErrorKind::Overflow,
-            "a counter would leave the range of i64, or its value is none",
+            "a counter would exceed the range of i64, or the stored value is not a counter",
         )
         .with_key(&reply.bytes()?.unwrap_or_default())),
         _ => engine.checked(reply).map(|_| None),
     }
 }
 
-/// A commit as the script takes it.
+/// A call of the commit script.
 struct CommitRequest {
     blocks: EncodedBatch,
-    /// The version that must be the newest, or nothing.
+    /// The version that must be the newest, or an empty string.
     expected: String,
     undo: &'static [u8],
     undo_bytes: String,
@@ -184,7 +184,7 @@ impl CommitRequest {
             self.blocks.kind.name(),
         ];
         if !staged {
-            // Without a block the script would look for staged ones.
+            // Without any block the script would read the staged ones.
             const NOTHING: &[u8] = &[0xdd, 0, 0, 0, 0];
             arguments.extend(self.blocks.blocks.iter().map(Vec::as_slice));
             if self.blocks.kind != BatchKind::Runs {

@@ -28,8 +28,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Connects, tests the server's version and settings, and makes the key space where there is
-    /// none.
+    /// Connects, checks the server's version and settings, and creates the key space if there is none.
     pub fn open(config: Config) -> Result<Self> {
         let engine = Arc::new(engine::open(config)?);
         Ok(Self { engine })

@@ -1,5 +1,5 @@
-//! Snapshots and cursors: the newest state, with what was changed since put back. What was expected to
-//! be read is there from the beginning.
+//! Snapshots and cursors: reads of the newest state, with later changes reverted. What the caller expects to read
+//! is prefetched.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::known::Known;
 use crate::pages::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
 use crate::partly;
 
-/// Rows that are fetched at once at most.
+/// The most rows of one request.
 const ROWS_MAX: usize = 4096;
 
-/// Keys that are asked for at once at most.
+/// The most keys of one request.
 const KEYS_MAX: usize = 1024;
 
-/// A version that is read at.
+/// A snapshot: reads at a version.
 pub(super) struct RedisSnapshot {
     engine: Arc<Engine>,
     version: Version,
-    /// The version as scripts compare it.
+    /// The version as an argument of scripts.
     version_text: String,
     known: Known,
 }
@@ -37,7 +37,7 @@ impl RedisSnapshot {
         Ok(Self::at(engine, version, Known::default()))
     }
 
-    /// With what is expected to be read, in the same round trip.
+    /// Takes a snapshot, and prefetches what is expected to be read in the same round trip.
     pub(super) fn expecting(engine: &Arc<Engine>, expect: Expect<'_>) -> Result<Self> {
         let mut expected = Expected::new();
         expect(&mut expected);
@@ -109,7 +109,7 @@ impl RedisSnapshot {
         }
     }
 
-    /// The values of the first of some keys: of one at least, and of as many as fit into a page.
+    /// Reads the values of the first keys: of at least one, and of as many as fit into a page.
     fn read_values(&self, wanted: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let engine = &self.engine;
         let names = &engine.names;
@@ -178,7 +178,7 @@ impl RedisSnapshot {
     }
 }
 
-/// The least and the greatest key of a range, as Redis has them.
+/// The bounds of a range, in the syntax of `ZRANGEBYLEX`.
 fn bounds(range: &KeyRange) -> (Vec<u8>, Vec<u8>) {
     let least = match range.start.as_slice() {
         b"" => b"-".to_vec(),
@@ -248,7 +248,7 @@ impl Source for &RedisSnapshot {
             if page.len() > 0 {
                 return Ok(More::Perhaps);
             }
-            // All of it is newer than the version.
+            // All rows of the page are newer than the version.
             rest = after(rest, &reached, direction);
             rows = (rows * 2).min(ROWS_MAX);
         }

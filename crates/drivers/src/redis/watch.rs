@@ -1,4 +1,4 @@
-//! Watching: each watcher has a connection of its own, which waits for the log.
+//! Watches: each has a connection of its own, which blocks on the log.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::engine::{
 };
 use crate::recent::{clip, deadline};
 
-/// Entries that are read at once.
+/// The most log entries of one request.
 const ENTRIES: usize = 64;
 
-/// The longest that one request waits: a connection that is dead is noticed after that.
+/// The longest that one request blocks, and so the longest until a dead connection is detected.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 pub(super) struct RedisWatch {
     engine: Arc<Engine>,
     range: KeyRange,
-    /// The last version that was fields or passed over.
+    /// The last version that was reported or skipped.
     after: Version,
     connection: Option<ServerConnection>,
     events: VecDeque<WatchEvent>,
@@ -68,14 +68,14 @@ impl RedisWatch {
         let left = left.min(WAIT_MAX);
         let mut command = redis::cmd("XREAD");
         command.arg("COUNT").arg(ENTRIES);
-        // To wait for zero milliseconds means for ever.
+        // BLOCK 0 would wait forever.
         if let Ok(wait @ 1..) = u64::try_from(left.as_millis()) {
             command.arg("BLOCK").arg(wait);
         }
         command.arg("STREAMS").arg(&self.engine.names.log);
         command.arg(format!("{}-0", self.after.0));
         connection.wait_at_most(self.engine.pool.timeout + left)?;
-        // [[name, entries]], or nothing.
+        // [[name, entries]], or nil.
         let streams = match connection.run(&command)? {
             Value::Array(streams) => streams,
             Value::Map(mut streams) => {
@@ -88,7 +88,7 @@ impl RedisWatch {
         Ok(stream.into_iter().nth(1).map(list).unwrap_or_default())
     }
 
-    /// Takes `[id, [s, size, name, text, name, text, …]]`.
+    /// Adds the event of a log entry: `[id, [s, size, name, text, name, text, …]]`.
     fn push_entry(&mut self, entry: Value) -> Result<()> {
         let mut entry = list(entry).into_iter();
         let id = entry.next().map(bytes).transpose()?.flatten();

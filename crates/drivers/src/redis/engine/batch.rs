@@ -1,4 +1,4 @@
-//! A batch as the commit script takes it, and as the log tells it.
+//! Encodes a batch for the commit script, and decodes the changes in the log.
 
 use std::collections::HashMap;
 
@@ -8,42 +8,40 @@ use super::msgpack::{ListEncoder, PackedStrings, Strings};
 use super::open::DIRECT_BYTES_MAX;
 use crate::recent::RECORD_BYTES_MAX;
 
-/// Bytes in one block, about; a longer string has a block of its own.
+/// The approximate size of a block. A longer string has a block of its own.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Bytes that a change counts for beside its key and value, when it is decided whether the log
-/// tells it.
+/// Bytes that are counted for a change in addition to its key and value, for the limit of a log record.
 const CHANGE_OVERHEAD: usize = 64;
 
-/// Rows of a run at most, and its bytes, about; a longer row is in none.
+/// The most rows of a run, and the approximate limit of its bytes. A longer row is in no run.
 pub(crate) const RUN_ROWS_MAX: usize = 32;
 const RUN_BYTES: usize = 4096;
 
-/// Puts of a batch that makes runs, at least.
+/// The fewest puts of a batch that creates runs.
 const RUN_PUTS_MIN: usize = 64;
 
-/// Operations that the script looks at together, at most.
+/// The most operations that the script processes together.
 const GROUP_OPERATIONS_MAX: usize = 128;
 
-/// The names of what the log tells of a commit of [`Kind::Puts`], or of each run of one of
-/// [`Kind::Runs`]; and of all runs in one list, as format 4 had it.
+/// Field names in the log: for the list of puts of a commit of [`BatchKind::Puts`] or of one run of
+/// [`BatchKind::Runs`]; and for the list of all runs, which format 4 wrote.
 const PUTS: &[u8] = b"p";
 const LISTS: &[u8] = b"l";
 
-/// What the operations of a batch are.
+/// The kind of the operations of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BatchKind {
-    /// Puts of different keys, in the order of the keys; in one block, where the log tells them.
+    /// Puts of different keys, in key order. They are in one block if they are logged.
     Puts,
-    /// Such puts, as runs, each of three blocks: the last key, how many rows there are and the first key,
-    /// the rows.
+    /// Such puts as runs, each of three blocks: the last key, the number of rows with the first key, the rows.
     Runs,
-    /// Anything else.
+    /// Any other operations.
     Any,
 }
 
 impl BatchKind {
-    /// As the script has it.
+    /// The argument of the script.
     pub(crate) fn name(self) -> &'static [u8] {
         match self {
             Self::Puts => b"puts",
@@ -56,7 +54,7 @@ impl BatchKind {
 /// A key and a value.
 type Row<'a> = (&'a [u8], &'a [u8]);
 
-/// What a batch puts, in order, where that is all it does, and each key is another.
+/// The puts of a batch in key order, if it has nothing but puts of different keys.
 fn puts(batch: &Batch) -> Option<Vec<Row<'_>>> {
     let mut rows = Vec::with_capacity(batch.operations().len());
     for operation in batch.operations() {
@@ -65,26 +63,26 @@ fn puts(batch: &Batch) -> Option<Vec<Row<'_>>> {
             _ => return None,
         }
     }
-    // Stable, as it is made for what is sorted in parts already.
+    // A stable sort is faster if the rows are already partly sorted.
     rows.sort_by_key(|(key, _)| *key);
     let differ = rows.windows(2).all(|pair| pair[0].0 != pair[1].0);
     (differ && !rows.is_empty()).then_some(rows)
 }
 
-/// What a batch is to the commit script.
+/// A batch encoded for the commit script.
 pub(crate) struct EncodedBatch {
-    /// What those after the checks are.
+    /// The kind of the blocks after the checks.
     pub(crate) kind: BatchKind,
-    /// Whether the log tells puts.
+    /// Whether the changes are logged. Otherwise watchers get a gap.
     pub(crate) is_logged: bool,
-    /// Those before the rest that can refuse it.
+    /// The number of blocks with checks, which can reject the batch.
     pub(crate) checks: usize,
-    /// All of them, the checks first.
+    /// All blocks, the checks first.
     pub(crate) blocks: Vec<Vec<u8>>,
 }
 
 impl EncodedBatch {
-    /// Encodes a batch. Additions to what the batch itself set are worked out here.
+    /// Encodes a batch. Additions to values that the batch itself sets are evaluated here.
     pub(crate) fn of(batch: &Batch) -> Self {
         let mut checks = ListEncoder::new(BLOCK_BYTES);
         for condition in batch.preconditions() {
@@ -107,7 +105,7 @@ impl EncodedBatch {
         if let (BatchKind::Runs, Some(rows)) = (kind, &rows)
             && bytes(&blocks) + bytes(&changes) > DIRECT_BYTES_MAX
         {
-            // What is staged has no runs.
+            // A staged batch has no runs.
             (kind, changes) = (BatchKind::Puts, pack_list(rows, list_bytes));
         }
         blocks.extend(changes);
@@ -119,12 +117,13 @@ impl EncodedBatch {
         }
     }
 
+    /// The size of all blocks.
     pub(crate) fn bytes(&self) -> usize {
         bytes(&self.blocks)
     }
 }
 
-/// Whether what a batch puts may be kept as runs.
+/// Returns whether the puts of a batch may be stored as runs.
 fn makes_runs(batch: &Batch) -> bool {
     batch.is_read_in_order() && batch.operations().len() >= RUN_PUTS_MIN
 }
@@ -133,7 +132,7 @@ fn bytes(blocks: &[Vec<u8>]) -> usize {
     blocks.iter().map(Vec::len).sum()
 }
 
-/// Keys and values, one after the other.
+/// Packs rows into lists of alternating keys and values.
 fn pack_list(rows: &[Row<'_>], block_bytes: usize) -> Vec<Vec<u8>> {
     let mut changes = ListEncoder::new(block_bytes);
     for (key, value) in rows {
@@ -142,7 +141,7 @@ fn pack_list(rows: &[Row<'_>], block_bytes: usize) -> Vec<Vec<u8>> {
     changes.finish()
 }
 
-/// The same in small lists, each after its last key, and how many rows it has with its first key.
+/// Packs rows into runs, of three blocks each.
 fn pack_runs(rows: &[Row<'_>]) -> Vec<Vec<u8>> {
     let mut blocks = Vec::with_capacity(3 * (rows.len() / RUN_ROWS_MAX + 1));
     let mut rest = rows;
@@ -162,8 +161,8 @@ fn pack_runs(rows: &[Row<'_>]) -> Vec<Vec<u8>> {
     blocks
 }
 
-/// Each operation by its letter, in groups of as many as are looked at together, each after the least and the
-/// greatest of its keys. What of them can refuse the batch is checked, too.
+/// Packs operations, each with its letter, in groups that begin with the least and the greatest of their keys.
+/// Operations that can reject the batch are added to the checks, too.
 fn pack_operations(batch: &Batch, checks: &mut ListEncoder) -> Vec<Vec<u8>> {
     let sums = Sums::of(batch);
     let mut groups = Groups::new();
@@ -191,7 +190,7 @@ fn pack_operations(batch: &Batch, checks: &mut ListEncoder) -> Vec<Vec<u8>> {
     groups.finish()
 }
 
-/// Makes groups of operations.
+/// Packs operations into groups.
 struct Groups<'a> {
     full: ListEncoder,
     group: PackedStrings,
@@ -210,7 +209,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Appends an operation, and the key that it looks at.
+    /// Appends an operation, with the key that it reads.
     fn push(&mut self, key: Option<&'a [u8]>, strings: &[&[u8]]) {
         if let Some(key) = key {
             self.span = match self.span {
@@ -241,11 +240,10 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// The sums that follow from the batch alone, by the number of the operation; `None` where it
-/// overflows.
+/// The sums that depend on the batch alone, by the index of the operation. `None` if a sum overflows.
 struct Sums(HashMap<usize, Option<[u8; counter::COUNTER_BYTES]>>);
 
-/// What a batch set a key to.
+/// The value of a key that earlier operations of the batch have set.
 #[derive(Clone)]
 enum BatchValue<'a> {
     Value(&'a [u8]),
@@ -294,7 +292,7 @@ impl Sums {
     }
 }
 
-/// What the newest of the operations that touched a key made of it.
+/// The value of a key after the last of the operations that changed it; `None` if there is none.
 fn latest<'a>(
     known: Option<&(usize, BatchValue<'a>)>,
     ranges: &[(usize, &KeyRange)],
@@ -309,13 +307,13 @@ fn latest<'a>(
     known.map(|(_, known)| known.clone())
 }
 
-/// Appends the changes that a text of the log tells, by its name; none, where it is empty.
+/// Decodes a field of the log by its name, and appends its changes. An empty text has none.
 pub(crate) fn decode_changes(name: &[u8], text: &[u8], changes: &mut Vec<Change>) -> Result<()> {
     if text.is_empty() {
         return Ok(());
     }
     let corrupt = || {
-        let message = "an entry of the log is no list of changes";
+        let message = "an entry of the log is not a list of changes";
         Error::new(ErrorKind::Corrupt, message)
     };
     let mut strings = Strings::of(text).map_err(|_| corrupt())?;

@@ -1,4 +1,4 @@
-//! How much there is, whether it is sound, and making it durable.
+//! Checks the stored data, measures its size, and makes it durable.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,19 +7,19 @@ use super::connection::bytes;
 use super::open::{Engine, info_field};
 use espalier_keyspace::{Error, ErrorKind, Finding, Result, Usage};
 
-/// Values that are looked at to guess the bytes of all.
+/// Values that are sampled to estimate the size of all.
 const SAMPLES: u32 = 100;
 
-/// A server that writes its log every second has written it after two.
+/// The time after which a server with `appendfsync everysec` has flushed its log.
 const EVERY_SECOND: Duration = Duration::from_secs(2);
 
 /// The longest that a flush waits for a snapshot file.
 const SAVE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How often it is asked whether the file is there.
+/// The interval of polling for the snapshot file.
 const SAVE_POLL: Duration = Duration::from_millis(20);
 
-/// Keys, and the bytes of everything that the server keeps for the key space.
+/// Returns the number of keys, and the bytes of memory that the server uses for the key space.
 pub(crate) fn usage(engine: &Engine) -> Result<Usage> {
     let names = &engine.names;
     let number = |command: &redis::Cmd| -> Result<u64> {
@@ -55,7 +55,7 @@ pub(crate) fn usage(engine: &Engine) -> Result<Usage> {
     })
 }
 
-/// Every key has its value, runs are whole, and there are no more values than keys.
+/// Checks that every key has a value, that runs are complete, and that there are not more values than keys.
 pub(crate) fn check(engine: &Engine) -> Result<Vec<Finding>> {
     let names = &engine.names;
     let mut findings = Vec::new();
@@ -66,10 +66,7 @@ pub(crate) fn check(engine: &Engine) -> Result<Vec<Finding>> {
             connection.script(&engine.scripts.check, &keys, &[&least])
         })?;
         let last = reply.bytes()?;
-        for problem in [
-            "it has no value",
-            "the rows that it stands for are not whole",
-        ] {
+        for problem in ["the key has no value", "the rows of its run are incomplete"] {
             for key in reply.list()? {
                 let key = bytes(key)?.unwrap_or_default();
                 findings.push(Finding {
@@ -92,8 +89,8 @@ pub(crate) fn check(engine: &Engine) -> Result<Vec<Finding>> {
     }
 }
 
-/// Waits until what was committed is on the server's disk: its log where it keeps one, else a
-/// snapshot file.
+/// Waits until all commits are on the server's disk: in its append-only file if it has one, else in a snapshot
+/// file.
 pub(crate) fn flush(engine: &Engine) -> Result<()> {
     let log = engine.config_value("appendonly")?.unwrap_or_default();
     let often = engine.config_value("appendfsync")?.unwrap_or_default();
@@ -116,7 +113,7 @@ fn not_saved() -> Error {
     Error::new(ErrorKind::Full, message)
 }
 
-/// Has the server write a snapshot file, after one that may be under way already.
+/// Makes the server write a snapshot file, after any that is in progress.
 fn save(engine: &Engine) -> Result<()> {
     let start = Instant::now();
     loop {
@@ -128,7 +125,7 @@ fn save(engine: &Engine) -> Result<()> {
         {
             return wait_saved(engine);
         }
-        // Somebody else has begun one in between, which may not have what we want in it.
+        // Another client has started one in between, which may lack the newest commits.
         if start.elapsed() > SAVE_TIMEOUT {
             return Err(not_saved());
         }

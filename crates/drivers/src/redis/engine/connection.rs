@@ -1,4 +1,4 @@
-//! One connection, to one server or to a Cluster.
+//! Connections to one server or to a Cluster.
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::identity::{Tls, read};
 use crate::redis::NAME_TLS;
 use crate::redis::config::Config;
 
-/// How often the client itself asks a Cluster again, and how long it waits before that: the driver asks
-/// again too, and knows how long it may. Without these the client goes on for ten minutes.
+/// How often the client library itself retries with a Cluster, and the longest wait between. The driver retries
+/// within its own timeout. Without these limits the library retries for ten minutes.
 const CLUSTER_RETRIES: u32 = 4;
 const CLUSTER_RETRY_MS_MAX: u64 = 250;
 
-/// How connections are made.
+/// Opens connections.
 pub(crate) enum Connector {
     Single(Client),
     Cluster(ClusterClient),
 }
 
-/// A connection.
+/// A connection to one server or to a Cluster.
 pub(crate) enum ServerConnection {
     Single(Box<Connection>),
     Cluster(Box<ClusterConnection>),
@@ -64,7 +64,7 @@ impl Connector {
         client.map(Self::Single)
     }
 
-    /// Whether this is one server, which says that it is a part of a Cluster.
+    /// Returns whether the error is from a single server that is a member of a Cluster.
     pub(crate) fn is_cluster_member_error(&self, error: &RedisError) -> bool {
         matches!(self, Self::Single(_)) && is_from_cluster_member(error)
     }
@@ -121,24 +121,24 @@ fn certificates(tls: &Tls) -> Result<TlsCertificates> {
     })
 }
 
-/// What a script answers: a part, and what comes with it.
+/// The reply of a script: a status, and further fields.
 pub(crate) struct Reply {
     pub(crate) status: String,
     pub(crate) fields: std::vec::IntoIter<Value>,
 }
 
 impl Reply {
-    /// The next part.
+    /// Reads the next field.
     pub(crate) fn next(&mut self) -> Result<Value> {
         self.fields.next().ok_or_else(unexpected_reply)
     }
 
-    /// The next part, bytes or nothing.
+    /// Reads the next field as bytes or nil.
     pub(crate) fn bytes(&mut self) -> Result<Option<Vec<u8>>> {
         bytes(self.next()?)
     }
 
-    /// The next part, a list.
+    /// Reads the next field as a list.
     pub(crate) fn list(&mut self) -> Result<Vec<Value>> {
         match self.next()? {
             Value::Array(list) => Ok(list),
@@ -146,7 +146,7 @@ impl Reply {
         }
     }
 
-    /// The next part, which has parts itself.
+    /// Reads the next field as a list of fields.
     pub(crate) fn nested(&mut self) -> Result<Self> {
         Ok(Self {
             status: String::new(),
@@ -154,13 +154,13 @@ impl Reply {
         })
     }
 
-    /// The next part, a number.
+    /// Reads the next field as a number.
     pub(crate) fn number(&mut self) -> Result<u64> {
         redis::from_redis_value(self.next()?).map_err(|_| unexpected_reply())
     }
 }
 
-/// Bytes, or nothing.
+/// Reads a value as bytes or nil.
 pub(crate) fn bytes(value: Value) -> Result<Option<Vec<u8>>> {
     match value {
         Value::Nil => Ok(None),
@@ -170,7 +170,7 @@ pub(crate) fn bytes(value: Value) -> Result<Option<Vec<u8>>> {
 }
 
 impl ServerConnection {
-    /// How long to wait for an answer.
+    /// Sets the timeout for replies.
     pub(crate) fn wait_at_most(&self, timeout: Duration) -> RedisResult<()> {
         match self {
             Self::Single(connection) => connection.set_read_timeout(Some(timeout)),
@@ -186,7 +186,7 @@ impl ServerConnection {
         }
     }
 
-    /// Runs a script, which the server may not know yet.
+    /// Runs a script by its hash, or by its code if the server has not cached it yet.
     pub(crate) fn script(
         &mut self,
         script: &Script,
@@ -214,7 +214,7 @@ impl ServerConnection {
         let parts = parts.chain(keys.iter().map(|key| key.as_bytes()));
         let parts = parts.chain(arguments.iter().copied());
         match self {
-            // A large batch is copied once.
+            // This copies a large batch only once.
             Self::Single(connection) => connection
                 .req_packed_command(&packed(parts))
                 .and_then(Value::extract_error),
@@ -229,9 +229,9 @@ impl ServerConnection {
     }
 }
 
-/// A command as it is sent.
+/// Encodes a command in the Redis protocol.
 fn packed<'a>(parts: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
-    // As many as a line with a length has at most.
+    // The most bytes of a line with a length.
     const LINE_BYTES: usize = 24;
     let bytes: usize = parts.clone().map(|part| part.len() + LINE_BYTES).sum();
     let mut sent = Vec::with_capacity(LINE_BYTES + bytes);
@@ -248,7 +248,7 @@ fn script_reply(value: Value) -> RedisResult<Reply> {
     let wrong = || {
         RedisError::from((
             redis::ErrorKind::UnexpectedReturnType,
-            "a script answers something else",
+            "a script returned an unexpected reply",
         ))
     };
     let Value::Array(parts) = value else {

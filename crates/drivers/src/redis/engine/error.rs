@@ -1,4 +1,4 @@
-//! From Redis's errors to the key space's, with what to do.
+//! Converts Redis's errors to errors of the key space, with advice.
 
 use espalier_keyspace::{Error, ErrorKind};
 use redis::RedisError;
@@ -6,30 +6,31 @@ use redis::RedisError;
 use crate::said::Said;
 use crate::trust::{OPTIONS, distrust};
 
-/// Whether the connection is of no use any more, or the server can do nothing for now: the same
-/// request may succeed elsewhere or later.
+/// Returns whether the connection broke or the server is temporarily unable to serve requests, so that a retry
+/// may succeed.
 pub(crate) fn is_transient(error: &RedisError) -> bool {
     let is_lost = error.is_io_error() || error.is_cluster_error() || is_busy(error);
     is_lost && distrust(error, &OPTIONS).is_none()
 }
 
-/// Whether the server did not say a word that can be understood.
+/// Returns whether the server sent no valid reply.
 pub(crate) fn is_without_reply(error: &RedisError) -> bool {
     let is_without_reply = error.is_io_error() || error.kind() == redis::ErrorKind::Parse;
     is_without_reply && distrust(error, &OPTIONS).is_none()
 }
 
-/// Whether only a server of a Cluster says this: a key is elsewhere, or that it has one database.
+/// Returns whether only a member of a Cluster returns this error: a key is on another server, or the member has
+/// only one database.
 pub(crate) fn is_from_cluster_member(error: &RedisError) -> bool {
     let is_about = |part: &str| part.contains("cluster mode");
     matches!(error.code(), Some("MOVED" | "ASK")) || error.detail().is_some_and(is_about)
 }
 
-/// The error of one server, where the Cluster is wanted that it is a part of.
+/// The error if the URL names one server that is a member of a Cluster.
 pub(crate) fn cluster_member_error(address: &str, error: &RedisError) -> Error {
     let message = format!(
-        "the Redis server {address} is one of a Cluster; name several of them, or one twice, and no \
-         database but 0 (redis://host:port,host:port/0), so that the driver asks the Cluster"
+        "the Redis server {address} is a member of a Cluster; name several members, or one twice, and \
+         database 0 (redis://host:port,host:port/0), so that the driver connects to the Cluster"
     );
     Error::new(ErrorKind::Engine, message).with_source(source_of(error))
 }
@@ -40,7 +41,7 @@ fn is_busy(error: &RedisError) -> bool {
         || error.kind() == redis::ErrorKind::ClusterConnectionNotFound
 }
 
-/// The error of a request that a server at `address` did not carry out.
+/// Converts the error of a request to the server at `address`.
 pub(crate) fn engine_error(address: &str, error: &RedisError) -> Error {
     if let Some(problem) = distrust(error, &OPTIONS) {
         let message = format!("the connection to {address} cannot be secured: {problem}");
@@ -63,8 +64,8 @@ pub(crate) fn engine_error(address: &str, error: &RedisError) -> Error {
         Some("MISCONF") => (
             ErrorKind::Full,
             format!(
-                "the server {address} cannot write to its disk and takes no changes; look at its \
-                 log and at the room on its disk"
+                "the server {address} cannot write to its disk and rejects changes; check its log \
+                 and the free space on its disk"
             ),
         ),
         Some("OOM") => (
@@ -74,8 +75,8 @@ pub(crate) fn engine_error(address: &str, error: &RedisError) -> Error {
         _ if error.kind() == redis::ErrorKind::ClusterConnectionNotFound => (
             ErrorKind::Unavailable,
             format!(
-                "cannot reach a Redis Cluster at {address}; where there is a server without one, \
-                 name it once"
+                "cannot reach a Redis Cluster at {address}; if the server is not in a Cluster, \
+                 name it only once"
             ),
         ),
         _ if is_transient(error) => (
@@ -84,13 +85,13 @@ pub(crate) fn engine_error(address: &str, error: &RedisError) -> Error {
         ),
         _ => (
             ErrorKind::Engine,
-            format!("the Redis server {address} refuses a request"),
+            format!("the Redis server {address} rejected a request"),
         ),
     };
     Error::new(kind, message).with_source(source_of(error))
 }
 
-/// What the server or the connection says, without the names that the crate has for errors.
+/// The message of the server or the connection, without the crate's own name of the error.
 fn source_of(error: &RedisError) -> Said {
     let text = error.to_string();
     let name = format!(" - {:?}", error.kind());
@@ -99,16 +100,15 @@ fn source_of(error: &RedisError) -> Said {
 }
 
 fn denied(address: &str) -> (ErrorKind, String) {
-    let message = format!(
-        "the server {address} does not accept user and password; write redis://user:password@…"
-    );
+    let message =
+        format!("the server {address} rejects user and password; write redis://user:password@…");
     (ErrorKind::Denied, message)
 }
 
-/// The error for an answer that no script of ours gives.
+/// The error for a reply that no script of this driver returns.
 pub(crate) fn unexpected_reply() -> Error {
     Error::new(
         ErrorKind::Corrupt,
-        "the Redis server gives an answer that makes no sense",
+        "the Redis server returned an unexpected reply",
     )
 }

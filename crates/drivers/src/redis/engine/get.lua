@@ -1,5 +1,4 @@
--- Some keys at a version, each with the version that wrote it in front: the first ones, until they are
--- many bytes.
+-- Reads the values of keys at a version, each with the version that wrote it in front, until they reach a size.
 -- KEYS: meta runs values rows undo before packed pending   ARGV: version, bytes, keys
 local meta, runs, values, rows, undo, before, packed, pending = unpack(KEYS)
 local call = redis.call
@@ -12,7 +11,7 @@ if not is_newest then
   if version < tonumber(state[2]) then return {'old', state[2]} end
 end
 
--- The first change after the version saved what it found, unless the key was new.
+-- The first change after the version has saved the old value, unless the key was new.
 local is_spread = false
 local function older(key)
   if not is_spread then
@@ -26,8 +25,8 @@ local function older(key)
   return old and struct.unpack('>I8', old) <= version and old or false
 end
 
--- Whether a key is to be looked for in a run, which may not have it, as nothing between its keys has
--- changed since its version.
+-- Returns whether the value must be searched in a run, and adds the run to the reply. The run may not contain the
+-- key; then the key did not exist at the version, as nothing between its keys has changed since.
 local has_runs = state[3] ~= '0'
 local in_runs, add, bring = collector(rows)
 local function in_run(key, value, place)

@@ -1,4 +1,4 @@
-//! Connections, scripts and names: all that only this driver needs.
+//! The Redis engine: connections, scripts, the names of Redis keys, and the encoding of batches and replies.
 
 mod batch;
 mod check;

@@ -1,4 +1,4 @@
-//! Lists of byte strings as the scripts read and write them: MessagePack arrays of strings.
+//! Lists of byte strings, as the scripts read and write them: MessagePack arrays of strings.
 
 use std::mem;
 
@@ -6,7 +6,7 @@ use espalier_keyspace::Result;
 
 use super::error::unexpected_reply;
 
-/// Strings as they stand in a list.
+/// Encoded strings of a list, without the list's header.
 #[derive(Default)]
 pub(crate) struct PackedStrings {
     packed: Vec<u8>,
@@ -27,19 +27,19 @@ impl PackedStrings {
     }
 }
 
-/// Writes lists, each of about so many bytes.
+/// Encodes lists of a limited size.
 pub(crate) struct ListEncoder {
     bytes_max: usize,
     full: Vec<Vec<u8>>,
-    /// What comes into the next list; its beginning is there already.
+    /// The strings of the current list, after its header.
     items: PackedStrings,
 }
 
-/// How a list begins: with how many strings it has, in as many bytes whatever their number.
+/// The header of a list: the number of its strings, in four bytes.
 const HEAD: [u8; 5] = [0xdd, 0, 0, 0, 0];
 
 impl ListEncoder {
-    /// Begins a new list wherever one has that many bytes.
+    /// Creates an encoder that begins a new list when the current one has reached `bytes_max`.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             bytes_max,
@@ -48,14 +48,14 @@ impl ListEncoder {
         }
     }
 
-    /// Appends strings that stay in one list.
+    /// Appends strings, all to the same list.
     pub(crate) fn item(&mut self, strings: &[&[u8]]) {
         self.begin();
         self.items.put(strings);
         self.end();
     }
 
-    /// The same with items that are made already.
+    /// Appends encoded strings, all to the same list.
     pub(crate) fn append(&mut self, all: &[&PackedStrings]) {
         self.begin();
         for items in all {
@@ -88,7 +88,7 @@ impl ListEncoder {
         }
     }
 
-    /// The lists.
+    /// Returns the lists.
     pub(crate) fn finish(mut self) -> Vec<Vec<u8>> {
         self.close();
         self.full
@@ -112,7 +112,7 @@ fn put_string(list: &mut Vec<u8>, string: &[u8]) {
     list.extend(string);
 }
 
-/// The strings of a list, one after the other; `None` for one that is nothing.
+/// Decodes the strings of a list. `None` is nil.
 #[derive(Clone)]
 pub(crate) struct Strings<'a> {
     rest: &'a [u8],
@@ -120,7 +120,7 @@ pub(crate) struct Strings<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// Of a list. Fails where it is none; what is in it is looked at as it is read.
+    /// Decodes the header of a list, and fails if there is none. The iterator decodes the strings.
     pub(crate) fn of(list: &'a [u8]) -> Result<Self> {
         let mut rest = list;
         let left = count(&mut rest).ok_or_else(unexpected_reply)?;
@@ -151,7 +151,7 @@ fn count(rest: &mut &[u8]) -> Option<usize> {
         small @ 0x90..=0x9f => Some(usize::from(small & 0x0f)),
         0xdc => length(rest, 2),
         0xdd => length(rest, 4),
-        // A table of Lua without anything in it may as well be a map.
+        // Lua may encode an empty table as a map.
         0x80 => Some(0),
         _ => None,
     }
@@ -163,7 +163,7 @@ fn string<'a>(rest: &mut &'a [u8]) -> Option<Option<&'a [u8]>> {
         0xd9 => length(rest, 1)?,
         0xda => length(rest, 2)?,
         0xdb => length(rest, 4)?,
-        // Nil, and false, as which a script has it.
+        // Nil, or false, as scripts represent nil.
         0xc0 | 0xc2 => return Some(None),
         _ => return None,
     };

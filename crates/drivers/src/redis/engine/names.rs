@@ -1,7 +1,7 @@
-//! The names in the server, and the members of the undo set: a key with `00` as `00 FF`, ended by
-//! `00 00`, and a version, big endian. The scripts make them.
+//! The names of the Redis keys; and the members of the undo set, which the scripts write: a key with `00` as
+//! `00 FF`, terminated by `00 00`, and a version, big endian.
 
-/// The names of one key space.
+/// The names of the Redis keys of one key space.
 pub(crate) struct KeyNames {
     prefix: String,
     pub(crate) meta: String,
@@ -36,18 +36,18 @@ impl KeyNames {
         }
     }
 
-    /// Where a connection's last commit stands.
+    /// The Redis key with a session's last commit.
     pub(crate) fn session(&self, session: &str) -> String {
         format!("{}lane:{session}", self.prefix)
     }
 
-    /// Where a connection's large batch stands.
+    /// The Redis key with a session's staged batch.
     pub(crate) fn stage(&self, session: &str) -> String {
         format!("{}stage:{session}", self.prefix)
     }
 }
 
-/// The key of an undo member; `None` where it is none.
+/// Decodes the key of an undo member; `None` if it is not valid.
 pub(crate) fn key_of_undo_member(member: &[u8]) -> Option<Vec<u8>> {
     let body = member.get(..member.len().checked_sub(10)?)?;
     let mut key = Vec::with_capacity(body.len());
@@ -65,7 +65,7 @@ pub(crate) fn key_of_undo_member(member: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// As the commit script makes it.
+    /// Encodes an undo member as the commit script does.
     fn undo_member(key: &[u8], version: u64) -> Vec<u8> {
         let mut member = Vec::new();
         for &byte in key {

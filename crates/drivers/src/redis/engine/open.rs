@@ -1,4 +1,4 @@
-//! Opening a key space: what the server is, what it promises, and what is there.
+//! Opens a key space: checks the server's version, its durability settings, and the format of the key space.
 
 use std::fmt;
 use std::time::Instant;
@@ -16,25 +16,25 @@ use crate::durability::Durability;
 use crate::promise::Promise;
 use crate::redis::config::Config;
 
-/// The layout of names that this code writes and reads.
+/// The format version that this code reads and writes.
 pub const FORMAT: u64 = 5;
 
-/// The one that is taken over: its log told the runs of a commit as one text.
+/// The format version that is upgraded. Its log has all runs of a commit in one field.
 const FORMAT_UPGRADED: u64 = 4;
 
-/// Bytes of a batch that is sent with the script that applies it: 16 MiB. A larger one is staged.
+/// The most bytes of a batch that is sent with the commit script: 16 MiB. A larger one is staged first.
 pub const DIRECT_BYTES_MAX: usize = 16 << 20;
 
-/// Operations of a batch that saves what it overwrites. A larger one ends all older snapshots.
+/// The most operations of a batch that saves what it overwrites. A larger batch ends all older snapshots.
 pub const UNDO_OPERATIONS_MAX: usize = 200_000;
 
-/// Commits that the log keeps for watchers.
+/// The number of commits that the log keeps for watchers.
 pub const LOG_COMMITS_MAX: usize = 4096;
 
-/// Bytes of changes that the log keeps for watchers: 16 MiB.
+/// The most bytes of changes that the log keeps for watchers: 16 MiB.
 pub const LOG_BYTES_MAX: usize = 16 << 20;
 
-/// The oldest server that has what the scripts use.
+/// The oldest Redis version with all commands that the scripts use.
 const SERVER_VERSION_MIN: [u32; 2] = [6, 0];
 
 /// An open key space.
@@ -43,11 +43,11 @@ pub(crate) struct Engine {
     pub(crate) names: KeyNames,
     pub(crate) scripts: Scripts,
     pub(crate) undo_bytes: u64,
-    /// Held for writing by a streamed write, for reading by a commit.
+    /// Locked exclusively by a streamed write, shared by a commit.
     pub(crate) writing: RwLock<()>,
 }
 
-/// Whether there is a key space, or what is left of one.
+/// Returns whether there is a key space, or remains of one.
 pub(crate) fn exists(config: &Config) -> Result<bool> {
     let engine = Engine::new(config)?;
     let mut command = redis::cmd("EXISTS");
@@ -57,17 +57,17 @@ pub(crate) fn exists(config: &Config) -> Result<bool> {
     Ok(found > 0)
 }
 
-/// What the server does with commits, as it is set now.
+/// The durability of commits with the server's current settings.
 pub(crate) fn durability(config: &Config) -> Result<Promise> {
     let engine = Engine::new(config)?;
     Ok(match engine.persistence_settings()? {
         Some(settings) if settings.are_durable() => Promise::Durable,
         Some(settings) => Promise::Relaxed(Some(settings.to_string())),
-        None => Promise::Relaxed(Some("the server does not tell its settings".to_owned())),
+        None => Promise::Relaxed(Some("the settings of the server cannot be read".to_owned())),
     })
 }
 
-/// How the server keeps its log of commands.
+/// The settings of the server's append-only file.
 #[derive(Debug)]
 struct PersistenceSettings {
     appendonly: String,
@@ -87,7 +87,7 @@ impl fmt::Display for PersistenceSettings {
     }
 }
 
-/// Connects and makes the key space where there is none.
+/// Connects, and creates the key space if there is none.
 pub(crate) fn open(config: Config) -> Result<Engine> {
     let engine = Engine::new(&config)?;
     engine.check_server(config.durability)?;
@@ -106,7 +106,7 @@ pub(crate) fn open(config: Config) -> Result<Engine> {
 
 fn wrong_format(found: &[u8]) -> Error {
     if found.is_empty() {
-        let message = "the key space is gone, or a part of it: somebody deleted it in the server";
+        let message = "the key space, or a part of it, was deleted in the server";
         return Error::new(ErrorKind::Corrupt, message);
     }
     let number: Option<u64> = std::str::from_utf8(found)
@@ -126,7 +126,7 @@ fn wrong_format(found: &[u8]) -> Error {
 }
 
 impl Engine {
-    /// An engine that connects when it is asked.
+    /// Creates an engine, which connects on its first request.
     fn new(config: &Config) -> Result<Self> {
         Ok(Self {
             names: KeyNames::new(&config.prefix),
@@ -137,7 +137,7 @@ impl Engine {
         })
     }
 
-    /// Asks what may be asked again, for as long as a call may take.
+    /// Sends an idempotent request. Retries until the timeout of a call.
     pub(crate) fn request<T>(
         &self,
         send: impl FnMut(&mut ServerConnection) -> redis::RedisResult<T>,
@@ -145,7 +145,7 @@ impl Engine {
         self.pool.request(self.pool.deadline(), send)
     }
 
-    /// The same until a deadline.
+    /// Sends an idempotent request. Retries until the deadline.
     pub(crate) fn request_until<T>(
         &self,
         deadline: Instant,
@@ -154,7 +154,7 @@ impl Engine {
         self.pool.request(deadline, send)
     }
 
-    /// The version of the newest commit.
+    /// Reads the version of the newest commit.
     pub(crate) fn newest(&self) -> Result<Version> {
         let mut command = redis::cmd("HGET");
         command.arg(&self.names.meta).arg("version");
@@ -166,7 +166,7 @@ impl Engine {
         }
     }
 
-    /// The answer of a script that reads at a version, or why it does not.
+    /// Returns the reply of a script that reads at a version, or the error that its status means.
     pub(crate) fn checked(&self, mut reply: Reply) -> Result<Reply> {
         match reply.status.as_str() {
             "ok" => Ok(answer),
@@ -177,8 +177,8 @@ impl Engine {
             )),
             "lost" => Err(Error::new(
                 ErrorKind::Corrupt,
-                "the server has lost commits that it acknowledged: its version went back; see \
-                 its settings appendonly and appendfsync",
+                "the server has lost acknowledged commits: its version decreased; see its settings \
+                 appendonly and appendfsync",
             )),
             _ => Err(unexpected_reply()),
         }
@@ -188,7 +188,7 @@ impl Engine {
         let version = self.server_version()?;
         if let Some([major, minor]) = version.filter(|version| *version < SERVER_VERSION_MIN) {
             let message = format!(
-                "the server {} is Redis {major}.{minor}; it has to be 6.0 or later",
+                "the server {} is Redis {major}.{minor}; version 6.0 or later is required",
                 self.pool.address
             );
             return Err(Error::new(ErrorKind::WrongVersion, message));
@@ -216,7 +216,7 @@ impl Engine {
             None => Err(Error::new(
                 ErrorKind::Engine,
                 format!(
-                    "the server {address} does not say how durable its commits are; allow CONFIG \
+                    "the durability settings of the server {address} cannot be read; allow CONFIG \
                      GET to this user, or add durability=relaxed to the URL"
                 ),
             )),
@@ -233,8 +233,7 @@ impl Engine {
         }))
     }
 
-    /// Refuses a server that throws keys away when its memory is full: parts of key spaces would be
-    /// gone, and nobody told.
+    /// Fails if the server evicts keys when its memory is full: parts of the key space would be lost silently.
     fn check_eviction(&self) -> Result<()> {
         let limit = self.config_value("maxmemory")?;
         let policy = self.config_value("maxmemory-policy")?;
@@ -242,7 +241,7 @@ impl Engine {
             (Some(limit), Some(policy)) if limit != "0" && policy != "noeviction" => {
                 let address = &self.pool.address;
                 let message = format!(
-                    "the server {address} throws keys away when its memory is full \
+                    "the server {address} evicts keys when its memory is full \
                      (maxmemory-policy is {policy}); set maxmemory-policy to noeviction"
                 );
                 Err(Error::new(ErrorKind::Engine, message))
@@ -251,7 +250,7 @@ impl Engine {
         }
     }
 
-    /// A setting of the server; `None` where it does not tell.
+    /// Reads a setting of the server; `None` if that is not permitted.
     pub(crate) fn config_value(&self, name: &str) -> Result<Option<String>> {
         let mut command = redis::cmd("CONFIG");
         command.arg("GET").arg(name);
@@ -261,7 +260,7 @@ impl Engine {
         Ok(pair.and_then(|mut pair| pair.pop()))
     }
 
-    /// A section of the server's description of itself; empty where it does not tell.
+    /// Reads a section of `INFO`; empty if that is not permitted.
     pub(crate) fn info(&self, section: &str) -> Result<String> {
         let mut command = redis::cmd("INFO");
         command.arg(section);
@@ -279,7 +278,7 @@ impl Engine {
         Ok(version)
     }
 
-    /// Asks what the server, or the user's rights, may refuse to tell.
+    /// Sends an idempotent request. Returns `None` if the server or the user's rights do not permit it.
     pub(crate) fn request_permitted(
         &self,
         mut send: impl FnMut(&mut ServerConnection) -> redis::RedisResult<Value>,
@@ -295,7 +294,7 @@ fn is_refusal(error: &RedisError) -> bool {
     matches!(error.code(), Some("NOPERM" | "ERR"))
 }
 
-/// The answer of one of the servers of a Cluster, which answer together.
+/// The reply of one server, if the servers of a Cluster have replied together.
 fn single_reply(value: Value) -> Value {
     match value {
         Value::Map(mut servers) if servers.len() > 1 || is_nested(&servers) => {
@@ -310,7 +309,7 @@ fn is_nested(servers: &[(Value, Value)]) -> bool {
     servers.iter().any(|(_, reply)| nested(reply))
 }
 
-/// A line of a description.
+/// The value of a field of `INFO`.
 pub(crate) fn info_field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let mut lines = text.lines();
     lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))

@@ -1,4 +1,4 @@
-//! Connections that are kept, and what is tried again.
+//! The pool of connections, and retries.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use super::error::{cluster_member_error, engine_error, is_transient, is_without_
 use crate::redis::config::Config;
 use crate::speech::{Asked, Manner, Speech};
 
-/// Connections that are kept while nobody uses them.
+/// The most idle connections that are kept.
 const IDLE_MAX: usize = 32;
 
-/// How long to wait before connecting again, at first and at most.
+/// The first and the longest wait before a retry.
 const BACKOFF_MIN: Duration = Duration::from_millis(5);
 const BACKOFF_MAX: Duration = Duration::from_millis(250);
 
@@ -27,7 +27,7 @@ const MANNER: Manner = Manner {
     with_tls: "write rediss://…?ca=FILE",
 };
 
-/// A connection, its name for the commit script, and the number of its last commit.
+/// A connection, with the name and the number of its last commit, by which the commit script recognizes commits.
 pub(crate) struct Session {
     pub(crate) connection: ServerConnection,
     pub(crate) name: String,
@@ -56,12 +56,12 @@ impl Pool {
         })
     }
 
-    /// When a call that begins now has to end.
+    /// The deadline of a call that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.timeout
     }
 
-    /// A connection, kept or new.
+    /// Takes an idle connection, or opens one.
     pub(crate) fn take(&self) -> RedisResult<Session> {
         let idle = self.idle.lock().pop();
         if let Some(session) = idle {
@@ -79,12 +79,12 @@ impl Pool {
         })
     }
 
-    /// A connection of one's own, tried for until the deadline.
+    /// Takes an idle connection, or opens one. Retries until the deadline.
     pub(crate) fn take_until(&self, deadline: Instant) -> Result<Session> {
         self.retry_until(deadline, || self.take())
     }
 
-    /// Keeps a connection that works for the next user.
+    /// Returns a working connection to the pool.
     pub(crate) fn put_back(&self, session: Session) {
         let mut idle = self.idle.lock();
         if idle.len() < IDLE_MAX {
@@ -92,13 +92,12 @@ impl Pool {
         }
     }
 
-    /// Forgets the kept connections: the server has broken one of them, so the others are as old.
+    /// Drops all idle connections. If one connection broke, the others probably broke, too.
     pub(crate) fn drop_idle(&self) {
         self.idle.lock().clear();
     }
 
-    /// Asks, on another connection when one breaks, until the deadline. For what may be asked
-    /// twice only.
+    /// Sends an idempotent request. If the connection breaks, retries with another one until the deadline.
     pub(crate) fn request<T>(
         &self,
         deadline: Instant,
@@ -159,7 +158,7 @@ impl Pool {
     }
 }
 
-/// Waits, and waits longer the next time.
+/// Waits, and doubles the next wait.
 pub(crate) fn backoff(wait: &mut Duration) {
     thread::sleep(*wait);
     *wait = (*wait * 2).min(BACKOFF_MAX);

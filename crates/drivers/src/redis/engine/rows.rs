@@ -1,4 +1,4 @@
-//! What scripts answer about rows: lists of keys, lists of values with their stamps, and of runs.
+//! Decodes the rows in replies of scripts: lists of keys, of values with their stamps, and of runs.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ use super::msgpack::Strings;
 use super::names::key_of_undo_member;
 use crate::pages::Page;
 
-/// Bytes of the version that wrote a value or a run, in front of it.
+/// Bytes of the stamp: the version that wrote a value or a run, stored in front of it.
 const STAMP_BYTES: usize = 8;
 
-/// Set in the version where a key stands for a run.
+/// The bit of the stamp that is set for a run.
 const RUN: u64 = 1 << 63;
 
-/// Bytes of how many rows a run has, before its first key.
+/// Bytes of the number of rows of a run, stored before its first key.
 const COUNT_BYTES: usize = 4;
 
-/// The version that wrote a stored value, and the value.
+/// Splits a stored value into its version and the value.
 pub(crate) fn split_stamp(stored: &[u8]) -> Result<(Version, &[u8])> {
     let (stamp, value) = stored
         .split_first_chunk::<STAMP_BYTES>()
@@ -29,7 +29,7 @@ pub(crate) fn split_stamp(stored: &[u8]) -> Result<(Version, &[u8])> {
     Ok((Version(u64::from_be_bytes(*stamp)), value))
 }
 
-/// A stored value without its stamp.
+/// Removes the stamp of a stored value.
 pub(crate) fn without_stamp(mut stored: Vec<u8>) -> Result<Vec<u8>> {
     if stored.len() < STAMP_BYTES {
         return Err(unexpected_reply());
@@ -38,7 +38,7 @@ pub(crate) fn without_stamp(mut stored: Vec<u8>) -> Result<Vec<u8>> {
     Ok(stored)
 }
 
-/// Values in lists, one after the other.
+/// Stored values in several lists.
 pub(crate) struct StoredValues(Vec<Vec<u8>>);
 
 impl StoredValues {
@@ -48,7 +48,7 @@ impl StoredValues {
         lists.collect::<Result<_>>().map(Self)
     }
 
-    /// Each value as it is stored; `None` where there is none.
+    /// Calls `take` with each stored value; `None` if a key has none.
     pub(crate) fn each(&self, mut take: impl FnMut(Option<&[u8]>) -> Result<()>) -> Result<()> {
         for list in &self.0 {
             Strings::of(list)?.try_for_each(|value| take(value?))?;
@@ -57,17 +57,17 @@ impl StoredValues {
     }
 }
 
-/// What is to be searched for keys that are in runs.
+/// The runs in which to look up keys that have no row of their own.
 #[derive(Default)]
 pub(crate) struct RunLookup {
-    /// The rows of a run, by the index of the first key that is in it.
+    /// The rows of each run, by the index of the first requested key in it.
     lists: HashMap<u64, Vec<u8>>,
-    /// That index, by the index of each other key.
+    /// For each other requested key, by its index: the index of the first requested key in the same run.
     same: HashMap<u64, u64>,
 }
 
 impl RunLookup {
-    /// Of indexes, each before the rows, or before the index of an earlier key of that run.
+    /// Reads a list of indexes, each followed by the rows of a run, or by the index of an earlier key of that run.
     pub(crate) fn of(reply: Vec<Value>) -> Result<Self> {
         let mut all = Self::default();
         let mut parts = reply.into_iter();
@@ -86,7 +86,7 @@ impl RunLookup {
         Ok(all)
     }
 
-    /// The value of the key at a index, where it is to be searched.
+    /// Looks up the requested key with this index.
     pub(crate) fn find(&self, index: usize, key: &[u8]) -> Result<Option<&[u8]>> {
         let index = index as u64;
         let first = self.same.get(&index).copied().unwrap_or(index);
@@ -104,16 +104,16 @@ impl RunLookup {
     }
 }
 
-/// The newest rows of a part of the key space.
+/// The newest rows of a range.
 pub(crate) struct NewestRows {
     keys: Vec<u8>,
     values: StoredValues,
-    /// The rows of those of the keys that are runs.
+    /// The rows of the keys that are runs.
     runs: Vec<Value>,
 }
 
 impl NewestRows {
-    /// Takes the next three parts of an answer.
+    /// Reads the next three fields of a reply.
     pub(crate) fn take(reply: &mut Reply) -> Result<Self> {
         Ok(Self {
             keys: reply.bytes()?.ok_or_else(unexpected_reply)?,
@@ -122,7 +122,7 @@ impl NewestRows {
         })
     }
 
-    /// Each row, and the version that wrote it, in the direction in which the keys are.
+    /// Calls `take` with each row and the version that wrote it, in the direction in which the keys are.
     pub(crate) fn each(
         &self,
         direction: Direction,
@@ -152,7 +152,7 @@ impl NewestRows {
         })
     }
 
-    /// The last key in a direction.
+    /// The last key in the direction.
     fn last_key(&self, direction: Direction) -> Result<Option<&[u8]>> {
         let last = Strings::of(&self.keys)?.last().transpose()?.flatten();
         if direction == Direction::Forward {
@@ -176,7 +176,7 @@ impl NewestRows {
 /// A key and a value.
 type Row<'a> = (&'a [u8], &'a [u8]);
 
-/// The rows of a run.
+/// Decodes the rows of a run.
 fn run(list: &[u8]) -> Result<Vec<Row<'_>>> {
     let mut strings = Strings::of(list)?;
     let mut rows = Vec::with_capacity(RUN_ROWS_MAX);
@@ -190,14 +190,14 @@ fn run(list: &[u8]) -> Result<Vec<Row<'_>>> {
     Ok(rows)
 }
 
-/// A key, and what it held before a change, as it was stored.
+/// A key, and its stored value before a change.
 type Saved = (Vec<u8>, Vec<u8>);
 
-/// A part of the key space as a version shows it.
+/// A page of a range at a version: the newest rows, and the saved values to replace them with.
 pub(crate) struct PageReply {
     rows: NewestRows,
     saved: Vec<Saved>,
-    /// The last key that it is about, where more may follow.
+    /// The last key that the page covers, if more may follow.
     reached: Option<Vec<u8>>,
     range: KeyRange,
     version: Version,
@@ -205,7 +205,7 @@ pub(crate) struct PageReply {
 }
 
 impl PageReply {
-    /// What a page's answer says of a range.
+    /// Decodes the reply of the page script.
     pub(crate) fn of(
         mut reply: Reply,
         range: &KeyRange,
@@ -224,7 +224,7 @@ impl PageReply {
             (Some(last), Some(cut)) if is_before(direction, &cut, &last) => Some(cut),
             (last, cut) => last.or(cut),
         };
-        // A run may begin before the range does.
+        // A run may begin before the range.
         let reached = reached.filter(|reached| *reached >= range.start);
         Ok(Self {
             rows,
@@ -236,8 +236,8 @@ impl PageReply {
         })
     }
 
-    /// Puts the newest rows and the saved ones together, in the direction of the scan. Says up to
-    /// which key that is all, where more may follow.
+    /// Merges the newest rows and the saved ones into a page, in the direction of the scan. Returns the last key
+    /// that it covers, if more may follow.
     pub(crate) fn merge_into(self, page: &mut Page) -> Result<Option<Vec<u8>>> {
         let direction = self.direction;
         let mut saved = self.saved.iter().peekable();
@@ -264,7 +264,7 @@ impl PageReply {
         Ok(())
     }
 
-    /// Appends a row of the range that was there at the version already.
+    /// Appends a row, if it is in the range and existed at the version.
     fn push(&self, key: &[u8], since: Version, value: &[u8], page: &mut Page) {
         let reached = self.reached.as_deref();
         let is_beyond = reached.is_some_and(|reached| is_before(self.direction, reached, key));
@@ -285,7 +285,7 @@ fn saved_key(member: &[u8]) -> Result<Vec<u8>> {
     key_of_undo_member(member).ok_or_else(unexpected_reply)
 }
 
-/// A flat list of undo members and what they saved.
+/// Decodes a flat list of undo members and saved values.
 fn saved(list: Vec<Value>) -> Result<Vec<Saved>> {
     let mut saved = Vec::with_capacity(list.len() / 2);
     let mut list = list.into_iter();

@@ -1,6 +1,6 @@
-//! The scripts that run in the server.
+//! The Lua scripts that run in the server.
 
-/// A script and its hash, by which the server knows it.
+/// A script and its hash, which identifies it in the server.
 pub(crate) struct Script {
     pub(crate) code: &'static str,
     pub(crate) hash: String,
@@ -13,7 +13,7 @@ impl Script {
     }
 }
 
-/// All scripts, with their hashes.
+/// All scripts.
 pub(crate) struct Scripts {
     pub(crate) open: Script,
     pub(crate) snapshot: Script,

@@ -1,9 +1,8 @@
--- The newest version, and what is expected to be read of it. Values have the version that wrote them
--- in front.
+-- Reads the newest version, and prefetches keys and ranges. Values have the version that wrote them in front.
 -- KEYS: meta keys runs values rows
--- ARGV: how many keys, the keys, then of each range the least and greatest key, and how many of it
--- Answer: 'ok', version, lists of the keys' values (MessagePack), those in runs, and of each range: 1 when
---         there may be more, the keys, lists of their values, and the rows of runs (as of a page)
+-- ARGV: number of keys, the keys, then for each range the least and greatest key, and the number of rows
+-- Reply: 'ok', version, lists of the keys' values (MessagePack), those in runs, and for each range: 1 if there
+--        may be more, the keys, lists of their values, and the rows of runs (as in a page)
 local meta, keys, runs, values, rows = unpack(KEYS)
 local call, pack = redis.call, cmsgpack.pack
 local version, packed_rows = unpack(call('HMGET', meta, 'version', 'packed_rows'))
