@@ -95,9 +95,9 @@ fn resolve(engine: &Engine, session: &Session, timeout: Duration) -> Result<Opti
 
 fn commit_result(engine: &Engine, mut reply: Reply) -> Result<Option<Version>> {
     match reply.status.as_str() {
-        "ok" => Ok(Some(Version(answer.number()?))),
+        "ok" => Ok(Some(Version(reply.number()?))),
         "void" => Ok(None),
-        "conflict" => Err(Error::conflict(&answer.bytes()?.unwrap_or_default())),
+        "conflict" => Err(Error::conflict(&reply.bytes()?.unwrap_or_default())),
         "changed" => Err(Error::new(
             ErrorKind::Conflict,
             "another process committed during this write",

@@ -29,7 +29,7 @@ end
 -- key; then the key did not exist at the version, as nothing between its keys has changed since.
 local has_runs = state[3] ~= '0'
 local in_runs, add, bring = collector(rows)
-local function in_run(key, value, place)
+local function in_run(key, value, index)
   if not has_runs or value and not is_run(value) then return false end
   local name = key
   if not value and is_newest then
@@ -38,24 +38,24 @@ local function in_run(key, value, place)
     name, value = run_over(key, key, runs, values)
   end
   if not name or not is_newest and struct.unpack('>I8', since(value)) > version then return false end
-  add(name, place)
+  add(name, index)
   return true
 end
 
-local answer, bytes, bytes_max = {'ok', in_runs}, 0, tonumber(ARGV[2])
+local reply, bytes, bytes_max = {'ok', in_runs}, 0, tonumber(ARGV[2])
 for at = 3, #ARGV, 16 do
   if bytes > bytes_max then break end
   local to = math.min(at + 15, #ARGV)
   for number, value in ipairs(call('HMGET', values, unpack(ARGV, at, to))) do
     local key = ARGV[at + number - 1]
-    if in_run(key, value, #answer - 2) then
+    if in_run(key, value, #reply - 2) then
       value = false
     elseif not is_newest and not (value and struct.unpack('>I8', value) <= version) then
       value = older(key)
     end
     bytes = bytes + #(value or '')
-    answer[#answer + 1] = value
+    reply[#reply + 1] = value
   end
   bytes = bytes + bring()
 end
-return answer
+return reply

@@ -169,8 +169,8 @@ impl Engine {
     /// Returns the reply of a script that reads at a version, or the error that its status means.
     pub(crate) fn checked(&self, mut reply: Reply) -> Result<Reply> {
         match reply.status.as_str() {
-            "ok" => Ok(answer),
-            "format" => Err(wrong_format(&answer.bytes()?.unwrap_or_default())),
+            "ok" => Ok(reply),
+            "format" => Err(wrong_format(&reply.bytes()?.unwrap_or_default())),
             "old" => Err(Error::new(
                 ErrorKind::SnapshotTooOld,
                 "too much was committed since this snapshot was taken; take a new one",

@@ -20,7 +20,7 @@ const IDLE_MAX: usize = 32;
 const BACKOFF_MIN: Duration = Duration::from_millis(5);
 const BACKOFF_MAX: Duration = Duration::from_millis(250);
 
-/// How a server is asked whether it speaks TLS.
+/// The request and the advice of the probe for TLS.
 const MANNER: Manner = Manner {
     greeting: b"PING\r\n",
     without_tls: "write redis://",

@@ -56,23 +56,23 @@ end
 -- Collects, for keys in runs, the indexes of their values in the reply, each followed by the rows in which to search
 -- the key, or by the index of an earlier key in the same run.
 local function collector(rows)
-  local all, named, names, places = {}, {}, {}, {}
-  local function add(name, place)
+  local all, named, names, indexes = {}, {}, {}, {}
+  local function add(name, index)
     if named[name] then
-      all[#all + 1], all[#all + 2] = place, named[name]
+      all[#all + 1], all[#all + 2] = index, named[name]
     else
-      named[name] = place
-      names[#names + 1], places[#places + 1] = name, place
+      named[name] = index
+      names[#names + 1], indexes[#indexes + 1] = name, index
     end
   end
   local function bring()
     if #names == 0 then return 0 end
     local bytes = 0
     for number, list in ipairs(redis.call('HMGET', rows, unpack(names))) do
-      all[#all + 1], all[#all + 2] = places[number], list
+      all[#all + 1], all[#all + 2] = indexes[number], list
       bytes = bytes + #(list or '')
     end
-    names, places = {}, {}
+    names, indexes = {}, {}
     return bytes
   end
   return all, add, bring

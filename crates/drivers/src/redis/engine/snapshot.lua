@@ -30,7 +30,7 @@ local function read(wanted, from, to)
   bring()
   return found
 end
-local answer = {'ok', version, lists(ARGV, 2, 1 + count, read), in_runs}
+local reply = {'ok', version, lists(ARGV, 2, 1 + count, read), in_runs}
 for at = 2 + count, #ARGV, 3 do
   local most, packed = tonumber(ARGV[at + 2]), {}
   local found = call('ZRANGEBYLEX', keys, ARGV[at], ARGV[at + 1], 'LIMIT', 0, most)
@@ -41,6 +41,6 @@ for at = 2 + count, #ARGV, 3 do
     for _, run in ipairs(lists_of(wanted, from, list, rows)) do packed[#packed + 1] = run end
     return list
   end)
-  answer[#answer + 1] = {more, pack(found), held, packed}
+  reply[#reply + 1] = {more, pack(found), held, packed}
 end
-return answer
+return reply
