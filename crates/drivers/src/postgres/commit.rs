@@ -124,8 +124,8 @@ fn attempt(
     }
     let mut read_set = ReadSet::default();
     for batch in batches {
-        read_set.preconditions(batch.preconditions());
-        read_set.operations(batch);
+        read_set.add_preconditions(batch.preconditions());
+        read_set.add_operations(batch);
     }
     let begun = Transaction::begin(connection, &read_set, COMMIT_IDLE_MAX);
     let (transaction, reads) = begun.map_err(|failure| Stop::new(engine, failure))?;
@@ -193,10 +193,10 @@ fn finish(
     let lens = engine.lens.read().clone();
     let write_set = match lens {
         Some(lens) => {
-            let shown = transaction
+            let stored = transaction
                 .store(write_set)
                 .and_then(|()| fill_in(&mut transaction, &engine.setup, &*lens));
-            shown.map_err(|failure| Stop::new(engine, failure))?;
+            stored.map_err(|failure| Stop::new(engine, failure))?;
             &nothing
         }
         None => write_set,
@@ -224,7 +224,7 @@ fn stream(engine: &Arc<Engine>, preconditions: &[Precondition], fill: Fill<'_>) 
     let mut fill = Some(fill);
     retry(engine, |connection| {
         let mut read_set = ReadSet::default();
-        read_set.preconditions(preconditions);
+        read_set.add_preconditions(preconditions);
         let begun = Transaction::begin(connection, &read_set, WRITE_IDLE_MAX);
         let (transaction, reads) = begun.map_err(|failure| Stop::new(engine, failure))?;
         let tested = WriteSet::default().test(&reads, preconditions);
@@ -325,7 +325,7 @@ impl PostgresWriter<'_> {
             false => ReadResults::assuming_present(),
             true => {
                 let mut read_set = ReadSet::default();
-                read_set.operations(batch);
+                read_set.add_operations(batch);
                 self.transaction.read(&read_set)?
             }
         };

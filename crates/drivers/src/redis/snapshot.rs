@@ -52,14 +52,14 @@ impl RedisSnapshot {
             &names.values,
             &names.rows,
         ];
-        let wanted: Vec<&[u8]> = expected
+        let requested: Vec<&[u8]> = expected
             .keys()
             .iter()
             .map(Vec::as_slice)
             .filter(|key| is_key(key))
             .collect();
-        let mut arguments = vec![wanted.len().to_string().into_bytes()];
-        arguments.extend(wanted.iter().map(|key| key.to_vec()));
+        let mut arguments = vec![requested.len().to_string().into_bytes()];
+        arguments.extend(requested.iter().map(|key| key.to_vec()));
         for (range, keys) in expected.ranges() {
             let (least, greatest) = bounds(range);
             arguments.extend([least, greatest, keys.to_string().into_bytes()]);
@@ -70,11 +70,11 @@ impl RedisSnapshot {
         let mut reply = engine.checked(reply)?;
         let version = Version(reply.number()?);
         let mut known = Known::default();
-        let mut wanted = wanted.into_iter().enumerate();
+        let mut requested = requested.into_iter().enumerate();
         let values = StoredValues::of(reply.list()?)?;
         let run_lookup = RunLookup::of(reply.list()?)?;
         values.each(|stored| {
-            let (index, key) = wanted.next().ok_or_else(unexpected_reply)?;
+            let (index, key) = requested.next().ok_or_else(unexpected_reply)?;
             let value = match stored {
                 Some(stored) => Some(split_stamp(stored)?.1),
                 None => run_lookup.find(index, key)?,
@@ -83,13 +83,13 @@ impl RedisSnapshot {
             Ok(())
         })?;
         for (range, _) in expected.ranges() {
-            let mut part = reply.nested()?;
-            let more = match part.number()? {
+            let mut range_reply = reply.nested()?;
+            let more = match range_reply.number()? {
                 1 => More::Perhaps,
                 _ => More::Nothing,
             };
             let mut head = Page::default();
-            NewestRows::take(&mut part)?.each(Direction::Forward, |key, _, value| {
+            NewestRows::take(&mut range_reply)?.each(Direction::Forward, |key, _, value| {
                 if range.contains(key) {
                     head.push(key, value);
                 }
@@ -110,7 +110,7 @@ impl RedisSnapshot {
     }
 
     /// Reads the values of the first keys: of at least one, and of as many as fit into a page.
-    fn read_values(&self, wanted: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+    fn read_values(&self, requested: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let engine = &self.engine;
         let names = &engine.names;
         let keys: [&str; 8] = [
@@ -125,16 +125,16 @@ impl RedisSnapshot {
         ];
         let bytes_max = PAGE_BYTES.to_string();
         let mut arguments: Vec<&[u8]> = vec![self.version_text.as_bytes(), bytes_max.as_bytes()];
-        arguments.extend(wanted);
+        arguments.extend(requested);
         let reply = engine
             .request(|connection| connection.script(&engine.scripts.get, &keys, &arguments))?;
         let mut reply = engine.checked(reply)?;
         let run_lookup = RunLookup::of(reply.list()?)?;
         let values = reply.fields;
-        if values.len() == 0 || values.len() > wanted.len() {
+        if values.len() == 0 || values.len() > requested.len() {
             return Err(unexpected_reply());
         }
-        let indexes = wanted.iter().enumerate();
+        let indexes = requested.iter().enumerate();
         values
             .zip(indexes)
             .map(|(value, (index, key))| match bytes(value)? {
@@ -232,13 +232,13 @@ impl Source for &RedisSnapshot {
         &self,
         range: &KeyRange,
         direction: Direction,
-        wanted: usize,
+        limit: usize,
         page: &mut Page,
     ) -> Result<More> {
         if let Some(more) = self.known.show(range, direction, page) {
             return Ok(more);
         }
-        let (mut rest, mut rows) = (range.clone(), wanted);
+        let (mut rest, mut rows) = (range.clone(), limit);
         loop {
             let reply = self.read_page(&rest, direction, rows)?;
             let reached = PageReply::of(reply, &rest, self.version, direction)?.merge_into(page)?;

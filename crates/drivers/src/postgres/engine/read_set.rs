@@ -38,13 +38,13 @@ pub(in crate::postgres) struct ReadResults {
 
 impl<'b> ReadSet<'b> {
     /// Adds what these preconditions depend on.
-    pub(in crate::postgres) fn preconditions(&mut self, preconditions: &'b [Precondition]) {
+    pub(in crate::postgres) fn add_preconditions(&mut self, preconditions: &'b [Precondition]) {
         let keys = preconditions.iter().map(|condition| &condition.key[..]);
         self.values.extend(keys);
     }
 
     /// Adds what the operations of this batch depend on.
-    pub(in crate::postgres) fn operations(&mut self, batch: &'b Batch) {
+    pub(in crate::postgres) fn add_operations(&mut self, batch: &'b Batch) {
         for operation in batch.operations() {
             match operation {
                 OperationRef::Add(key, _) => drop(self.values.insert(key)),

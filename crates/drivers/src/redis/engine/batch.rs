@@ -258,17 +258,19 @@ impl Sums {
         if !batch.operations().any(adds) {
             return Self(sums);
         }
-        let mut known: HashMap<&[u8], (usize, BatchValue<'_>)> = HashMap::new();
+        let mut written: HashMap<&[u8], (usize, BatchValue<'_>)> = HashMap::new();
         let mut ranges: Vec<(usize, &KeyRange)> = Vec::new();
         for (at, operation) in batch.operations().enumerate() {
             match operation {
                 OperationRef::Put(key, value) => {
-                    drop(known.insert(key, (at, BatchValue::Value(value))))
+                    written.insert(key, (at, BatchValue::Value(value)));
                 }
-                OperationRef::Delete(key) => drop(known.insert(key, (at, BatchValue::Absent))),
+                OperationRef::Delete(key) => {
+                    written.insert(key, (at, BatchValue::Absent));
+                }
                 OperationRef::DeleteRange(range) => ranges.push((at, range)),
                 OperationRef::Add(key, delta) => {
-                    let Some(held) = latest(known.get(key), &ranges, key) else {
+                    let Some(held) = latest(written.get(key), &ranges, key) else {
                         continue;
                     };
                     let held = match &held {
@@ -279,7 +281,7 @@ impl Sums {
                     let sum = counter::add(key, held, delta).ok();
                     sums.insert(at, sum);
                     if let Some(sum) = sum {
-                        known.insert(key, (at, BatchValue::Sum(sum)));
+                        written.insert(key, (at, BatchValue::Sum(sum)));
                     }
                 }
             }
@@ -294,17 +296,17 @@ impl Sums {
 
 /// The value of a key after the last of the operations that changed it; `None` if there is none.
 fn latest<'a>(
-    known: Option<&(usize, BatchValue<'a>)>,
+    written: Option<&(usize, BatchValue<'a>)>,
     ranges: &[(usize, &KeyRange)],
     key: &[u8],
 ) -> Option<BatchValue<'a>> {
-    let since = known.map_or(0, |(at, _)| *at);
+    let since = written.map_or(0, |(at, _)| *at);
     let deleted = ranges.iter().rev().take_while(|(at, _)| *at >= since);
     let deleted = deleted.into_iter().any(|(_, range)| range.contains(key));
     if deleted {
         return Some(BatchValue::Absent);
     }
-    known.map(|(_, known)| known.clone())
+    written.map(|(_, written)| written.clone())
 }
 
 /// Decodes a field of the log by its name, and appends its changes. An empty text has none.

@@ -27,7 +27,8 @@ const MANNER: Manner = Manner {
     with_tls: "write rediss://…?ca=FILE",
 };
 
-/// A connection, with the name and the number of its last commit, by which the commit script recognizes commits.
+/// A connection with a name and the number of its last commit, by which the commit script recognizes a repeated
+/// commit.
 pub(crate) struct Session {
     pub(crate) connection: ServerConnection,
     pub(crate) name: String,
