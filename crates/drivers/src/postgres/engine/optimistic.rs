@@ -27,7 +27,7 @@ pub(in crate::postgres) struct OptimisticCommit<'b> {
     /// The values that keys must have.
     pub(super) required: HashMap<&'b [u8], Option<&'b [u8]>>,
     /// Ranges that must not be empty, and that are deleted.
-    pub(super) gone: Vec<KeyRange>,
+    pub(super) deleted: Vec<KeyRange>,
     pub(super) write_set: WriteSet<'b>,
     pub(in crate::postgres) recorder: Recorder,
 }
@@ -50,7 +50,7 @@ impl<'b> OptimisticCommit<'b> {
         let mut optimistic = Self {
             before,
             required: HashMap::new(),
-            gone: Vec::new(),
+            deleted: Vec::new(),
             write_set: WriteSet::default(),
             recorder: Recorder::new(),
         };
@@ -61,7 +61,7 @@ impl<'b> OptimisticCommit<'b> {
         if optimistic.recorder.effect() == Effect::Nothing {
             return None;
         }
-        optimistic.gone = gone(&optimistic.recorder)?;
+        optimistic.deleted = deleted_ranges(&optimistic.recorder)?;
         Some(optimistic)
     }
 
@@ -95,9 +95,9 @@ impl<'b> OptimisticCommit<'b> {
 
 /// The ranges that the recorder reports as deleted, with keys as ranges of one key; `None` if one has no end.
 /// All of them must exist, also those that a later change covers.
-fn gone(recorder: &Recorder) -> Option<Vec<KeyRange>> {
+fn deleted_ranges(recorder: &Recorder) -> Option<Vec<KeyRange>> {
     let changes = recorder.changes()?.iter();
-    let gone = changes.filter_map(|change| match change.to_change() {
+    let deleted = changes.filter_map(|change| match change.to_change() {
         Change::Put { .. } => None,
         Change::Delete { key } => {
             let after = [&key[..], &[0]].concat();
@@ -105,7 +105,7 @@ fn gone(recorder: &Recorder) -> Option<Vec<KeyRange>> {
         }
         Change::DeleteRange(range) => Some(range.end.is_some().then_some(range)),
     });
-    gone.collect()
+    deleted.collect()
 }
 
 impl Engine {
@@ -126,8 +126,9 @@ impl Engine {
             .iter()
             .map(|(key, value)| (*key, *value));
         let (required, values): (Vec<_>, Vec<_>) = required.unzip();
-        let gone = optimistic.gone.iter();
-        let (first, after): (Vec<_>, Vec<_>) = gone.map(|range| (&range.start, &range.end)).unzip();
+        let deleted = optimistic.deleted.iter();
+        let (first, after): (Vec<_>, Vec<_>) =
+            deleted.map(|range| (&range.start, &range.end)).unzip();
         let (keys, contents): (Vec<_>, Vec<_>) = optimistic.write_set.set().unzip();
         let channel = (self.push == Push::Notify).then(|| self.setup.channel());
         let text = || statements::commit(&self.setup.config.schema, channel.as_deref());

@@ -172,7 +172,7 @@ impl Drop for Transaction<'_> {
 #[derive(Default)]
 struct WriteStatements<'p> {
     ranges: &'p [KeyRange],
-    gone: Vec<Vec<&'p [u8]>>,
+    deleted: Vec<Vec<&'p [u8]>>,
     parts: Vec<PutChunk<'p>>,
 }
 
@@ -185,10 +185,10 @@ struct PutChunk<'p> {
 
 impl<'p> WriteStatements<'p> {
     fn deletions(write_set: &'p WriteSet<'_>) -> Self {
-        let gone: Vec<_> = write_set.deleted().collect();
+        let deleted: Vec<_> = write_set.deleted().collect();
         Self {
             ranges: &write_set.ranges,
-            gone: gone.chunks(ENTRIES_MAX).map(<[_]>::to_vec).collect(),
+            deleted: deleted.chunks(ENTRIES_MAX).map(<[_]>::to_vec).collect(),
             parts: Vec::new(),
         }
     }
@@ -215,12 +215,12 @@ impl<'p> WriteStatements<'p> {
             None => Step::Query(Query::DeleteFrom, vec![&range.start]),
             Some(end) => Step::Query(Query::DeleteRange, vec![&range.start, end]),
         });
-        let gone = self.gone.iter();
-        let gone = gone.map(|keys| Step::Query(Query::DeleteMany, vec![keys]));
+        let deleted = self.deleted.iter();
+        let deleted = deleted.map(|keys| Step::Query(Query::DeleteMany, vec![keys]));
         let parts = self.parts.iter().map(|part| match &part.keys[..] {
             [_] => Step::Query(Query::Put, vec![&part.keys[0], &part.values[0]]),
             _ => Step::Query(Query::PutMany, vec![&part.keys, &part.values]),
         });
-        ranges.chain(gone).chain(parts).collect()
+        ranges.chain(deleted).chain(parts).collect()
     }
 }
